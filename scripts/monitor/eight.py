@@ -285,7 +285,7 @@ def tell(story, world):
     # the ring has a session to the host's reflector
     story.fault(
         "the monitor of h2 is killed", lambda: world.kill("h2"), lambda: world.start("h2"),
-        {alert("MonitorDown", "h2"), alert("PacketsLost", "h1", peer="h2")}, ("killed", "h1", "delays"))
+        {alert("MonitorDown", "h2"), alert("PacketsLost", "h1", peer="h2"), alert("MeasurementStale", "h1", peer="h2")}, ("killed", "h1", "delays"))
     story.quiet()
 
 

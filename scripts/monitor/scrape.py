@@ -8,6 +8,7 @@ import math
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,9 @@ interface = "p0"
 options = { transport = "udp6", source = "software", log_announce_interval = -3, log_delay_interval = -3 }
 [history]
 directory = "HISTORY"
+[otlp]
+endpoint = "http://127.0.0.1:8428/opentelemetry/v1/metrics"
+interval = "1s"
 """
 
 SIMULATED = """
@@ -196,26 +200,66 @@ def rules(prometheus):
     print(f"rules: {len(told)} evaluated")
 
 
-def victoria_metrics(stack, folder, text):
-    """Another server that scrapes: it takes the text, so it has every series of it, and classic histograms alone."""
-    (folder / "victoria.yml").write_text(
-        'scrape_configs:\n  - job_name: wirestamp\n    scrape_interval: 1s\n    static_configs: [{targets: ["127.0.0.1:9862"]}]\n')
-    stack.enter_context(running(
-        "victoria-metrics", f"-storageDataPath={folder}/victoria", "-httpListenAddr=127.0.0.1:8428", f"-promscrape.config={folder}/victoria.yml",
-        "-search.latencyOffset=1s", "-memory.allowedBytes=64MiB"))
+class VictoriaMetrics:
+    """Another server, which scrapes, and which the monitor pushes to."""
 
-    def query(expression):
+    def __init__(self, stack, folder):
+        (folder / "victoria.yml").write_text(
+            'scrape_configs:\n  - job_name: wirestamp\n    scrape_interval: 1s\n    static_configs: [{targets: ["127.0.0.1:9862"]}]\n')
+        stack.enter_context(running(
+            "victoria-metrics", f"-storageDataPath={folder}/victoria", "-httpListenAddr=127.0.0.1:8428", f"-promscrape.config={folder}/victoria.yml",
+            "-search.latencyOffset=1s", "-memory.allowedBytes=64MiB", "-opentelemetry.usePrometheusNaming"))
+
+    def query(self, expression):
         with contextlib.suppress(OSError):
             return json.loads(fetch("http://127.0.0.1:8428/api/v1/query?" + urllib.parse.urlencode({"query": expression}))[0])["data"]["result"]
         return []
 
-    until("VictoriaMetrics has scraped", lambda: query("count_over_time(wirestamp_monitor_uptime_seconds[1m]) > 10"))
+    def number(self, expression):
+        found = self.query(expression)
+        return float(found[0]["value"][1]) if len(found) == 1 else None
+
+
+SCRAPED, PUSHED = 'job="wirestamp"', 'host_name="m"'
+
+
+def scrapes(victoria, text):
+    """What it scrapes has every series of the text, and classic histograms alone."""
+    until("VictoriaMetrics has scraped", lambda: victoria.query("count_over_time(wirestamp_monitor_uptime_seconds{%s}[1m]) > 10" % SCRAPED))
     wanted = {sample.name for family in text_string_to_metric_families(text) for sample in family.samples}
-    found = {one["metric"]["__name__"] for one in query('{__name__=~"wirestamp_.+"}')}
+    found = {one["metric"]["__name__"] for one in victoria.query('{__name__=~"wirestamp_.+",%s}' % SCRAPED)}
     check(found == wanted, f"VictoriaMetrics: {found ^ wanted}")
-    mean = query('rate(wirestamp_stamp_delay_seconds_sum{segment="path"}[10s]) / rate(wirestamp_stamp_delay_seconds_count{segment="path"}[10s])')
-    check(mean and 0 < float(mean[0]["value"][1]) < 1, f"VictoriaMetrics: mean delay {mean}")
+    mean = victoria.number('rate(wirestamp_stamp_delay_seconds_sum{segment="path",%s}[10s]) / rate(wirestamp_stamp_delay_seconds_count{segment="path",%s}[10s])' % (SCRAPED, SCRAPED))
+    check(mean and 0 < mean < 1, f"VictoriaMetrics: mean delay {mean}")
     print(f"VictoriaMetrics: {len(found)} metrics scraped")
+    return wanted
+
+
+def pushes(victoria, scraped, reflector):
+    """What is pushed by OTLP has the names of what is scraped, and the same values: the reflector sleeps meanwhile, so that they stand still."""
+    until("VictoriaMetrics has pushes", lambda: victoria.query("count_over_time(wirestamp_monitor_uptime_seconds{%s}[1m]) > 10" % PUSHED))
+    names = {one["metric"]["__name__"] for one in victoria.query('{__name__=~"wirestamp_.+",%s}' % PUSHED)}
+    check(names == scraped, f"OTLP: {names ^ scraped}")
+    labels = 'peer="t",%s'
+    wanted = {
+        "gauge": "wirestamp_stamp_path_delay_seconds{%s}" % labels,
+        "counter": "wirestamp_stamp_answered_total{%s}" % labels,
+        "count of a histogram": 'wirestamp_stamp_delay_seconds_count{segment="path",%s}' % labels,
+        "sum of a histogram": 'wirestamp_stamp_delay_seconds_sum{segment="path",%s}' % labels,
+    }
+    reflector.send_signal(signal.SIGSTOP)
+    try:
+        # what is under way is judged 2 s after it was sent, and both servers need to hear of it
+        time.sleep(6)
+        for what, expression in wanted.items():
+            there, here = (victoria.number(expression % whose) for whose in (PUSHED, SCRAPED))
+            check(there is not None and there > 0 and math.isclose(there, here, rel_tol=1e-12), f"OTLP: {what}: {there} pushed, {here} scraped")
+            print(f"OTLP: {what}: {there} pushed, {here} scraped")
+        buckets = victoria.number("sum(wirestamp_stamp_delay_seconds_bucket{segment=\"path\",%s})" % (labels % PUSHED))
+        count = victoria.number(wanted["count of a histogram"] % PUSHED)
+        check(buckets == count, f"OTLP: {buckets} in the histogram's buckets, {count} in all")
+    finally:
+        reflector.send_signal(signal.SIGCONT)
 
 
 def main():
@@ -228,14 +272,16 @@ def main():
         (folder / "m.toml").write_text(MONITOR.replace("HISTORY", str(folder / "history")))
         (folder / "sim.toml").write_text(SIMULATED)
         log = stack.enter_context(open(folder / "log", "w", encoding="utf-8"))
+        programs = []
         for namespace, *command in (
             (there, "ptp", "p0", "--ipv6", "--transmit", "--source", "software", "--announce", "125ms", "--sync", "125ms", "--for", "300s"),
             (there, "monitor", "--config", folder / "t.toml"),
             (here, "monitor", "--config", folder / "m.toml"),
             (here, "--sim", "igc", "monitor", "--config", folder / "sim.toml"),
         ):
-            stack.enter_context(running(*inside(namespace, WIRESTAMP, *command), stderr=log))
+            programs.append(stack.enter_context(running(*inside(namespace, WIRESTAMP, *command), stderr=log)))
         enter(here)
+        victoria = VictoriaMetrics(stack, folder)
         configuration = page_block("guide/monitor-metrics.md", "yaml").replace("15s", "1s\n  evaluation_interval: 1s")
         assert '["127.0.0.1:9862"]' in configuration
         configuration = configuration.replace('["127.0.0.1:9862"]', '["127.0.0.1:9862", "127.0.0.1:9863"]')
@@ -248,7 +294,8 @@ def main():
         time.sleep(15)
         judge("this system", "http://127.0.0.1:9862")
         judge("simulated NICs", "http://127.0.0.1:9863")
-        victoria_metrics(stack, folder, fetch("http://127.0.0.1:9862/metrics", "application/openmetrics-text")[0].decode())
+        scraped = scrapes(victoria, fetch("http://127.0.0.1:9862/metrics", "application/openmetrics-text")[0].decode())
+        pushes(victoria, scraped, programs[1])
         histograms(prometheus)
         dashboard(prometheus)
         rules(prometheus)

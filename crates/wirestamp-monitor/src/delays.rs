@@ -54,6 +54,22 @@ impl Delays {
         }
     }
 
+    /// Adds the delays that another one counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.zero += other.zero;
+        self.min_ns = self.min_ns.into_iter().chain(other.min_ns).min();
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.bound_ns = self.bound_ns.max(other.bound_ns);
+        for (index, count) in &other.buckets {
+            match self.buckets.binary_search_by_key(index, |bucket| bucket.0) {
+                Ok(place) => self.buckets[place].1 += count,
+                Err(place) => self.buckets.insert(place, (*index, *count)),
+            }
+        }
+    }
+
     /// Returns how many were at most so many seconds: the buckets up to this limit. Exact where the limit is one of a bucket.
     pub fn at_most(&self, seconds: f64) -> u64 {
         let within = |bucket: &&(i32, u64)| limit(bucket.0) <= seconds * (1.0 + 1e-12);

@@ -1,14 +1,16 @@
 //! History on disk: what was measured, at full resolution, for the last hours.
 //!
-//! A folder of segments (`00000001.journal`, …), each a row of records: length (u32), CRC-32 of the payload (u32), both little-endian, and the payload, a
-//! [`Record`] as JSON. Written and synced each second; the oldest segments are removed before a new one is begun. [`read`] takes a folder that a monitor
-//! writes, or that one left behind when it was killed.
+//! A folder of segments (`00000001.journal`, …), each a row of blocks: length (u32), CRC-32 of the block (u32), both little-endian, and the block: the
+//! [`Record`]s of a second, whose numbers are written as differences. Written and synced each second; the oldest segments are removed before a new one is
+//! begun. [`read`] takes a folder that a monitor writes, or that one left behind when it was killed.
 
 mod bins;
+mod block;
 mod journal;
 mod question;
 mod reader;
 mod record;
+mod series;
 mod writer;
 
 pub use journal::{Journal, read};

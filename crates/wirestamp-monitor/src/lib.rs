@@ -21,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+mod carried;
 mod configuration;
 mod delays;
 mod events;

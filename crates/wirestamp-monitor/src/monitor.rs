@@ -134,6 +134,7 @@ impl Monitor {
         let mut turn = Turn {
             now,
             utc: reading.utc,
+            moment: Moment { now, reading },
             events: &mut self.events,
             history: self.history.as_ref(),
             buffer: &mut self.buffer,
@@ -165,8 +166,7 @@ impl Monitor {
         };
         let mut servers = Snapshot::default();
         let ntp = self.slots.iter().filter(|slot| slot.is_ntp());
-        ntp.filter_map(Slot::task)
-            .for_each(|task| task.show(&moment, &mut servers));
+        ntp.for_each(|slot| slot.show(&moment, &mut servers));
         if let Some(ntp) = &mut servers.ntp {
             compare(ntp);
             let before = std::mem::replace(&mut self.agreement, ntp.agreement.clone());
@@ -219,9 +219,7 @@ impl Monitor {
                 Wanted::Clock { .. } | Wanted::Ntp(_) | Wanted::Ptp(_)
             )
         });
-        sources
-            .filter_map(Slot::task)
-            .for_each(|task| task.show(moment, &mut known));
+        sources.for_each(|slot| slot.show(moment, &mut known));
         if let Some(ntp) = &mut known.ntp {
             compare(ntp);
         }
@@ -357,8 +355,7 @@ impl Monitor {
         };
         self.slots
             .iter()
-            .filter_map(Slot::task)
-            .for_each(|task| task.show(&moment, &mut snapshot));
+            .for_each(|slot| slot.show(&moment, &mut snapshot));
         if let Some(ntp) = &mut snapshot.ntp {
             compare(ntp);
         }

@@ -2,7 +2,7 @@
 
 use crate::configuration::{Configuration, Otlp};
 use crate::http::token;
-use crate::metrics::{OTLP, otlp, start_of};
+use crate::metrics::{OTLP, otlp_limited, start_of};
 use crate::service::{Ended, Handle};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
@@ -218,11 +218,13 @@ impl Target {
         if start.is_none() {
             *start = start_of(&snapshot);
         }
-        let Some(encoded) = start.and_then(|start| otlp(&snapshot, self.limit, start).ok()) else {
+        let encoded = start.and_then(|start| otlp_limited(&snapshot, self.limit, start).ok());
+        let Some((encoded, left_out)) = encoded else {
             return Ok(Err(Failure::Refused(
                 "the metrics cannot be encoded".into(),
             )));
         };
+        handle.count_left_out(left_out);
         Ok(self.send(encoded).await)
     }
 

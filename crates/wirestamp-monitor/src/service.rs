@@ -49,6 +49,8 @@ pub struct Handle {
     turns: Arc<AtomicU64>,
     /// Pushes of metrics by result.
     pushes: Arc<Mutex<Reasons>>,
+    /// Series that the limit kept out of metrics.
+    left_out: Arc<AtomicU64>,
 }
 
 impl Handle {
@@ -61,7 +63,7 @@ impl Handle {
         self.tell(Command::Snapshot(sender))?;
         receiver
             .await
-            .map(|snapshot| self.with_pushes(snapshot))
+            .map(|snapshot| self.with_counts(snapshot))
             .map_err(|_| Ended)
     }
 
@@ -74,7 +76,7 @@ impl Handle {
         self.tell(Command::Snapshot(sender))?;
         receiver
             .blocking_recv()
-            .map(|snapshot| self.with_pushes(snapshot))
+            .map(|snapshot| self.with_counts(snapshot))
             .map_err(|_| Ended)
     }
 
@@ -99,10 +101,15 @@ impl Handle {
         self.turns.load(Ordering::Relaxed)
     }
 
-    fn with_pushes(&self, mut snapshot: Box<Snapshot>) -> Box<Snapshot> {
+    fn with_counts(&self, mut snapshot: Box<Snapshot>) -> Box<Snapshot> {
         let pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
         snapshot.own.pushes.clone_from(&pushes);
+        snapshot.own.series_left_out = self.left_out.load(Ordering::Relaxed);
         snapshot
+    }
+
+    pub(crate) fn count_left_out(&self, series: u64) {
+        self.left_out.fetch_add(series, Ordering::Relaxed);
     }
 
     #[cfg(feature = "otlp")]
@@ -168,6 +175,7 @@ impl Service {
                 events,
                 turns,
                 pushes: Arc::default(),
+                left_out: Arc::default(),
             },
             thread: Some(thread),
         })

@@ -1,10 +1,13 @@
 //! A thing that the configuration asks for: opened, run, and opened again when it failed.
 
+use crate::carried::Carried;
 use crate::configuration::{Configuration, Ntp, Path, Ptp, Reflector, Stamp};
 use crate::key;
 use crate::place::Place;
-use crate::snapshot::TaskState;
-use crate::task::{ClockTask, NtpTask, PathTask, PtpTask, ReflectorTask, StampTask, Task, Turn};
+use crate::snapshot::{Snapshot, TaskState};
+use crate::task::{
+    ClockTask, Moment, NtpTask, PathTask, PtpTask, ReflectorTask, StampTask, Task, Turn,
+};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path as FilePath;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -109,6 +112,10 @@ pub(crate) struct Slot {
     state: State,
     retry: Span,
     has_failed: bool,
+    /// How often it has failed.
+    failures: u64,
+    /// Of its earlier runs.
+    carried: Option<Box<Carried>>,
     /// Whether one of its sockets has something.
     pub(crate) is_ready: bool,
     /// Its place among those that are wanted.
@@ -138,6 +145,8 @@ impl Slot {
             state: State::Starting,
             retry: RETRY.0,
             has_failed: false,
+            failures: 0,
+            carried: None,
             is_ready: false,
             number,
             key: None,
@@ -246,6 +255,10 @@ impl Slot {
         let retry_at = turn.now + self.retry;
         self.retry = (self.retry + self.retry).min(RETRY.1);
         self.has_failed = true;
+        self.failures += 1;
+        if let Some(shown) = self.shown(&turn.moment) {
+            self.carried = Some(Box::new(Carried::new(shown, turn.now)));
+        }
         self.state = State::Failed {
             error: error.to_string(),
             retry_at,
@@ -284,6 +297,33 @@ impl Slot {
         }
     }
 
+    /// Writes what it knows now, with what its earlier runs counted.
+    pub(crate) fn show(&self, moment: &Moment, into: &mut Snapshot) {
+        match (&self.state, &self.carried) {
+            (State::Running { task, .. }, None) => task.show(moment, into),
+            (State::Running { .. }, Some(_)) => {
+                if let Some(shown) = self.shown(moment) {
+                    into.append(shown);
+                }
+            }
+            (State::Failed { error, .. }, Some(carried)) => {
+                into.append(carried.show(moment.now, Some(error)));
+            }
+            (_, Some(carried)) => into.append(carried.show(moment.now, None)),
+            (_, None) => {}
+        }
+    }
+
+    /// What the task shows by itself, with what its earlier runs counted; `None` if it does not run.
+    fn shown(&self, moment: &Moment) -> Option<Snapshot> {
+        let mut shown = Snapshot::default();
+        self.task()?.show(moment, &mut shown);
+        if let Some(carried) = &self.carried {
+            carried.add_to(&mut shown);
+        }
+        Some(shown)
+    }
+
     pub(crate) fn is_ntp(&self) -> bool {
         matches!(self.wanted, Wanted::Ntp(_))
     }
@@ -299,6 +339,7 @@ impl Slot {
             name: self.wanted.name().to_owned(),
             state: state.to_owned(),
             error,
+            failures: self.failures,
         }
     }
 }

@@ -49,6 +49,21 @@ pub struct Snapshot {
     pub history: Option<HistoryState>,
 }
 
+impl Snapshot {
+    /// Adds what one task shows.
+    pub(crate) fn append(&mut self, mut shown: Self) {
+        self.clocks.append(&mut shown.clocks);
+        self.peers.append(&mut shown.peers);
+        self.ptp.append(&mut shown.ptp);
+        self.paths.append(&mut shown.paths);
+        self.reflector = shown.reflector.or(self.reflector.take());
+        if let Some(ntp) = &mut shown.ntp {
+            let servers = &mut self.ntp.get_or_insert_default().servers;
+            servers.append(&mut ntp.servers);
+        }
+    }
+}
+
 /// A thing that the configuration asks for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -61,6 +76,9 @@ pub struct TaskState {
     pub state: String,
     /// Why it failed.
     pub error: Option<String>,
+    /// How often it has failed since the start.
+    #[serde(default)]
+    pub failures: u64,
 }
 
 /// A network interface.
@@ -153,8 +171,14 @@ pub struct PeerState {
     pub path_delay_ns: Option<i64>,
     /// Error bound of that.
     pub path_delay_bound_ns: Option<i64>,
+    /// Time since that packet: it is not always the last that was answered.
+    #[serde(default)]
+    pub path_delay_age_ns: Option<i64>,
     /// Time since the last answered packet.
     pub age_ns: Option<i64>,
+    /// A greater age says that answers are missing: from interval and timeout.
+    #[serde(default)]
+    pub stale_after_ns: Option<i64>,
     /// Delays by name: "round_trip", "path" (both ways without the reflector), "forward", "backward", "residence", "send_path", "receive_path".
     pub delays: BTreeMap<String, Delays>,
     /// What became of transmit and receive timestamps.
@@ -231,6 +255,9 @@ pub struct NtpServerState {
     pub path_delay_ns: Option<i64>,
     /// Time since the last sample.
     pub age_ns: Option<i64>,
+    /// A greater age says that samples are missing: from the interval.
+    #[serde(default)]
+    pub stale_after_ns: Option<i64>,
     /// As the server says.
     pub stratum: Option<u8>,
     /// Requests sent.
@@ -350,7 +377,7 @@ pub struct OwnCost {
     /// Pushes of metrics to an OTLP receiver, by result: "accepted", "refused", "failed".
     #[serde(default)]
     pub pushes: Reasons,
-    /// Series that the limit on series kept out of the metrics at the last scrape.
+    /// Series that the limit on series kept out of the metrics, counted at each scrape and each push.
     pub series_left_out: u64,
 }
 

@@ -43,6 +43,7 @@ pub(crate) struct Moment {
 pub(crate) struct Turn<'a> {
     pub(crate) now: MonotonicTime,
     pub(crate) utc: UtcTime,
+    pub(crate) moment: Moment,
     pub(crate) events: &'a mut Events,
     pub(crate) history: Option<&'a Writer>,
     /// Room for what is received, which no task keeps.

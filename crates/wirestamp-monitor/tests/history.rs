@@ -20,7 +20,14 @@ fn record(sequence: u32) -> Record {
         time: "2026-11-23T03:12:00.000000000Z".into(),
         peer: "peer".into(),
         sequence,
-        delays: vec![("path".into(), 12_345, 67); 5],
+        delays: vec![
+            (
+                "path".into(),
+                i64::from(sequence.wrapping_mul(0x9E37_79B1) >> 8),
+                67
+            );
+            5
+        ],
     }
 }
 
@@ -38,22 +45,29 @@ fn sequences(folder: &Path) -> Vec<u32> {
 fn what_was_written_reads_back_and_a_cut_or_changed_end_costs_no_more() {
     let folder = folder("cut");
     let mut journal = Journal::open(&folder, 1 << 20).expect("it opens");
-    (0..10).for_each(|sequence| journal.append(&record(sequence)));
-    journal.sync().expect("written");
+    for sequence in 0..10 {
+        journal.append(&record(sequence));
+        journal.sync().expect("written");
+    }
     assert_eq!(sequences(&folder), (0..10).collect::<Vec<_>>());
     drop(journal);
     let path = folder.join("00000001.journal");
     let whole = std::fs::read(&path).expect("it is there");
-    let one = whole.len() / 10;
+    // each sync is a block: where they begin
+    let mut begins = vec![0];
+    while let Some(length) = whole[begins[begins.len() - 1]..].first_chunk() {
+        begins.push(begins[begins.len() - 1] + 8 + u32::from_le_bytes(*length) as usize);
+    }
+    assert_eq!((begins.len(), begins[10]), (11, whole.len()));
     for (damaged, left) in [
         (whole[..whole.len() - 1].to_vec(), 9),
-        (whole[..one * 5 + 3].to_vec(), 5),
-        ([&whole[..one * 7], &[0xff; 20][..]].concat(), 7),
+        (whole[..begins[5] + 3].to_vec(), 5),
+        ([&whole[..begins[7]], &[0xff; 20][..]].concat(), 7),
         (
             [
-                &whole[..one * 4 + one / 2],
-                b"x",
-                &whole[one * 4 + one / 2 + 1..],
+                &whole[..begins[4] + 20],
+                &[!whole[begins[4] + 20]],
+                &whole[begins[4] + 21..],
             ]
             .concat(),
             4,
@@ -81,7 +95,7 @@ fn the_ring_keeps_its_limit_and_the_newest() {
     let folder = folder("ring");
     let limit = 1 << 20;
     let mut journal = Journal::open(&folder, limit).expect("it opens");
-    for sequence in 0..20_000 {
+    for sequence in 0..100_000 {
         journal.append(&record(sequence));
         if sequence % 100 == 99 {
             journal.sync().expect("written");
@@ -98,12 +112,73 @@ fn the_ring_keeps_its_limit_and_the_newest() {
     );
     assert!(journal.removed() > 0);
     let kept = sequences(&folder);
-    assert_eq!(kept.last(), Some(&19_999));
+    assert_eq!(kept.last(), Some(&99_999));
     assert!(
         kept.windows(2).all(|pair| pair[1] == pair[0] + 1),
         "no gaps"
     );
     std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+/// 16 sessions at 10 Hz with all seven delays, synced each second, as a monitor with the limit of the default configuration keeps them.
+#[test]
+fn the_default_limit_keeps_a_night_of_sixteen_sessions() {
+    const NAMES: [&str; 7] = [
+        "round_trip",
+        "path",
+        "forward",
+        "backward",
+        "residence",
+        "send_path",
+        "receive_path",
+    ];
+    let folder = folder("night");
+    let limit = 256_u64 << 20;
+    let mut journal = Journal::open(&folder, limit).expect("it opens");
+    // a generator of its own: delays of 4 to 70 µs that change by tens of microseconds from packet to packet, bounds of 40 to 550 ns
+    let mut state = 1_u64;
+    let mut random = |range: i64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33).cast_signed() % range
+    };
+    let seconds = 60_u32;
+    for packet in 0..seconds * 10 {
+        for peer in 0..16 {
+            let (second, fraction) = (packet / 10, packet % 10 * 100_000_000 + peer * 1_000_000);
+            let fraction = i64::from(fraction) + random(900_000);
+            journal.append(&Record::Stamp {
+                time: format!("2026-11-23T03:12:{second:02}.{fraction:09}Z"),
+                peer: format!("rack7-host{peer}"),
+                sequence: packet,
+                delays: NAMES
+                    .iter()
+                    .map(|name| ((*name).to_owned(), 4_000 + random(66_000), 40 + random(510)))
+                    .collect(),
+            });
+        }
+        if packet % 10 == 9 {
+            journal.sync().expect("written");
+        }
+    }
+    let each_hour = journal.bytes() * 3_600 / u64::from(seconds);
+    let hours = limit / each_hour;
+    say(&format!(
+        "{} bytes a record, {:.3} hours per MiB, {hours} hours in {} MiB",
+        journal.bytes() / u64::from(seconds * 160),
+        f64::from(1 << 20) / each_hour as f64,
+        limit >> 20
+    ));
+    assert!(hours >= 10, "{hours}");
+    assert_eq!(sequences(&folder).len(), seconds as usize * 160);
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+/// Shown with --nocapture.
+fn say(text: &str) {
+    use std::io::Write as _;
+    writeln!(std::io::stderr(), "{text}").expect("open");
 }
 
 /// Writes and syncs until it is killed; says each sequence number once it is on disk.

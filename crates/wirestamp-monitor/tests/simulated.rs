@@ -1,7 +1,10 @@
 //! The monitor in a simulation: what it tells, against the truth and against itself.
 
-use wirestamp::sim::Scenario;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wirestamp::sim::{NicName, Scenario};
 use wirestamp::{Simulation, Span};
+use wirestamp_monitor::metrics::open_metrics;
 use wirestamp_monitor::snapshot::{PeerState, Snapshot, TimestampCounts};
 use wirestamp_monitor::{Configuration, Monitor, Place};
 
@@ -240,6 +243,109 @@ fn what_cannot_be_opened_is_tried_again_and_says_why() {
         .filter(|event| event.kind == "task_failed" && event.subject == "sim9")
         .count();
     assert!((2..=4).contains(&failures), "{failures}: after 0, 2, 6 s");
+}
+
+/// Every counter of the metrics: what ends in `_total`, `_count` or `_bucket`.
+fn counters(snapshot: &Snapshot) -> BTreeMap<String, f64> {
+    let text = open_metrics(Arc::new(snapshot.clone()), 1_000).expect("encoded");
+    let counters = text.lines().filter_map(|line| {
+        let (series, value) = line.rsplit_once(' ')?;
+        let name = series.split('{').next()?;
+        // of the real system; and a NIC that is gone has no clock
+        let counts = ["_total", "_count", "_bucket"]
+            .iter()
+            .any(|end| name.ends_with(end))
+            && !name.starts_with("wirestamp_monitor_cpu")
+            && !name.starts_with("wirestamp_clock_")
+            && !series.contains("kind=\"clock\"");
+        counts.then(|| Some((series.to_owned(), value.parse().ok()?)))?
+    });
+    counters.collect()
+}
+
+fn has_grown(before: &BTreeMap<String, f64>, after: &BTreeMap<String, f64>) {
+    assert!(before.len() > 50);
+    for (series, value) in before {
+        let now = after.get(series);
+        assert!(now >= Some(value), "{series}: {value}, then {now:?}");
+    }
+}
+
+#[test]
+fn a_task_that_fails_keeps_its_counters_and_goes_on_with_them() {
+    let (mut monitor, simulation) = monitor("igc", 2, "100ms");
+    let before = run(&mut monitor, 20);
+    simulation.world().remove_nic(NicName::Sim0);
+    let failed = run(&mut monitor, 15);
+    assert!(
+        failed
+            .tasks
+            .iter()
+            .any(|task| task.kind == "stamp" && task.state == "failed" && task.failures > 1),
+        "{:?}",
+        failed.tasks
+    );
+    has_grown(&counters(&before), &counters(&failed));
+    assert_eq!(failed.peers.len(), 2);
+    for peer in &failed.peers {
+        peer_adds_up(peer);
+        assert_eq!(
+            (peer.in_flight, peer.timestamps.pending),
+            (0, 0),
+            "{peer:?}"
+        );
+        assert!(
+            peer.age_ns > Some(13_000_000_000) && peer.age_ns > peer.stale_after_ns,
+            "{peer:?}"
+        );
+        assert!(
+            peer.path_delay_age_ns >= peer.age_ns && peer.error.is_some(),
+            "{peer:?}"
+        );
+    }
+    simulation.world().add_nic(NicName::Sim0);
+    let after = run(&mut monitor, 60);
+    assert!(
+        after.tasks.iter().all(|task| task.state == "running"),
+        "{:?}",
+        after.tasks
+    );
+    has_grown(&counters(&failed), &counters(&after));
+    for (peer, old) in after.peers.iter().zip(&failed.peers) {
+        peer_adds_up(peer);
+        assert!(peer.answered > old.answered + 100, "{peer:?}");
+        assert!(peer.delays["path"].count > old.delays["path"].count + 100);
+        assert!(
+            peer.age_ns < Some(3_000_000_000) && peer.error.is_none(),
+            "{peer:?}"
+        );
+    }
+}
+
+/// Half of the transmit timestamps are missing, and path delays with them.
+#[test]
+fn the_last_path_delay_stays_when_a_packet_has_none() {
+    let scenario = "preset = \"igc\"\n[nic.faults]\nlost = 0.5\n";
+    let simulation = Simulation::from_toml(scenario, 7).expect("a scenario");
+    let configuration = sessions(&simulation, 1, "100ms");
+    let mut monitor =
+        Monitor::new(configuration, Place::Simulation(simulation)).expect("it starts");
+    run(&mut monitor, 20);
+    let mut older = 0;
+    for _ in 0..20 {
+        let snapshot = run(&mut monitor, 1);
+        let peer = &snapshot.peers[0];
+        assert!(
+            peer.path_delay_ns.is_some() && peer.path_delay_bound_ns.is_some(),
+            "{peer:?}"
+        );
+        older += u32::from(peer.path_delay_age_ns > peer.age_ns);
+        assert!(peer.path_delay_age_ns >= peer.age_ns, "{peer:?}");
+    }
+    assert!(
+        older > 3,
+        "{older}: the last packet never lacked a timestamp"
+    );
 }
 
 #[test]

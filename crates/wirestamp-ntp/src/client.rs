@@ -15,6 +15,8 @@ const VERSIONS: std::ops::RangeInclusive<u8> = 3..=4;
 const SYNCHRONIZED: std::ops::Range<u8> = 1..16;
 /// A root distance from here on is none (RFC 5905 §A.5.1.1).
 const MOST_ROOT_DISTANCE: Span = Span::from_seconds(16);
+/// A server that wants to be asked less often is asked in every so many rounds at the least.
+const MOST_SELDOM: u32 = 1_024;
 /// After so many interleaved requests without an answer the next is basic.
 const MOST_UNANSWERED: u32 = 4;
 
@@ -48,6 +50,8 @@ pub struct Client {
     /// Interleaved requests since the last valid response.
     unanswered: u32,
     stopped: Option<Stopped>,
+    every: u32,
+    state: Option<ServerState>,
     measuring: Measuring,
     newest: Option<LocalTime>,
     counts: Counts,
@@ -85,6 +89,8 @@ impl Client {
             last: None,
             unanswered: 0,
             stopped: None,
+            every: 1,
+            state: None,
             measuring: Measuring::new(options.max_drift_ppm),
             newest: None,
             counts: Counts::default(),
@@ -207,6 +213,24 @@ impl Client {
         self.measuring.at(Some(at))
     }
 
+    /// Returns why nothing more may be asked, once the server sent DENY or RSTR.
+    #[must_use]
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.stopped
+    }
+
+    /// Returns in how many rounds the server wants to be asked once: 1, and twice as many after each RATE (RFC 5905 §7.4), at most 1,024.
+    #[must_use]
+    pub fn every(&self) -> u32 {
+        self.every
+    }
+
+    /// Returns what the server said of itself with the last sample.
+    #[must_use]
+    pub fn server_state(&self) -> Option<ServerState> {
+        self.state
+    }
+
     /// Returns counts of what came.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -243,8 +267,10 @@ impl Client {
 
     fn kissed(&mut self, kiss: Kiss) -> Outcome {
         self.counts.kisses += 1;
-        if matches!(kiss, Kiss::Deny | Kiss::Restrict) {
-            self.stopped = Some(Stopped(kiss));
+        match kiss {
+            Kiss::Deny | Kiss::Restrict => self.stopped = Some(Stopped(kiss)),
+            Kiss::Rate => self.every = (self.every * 2).min(MOST_SELDOM),
+            Kiss::Other(_) => {}
         }
         Outcome::Kiss(kiss)
     }
@@ -272,6 +298,7 @@ impl Client {
         let contradicted = self.measuring.take(&sample, &bounds, of.is_taken);
         self.counts.contradictions += u64::from(contradicted);
         self.counts.samples += 1;
+        self.state = Some(sample.server);
         Outcome::Sample(sample)
     }
 

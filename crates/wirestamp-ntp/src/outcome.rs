@@ -32,6 +32,19 @@ pub enum NoSample {
     Implausible,
 }
 
+impl fmt::Display for NoSample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unsynchronized => "its clock is not synchronised",
+            Self::MissingTimestamp => "a timestamp of ours is missing",
+            Self::LocalStep => "this machine's clock was stepped meanwhile",
+            Self::Implausible => {
+                "its timestamps contradict each other, or it is off by seconds as it says"
+            }
+        })
+    }
+}
+
 /// A kiss-o'-death packet (RFC 5905 §7.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -138,6 +151,22 @@ impl Counts {
     #[must_use]
     pub fn ignored(&self) -> u64 {
         self.other_source + self.malformed + self.not_an_answer + self.duplicates + self.unasked
+    }
+
+    /// Returns what gave no sample, by a short, stable name of the reason: valid responses, and packets that were ignored.
+    #[must_use]
+    pub fn without_sample(&self) -> [(&'static str, u64); 9] {
+        [
+            ("from_elsewhere", self.other_source),
+            ("malformed", self.malformed),
+            ("not_an_answer", self.not_an_answer),
+            ("duplicate", self.duplicates),
+            ("late_or_unasked", self.unasked),
+            ("unsynchronized", self.unsynchronized),
+            ("implausible", self.implausible),
+            ("without_timestamp", self.missing_timestamps),
+            ("kiss", self.kisses),
+        ]
     }
 
     pub(crate) fn ignore(&mut self, why: Ignored) -> Outcome {

@@ -1,6 +1,7 @@
-//! Segments of records on disk: bounded, and whole after a crash but for what was not synced.
+//! Segments of blocks of records on disk: bounded, and whole after a crash but for what was not synced.
 
 use super::Record;
+use super::block::{self, Block};
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
@@ -8,8 +9,10 @@ use std::path::{Path, PathBuf};
 
 /// Length and checksum.
 const HEAD: usize = 8;
-/// A longer record is not written, and not believed when it is read.
+/// A longer record is not written.
 const LONGEST: usize = 64 * 1_024;
+/// A block is not continued beyond this; one that is longer than both is not believed when it is read.
+const FULL: usize = 256 * 1_024;
 /// So many segments share the limit.
 const SEGMENTS: u64 = 16;
 const SUFFIX: &str = "journal";
@@ -23,6 +26,8 @@ pub struct Journal {
     /// Numbers and lengths, oldest first; the last is the one that is written.
     segments: VecDeque<(u64, u64)>,
     next: u64,
+    block: Block,
+    /// Blocks that are done.
     buffer: Vec<u8>,
     removed: u64,
 }
@@ -60,6 +65,7 @@ impl Journal {
             current: None,
             segments,
             next,
+            block: Block::default(),
             buffer: Vec::new(),
             removed: 0,
         };
@@ -69,17 +75,19 @@ impl Journal {
 
     /// Adds a record to those that the next [`sync`](Self::sync) writes.
     pub fn append(&mut self, record: &Record) {
-        let Ok(payload) = serde_json::to_vec(record) else {
-            return;
-        };
-        if payload.len() > LONGEST {
-            return;
+        self.block.add(record, LONGEST);
+        if self.block.len() > FULL {
+            self.seal();
         }
-        self.buffer
-            .extend_from_slice(&(payload.len() as u32).to_le_bytes());
-        self.buffer
-            .extend_from_slice(&crc32fast::hash(&payload).to_le_bytes());
-        self.buffer.extend_from_slice(&payload);
+    }
+
+    fn seal(&mut self) {
+        if let Some(block) = self.block.take() {
+            let head = [block.len() as u32, crc32fast::hash(&block)];
+            head.iter()
+                .for_each(|word| self.buffer.extend_from_slice(&word.to_le_bytes()));
+            self.buffer.extend_from_slice(&block);
+        }
     }
 
     /// Writes what was appended, and waits until it is on disk. After an error what was appended is given up, and the next call begins a segment:
@@ -88,6 +96,7 @@ impl Journal {
     /// # Errors
     /// Those of the system: `StorageFull` among them.
     pub fn sync(&mut self) -> io::Result<()> {
+        self.seal();
         let buffer = std::mem::take(&mut self.buffer);
         let written = self.write(&buffer);
         if written.is_err() {
@@ -174,11 +183,7 @@ pub fn read(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             file => file?,
         };
-        walk(file, |payload| {
-            if let Ok(record) = serde_json::from_slice(payload) {
-                each(record);
-            }
-        })?;
+        walk(file, |block| block::records(block, |_| true, &mut each))?;
     }
     Ok(())
 }
@@ -205,7 +210,7 @@ fn valid_length(path: &Path) -> io::Result<u64> {
     walk(File::open(path)?, |_| {})
 }
 
-/// Calls `each` with every record up to the first that is cut or wrong; returns how many bytes they take.
+/// Calls `each` with every block up to the first that is cut or wrong; returns how many bytes they take.
 pub(super) fn walk(file: File, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut reader = BufReader::new(file);
     let (mut head, mut payload, mut valid) = ([0; HEAD], Vec::new(), 0);
@@ -218,7 +223,7 @@ pub(super) fn walk(file: File, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
             u32::from_le_bytes([head[from], head[from + 1], head[from + 2], head[from + 3]])
         };
         let (length, sum) = (word(0) as usize, word(4));
-        if length == 0 || length > LONGEST {
+        if length == 0 || length > FULL + 2 * LONGEST {
             return Ok(valid);
         }
         payload.resize(length, 0);

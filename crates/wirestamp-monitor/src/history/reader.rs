@@ -1,10 +1,9 @@
 //! Answers what is asked of the history, from the segments on disk.
 
-use super::Record;
 use super::bins::{Answer, Bins};
+use super::block;
 use super::journal::{found, walk};
 use super::question::{Question, Show, nanoseconds};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -28,13 +27,6 @@ pub(crate) struct Reader {
 struct Extent {
     bytes: u64,
     times: Option<(i64, i64)>,
-}
-
-/// What says whether a record is wanted.
-#[derive(Deserialize)]
-struct Head<'a> {
-    record: &'a str,
-    time: &'a str,
 }
 
 impl Reader {
@@ -106,20 +98,22 @@ fn read_segment(
         Show::Events => &["event"],
     };
     let mut times: Option<(i64, i64)> = None;
-    walk(File::open(path)?, |payload| {
-        let Ok(head) = serde_json::from_slice::<Head<'_>>(payload) else {
+    walk(File::open(path)?, |block| {
+        let Some((first, last)) = block::times(block) else {
             return;
         };
-        let Some(at) = nanoseconds(head.time) else {
-            return;
-        };
-        let (first, last) = times.unwrap_or((at, at));
-        times = Some((first.min(at), last.max(at)));
-        if kinds.contains(&head.record)
-            && question.bin(at).is_some()
-            && let Ok(record) = serde_json::from_slice::<Record>(payload)
-        {
-            bins.add(question, at, record);
+        let (least, most) = times.unwrap_or((first, last));
+        times = Some((least.min(first), most.max(last)));
+        if first < question.to && last >= question.from {
+            block::records(
+                block,
+                |kind| kinds.contains(&kind),
+                |record| {
+                    if let Some(at) = nanoseconds(record.time()) {
+                        bins.add(question, at, record);
+                    }
+                },
+            );
         }
     })?;
     Ok(times)

@@ -67,3 +67,29 @@ pub enum Record {
     /// An event.
     Event(crate::snapshot::Event),
 }
+
+impl Record {
+    /// Returns its time.
+    pub(super) fn time(&self) -> &str {
+        match self {
+            Self::Stamp { time, .. }
+            | Self::Ntp { time, .. }
+            | Self::Ptp { time, .. }
+            | Self::Clock { time, .. }
+            | Self::Path { time, .. } => time,
+            Self::Event(event) => &event.time,
+        }
+    }
+
+    /// Returns what it is called in JSON.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Stamp { .. } => "stamp",
+            Self::Ntp { .. } => "ntp",
+            Self::Ptp { .. } => "ptp",
+            Self::Clock { .. } => "clock",
+            Self::Path { .. } => "path",
+            Self::Event(_) => "event",
+        }
+    }
+}

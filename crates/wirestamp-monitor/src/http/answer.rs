@@ -175,13 +175,18 @@ async fn scrape(form: Form, state: &State) -> Response<Content> {
     };
     let limit = state.settings.get().series_limit;
     let encoded = match form {
-        Form::Text => metrics::open_metrics(snapshot, limit)
-            .map(|text| content(metrics::OPEN_METRICS, text.into_bytes())),
-        Form::Protobuf => {
-            metrics::protobuf(snapshot, limit).map(|octets| content(metrics::PROTOBUF, octets))
-        }
+        Form::Text => metrics::open_metrics_limited(snapshot, limit)
+            .map(|(text, out)| (metrics::OPEN_METRICS, text.into_bytes(), out)),
+        Form::Protobuf => metrics::protobuf_limited(snapshot, limit)
+            .map(|(octets, out)| (metrics::PROTOBUF, octets, out)),
     };
-    encoded.unwrap_or_else(|error| text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")))
+    match encoded {
+        Ok((media, octets, left_out)) => {
+            state.handle.count_left_out(left_out);
+            content(media, octets)
+        }
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+    }
 }
 
 fn events(state: &State, after: u64) -> Response<Content> {

@@ -55,6 +55,7 @@ fn everything() -> Snapshot {
             path_delay_ns: Some(1),
             path_delay_bound_ns: Some(1),
             age_ns: Some(1),
+            stale_after_ns: Some(1),
             delays: delays(),
             timestamps,
             ..PeerState::default()
@@ -70,6 +71,7 @@ fn everything() -> Snapshot {
                 utc_bound_ns: Some(1),
                 path_delay_ns: Some(1),
                 age_ns: Some(1),
+                stale_after_ns: Some(1),
                 stratum: Some(1),
                 rejected: reasons(),
                 steps: reasons(),

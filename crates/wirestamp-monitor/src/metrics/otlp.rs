@@ -28,6 +28,15 @@ const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 /// # Errors
 /// [`NotEncoded`], if the time of the snapshot cannot be read.
 pub fn otlp(snapshot: &Snapshot, limit: usize, start: SystemTime) -> Result<Vec<u8>, NotEncoded> {
+    otlp_limited(snapshot, limit, start).map(|(written, _)| written)
+}
+
+/// The same, and how many series the limit kept out.
+pub(crate) fn otlp_limited(
+    snapshot: &Snapshot,
+    limit: usize,
+    start: SystemTime,
+) -> Result<(Vec<u8>, u64), NotEncoded> {
     let time = humantime::parse_rfc3339(&snapshot.time).map_err(|_| NotEncoded)?;
     let mut metrics = Vec::new();
     let points = Points {
@@ -36,7 +45,9 @@ pub fn otlp(snapshot: &Snapshot, limit: usize, start: SystemTime) -> Result<Vec<
         time: nanoseconds(time)?,
         metrics: &mut metrics,
     };
-    list::write(snapshot, &mut Families::pushed(points, limit)).map_err(|_| NotEncoded)?;
+    let mut families = Families::pushed(points, limit);
+    list::write(snapshot, &mut families).map_err(|_| NotEncoded)?;
+    let left_out = families.left_out();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let resource = Resource {
         attributes: attributes(&[
@@ -63,7 +74,7 @@ pub fn otlp(snapshot: &Snapshot, limit: usize, start: SystemTime) -> Result<Vec<
             schema_url: String::new(),
         }],
     };
-    Ok(request.encode_to_vec())
+    Ok((request.encode_to_vec(), left_out))
 }
 
 /// Returns since when a monitor counts, from the time and uptime of a snapshot; `None` if the time cannot be read.

@@ -147,22 +147,32 @@ fn series_beyond_the_limit_are_left_out_and_counted() {
     let text = open_metrics(snapshot(), 1).expect("encoded");
     assert!(text.contains("wirestamp_stamp_sent_total{peer=\"a"));
     assert!(!text.contains("peer=\"b\""));
-    let left_out = text
-        .lines()
-        .find_map(|line| line.strip_prefix("wirestamp_monitor_series_left_out "));
-    assert!(
-        left_out
-            .and_then(|count| count.parse::<f64>().ok())
-            .is_some_and(|count| count > 10.0),
-        "{left_out:?}"
-    );
+    let left_out = |text: &str| {
+        let mut lines = text.lines();
+        lines.find_map(|line| {
+            let count = line.strip_prefix("wirestamp_monitor_series_left_out_total ")?;
+            Some(count.parse::<f64>().expect("a number") as u64)
+        })
+    };
     let all = open_metrics(snapshot(), 100).expect("encoded");
-    assert!(all.contains("wirestamp_monitor_series_left_out 0"), "{all}");
+    assert_eq!(left_out(&all), Some(0), "{all}");
+    // a counter: those of earlier scrapes, and of this one
+    let samples = |text: &str| text.lines().filter(|line| !line.starts_with('#')).count();
+    let (mut earlier, mut total) = ((*snapshot()).clone(), 0);
+    for scrape in 1..4 {
+        let (text, out) = open_metrics_limited(Arc::new(earlier.clone()), 1).expect("encoded");
+        total += out;
+        assert_eq!(left_out(&text), Some(total), "scrape {scrape}");
+        assert!(out > 10 && samples(&text) + out as usize <= samples(&all));
+        earlier.own.series_left_out = total;
+    }
+    let (_, out) = protobuf_limited(snapshot(), 1).expect("encoded");
+    assert_eq!(out, total / 3, "the same series in any form");
 }
 
 #[test]
 fn histograms_are_classic_and_native_and_both_hold_every_delay() {
-    let families = prometheus_protobuf::encode(&registry(snapshot(), 100)).expect("encoded");
+    let families = prometheus_protobuf::encode(&registry(snapshot(), 100).0).expect("encoded");
     let family = families
         .iter()
         .find(|family| family.name == "wirestamp_stamp_delay_seconds")

@@ -12,8 +12,7 @@ use wirestamp::{
     TransmitOutcome, TransmitRecord, UdpSocket,
 };
 use wirestamp_ntp::{
-    Client, ClientOptions, Interval, Kiss, LocalTime, Measurement, NoSample, Outcome, ServerState,
-    select,
+    Client, ClientOptions, Interval, Kiss, LocalTime, Measurement, Outcome, select,
 };
 use wirestamp_probe::endpoint::Clock;
 
@@ -25,6 +24,8 @@ const PATIENCE: Span = Span::from_seconds(1);
 const FIRST: Span = Span::from_seconds(2);
 /// So many of them.
 const HURRIED: u64 = 4;
+/// A sample is never stale before.
+const FRESH: Span = Span::from_seconds(10);
 
 /// The dialogue with one server.
 pub(crate) struct NtpTask {
@@ -39,11 +40,7 @@ pub(crate) struct NtpTask {
     /// Since when a response is awaited.
     asked: Option<MonotonicTime>,
     unanswered: u64,
-    /// A server may want to be asked less often.
-    every: i128,
-    state: Option<ServerState>,
     last: Option<MonotonicTime>,
-    stopped: bool,
     /// The two clocks of this host when the last sample came.
     sampled: Option<LocalTime>,
     error: Option<String>,
@@ -73,10 +70,7 @@ impl NtpTask {
             newest: 0,
             asked: None,
             unanswered: 0,
-            every: 1,
-            state: None,
             last: None,
-            stopped: false,
             sampled: None,
             error: None,
         })
@@ -92,6 +86,13 @@ impl NtpTask {
         })
     }
 
+    /// Four requests in a row without a sample.
+    fn stale_after(&self) -> Span {
+        let interval = Span::from(self.configuration.interval).nanoseconds();
+        (Span::from_nanoseconds(4 * interval * i128::from(self.client.every())) + PATIENCE)
+            .max(FRESH)
+    }
+
     fn ask(&mut self) -> Result<()> {
         let bits = || {
             getrandom::u64().map_err(|error| {
@@ -103,10 +104,12 @@ impl NtpTask {
                 )
             })
         };
-        let Ok(request) = self.client.request([bits()?, bits()?]) else {
-            self.stopped = true;
-            self.error = Some("it refuses to answer".to_owned());
-            return Ok(());
+        let request = match self.client.request([bits()?, bits()?]) {
+            Ok(request) => request,
+            Err(stopped) => {
+                self.error = Some(stopped.to_string());
+                return Ok(());
+            }
         };
         self.asked = Some(self.socket.now());
         self.newest = self.newest.wrapping_add(1);
@@ -172,30 +175,13 @@ impl NtpTask {
     fn note(&mut self, outcome: Outcome, now: MonotonicTime) {
         self.error = match outcome {
             Outcome::Ignored(_) => return,
-            Outcome::Sample(sample) => {
-                self.state = Some(sample.server);
+            Outcome::Sample(_) => {
                 self.last = Some(now);
                 None
             }
-            Outcome::NoSample(NoSample::Unsynchronized) => {
-                Some("its clock is not synchronised".to_owned())
-            }
-            Outcome::NoSample(NoSample::MissingTimestamp) => {
-                Some("a timestamp of ours is missing".to_owned())
-            }
-            Outcome::NoSample(NoSample::LocalStep) => {
-                Some("this host's clock was stepped during the exchange".to_owned())
-            }
-            Outcome::NoSample(_) => Some("its timestamps contradict each other".to_owned()),
-            Outcome::Kiss(Kiss::Rate) => {
-                self.every = (self.every * 2).min(64);
-                Some("it wants to be asked less often (RATE)".to_owned())
-            }
-            Outcome::Kiss(Kiss::Deny | Kiss::Restrict) => {
-                self.stopped = true;
-                Some("it refuses to answer".to_owned())
-            }
-            Outcome::Kiss(_) => None,
+            Outcome::NoSample(why) => Some(why.to_string()),
+            Outcome::Kiss(Kiss::Rate) => Some("it wants to be asked less often (RATE)".to_owned()),
+            Outcome::Kiss(_) => self.client.stopped().map(|stopped| stopped.to_string()),
         };
         self.asked = None;
     }
@@ -212,7 +198,7 @@ impl Task for NtpTask {
             self.unanswered += 1;
             self.error.get_or_insert_with(|| "no answer".to_owned());
         }
-        if turn.now >= self.due && !self.stopped {
+        if turn.now >= self.due && self.client.stopped().is_none() {
             let whole = Span::from(self.configuration.interval);
             let next = if self.client.counts().requests < HURRIED {
                 whole.min(FIRST)
@@ -220,12 +206,13 @@ impl Task for NtpTask {
                 whole
             };
             self.ask()?;
-            self.due = turn.now + Span::from_nanoseconds(next.nanoseconds() * self.every);
+            let every = i128::from(self.client.every());
+            self.due = turn.now + Span::from_nanoseconds(next.nanoseconds() * every);
         }
         let patience = self
             .asked
             .map_or(MonotonicTime::MAX, |asked| asked + PATIENCE);
-        Ok(if self.stopped {
+        Ok(if self.client.stopped().is_some() {
             MonotonicTime::MAX
         } else {
             self.due.min(patience)
@@ -251,17 +238,6 @@ impl Task for NtpTask {
                 .map(|one| pick(one).saturating_nanoseconds())
         };
         let counts_of = self.client.counts();
-        let rejected = [
-            ("from_elsewhere", counts_of.other_source),
-            ("malformed", counts_of.malformed),
-            ("not_an_answer", counts_of.not_an_answer),
-            ("duplicate", counts_of.duplicates),
-            ("late_or_unasked", counts_of.unasked),
-            ("unsynchronized", counts_of.unsynchronized),
-            ("implausible", counts_of.implausible),
-            ("without_timestamp", counts_of.missing_timestamps),
-            ("kiss", counts_of.kisses),
-        ];
         into.ntp
             .get_or_insert_default()
             .servers
@@ -276,12 +252,14 @@ impl Task for NtpTask {
                 age_ns: self
                     .last
                     .map(|at| (moment.now - at).saturating_nanoseconds()),
-                stratum: self.state.map(|state| state.stratum),
+                stale_after_ns: Some(self.stale_after().saturating_nanoseconds()),
+                stratum: self.client.server_state().map(|state| state.stratum),
                 requests: counts_of.requests,
                 responses: counts_of.responses,
                 samples: counts_of.samples,
                 unanswered: self.unanswered,
-                rejected: rejected
+                rejected: counts_of
+                    .without_sample()
                     .map(|(reason, count)| (reason.to_owned(), count))
                     .into(),
                 steps: Reasons::from([

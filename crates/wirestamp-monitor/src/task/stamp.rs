@@ -9,6 +9,7 @@ use crate::snapshot::{PeerState, Reasons, Snapshot};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::slice;
+use std::time::Duration;
 use wirestamp::{Incoming, MonotonicTime, Result, Span, TransmitId, TransmitRecord, UdpSocket};
 use wirestamp_probe::Missing;
 use wirestamp_probe::endpoint::Clock;
@@ -16,8 +17,11 @@ use wirestamp_probe::session::{
     Clocks, Measured, Rejected, ReplyArrival, Sample, Session, SessionConfiguration,
 };
 
-/// Room for transmit timestamps: more than are ever in flight at 1 ms.
-const TIMESTAMPS: u16 = 256;
+/// Room for transmit timestamps: those of a second, for which the loop is hardly ever away, between these limits.
+const TIMESTAMPS: (u128, u128) = (16, 256);
+const AWAY: Duration = Duration::from_secs(1);
+/// An answer is never stale before.
+const FRESH: Span = Span::from_seconds(10);
 /// How much later a packet leaves than is written in it.
 const LATE: Span = Span::from_milliseconds(1);
 
@@ -37,7 +41,10 @@ pub(crate) struct StampTask {
     answered: u64,
     refused: u64,
     followed_up: u64,
-    last: Option<(MonotonicTime, Option<Measured>)>,
+    /// The last answered packet.
+    last: Option<MonotonicTime>,
+    /// The last whose path delay is known: some of the timestamps that it needs can be missing.
+    path: Option<(MonotonicTime, Measured)>,
     delays: BTreeMap<&'static str, Delays>,
     error: Option<String>,
 }
@@ -58,7 +65,7 @@ impl StampTask {
         let socket = place.bind(configuration.interface.as_deref(), (any, 0).into())?;
         socket.connect(peer)?;
         let clock = Clock::software();
-        clock.configure(&socket, TIMESTAMPS)?;
+        clock.configure(&socket, room(configuration.interval))?;
         // not everywhere: the hop count is then unknown
         let _ = socket.report_header();
         let _ = socket.set_hop_limit(255);
@@ -91,9 +98,17 @@ impl StampTask {
             refused: 0,
             followed_up: 0,
             last: None,
+            path: None,
             delays: BTreeMap::new(),
             error: None,
         })
+    }
+
+    /// Four packets in a row without an answer, but no hiccup of a busy host.
+    fn stale_after(&self) -> Span {
+        let interval = Span::from(self.configuration.interval);
+        let timeout = Span::from(self.configuration.timeout);
+        (interval + interval + interval + interval + timeout).max(FRESH)
     }
 
     fn send(&mut self) -> Result<()> {
@@ -166,6 +181,7 @@ impl StampTask {
             answered,
             followed_up,
             last,
+            path,
             ..
         } = self;
         session.expire(turn.now, |sample| {
@@ -175,7 +191,11 @@ impl StampTask {
             }
             *answered += 1;
             *followed_up += u64::from(sample.residence.is_some());
-            *last = Some((sample.before, sample.path_delay));
+            *last = Some(sample.before);
+            *path = sample
+                .path_delay
+                .map(|delay| (sample.before, delay))
+                .or(*path);
             for (name, value, bound) in known(sample) {
                 delays.entry(name).or_default().record(value, bound);
             }
@@ -189,6 +209,12 @@ impl StampTask {
             });
         });
     }
+}
+
+/// How many transmit timestamps may wait.
+fn room(interval: Duration) -> u16 {
+    let packets = AWAY.as_nanos() / interval.as_nanos().max(1);
+    packets.clamp(TIMESTAMPS.0, TIMESTAMPS.1) as u16
 }
 
 /// What a packet tells: value and error bound in nanoseconds.
@@ -254,10 +280,10 @@ impl Task for StampTask {
         let in_flight = self.session.in_flight() as u64;
         let rejected = Rejected::ALL
             .map(|reason| (reason.name().to_owned(), self.session.rejected_for(reason)));
+        let age = |at: MonotonicTime| (moment.now - at).saturating_nanoseconds();
         let nanoseconds = |pick: fn(&Measured) -> Span| {
-            self.last
-                .and_then(|(_, path)| path)
-                .map(|path| pick(&path).saturating_nanoseconds())
+            self.path
+                .map(|(_, delay)| pick(&delay).saturating_nanoseconds())
         };
         into.peers.push(PeerState {
             name: self.configuration.name().to_owned(),
@@ -273,9 +299,9 @@ impl Task for StampTask {
             followed_up: self.followed_up,
             path_delay_ns: nanoseconds(|path| path.value),
             path_delay_bound_ns: nanoseconds(|path| path.bound),
-            age_ns: self
-                .last
-                .map(|(at, _)| (moment.now - at).saturating_nanoseconds()),
+            path_delay_age_ns: self.path.map(|(at, _)| age(at)),
+            age_ns: self.last.map(age),
+            stale_after_ns: Some(self.stale_after().saturating_nanoseconds()),
             delays: self
                 .delays
                 .iter()

@@ -198,10 +198,18 @@ fn deny_and_rstr_stop_and_rate_does_not() {
     assert_eq!(Kiss::Other(*b"INIT").code(), "INIT");
     assert!(world.client.request([1, 2]).is_ok());
     assert_eq!(world.client.measurement(), before);
+    assert_eq!((world.client.every(), world.client.stopped()), (2, None));
+    for times in 2..20 {
+        changed(&mut world, kiss(b"RATE"));
+        assert_eq!(world.client.every(), (1 << times).min(1_024));
+    }
+    let counts = world.client.counts();
+    assert!(counts.without_sample().contains(&("kiss", counts.kisses)) && counts.kisses == 20);
     for (code, told) in [(b"DENY", Kiss::Deny), (b"RSTR", Kiss::Restrict)] {
         let mut world = World::new(basic(), 1);
         assert_eq!(changed(&mut world, kiss(code)), Outcome::Kiss(told));
         assert_eq!(world.client.request([1, 2]), Err(Stopped(told)));
+        assert_eq!(world.client.stopped(), Some(Stopped(told)));
     }
 }
 

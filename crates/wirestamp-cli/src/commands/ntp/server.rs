@@ -11,9 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::slice;
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Incoming, Notice, TransmitOutcome, UdpSocket, UtcTime};
-use wirestamp_ntp::{
-    Client, ClientOptions, Kiss, Leap, Measurement, NoSample, Outcome, ServerState, Stopped,
-};
+use wirestamp_ntp::{Client, ClientOptions, Leap, Measurement, NoSample, Outcome, ServerState};
 
 /// A transmit timestamp that is later than this is missing.
 const LATEST_TIMESTAMP: Duration = Duration::from_millis(100);
@@ -48,10 +46,6 @@ struct Dialogue {
     unanswered: u64,
     /// The system's last answer instead of the server's.
     failed: Option<Error>,
-    stopped: Option<Stopped>,
-    /// Asks in every so many rounds: a server may want to be asked less often.
-    every: u32,
-    last_state: Option<ServerState>,
     last_no_sample: Option<NoSample>,
     missing: BTreeMap<String, u64>,
 }
@@ -89,9 +83,6 @@ impl Server {
                 awaits: false,
                 unanswered: 0,
                 failed: None,
-                stopped: None,
-                every: 1,
-                last_state: None,
                 last_no_sample: None,
                 missing: BTreeMap::new(),
             }),
@@ -139,7 +130,7 @@ impl Server {
     pub(super) fn is_over(&self) -> bool {
         self.dialogue
             .as_ref()
-            .map_or(true, |dialogue| dialogue.stopped.is_some())
+            .map_or(true, |dialogue| dialogue.client.stopped().is_some())
     }
 
     pub(super) fn measurement(&self) -> Option<Measurement> {
@@ -169,7 +160,7 @@ impl Server {
         let dialogue = self.dialogue.as_ref().ok();
         let counts = dialogue.map(|dialogue| dialogue.client.counts());
         let counts = counts.unwrap_or_default();
-        let state = dialogue.and_then(|dialogue| dialogue.last_state);
+        let state = dialogue.and_then(|dialogue| dialogue.client.server_state());
         let span = |pick: fn(&Measurement) -> wirestamp::Span| {
             measured
                 .as_ref()
@@ -214,7 +205,7 @@ impl Server {
 
 impl Dialogue {
     fn ask(&mut self, round: u32) {
-        if self.stopped.is_some() || !round.is_multiple_of(self.every) {
+        if !round.is_multiple_of(self.client.every()) {
             return;
         }
         let sent = self.send();
@@ -226,12 +217,8 @@ impl Dialogue {
     }
 
     fn send(&mut self) -> Result<(), Error> {
-        let request = match self.client.request(random()?) {
-            Ok(request) => request,
-            Err(stopped) => {
-                self.stopped = Some(stopped);
-                return Ok(());
-            }
+        let Ok(request) = self.client.request(random()?) else {
+            return Ok(()); // the client knows why
         };
         let request = match &mut self.association {
             Some(association) => association.protect(&request)?,
@@ -324,13 +311,8 @@ impl Dialogue {
     fn note(&mut self, outcome: Outcome, is_timestamped: bool) {
         match outcome {
             Outcome::Ignored(_) => return,
-            Outcome::Sample(sample) => self.last_state = Some(sample.server),
             Outcome::NoSample(why) => self.last_no_sample = Some(why),
-            Outcome::Kiss(Kiss::Rate) => self.every = (self.every * 2).min(1 << 16),
-            Outcome::Kiss(kiss @ (Kiss::Deny | Kiss::Restrict)) => {
-                self.stopped = Some(Stopped(kiss));
-            }
-            Outcome::Kiss(_) => {}
+            Outcome::Sample(_) | Outcome::Kiss(_) => {}
         }
         if !is_timestamped {
             self.miss("a response arrived without a timestamp");
@@ -347,15 +329,14 @@ impl Dialogue {
     fn why_not(&self) -> (&'static str, String) {
         let counts = self.client.counts();
         let missing = || self.missing.keys().next().cloned();
-        if let Some(stopped) = self.stopped {
+        if let Some(stopped) = self.client.stopped() {
             ("denied", stopped.to_string())
         } else if let Some(error) = &self.failed {
             ("unreachable", error.cause().to_owned())
-        } else if let Some(NoSample::Unsynchronized) = self.last_no_sample {
-            ("unsynchronized", "its clock is not synchronised".to_owned())
-        } else if let Some(NoSample::Implausible) = self.last_no_sample {
-            let reason = "its timestamps contradict each other, or it is off by seconds as it says";
-            ("implausible", reason.to_owned())
+        } else if let Some(why @ NoSample::Unsynchronized) = self.last_no_sample {
+            ("unsynchronized", why.to_string())
+        } else if let Some(why @ NoSample::Implausible) = self.last_no_sample {
+            ("implausible", why.to_string())
         } else if let Some(missing) = missing().filter(|_| counts.missing_timestamps > 0) {
             ("no_timestamps", missing)
         } else if counts.kisses > 0 {
@@ -364,10 +345,7 @@ impl Dialogue {
                 "it wants to be asked less often (RATE)".to_owned(),
             )
         } else if self.last_no_sample.is_some() {
-            (
-                "stepped",
-                "this machine's clock was stepped meanwhile".to_owned(),
-            )
+            ("stepped", NoSample::LocalStep.to_string())
         } else {
             ("no_answer", "no answer".to_owned())
         }
@@ -376,19 +354,9 @@ impl Dialogue {
     /// What was lost beside unanswered requests, by reason.
     fn lost(&self) -> BTreeMap<String, u64> {
         let counts = self.client.counts();
-        let by_reason = [
-            ("from_elsewhere", counts.other_source),
-            ("malformed", counts.malformed),
-            ("not_an_answer", counts.not_an_answer),
-            ("duplicate", counts.duplicates),
-            ("late_or_unasked", counts.unasked),
-            ("unsynchronized", counts.unsynchronized),
-            ("implausible", counts.implausible),
-            ("without_timestamp", counts.missing_timestamps),
-            ("kiss", counts.kisses),
-            ("not_authentic", self.forged),
-        ];
-        let some = by_reason.into_iter().filter(|(_, count)| *count > 0);
+        let by_reason = counts.without_sample().into_iter();
+        let all = by_reason.chain([("not_authentic", self.forged)]);
+        let some = all.filter(|(_, count)| *count > 0);
         some.map(|(reason, count)| (reason.to_owned(), count))
             .collect()
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::history::Journal;
+use crate::history::{Journal, Record};
 use crate::snapshot::Event;
 
 const RANGE: &str = "from=2026-11-23T03:00:00Z&to=2026-11-23T04:00:00Z";

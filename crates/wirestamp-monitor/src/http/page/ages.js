@@ -20,4 +20,13 @@ function show(made) {
   made.closest("tr")?.classList.toggle("stale", isStale);
 }
 
+// From how many seconds on a value is too old: the monitor says so, from the configured interval.
+export const staleAfter = (one, otherwise) => (one.stale_after_ns ? Number(one.stale_after_ns) / 1e9 : otherwise);
+
+// The real-time clock is as old as its newest server may be.
+export function staleClock(clock, snapshot) {
+  const servers = clock.reference === "ntp" ? snapshot.ntp?.servers || [] : [];
+  return Math.max(30, ...servers.map((server) => staleAfter(server, 300)));
+}
+
 export const showAges = () => document.querySelectorAll(".age").forEach(show);

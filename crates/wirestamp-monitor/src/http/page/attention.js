@@ -1,5 +1,6 @@
 // What an operator should look at first.
 
+import { staleAfter, staleClock } from "./ages.js";
 import { byId, element, fill } from "./elements.js";
 import { bound, count, duration, offset } from "./units.js";
 
@@ -21,10 +22,11 @@ export function showAttention(snapshot) {
   for (const clock of snapshot.clocks) {
     const [value, limit] = [Number(clock.utc_offset_ns), Number(clock.utc_bound_ns)];
     if (clock.kind === "realtime" && clock.utc_offset_ns !== null && Math.abs(value) > limit) found.push(`The real-time clock is wrong, not merely unsure: offset ${offset(value)} ${bound(limit)}.`);
-    old(`Clock ${clock.name}`, clock.age_ns, clock.kind === "realtime" ? 300 : 30);
+    old(`Clock ${clock.name}`, clock.age_ns, staleClock(clock, snapshot));
   }
+  snapshot.ntp?.servers.forEach((server) => old(`NTP server ${server.name}`, server.age_ns, staleAfter(server, 300)));
   snapshot.peers.forEach((peer) => {
-    old(`STAMP session ${peer.name}`, peer.age_ns, 10);
+    old(`STAMP session ${peer.name}`, peer.age_ns, staleAfter(peer, 10));
     if (peer.age_ns === null && peer.lost > 10) found.push(`STAMP session ${peer.name}: ${count(peer.lost)} packets, no answer yet.`);
   });
   snapshot.ptp.filter((port) => port.holdover).forEach((port) => found.push(`PTP port ${port.interface} follows no timeTransmitter any more.`));

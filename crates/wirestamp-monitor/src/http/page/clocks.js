@@ -1,11 +1,10 @@
 // The tables of clocks, NTP servers and PTP ports.
 
-import { age } from "./ages.js";
+import { age, staleAfter, staleClock } from "./ages.js";
 import { byId, element, table } from "./elements.js";
 import { bound, count, offset, ppb, reasons, span, words } from "./units.js";
 
-const STALE_CLOCK = 30;
-const STALE_SERVER = 300;
+const STALE_PORT = 30;
 const REFERENCES = {
   system: "the real-time clock", ntp: "NTP servers", ptp: "PTP", kernel: "nothing: the kernel claims a bound",
 };
@@ -30,7 +29,7 @@ export function showClocks(snapshot) {
     const [shown, scale] = against(clock);
     const frequency = ppb(clock.frequency_ppb);
     return [clock.name === "realtime" ? "real-time clock" : `${clock.name}, PTP hardware clock`, shown, bound(clock.utc_bound_ns), scale, REFERENCES[clock.reference] ?? clock.reference,
-      age(clock.age_ns, STALE_CLOCK, clock.reference === "kernel" ? "the kernel does not say" : "not measured"), frequency && `${frequency} ± ${Number(clock.frequency_bound_ppb).toPrecision(2)}`, count(clock.generation),
+      age(clock.age_ns, staleClock(clock, snapshot), clock.reference === "kernel" ? "the kernel does not say" : "not measured"), frequency && `${frequency} ± ${Number(clock.frequency_bound_ppb).toPrecision(2)}`, count(clock.generation),
       reasons(clock.generation_changes), clock.cross_width_ns === null ? null : `${span(clock.cross_width_ns)}${clock.cross_method ? ` (${words(clock.cross_method)})` : ""}`, count(clock.failures), clock.error || "none"];
   });
   table(byId("clock-table"), null, columns, rows, "No clock is known yet.");
@@ -43,12 +42,12 @@ export function showServers(snapshot) {
     : "";
   const columns = [{ name: "NTP server" }, { name: "Offset", number: true, missing: "not measured" }, { name: "Error bound", number: true, missing: "not measured" }, { name: "Bound to UTC", number: true, missing: "not known" },
     { name: "Age" }, { name: "Path delay", number: true, missing: "not measured" }, { name: "Stratum", number: true }, { name: "Answered", number: true }, { name: "Judgement", missing: "not measured" }, { name: "Problem", text: true }];
-  const rows = (ntp?.servers || []).map((server) => [server.name, offset(server.offset_ns), bound(server.bound_ns), bound(server.utc_bound_ns), age(server.age_ns, STALE_SERVER), span(server.path_delay_ns),
+  const rows = (ntp?.servers || []).map((server) => [server.name, offset(server.offset_ns), bound(server.bound_ns), bound(server.utc_bound_ns), age(server.age_ns, staleAfter(server, 300)), span(server.path_delay_ns),
     count(server.stratum), `${count(server.responses)} of ${count(server.requests)}`, server.falseticker ? element("b", { className: "bad", textContent: "falseticker: cannot be right" }) : server.offset_ns === null ? null : "can be right",
     [server.error, reasons(server.rejected, "")].filter(Boolean).join("; ") || "none"]);
   table(byId("ntp-table"), null, columns, rows, "The configuration asks for no NTP server.");
   const ports = snapshot.ptp.map((port) => [port.interface, words(port.state), port.time_transmitter, `${port.grandmaster} (${port.steps_removed} clocks between)`, offset(port.offset_ns), bound(port.bound_ns),
-    age(port.age_ns, STALE_CLOCK), span(port.path_delay_ns), ppb(port.frequency_ppb), port.source, words(port.agreement), port.holdover ? element("b", { className: "warn", textContent: "yes" }) : "no",
+    age(port.age_ns, STALE_PORT), span(port.path_delay_ns), ppb(port.frequency_ppb), port.source, words(port.agreement), port.holdover ? element("b", { className: "warn", textContent: "yes" }) : "no",
     `${count(port.samples)}; lost: ${reasons(port.lost)}`]);
   const heads = [{ name: "PTP port" }, { name: "State" }, { name: "timeTransmitter", missing: "none" }, { name: "Grandmaster" }, { name: "Offset", number: true, missing: "not measured" }, { name: "Error bound", number: true, missing: "not measured" },
     { name: "Age" }, { name: "Path delay", number: true, missing: "not measured" }, { name: "Frequency offset", number: true, missing: "not measured" }, { name: "Timestamps" }, { name: "Sources" }, { name: "Holdover" }, { name: "Exchanges", text: true }];

@@ -1,6 +1,6 @@
 // Sessions and paths: their table, and a heat map for each.
 
-import { age } from "./ages.js";
+import { age, staleAfter } from "./ages.js";
 import { arrange, byId, element, table } from "./elements.js";
 import { HeatMap } from "./heatmap.js";
 import { bound, count, reasons, seconds, span } from "./units.js";
@@ -8,7 +8,6 @@ import { bound, count, reasons, seconds, span } from "./units.js";
 const MOST_ROWS = 200;
 const MOST_PLOTS = 16;
 const MOST_LIVE = 1800;
-const STALE = 10;
 const SEGMENTS = {
   path: ["Path, both ways", "Round trip of a packet without the time in the reflector."],
   round_trip: ["Round trip", "From sending a packet to receiving its reply, the time in the reflector included."],
@@ -41,7 +40,7 @@ export function showTable(snapshot) {
   const columns = [{ name: "Name" }, { name: "To" }, { name: "Last path delay", number: true, missing: "none yet" }, { name: "Error bound", number: true, missing: "none yet" }, { name: "Age", missing: "never" },
     { name: "Sent", number: true }, { name: "Lost", number: true }, { name: "In flight", number: true }, { name: "Refused packets, other problems", text: true }];
   const share = (lost, sent) => (lost ? `${count(lost)} (${((100 * lost) / sent).toPrecision(2)} %)` : "0");
-  const sessions = snapshot.peers.map((peer) => [peer.name, peer.address, span(peer.path_delay_ns), bound(peer.path_delay_bound_ns), age(peer.age_ns, STALE), count(peer.sent),
+  const sessions = snapshot.peers.map((peer) => [peer.name, peer.address, span(peer.path_delay_ns), bound(peer.path_delay_bound_ns), age(peer.age_ns, staleAfter(peer, 10)), count(peer.sent),
     share(peer.lost, peer.sent), count(peer.in_flight), [peer.error, peer.refused ? `${count(peer.refused)} not sent` : "", reasons(peer.rejected, "")].filter(Boolean).join("; ") || "none"]);
   const paths = snapshot.paths.map((path) => [path.interface, "this host itself", element("span", { className: "missing", textContent: "see the plot" }), element("span", { className: "missing", textContent: "see the plot" }),
     element("span", { className: "missing", textContent: "not kept" }), count(path.sent), share(path.lost, path.sent), count(path.in_flight), path.error || "none"]);

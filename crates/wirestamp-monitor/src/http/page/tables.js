@@ -27,10 +27,10 @@ export function showInterfaces(snapshot) {
 }
 
 export function showTasks(snapshot) {
-  const columns = [{ name: "Task" }, { name: "Kind" }, { name: "State" }, { name: "Error", text: true }];
+  const columns = [{ name: "Task" }, { name: "Kind" }, { name: "State" }, { name: "Failed so often", number: true }, { name: "Error", text: true }];
   const order = { failed: 0, starting: 1, running: 2 };
   const tasks = [...snapshot.tasks].sort((one, other) => (order[one.state] ?? 0) - (order[other.state] ?? 0));
-  const rows = tasks.map((task) => [task.name, task.kind, element("b", { className: task.state === "running" ? "good" : task.state === "failed" ? "bad" : "warn", textContent: task.state }), task.error || "none"]);
+  const rows = tasks.map((task) => [task.name, task.kind, element("b", { className: task.state === "running" ? "good" : task.state === "failed" ? "bad" : "warn", textContent: task.state }), count(task.failures ?? 0), task.error || "none"]);
   table(byId("task-table"), null, columns, rows.slice(0, MOST_ROWS), "The configuration asks for nothing.");
 }
 

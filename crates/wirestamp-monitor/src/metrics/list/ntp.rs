@@ -53,6 +53,12 @@ pub(super) fn servers(servers: &[NtpServerState], into: &mut Families<'_>) -> Re
         each(|server| of_ns(server.age_ns)),
     )?;
     into.gauge(
+        "wirestamp_ntp_stale_after",
+        seconds(),
+        "The age from which on samples are missing: four intervals, at least 10 s",
+        each(|server| of_ns(server.stale_after_ns)),
+    )?;
+    into.gauge(
         "wirestamp_ntp_stratum",
         None,
         "Stratum, as the server says",

@@ -19,6 +19,18 @@ pub(super) fn tasks(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), 
         None,
         "1 if the task runs, 0 if it starts or failed and is tried again",
         up,
+    )?;
+    let failures = snapshot.tasks.iter().map(|task| {
+        (
+            labels(task.kind.as_str(), task.name.as_str()),
+            task.failures as f64,
+        )
+    });
+    into.counter(
+        "wirestamp_task_failures",
+        None,
+        "How often the task failed; it is tried again, and its counters go on",
+        failures,
     )
 }
 
@@ -131,11 +143,12 @@ pub(super) fn own(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Er
         "Pushes of metrics to the OTLP receiver, by result: accepted, refused (wrong for it), failed (not there, no answer, or busy)",
         by(vec![], "result", &own.pushes),
     )?;
-    let left_out = into.left_out() as f64;
-    into.gauge(
+    // those of this exposition are counted afterwards
+    let left_out = own.series_left_out + into.left_out();
+    into.counter(
         "wirestamp_monitor_series_left_out",
         None,
-        "Series that the limit on label sets kept out of this exposition",
-        [(vec![], Some(left_out))],
+        "Series that the limit on label sets kept out, at each scrape and each push",
+        [(vec![], left_out as f64)],
     )
 }

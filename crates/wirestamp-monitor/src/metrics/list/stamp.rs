@@ -68,6 +68,12 @@ pub(super) fn peers(peers: &[PeerState], into: &mut Families<'_>) -> Result<(), 
         each(|peer| of_ns(peer.age_ns)),
     )?;
     into.gauge(
+        "wirestamp_stamp_stale_after",
+        seconds(),
+        "The age from which on answers are missing: four intervals and the timeout, at least 10 s",
+        each(|peer| of_ns(peer.stale_after_ns)),
+    )?;
+    into.gauge(
         "wirestamp_stamp_path_delay",
         seconds(),
         "The last round trip without the time in the reflector",

@@ -1,0 +1,237 @@
+//! The records of one sync as one block: of each series the numbers are differences to those before, in as few bytes as they need.
+//!
+//! A block is its version (one byte), the least and the greatest time in it (i64, nanoseconds of UTC, little-endian), and entries. An entry begins with the
+//! number of its series, and is complete by itself but for what earlier entries of the block said. Numbers are LEB128, signed ones in zigzag.
+//!
+//! | entry | what follows |
+//! |---|---|
+//! | series 0 | a text: a record as JSON |
+//! | a series that the block had | time and numbers, as differences to the entry before and to the series' one before |
+//! | the next new series | kind, name, count of segments and their names; then as above. A name is the number of one that the block had, or the next new number and a text |
+
+use super::Record;
+use super::question::nanoseconds;
+use super::series::{Kind, MOST_SEGMENTS, Series, split, text_of};
+use std::collections::HashMap;
+
+const VERSION: u8 = 2;
+/// Version and times.
+const HEAD: usize = 17;
+
+/// A block that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    entries: Vec<u8>,
+    names: HashMap<String, u64>,
+    /// Number and newest numbers of each.
+    series: HashMap<Series, (u64, Vec<i64>)>,
+    newest: i64,
+    times: Option<(i64, i64)>,
+}
+
+impl Block {
+    /// Adds a record; one that is larger than `longest` is left out.
+    pub(super) fn add(&mut self, record: &Record, longest: usize) {
+        let at = nanoseconds(record.time());
+        if let Some(at) = at {
+            let (least, most) = self.times.unwrap_or((at, at));
+            self.times = Some((least.min(at), most.max(at)));
+        }
+        match at
+            .filter(|at| text_of(*at) == record.time())
+            .zip(split(record))
+        {
+            Some((at, (series, numbers))) => self.add_numbers(at, series, numbers),
+            None => match serde_json::to_string(record) {
+                Ok(text) if text.len() <= longest => {
+                    self.unsigned(0);
+                    self.text(&text);
+                }
+                _ => {}
+            },
+        }
+    }
+
+    fn add_numbers(&mut self, at: i64, series: Series, numbers: Vec<i64>) {
+        let next = self.series.len() as u64 + 1;
+        let known = self.series.get(&series);
+        let (number, before) = match known {
+            Some((number, newest)) => (*number, newest.clone()),
+            None => (next, vec![0; numbers.len()]),
+        };
+        self.unsigned(number);
+        if number == next {
+            self.entries.push(series.kind as u8);
+            self.name(&series.name);
+            self.unsigned(series.segments.len() as u64);
+            let segments = series.segments.iter();
+            segments.for_each(|segment| self.name(segment));
+        }
+        self.signed(at.wrapping_sub(self.newest));
+        self.newest = at;
+        for (now, before) in numbers.iter().zip(before) {
+            self.signed(now.wrapping_sub(before));
+        }
+        self.series.insert(series, (number, numbers));
+    }
+
+    /// Returns the block if there is anything in it, and begins another.
+    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
+        let done = std::mem::take(self);
+        let (least, most) = done.times.unwrap_or((i64::MAX, i64::MIN));
+        let mut block = Vec::with_capacity(HEAD + done.entries.len());
+        block.push(VERSION);
+        block.extend_from_slice(&least.to_le_bytes());
+        block.extend_from_slice(&most.to_le_bytes());
+        block.extend_from_slice(&done.entries);
+        (!done.entries.is_empty()).then_some(block)
+    }
+
+    /// Returns how many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        HEAD + self.entries.len()
+    }
+
+    fn name(&mut self, name: &str) {
+        let next = self.names.len() as u64;
+        let number = *self.names.entry(name.to_owned()).or_insert(next);
+        self.unsigned(number);
+        if number == next {
+            self.text(name);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.unsigned(text.len() as u64);
+        self.entries.extend_from_slice(text.as_bytes());
+    }
+
+    fn unsigned(&mut self, mut number: u64) {
+        while number > 0x7f {
+            self.entries.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.entries.push(number as u8);
+    }
+
+    fn signed(&mut self, number: i64) {
+        self.unsigned(((number << 1) ^ (number >> 63)).cast_unsigned());
+    }
+}
+
+/// Returns the least and the greatest time in a block; `None` if it has none, or is no block.
+pub(super) fn times(block: &[u8]) -> Option<(i64, i64)> {
+    let (head, _) = block.split_first_chunk::<HEAD>()?;
+    let word = |from: usize| head[from..from + 8].try_into().ok().map(i64::from_le_bytes);
+    let (least, most) = (word(1)?, word(9)?);
+    (head[0] == VERSION && least <= most).then_some((least, most))
+}
+
+/// Calls `each` with the records of a block whose kind is `wanted`, up to the first that makes no sense.
+pub(super) fn records(block: &[u8], wanted: impl Fn(&str) -> bool, mut each: impl FnMut(Record)) {
+    if block.first() == Some(&VERSION) {
+        let mut left = Left(block.get(HEAD..).unwrap_or_default());
+        let mut known = Known::default();
+        while !left.0.is_empty() {
+            match known.entry(&mut left, &wanted) {
+                Some(Some(record)) => each(record),
+                Some(None) => {}
+                None => return,
+            }
+        }
+    }
+}
+
+/// What the entries before said.
+#[derive(Default)]
+struct Known {
+    names: Vec<String>,
+    series: Vec<(Series, Vec<i64>)>,
+    newest: i64,
+}
+
+impl Known {
+    /// `Some(None)`: an entry that is not wanted. `None`: no entry.
+    fn entry(
+        &mut self,
+        left: &mut Left<'_>,
+        wanted: &impl Fn(&str) -> bool,
+    ) -> Option<Option<Record>> {
+        let Some(place) = usize::try_from(left.unsigned()?).ok()?.checked_sub(1) else {
+            let record = serde_json::from_str::<Record>(left.text()?).ok();
+            return Some(record.filter(|record| wanted(record.kind())));
+        };
+        if place == self.series.len() {
+            let series = self.new_series(left)?;
+            let numbers = series.kind.numbers() + 2 * series.segments.len();
+            self.series.push((series, vec![0; numbers]));
+        }
+        let (series, numbers) = self.series.get_mut(place)?;
+        self.newest = self.newest.wrapping_add(left.signed()?);
+        for number in &mut *numbers {
+            *number = number.wrapping_add(left.signed()?);
+        }
+        if wanted(series.kind.name()) {
+            series.record(self.newest, numbers).map(Some)
+        } else {
+            Some(None)
+        }
+    }
+
+    fn new_series(&mut self, left: &mut Left<'_>) -> Option<Series> {
+        let kind = *Kind::ALL.get(usize::from(left.octets(1)?[0]))?;
+        let name = self.name(left)?;
+        let count = usize::try_from(left.unsigned()?).ok()?;
+        let segments = (count <= MOST_SEGMENTS)
+            .then(|| (0..count).map(|_| self.name(left)).collect::<Option<_>>())??;
+        Some(Series {
+            kind,
+            name,
+            segments,
+        })
+    }
+
+    fn name(&mut self, left: &mut Left<'_>) -> Option<String> {
+        let number = usize::try_from(left.unsigned()?).ok()?;
+        if number == self.names.len() {
+            self.names.push(left.text()?.to_owned());
+        }
+        self.names.get(number).cloned()
+    }
+}
+
+/// What was not read yet.
+struct Left<'a>(&'a [u8]);
+
+impl<'a> Left<'a> {
+    fn octets(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, left) = self.0.split_at_checked(count)?;
+        self.0 = left;
+        Some(taken)
+    }
+
+    fn unsigned(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let octet = self.octets(1)?[0];
+            number |= u64::from(octet & 0x7f) << shift;
+            if octet & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn signed(&mut self) -> Option<i64> {
+        let number = self.unsigned()?;
+        Some((number >> 1).cast_signed() ^ -((number & 1).cast_signed()))
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let length = usize::try_from(self.unsigned()?).ok()?;
+        std::str::from_utf8(self.octets(length)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;
