@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from operate import inside, running, until
+from operate import inside, running
 
 SECONDS = float(sys.argv[1]) * 60
 WIRESTAMP = pathlib.Path(sys.argv[2]).resolve()
@@ -123,10 +123,23 @@ def snapshot(space):
     return json.loads(told.stdout) if told.stdout else None
 
 
-def measures(shown):
-    """Whether everything runs, and has been measured."""
-    return (shown and all(task["state"] == "running" for task in shown["tasks"]) and all(peer["path_delay_ns"] for peer in shown["peers"])
-            and all(server["samples"] for server in shown["ntp"]["servers"]) and shown["ptp"][0]["offset_ns"] is not None)
+def waits_for(shown):
+    """What does not run, or was not measured yet."""
+    if not shown:
+        return ["the monitor"]
+    waiting = [f"{task['kind']} {task['name']}: {task['error']}" for task in shown["tasks"] if task["state"] != "running"]
+    waiting += [f"STAMP {peer['name']}: {peer['error']}" for peer in shown["peers"] if peer["path_delay_ns"] is None]
+    waiting += [f"NTP {server['name']}: {server['error']}" for server in shown["ntp"]["servers"] if not server["samples"]]
+    return waiting + [f"PTP {port['interface']}: {port['state']}" for port in shown["ptp"] if port["offset_ns"] is None]
+
+
+def start(space):
+    """Waits until everything measures."""
+    end = time.monotonic() + 60
+    while waiting := waits_for(snapshot(space)):
+        if time.monotonic() > end:
+            sys.exit("not measured within 60 s: " + "; ".join(waiting))
+        time.sleep(0.5)
 
 
 def measure(space, programs):
@@ -171,7 +184,8 @@ def main():
         far = [spaces[str(number)] for number in range(CABLES)]
         for number, space in enumerate(far):
             stack.enter_context(chronyd(folder / f"server{number}", space, ["local stratum 1", "allow"]))
-            (folder / f"reflector{number}.toml").write_text('[clocks]\ninterfaces = []\n[reflector]\nlisten = ["0.0.0.0:862"]\n')
+            listen = [f"10.78.{number}.{host + 2}:862" for host in range(SESSIONS)]
+            (folder / f"reflector{number}.toml").write_text(f"[clocks]\ninterfaces = []\n[reflector]\nlisten = {json.dumps(listen)}\n")
             stack.enter_context(running(*inside(space, WIRESTAMP, "monitor", "--config", folder / f"reflector{number}.toml")))
         stack.enter_context(ptp4l(folder / "transmitter", far[0], "masterOnly", "v0", "w0"))
         servers = [f"server 10.79.{number}.2 minpoll 4 maxpoll 4 xleave" for number in range(CABLES)]
@@ -180,7 +194,7 @@ def main():
         (folder / "m.toml").write_text(configuration(folder))
         log = stack.enter_context(open(folder / "log", "w", encoding="utf-8"))
         monitor = stack.enter_context(running(*inside(spaces["m"], WIRESTAMP, "monitor", "--config", folder / "m.toml"), stderr=log))
-        until("everything measures", lambda: measures(snapshot(spaces["m"])))
+        start(spaces["m"])
         time.sleep(WARM_UP)
         programs = {"monitor": monitor, "chronyd, the 4 servers": client, "ptp4l, the 1 timeTransmitter": receiver}
         told = measure(spaces["m"], programs)

@@ -50,6 +50,8 @@ pub struct Monitor {
     history_state: String,
     /// For which sockets the last wait ended.
     ready: Vec<usize>,
+    /// Whether a reader woke the loop.
+    is_woken: bool,
 }
 
 impl std::fmt::Debug for Monitor {
@@ -96,6 +98,7 @@ impl Monitor {
             look_at: MonotonicTime::MIN,
             history_state: String::new(),
             ready: Vec::new(),
+            is_woken: false,
             configuration,
             place,
             clock,
@@ -153,8 +156,10 @@ impl Monitor {
         }
         self.keep_events();
         self.keep_clocks(&Moment { now, reading });
-        let mut wakes = [0; 16];
-        while let Ok(Some(_)) = self.clock.receive(&mut wakes, std::time::Duration::ZERO) {}
+        if std::mem::take(&mut self.is_woken) {
+            let mut wakes = [0; 16];
+            while let Ok(Some(_)) = self.clock.receive(&mut wakes, std::time::Duration::ZERO) {}
+        }
         next.min(self.look_at)
     }
 
@@ -268,8 +273,11 @@ impl Monitor {
             sockets.push(&self.clock);
         }
         UdpSocket::wait_ready(&sockets, until, &mut self.ready)?;
-        for owner in self.ready.iter().filter_map(|place| owners.get(*place)) {
-            self.slots[*owner].is_ready = true;
+        for place in &self.ready {
+            match owners.get(*place) {
+                Some(owner) => self.slots[*owner].is_ready = true,
+                None => self.is_woken = true,
+            }
         }
         Ok(())
     }

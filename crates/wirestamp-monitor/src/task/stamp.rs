@@ -125,7 +125,8 @@ impl StampTask {
             self.error = Some(error.to_string());
             is_no_end(error)?;
         }
-        Ok(())
+        // the kernel's is often there already, and need not wake the loop
+        self.collect()
     }
 
     fn collect(&mut self) -> Result<()> {
