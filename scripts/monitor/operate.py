@@ -83,7 +83,7 @@ class Prometheus:
         log = stack.enter_context(open(folder / "log", "w", encoding="utf-8"))
         stack.enter_context(running(
             "prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
-            f"--web.listen-address=127.0.0.1:{port}", "--enable-feature=native-histograms", "--log.level=warn", stderr=log))
+            f"--web.listen-address=127.0.0.1:{port}", "--enable-feature=native-histograms,exemplar-storage", "--log.level=warn", stderr=log))
         self.log = folder / "log"
         until("Prometheus is ready", self.is_ready)
 

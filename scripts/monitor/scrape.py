@@ -107,7 +107,7 @@ def prometheus_text(text):
             lines.append(helps.replace(f" {name} ", f" {name}{suffix} ", 1))
             line = f"# TYPE {name}{suffix} {'gauge' if kind == 'info' else kind}"
         if not line.startswith(("# UNIT ", "# EOF")):
-            lines.append(line)
+            lines.append(line if line.startswith("#") else line.split(" # ")[0])  # it has no exemplars
     return "\n".join(lines) + "\n"
 
 
@@ -121,6 +121,12 @@ def judge(name, address):
     check(len(samples) == len(set(samples)), f"{name}: a sample is there twice")
     check(all(math.isfinite(sample.value) for family in families for sample in family.samples), f"{name}: not finite")
     check(all(family.documentation for family in families), f"{name}: no help")
+    marked = [(sample.labels, sample.exemplar) for family in families for sample in family.samples if sample.exemplar]
+    histograms = {tuple(sorted(sample.labels.items())) for family in families for sample in family.samples if sample.name.endswith("_delay_seconds_count")}
+    check(len(marked) == len(histograms) > 0, f"{name}: {len(marked)} exemplars in {len(histograms)} histograms")
+    for labels, exemplar in marked:
+        check(0 <= exemplar.value <= float(labels["le"]) and exemplar.labels["sequence"].isdigit(), f"{name}: {labels}: {exemplar}")
+        check(0 <= time.time() - exemplar.timestamp < 90, f"{name}: {labels}: {exemplar} is too old")
     told = subprocess.run(["promtool", "check", "metrics"], input=prometheus_text(text), capture_output=True, text=True)
     check((told.returncode, told.stderr) == (0, ""), f"{name}: promtool: {told.stdout}{told.stderr}")
     print(f"{name}: {len(families)} families, {len(samples)} samples, no fault")
@@ -149,6 +155,10 @@ def histograms(prometheus):
         counts = [prometheus.value(expression) for expression in (
             f"histogram_count({metric}{{{labels}}})", f"{metric}_count{{{labels}}}")]
         check(counts[0] == counts[1] and counts[0] > 0, f"{metric}: native and classic have counted {counts}")
+        now = time.time()
+        stored = prometheus.ask("query_exemplars", query=f"{metric}{{{labels}}}", start=now - 120, end=now)
+        marked = [exemplar for one in stored for exemplar in one["exemplars"]]
+        check(marked and all(exemplar["labels"]["sequence"].isdigit() for exemplar in marked), f"{metric}: exemplars {stored}")
         print(f"{metric}: median {native * 1e6:.1f} µs (native), {classic * 1e6:.1f} µs (classic), {counts[0]:.0f} delays")
 
 

@@ -1,6 +1,7 @@
 //! The distribution of delays in little memory, in the buckets that Prometheus' native histograms have.
 
 use serde::{Deserialize, Serialize};
+use wirestamp::{MonotonicTime, Span, UtcTime};
 
 /// Buckets for each doubling: each is 9 % wider than the one before.
 const PER_DOUBLING: i32 = 8;
@@ -10,6 +11,30 @@ pub(crate) const SCHEMA: i32 = 3;
 const LAST: i32 = 12 * PER_DOUBLING;
 /// No delay counts as shorter, unless it is 0: 2^-30 s, less than a nanosecond.
 const FIRST: i32 = -30 * PER_DOUBLING;
+
+/// After this, the next delay is the longest, however short it is.
+const RENEWED: Span = Span::from_seconds(60);
+
+/// The packet that a delay is of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packet {
+    pub(crate) sequence: u32,
+    /// When it was judged.
+    pub(crate) at: MonotonicTime,
+    pub(crate) utc: UtcTime,
+}
+
+/// A long delay, and the packet that had it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Longest {
+    /// The delay, in nanoseconds.
+    pub delay_ns: u64,
+    /// Number of the packet.
+    pub sequence: u32,
+    /// When it was judged, RFC 3339: the time of its record in the history.
+    pub time: String,
+}
 
 /// A distribution of delays: buckets whose limits grow by 2^(1/8), at most 337 of them.
 ///
@@ -31,9 +56,34 @@ pub struct Delays {
     pub bound_ns: Option<u64>,
     /// Buckets that are not empty: `[i, count]`, for delays above 2^((i-1)/8) s up to 2^(i/8) s, lowest first.
     pub buckets: Vec<(i32, u64)>,
+    /// The longest of about a minute: an example to look up.
+    #[serde(default)]
+    pub longest: Option<Longest>,
+    /// When that began.
+    #[serde(skip)]
+    since: Option<MonotonicTime>,
 }
 
 impl Delays {
+    /// Counts the delay of a packet, and keeps the packet if the delay is the longest of a minute.
+    pub(crate) fn record_of(&mut self, packet: Packet, delay_ns: i64, bound_ns: i64) {
+        self.record(delay_ns, bound_ns);
+        let delay = u64::try_from(delay_ns).unwrap_or(0);
+        let is_over = self.since.is_none_or(|since| packet.at - since >= RENEWED);
+        let known = self.longest.as_ref().filter(|_| !is_over);
+        if known.is_some_and(|longest| longest.delay_ns >= delay) {
+            return;
+        }
+        if is_over {
+            self.since = Some(packet.at);
+        }
+        self.longest = Some(Longest {
+            delay_ns: delay,
+            sequence: packet.sequence,
+            time: packet.utc.rfc3339().to_string(),
+        });
+    }
+
     /// Counts a delay and its error bound, both in nanoseconds.
     pub fn record(&mut self, delay_ns: i64, bound_ns: i64) {
         let delay = u64::try_from(delay_ns).unwrap_or(0);
@@ -144,6 +194,30 @@ mod tests {
             );
         }
         assert_eq!(index_of(u64::MAX), LAST);
+    }
+
+    #[test]
+    fn the_longest_of_a_minute_is_kept_with_its_packet() {
+        let mut delays = Delays::default();
+        let mut longest = |second: i64, sequence, delay_ns| {
+            let packet = Packet {
+                sequence,
+                at: MonotonicTime::from_nanoseconds(second * 1_000_000_000),
+                utc: UtcTime::from_nanoseconds(second * 1_000_000_000),
+            };
+            delays.record_of(packet, delay_ns, 1);
+            let longest = delays.longest.clone().expect("there is one");
+            (longest.sequence, longest.delay_ns, longest.time)
+        };
+        assert_eq!(longest(0, 1, 50).0, 1);
+        assert_eq!(longest(10, 2, 40).0, 1);
+        let (sequence, delay, time) = longest(20, 3, 60);
+        assert_eq!((sequence, delay), (3, 60));
+        assert!(time.starts_with("1970-01-01T00:00:20"), "{time}");
+        assert_eq!(longest(59, 4, 60).0, 3, "the first of equals");
+        assert_eq!(longest(60, 5, -3), (5, 0, time.replace(":00:20", ":01:00")));
+        assert_eq!(longest(61, 6, 2).0, 6);
+        assert_eq!(delays.count, 6);
     }
 
     #[test]

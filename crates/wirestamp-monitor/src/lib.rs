@@ -44,7 +44,7 @@ mod task;
 pub use configuration::{
     Clocks, Configuration, History, Http, Metrics, Ntp, Otlp, Path, Ptp, Reflector, Relation, Stamp,
 };
-pub use delays::Delays;
+pub use delays::{Delays, Longest};
 pub use monitor::Monitor;
 pub use place::Place;
 pub use service::{Ended, Handle, Service};

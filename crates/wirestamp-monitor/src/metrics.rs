@@ -1,5 +1,6 @@
 //! Metrics of a snapshot: OpenMetrics text, OTLP (feature `otlp`), and Prometheus' protobuf with native histograms.
 
+mod exemplars;
 mod families;
 mod list;
 #[cfg(feature = "otlp")]
@@ -10,9 +11,12 @@ pub(crate) use otlp::otlp_limited;
 pub use otlp::{OTLP, otlp, start_of};
 
 use crate::snapshot::Snapshot;
+use exemplars::Exemplars;
 use prometheus_client::collector::Collector;
+use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model::MetricFamily;
 use prometheus_client::encoding::{DescriptorEncoder, prometheus_protobuf, text};
 use prometheus_client::registry::Registry;
+use prost::Message as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,10 +51,10 @@ pub(crate) fn open_metrics_limited(
     snapshot: Arc<Snapshot>,
     limit: usize,
 ) -> Result<(String, u64), NotEncoded> {
-    let (registry, left_out) = registry(snapshot, limit);
+    let (registry, noted) = registry(snapshot, limit);
     let mut written = String::new();
     text::encode(&mut written, &registry).map_err(|_| NotEncoded)?;
-    Ok((written, left_out.load(Ordering::Relaxed)))
+    Ok((noted.exemplars.write_into(&written), noted.left_out()))
 }
 
 /// Returns the metrics of a snapshot as delimited messages of Prometheus' protobuf, with classic and native histograms.
@@ -66,20 +70,46 @@ pub(crate) fn protobuf_limited(
     snapshot: Arc<Snapshot>,
     limit: usize,
 ) -> Result<(Vec<u8>, u64), NotEncoded> {
-    let (registry, left_out) = registry(snapshot, limit);
-    let written = prometheus_protobuf::encode_to_vec(&registry).map_err(|_| NotEncoded)?;
-    Ok((written, left_out.load(Ordering::Relaxed)))
+    let (families, left_out) = messages(snapshot, limit)?;
+    let mut written = Vec::new();
+    for family in families {
+        family
+            .encode_length_delimited(&mut written)
+            .map_err(|_| NotEncoded)?;
+    }
+    Ok((written, left_out))
 }
 
-/// What is encoded, and where encoding notes how many series the limit kept out.
-fn registry(snapshot: Arc<Snapshot>, limit: usize) -> (Registry, Arc<AtomicU64>) {
-    let (mut registry, left_out) = (Registry::default(), Arc::new(AtomicU64::new(0)));
+fn messages(snapshot: Arc<Snapshot>, limit: usize) -> Result<(Vec<MetricFamily>, u64), NotEncoded> {
+    let (registry, noted) = registry(snapshot, limit);
+    let mut families = prometheus_protobuf::encode(&registry).map_err(|_| NotEncoded)?;
+    noted.exemplars.set(&mut families);
+    Ok((families, noted.left_out()))
+}
+
+/// What encoding a scrape finds beside its families.
+#[derive(Debug, Default)]
+struct Noted {
+    exemplars: Arc<Exemplars>,
+    left_out: AtomicU64,
+}
+
+impl Noted {
+    /// How many series the limit kept out.
+    fn left_out(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed)
+    }
+}
+
+/// A registry with one scrape, and what is noted while it is encoded.
+fn registry(snapshot: Arc<Snapshot>, limit: usize) -> (Registry, Arc<Noted>) {
+    let (mut registry, noted) = (Registry::default(), Arc::<Noted>::default());
     registry.register_collector(Box::new(Scrape {
         snapshot,
         limit,
-        left_out: Arc::clone(&left_out),
+        noted: Arc::clone(&noted),
     }));
-    (registry, left_out)
+    (registry, noted)
 }
 
 /// One scrape.
@@ -87,14 +117,17 @@ fn registry(snapshot: Arc<Snapshot>, limit: usize) -> (Registry, Arc<AtomicU64>)
 struct Scrape {
     snapshot: Arc<Snapshot>,
     limit: usize,
-    left_out: Arc<AtomicU64>,
+    noted: Arc<Noted>,
 }
 
 impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let mut families = families::Families::new(encoder, self.limit);
+        let mut families =
+            families::Families::new(encoder, Arc::clone(&self.noted.exemplars), self.limit);
         list::write(&self.snapshot, &mut families)?;
-        self.left_out.store(families.left_out(), Ordering::Relaxed);
+        self.noted
+            .left_out
+            .store(families.left_out(), Ordering::Relaxed);
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ pub(crate) use ptp::PtpTask;
 pub(crate) use reflector::ReflectorTask;
 pub(crate) use stamp::StampTask;
 
+use crate::delays::Packet;
 use crate::events::Events;
 use crate::history::{Record, Writer};
 use crate::snapshot::{Reasons, Snapshot, TimestampCounts};
@@ -51,6 +52,15 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
+    /// A packet that is judged in this turn.
+    pub(crate) fn packet(&self, sequence: u32) -> Packet {
+        Packet {
+            sequence,
+            at: self.now,
+            utc: self.utc,
+        }
+    }
+
     /// Keeps a record, if history is kept: `record` makes it, with the time of this turn.
     pub(crate) fn keep(&self, record: impl FnOnce(String) -> Record) {
         if let Some(history) = self.history {

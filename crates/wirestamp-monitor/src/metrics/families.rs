@@ -1,5 +1,6 @@
 //! Families of metrics: one descriptor, then its series. What is not known is left out, and nothing is NaN.
 
+use super::exemplars::Exemplars;
 use crate::delays::{Delays, SCHEMA, limit};
 use prometheus_client::encoding::{
     DescriptorEncoder, NativeHistogram, NativeHistogramBuckets, NoLabelSet,
@@ -7,6 +8,7 @@ use prometheus_client::encoding::{
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 use std::fmt::Error;
+use std::sync::Arc;
 
 /// The limits of the classic buckets are powers of two, so that they are limits of native buckets as well: 1 µs to 2 s.
 const CLASSIC: [i32; 8] = [-20, -17, -14, -11, -8, -5, -2, 1];
@@ -16,7 +18,7 @@ pub(super) type Labels<'a> = Vec<(&'static str, &'a str)>;
 
 /// Where families go.
 enum Sink<'e> {
-    Scraped(DescriptorEncoder<'e>),
+    Scraped(DescriptorEncoder<'e>, Arc<Exemplars>),
     #[cfg(feature = "otlp")]
     Pushed(super::otlp::Points<'e>),
 }
@@ -29,9 +31,13 @@ pub(super) struct Families<'e> {
 }
 
 impl<'e> Families<'e> {
-    pub(super) fn new(encoder: DescriptorEncoder<'e>, limit: usize) -> Self {
+    pub(super) fn new(
+        encoder: DescriptorEncoder<'e>,
+        exemplars: Arc<Exemplars>,
+        limit: usize,
+    ) -> Self {
         Self {
-            sink: Sink::Scraped(encoder),
+            sink: Sink::Scraped(encoder, exemplars),
             limit,
             left_out: 0,
         }
@@ -66,7 +72,7 @@ impl<'e> Families<'e> {
             return Ok(());
         }
         let encoder = match &mut self.sink {
-            Sink::Scraped(encoder) => encoder,
+            Sink::Scraped(encoder, _) => encoder,
             #[cfg(feature = "otlp")]
             Sink::Pushed(points) => {
                 points.gauge(name, unit, help, &known);
@@ -95,7 +101,7 @@ impl<'e> Families<'e> {
             return Ok(());
         }
         let encoder = match &mut self.sink {
-            Sink::Scraped(encoder) => encoder,
+            Sink::Scraped(encoder, _) => encoder,
             #[cfg(feature = "otlp")]
             Sink::Pushed(points) => {
                 points.counter(name, unit, help, &known);
@@ -125,7 +131,7 @@ impl<'e> Families<'e> {
             return Ok(());
         }
         let encoder = match &mut self.sink {
-            Sink::Scraped(encoder) => encoder,
+            Sink::Scraped(encoder, _) => encoder,
             #[cfg(feature = "otlp")]
             Sink::Pushed(points) => {
                 points.info(name, help, &known);
@@ -148,8 +154,8 @@ impl<'e> Families<'e> {
         if known.is_empty() {
             return Ok(());
         }
-        let encoder = match &mut self.sink {
-            Sink::Scraped(encoder) => encoder,
+        let (encoder, exemplars) = match &mut self.sink {
+            Sink::Scraped(encoder, exemplars) => (encoder, exemplars),
             #[cfg(feature = "otlp")]
             Sink::Pushed(points) => {
                 points.delays(name, help, &known);
@@ -159,6 +165,7 @@ impl<'e> Families<'e> {
         let mut family =
             encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
         for (labels, delays) in known {
+            exemplars.add(delays);
             let (spans, deltas) = native(delays);
             let nothing = NativeHistogramBuckets {
                 spans: &[],
@@ -193,6 +200,13 @@ impl<'e> Families<'e> {
         self.left_out += series.count() as u64;
         known
     }
+}
+
+/// The place of the classic bucket that a delay falls into.
+pub(super) fn bucket_of(seconds: f64) -> usize {
+    let limits = CLASSIC.map(|power| f64::from(power).exp2());
+    let place = limits.iter().position(|limit| seconds <= *limit);
+    place.unwrap_or(CLASSIC.len())
 }
 
 /// Counts of the classic buckets, not cumulative.

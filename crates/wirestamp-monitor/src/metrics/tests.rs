@@ -1,15 +1,21 @@
 use super::*;
-use crate::delays::Delays;
+use crate::delays::{Delays, Packet};
 use crate::snapshot::{ClockState, NtpState, PeerState, Reasons};
-use prometheus_client::encoding::prometheus_protobuf;
+use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model;
 use std::collections::{BTreeMap, BTreeSet};
+use wirestamp::{MonotonicTime, UtcTime};
 
 const HOSTILE: &str = "a \"peer\"\\with\neverything";
 
 fn delays() -> Delays {
     let mut delays = Delays::default();
-    for nanoseconds in [0, 900, 1_000, 50_000, 3_000_000_000, 40_000_000] {
-        delays.record(nanoseconds, 10);
+    for (sequence, nanoseconds) in (1..).zip([0, 900, 1_000, 50_000, 3_000_000_000, 40_000_000]) {
+        let packet = Packet {
+            sequence,
+            at: MonotonicTime::from_nanoseconds(0),
+            utc: UtcTime::from_nanoseconds(1_700_000_000_123_456_789),
+        };
+        delays.record_of(packet, nanoseconds, 10);
     }
     delays
 }
@@ -91,6 +97,14 @@ fn the_text_keeps_the_rules_that_scrapes_do_not_check() {
             other => panic!("{other}"),
         };
         assert!(allowed.contains(&suffix), "{line}");
+        // an exemplar is allowed on buckets alone
+        let line = match line.split_once(" # ") {
+            Some((line, _)) => {
+                assert!(suffix == "_bucket", "{line}");
+                line
+            }
+            None => line,
+        };
         let (series, value) = line.rsplit_once(' ').expect("a value");
         assert!(value.parse::<f64>().is_ok_and(f64::is_finite), "{line}");
         assert!(samples.insert(series.to_owned()), "{series} is there twice");
@@ -172,7 +186,7 @@ fn series_beyond_the_limit_are_left_out_and_counted() {
 
 #[test]
 fn histograms_are_classic_and_native_and_both_hold_every_delay() {
-    let families = prometheus_protobuf::encode(&registry(snapshot(), 100).0).expect("encoded");
+    let families = messages(snapshot(), 100).expect("encoded").0;
     let family = families
         .iter()
         .find(|family| family.name == "wirestamp_stamp_delay_seconds")
@@ -206,4 +220,71 @@ fn histograms_are_classic_and_native_and_both_hold_every_delay() {
     }
     let octets = protobuf(snapshot(), 100).expect("encoded");
     assert!(octets.len() > 1_000);
+}
+
+#[test]
+fn the_longest_delay_is_an_exemplar_of_the_bucket_where_it_fell() {
+    let text = open_metrics(snapshot(), 100).expect("encoded");
+    let marked: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains(" # {") && !line.starts_with('#'))
+        .collect();
+    assert_eq!(marked.len(), 4, "one for each histogram: {marked:?}");
+    for line in marked {
+        let (bucket, exemplar) = line.split_once(" # ").expect("one");
+        assert!(bucket.contains(r#"le="+Inf""#), "3 s are above 2 s: {line}");
+        assert_eq!(exemplar, r#"{sequence="5"} 3e0 1700000000.123456789"#);
+    }
+    // those of a shorter delay are on its own bucket, and only there
+    let mut short = Delays::default();
+    let packet = Packet {
+        sequence: 7,
+        at: MonotonicTime::from_nanoseconds(0),
+        utc: UtcTime::from_nanoseconds(1_000_000_000),
+    };
+    short.record_of(packet, 50_000, 10);
+    let peers = [("a", short), ("b", delays()), ("c", Delays::default())];
+    let peers = peers.map(|(name, delays)| PeerState {
+        name: name.to_owned(),
+        delays: BTreeMap::from([("path".to_owned(), delays)]),
+        ..PeerState::default()
+    });
+    let snapshot = Arc::new(Snapshot {
+        peers: peers.to_vec(),
+        ..Snapshot::default()
+    });
+    let text = open_metrics(Arc::clone(&snapshot), 100).expect("encoded");
+    let marked: Vec<_> = text.lines().filter(|line| line.contains(" # {")).collect();
+    assert_eq!(marked.len(), 2, "{marked:?}");
+    assert!(marked[0].contains(r#"peer="a""#) && marked[0].contains(r#"le="0.00006103515625"#));
+    assert!(
+        marked[0].ends_with(r#"1 # {sequence="7"} 5e-5 1.000000000"#),
+        "{marked:?}"
+    );
+    assert!(marked[1].contains(r#"peer="b""#) && marked[1].contains("+Inf"));
+
+    let families = messages(snapshot, 100).expect("encoded").0;
+    let family = families
+        .iter()
+        .find(|family| family.name == "wirestamp_stamp_delay_seconds")
+        .expect("it is there");
+    let [a, b, c] = [0, 1, 2].map(|place| family.metric[place].histogram.as_ref());
+    let (a, b, c) = (a.expect("one"), b.expect("one"), c.expect("one"));
+    let marked = |histogram: &prometheus_data_model::Histogram| {
+        let buckets = histogram.bucket.iter();
+        let marked: Vec<_> = buckets
+            .filter_map(|bucket| Some((bucket.upper_bound, bucket.exemplar.clone()?.value)))
+            .collect();
+        (marked, histogram.exemplars.len())
+    };
+    assert_eq!(marked(a), (vec![(2.0_f64.powi(-14), 5e-5)], 1));
+    assert_eq!(marked(b), (vec![(f64::INFINITY, 3.0)], 1));
+    assert_eq!(marked(c), (vec![], 0));
+    let exemplar = &a.exemplars[0];
+    assert_eq!(exemplar.label[0].name, "sequence");
+    assert_eq!(exemplar.label[0].value, "7");
+    assert_eq!(
+        exemplar.timestamp.as_ref().map(|time| time.seconds),
+        Some(1)
+    );
 }

@@ -168,13 +168,14 @@ impl PathTask {
                 continue;
             };
             self.received += 1;
-            let mut known = Vec::new();
+            let (mut known, packet) = (Vec::new(), turn.packet(flight.number));
             let mut record = |name: &'static str, delay: Span, bound: Span| {
                 let (delay, bound) = (
                     delay.saturating_nanoseconds(),
                     bound.saturating_nanoseconds(),
                 );
-                self.delays.entry(name).or_default().record(delay, bound);
+                let delays = self.delays.entry(name).or_default();
+                delays.record_of(packet, delay, bound);
                 known.push((name.to_owned(), delay, bound));
             };
             if let Some(left) = flight.left {

@@ -197,8 +197,10 @@ impl StampTask {
                 .path_delay
                 .map(|delay| (sample.before, delay))
                 .or(*path);
+            let packet = turn.packet(sample.sequence);
             for (name, value, bound) in known(sample) {
-                delays.entry(name).or_default().record(value, bound);
+                let delays = delays.entry(name).or_default();
+                delays.record_of(packet, value, bound);
             }
             turn.keep(|time| Record::Stamp {
                 time,
