@@ -20,6 +20,9 @@ use wirestamp_probe::session::{
 /// Room for transmit timestamps: those of a second, for which the loop is hardly ever away, between these limits.
 const TIMESTAMPS: (u128, u128) = (16, 256);
 const AWAY: Duration = Duration::from_secs(1);
+/// Sessions begin at multiples of this, or of their interval if that is shorter: those that are to send together do so in one turn of the loop,
+/// although they were opened one after the other.
+const GRID: Duration = Duration::from_millis(100);
 /// An answer is never stale before.
 const FRESH: Span = Span::from_seconds(10);
 /// How much later a packet leaves than is written in it.
@@ -50,7 +53,7 @@ pub(crate) struct StampTask {
 }
 
 impl StampTask {
-    /// The first packet is sent so long `after` now.
+    /// The first packet is sent so long `after` the next instant of [`GRID`].
     pub(crate) fn open(
         configuration: &Stamp,
         peer: SocketAddr,
@@ -84,7 +87,7 @@ impl StampTask {
             ..SessionConfiguration::default()
         });
         Ok(Self {
-            due: socket.now() + after,
+            due: on_grid(socket.now(), configuration.interval) + after,
             configuration: configuration.clone(),
             peer,
             socket,
@@ -214,6 +217,13 @@ impl StampTask {
     }
 }
 
+/// The next instant at which sessions begin.
+fn on_grid(now: MonotonicTime, interval: Duration) -> MonotonicTime {
+    let step = Span::from(interval.min(GRID)).nanoseconds().max(1);
+    let over = (now - MonotonicTime::from_nanoseconds(0)).nanoseconds() % step;
+    now + Span::from_nanoseconds(step - over)
+}
+
 /// How many transmit timestamps may wait.
 fn room(interval: Duration) -> u16 {
     let packets = AWAY.as_nanos() / interval.as_nanos().max(1);
@@ -313,5 +323,32 @@ impl Task for StampTask {
             timestamps: counts(&self.socket),
             error: self.error.clone(),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_that_are_opened_one_after_the_other_send_together() {
+        let at = |ns| MonotonicTime::from_nanoseconds(ns);
+        for (interval, step) in
+            [(1_000, 100), (100, 100), (20, 20)].map(|(a, b)| (a, b * 1_000_000))
+        {
+            let interval = Duration::from_millis(interval);
+            for now in [0, 1, step - 1, 7 * step + 3] {
+                let next = on_grid(at(now), interval);
+                assert_eq!(next, at((now / step + 1) * step), "{now}");
+                assert_eq!(
+                    on_grid(at(now + step / 4), interval) - next,
+                    Span::from_nanoseconds(if now % step + step / 4 >= step {
+                        step.into()
+                    } else {
+                        0
+                    })
+                );
+            }
+        }
     }
 }
