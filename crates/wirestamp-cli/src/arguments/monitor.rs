@@ -43,5 +43,5 @@ To read one value: curl -s http://127.0.0.1:9862/api/snapshot | jq '.clocks[] | 
 Examples:
   wirestamp monitor
   wirestamp monitor --config /etc/wirestamp/monitor.toml --check
-  wirestamp monitor --schema >monitor.schema.json
+  wirestamp monitor --schema
   wirestamp monitor --config monitor.toml --log json";
