@@ -40,11 +40,25 @@ def records(at, second, noise):
         yield {"record": "event", "id": 2, "time": text(at), "kind": "interface", "subject": "eth1", "message": "the interface is up, it was down"}
 
 
+def entry(record):
+    """A record as JSON in a block: series 0, length, text."""
+    payload = json.dumps(record, separators=(",", ":")).encode()
+    length, left = bytearray(), len(payload)
+    while left > 0x7F:
+        length.append(left & 0x7F | 0x80)
+        left >>= 7
+    return b"\0" + bytes(length) + bytes([left]) + payload
+
+
 folder = pathlib.Path(sys.argv[1])
 folder.mkdir(parents=True)
 noise = random.Random(7)
 with open(folder / "00000001.journal", "wb") as journal:
     for second in range(0, round((END - BEGIN).total_seconds()), 2):
+        entries = b""
         for record in records(BEGIN + datetime.timedelta(seconds=second), second, noise):
-            payload = json.dumps(record, separators=(",", ":")).encode()
-            journal.write(struct.pack("<II", len(payload), zlib.crc32(payload)) + payload)
+            entries += entry(record)
+        at = round((BEGIN + datetime.timedelta(seconds=second)).timestamp()) * 10**9
+        # version, the least and the greatest time (crates/wirestamp-monitor/src/history/block.rs)
+        block = struct.pack("<Bqq", 2, at, at) + entries
+        journal.write(struct.pack("<II", len(block), zlib.crc32(block)) + block)

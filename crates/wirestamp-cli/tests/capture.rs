@@ -577,16 +577,17 @@ fn packets_are_shown_a_line_each_and_files_are_rotated() {
     assert_eq!(files.len(), 2, "{summary:#}");
     let there = std::fs::read_dir(folder.path()).expect("a folder").count();
     assert_eq!(there, 2, "the older ones are gone");
+    let mut shown = 0;
     for file in files {
         let output = Command::new("tshark")
             .args(["-r", file.as_str().expect("a name")])
             .output()
             .expect("run");
-        assert!(
-            output.status.success() && !output.stdout.is_empty(),
-            "{output:?}"
-        );
+        assert!(output.status.success(), "{output:?}");
+        shown += output.stdout.len();
     }
+    // the last one can have begun with the end
+    assert!(shown > 0, "{summary:#}");
 }
 
 #[test]
