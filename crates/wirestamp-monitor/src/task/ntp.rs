@@ -86,11 +86,10 @@ impl NtpTask {
         })
     }
 
-    /// Four requests in a row without a sample.
+    /// Four intervals without a sample, as they are configured: whoever wants to be asked seldom, or makes it seem so, is stale meanwhile.
     fn stale_after(&self) -> Span {
         let interval = Span::from(self.configuration.interval).nanoseconds();
-        (Span::from_nanoseconds(4 * interval * i128::from(self.client.every())) + PATIENCE)
-            .max(FRESH)
+        (Span::from_nanoseconds(4 * interval) + PATIENCE).max(FRESH)
     }
 
     fn ask(&mut self) -> Result<()> {
