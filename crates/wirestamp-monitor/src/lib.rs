@@ -36,6 +36,7 @@ mod monitor;
 pub mod otlp;
 mod own;
 mod place;
+mod rfc3339;
 mod service;
 mod slot;
 pub mod snapshot;

@@ -10,8 +10,8 @@
 //! | the next new series | kind, name, count of segments and their names; then as above. A name is the number of one that the block had, or the next new number and a text |
 
 use super::Record;
-use super::question::nanoseconds;
 use super::series::{Kind, MOST_SEGMENTS, Series, split, text_of};
+use crate::rfc3339::nanoseconds;
 use std::collections::HashMap;
 
 const VERSION: u8 = 2;

@@ -1,6 +1,7 @@
 //! What is asked of the history: a query string, read with limits.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use crate::rfc3339::nanoseconds;
+use std::time::Duration;
 
 /// The longest range.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3_600);
@@ -104,12 +105,6 @@ impl Question {
 fn instant(text: Option<String>) -> Result<i64, String> {
     text.and_then(|text| nanoseconds(&text))
         .ok_or_else(|| NEEDED.to_owned())
-}
-
-/// Nanoseconds of UTC, of an RFC 3339 time.
-pub(super) fn nanoseconds(text: &str) -> Option<i64> {
-    let time: SystemTime = humantime::parse_rfc3339(text).ok()?;
-    i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
 }
 
 #[cfg(test)]

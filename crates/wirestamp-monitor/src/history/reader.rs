@@ -3,7 +3,8 @@
 use super::bins::{Answer, Bins};
 use super::block;
 use super::journal::{found, walk};
-use super::question::{Question, Show, nanoseconds};
+use super::question::{Question, Show};
+use crate::rfc3339::nanoseconds;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;

@@ -3,15 +3,17 @@
 
 use super::families::bucket_of;
 use crate::delays::Delays;
+use crate::rfc3339::nanoseconds;
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model::{
     self as model, LabelPair, MetricFamily,
 };
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Number of the packet: with the time, it finds the record in the history.
 const LABEL: &str = "sequence";
+/// In nanoseconds.
+const SECOND: i64 = 1_000_000_000;
 
 /// One for each histogram, in order.
 #[derive(Debug, Default)]
@@ -22,7 +24,8 @@ struct Exemplar {
     bucket: usize,
     sequence: u32,
     seconds: f64,
-    time: SystemTime,
+    /// Nanoseconds of UTC.
+    time: i64,
 }
 
 impl Exemplars {
@@ -34,7 +37,7 @@ impl Exemplars {
                 bucket: bucket_of(seconds),
                 sequence: longest.sequence,
                 seconds,
-                time: humantime::parse_rfc3339(&longest.time).ok()?,
+                time: nanoseconds(&longest.time)?,
             })
         });
         self.lock().push(exemplar);
@@ -85,25 +88,27 @@ impl Exemplars {
 
 impl Exemplar {
     fn write_text(&self, line: &mut String) {
-        let since = self.time.duration_since(UNIX_EPOCH).unwrap_or_default();
         let _ = write!(
             line,
             " # {{{LABEL}=\"{}\"}} {:e} {}.{:09}",
             self.sequence,
             self.seconds,
-            since.as_secs(),
-            since.subsec_nanos()
+            self.time / SECOND,
+            self.time % SECOND
         );
     }
 
     fn message(&self) -> model::Exemplar {
-        model::Exemplar {
+        let mut exemplar = model::Exemplar {
             label: vec![LabelPair {
                 name: LABEL.to_owned(),
                 value: self.sequence.to_string(),
             }],
             value: self.seconds,
-            timestamp: Some(self.time.into()),
-        }
+            timestamp: None,
+        };
+        let timestamp = exemplar.timestamp.get_or_insert_default();
+        (timestamp.seconds, timestamp.nanos) = (self.time / SECOND, (self.time % SECOND) as i32);
+        exemplar
     }
 }

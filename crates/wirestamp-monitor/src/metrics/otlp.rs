@@ -3,6 +3,7 @@
 use super::families::{Families, Labels};
 use super::{NotEncoded, list};
 use crate::delays::{Delays, SCHEMA};
+use crate::rfc3339::nanoseconds;
 use crate::snapshot::Snapshot;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value};
@@ -37,12 +38,13 @@ pub(crate) fn otlp_limited(
     limit: usize,
     start: SystemTime,
 ) -> Result<(Vec<u8>, u64), NotEncoded> {
-    let time = humantime::parse_rfc3339(&snapshot.time).map_err(|_| NotEncoded)?;
+    let time = nanoseconds(&snapshot.time).ok_or(NotEncoded)?;
+    let time = u64::try_from(time).map_err(|_| NotEncoded)?;
     let mut metrics = Vec::new();
     let points = Points {
         // a clock that stepped back must not make counters begin after they were read
-        start: nanoseconds(start.min(time))?,
-        time: nanoseconds(time)?,
+        start: since_1970(start)?.min(time),
+        time,
         metrics: &mut metrics,
     };
     let mut families = Families::pushed(points, limit);
@@ -79,7 +81,8 @@ pub(crate) fn otlp_limited(
 
 /// Returns since when a monitor counts, from the time and uptime of a snapshot; `None` if the time cannot be read.
 pub fn start_of(snapshot: &Snapshot) -> Option<SystemTime> {
-    let time = humantime::parse_rfc3339(&snapshot.time).ok()?;
+    let time = u64::try_from(nanoseconds(&snapshot.time)?).ok()?;
+    let time = UNIX_EPOCH.checked_add(Duration::from_nanos(time))?;
     time.checked_sub(Duration::from_nanos(
         u64::try_from(snapshot.uptime_ns).ok()?,
     ))
@@ -223,7 +226,7 @@ fn attributes(labels: &[(&'static str, &str)]) -> Vec<KeyValue> {
         .collect()
 }
 
-fn nanoseconds(time: SystemTime) -> Result<u64, NotEncoded> {
+fn since_1970(time: SystemTime) -> Result<u64, NotEncoded> {
     time.duration_since(UNIX_EPOCH)
         .ok()
         .and_then(|since| u64::try_from(since.as_nanos()).ok())

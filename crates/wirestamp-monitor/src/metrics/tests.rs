@@ -13,7 +13,7 @@ fn delays() -> Delays {
         let packet = Packet {
             sequence,
             at: MonotonicTime::from_nanoseconds(0),
-            utc: UtcTime::from_nanoseconds(1_700_000_000_123_456_700),
+            utc: UtcTime::from_nanoseconds(1_700_000_000_123_456_789),
         };
         delays.record_of(packet, nanoseconds, 10);
     }
@@ -233,7 +233,7 @@ fn the_longest_delay_is_an_exemplar_of_the_bucket_where_it_fell() {
     for line in marked {
         let (bucket, exemplar) = line.split_once(" # ").expect("one");
         assert!(bucket.contains(r#"le="+Inf""#), "3 s are above 2 s: {line}");
-        assert_eq!(exemplar, r#"{sequence="5"} 3e0 1700000000.123456700"#);
+        assert_eq!(exemplar, r#"{sequence="5"} 3e0 1700000000.123456789"#);
     }
     // those of a shorter delay are on its own bucket, and only there
     let mut short = Delays::default();
