@@ -173,6 +173,29 @@ fn steps_of_a_clock_are_generations_and_events() {
     );
 }
 
+/// Nobody told of it, for a second.
+#[test]
+fn the_clock_of_a_nic_that_is_gone_shows_nothing() {
+    let (mut monitor, simulation) = monitor("igc", 1, "1s");
+    run(&mut monitor, 10);
+    simulation.world().lose_notifications(3);
+    simulation.world().remove_nic(NicName::Sim0);
+    let mut gone = 0;
+    for _ in 0..9 {
+        let soon = monitor.now() + Span::from_milliseconds(100);
+        monitor.run_until(soon).expect("it runs");
+        let snapshot = monitor.snapshot();
+        let mut clocks = snapshot.clocks.iter();
+        let Some(clock) = clocks.find(|clock| clock.name == "sim0" && clock.error.is_some()) else {
+            continue;
+        };
+        let shown = (clock.utc_offset_ns, clock.utc_bound_ns, clock.frequency_ppb);
+        assert_eq!(shown, (None, None, None), "{clock:?}");
+        gone += 1;
+    }
+    assert!(gone > 0);
+}
+
 #[test]
 fn what_is_lost_and_missing_is_counted_by_reason() {
     let (mut monitor, _) = monitor("lossy-link", 2, "20ms");

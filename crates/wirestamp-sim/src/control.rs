@@ -246,7 +246,7 @@ impl World {
         });
     }
 
-    /// The next `count` notifications are lost; that some were is reported a second later.
+    /// The next `count` notifications are lost; that one was is reported a second after it.
     pub fn lose_notifications(&self, count: u32) {
         self.perform(Event::LoseNotifications {
             at: Default::default(),

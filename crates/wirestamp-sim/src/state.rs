@@ -152,6 +152,10 @@ impl State {
     pub(crate) fn changed(&mut self, interface: Option<InterfaceIndex>, kind: ChangeKind) {
         if self.losing_notifications > 0 {
             self.losing_notifications -= 1;
+            self.agenda.enter(
+                self.now.saturating_add(LOSS_NOTICED_AFTER),
+                Happening::LossNoticed,
+            );
             return;
         }
         self.work.report(match self.platform {
@@ -166,10 +170,6 @@ impl State {
 
     pub(crate) fn lose_notifications(&mut self, count: u32) {
         self.losing_notifications = count;
-        self.agenda.enter(
-            self.now.saturating_add(LOSS_NOTICED_AFTER),
-            Happening::LossNoticed,
-        );
     }
 
     /// An index that no interface ever had.

@@ -4,8 +4,8 @@ use super::{Moment, Task, Turn};
 use crate::place::Place;
 use crate::snapshot::{ClockState, Reasons, Snapshot};
 use wirestamp::{
-    Correlator, CorrelatorOptions, GenerationCause, HardwareClock, Interface, MonotonicTime,
-    Result, Span, UdpSocket, UtcCrossTimestamp, utc_error_bound,
+    Correlator, CorrelatorOptions, Error, ErrorKind, GenerationCause, HardwareClock, Interface,
+    MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp, utc_error_bound,
 };
 
 /// How often the correlator's state is looked at.
@@ -115,11 +115,14 @@ impl Task for ClockTask {
 
     fn show(&self, moment: &Moment, into: &mut Snapshot) {
         let status = self.correlator.status();
+        // the clock of a NIC that was taken out shows nothing, and a new one when it is back
+        let is_gone = |error: &Error| error.kind() == ErrorKind::NoSuchDevice;
+        let is_there = !status.last_error.as_ref().is_some_and(is_gone);
         let frequency = self
             .correlator
             .frequency()
-            .filter(|_| self.counts_nanoseconds);
-        let offset = self.utc_offset(moment);
+            .filter(|_| is_there && self.counts_nanoseconds);
+        let offset = self.utc_offset(moment).filter(|_| is_there);
         let tai = i64::from(self.tai_offset) * 1_000_000_000;
         into.clocks.push(ClockState {
             name: self.interface.name().to_owned(),

@@ -9,6 +9,11 @@ use wirestamp_monitor::{Configuration, Monitor, Place};
 /// before.
 const FOR_EACH: i64 = 192 * 1_024;
 
+/// Seconds between two packets to a peer.
+fn interval() -> u64 {
+    number_from("WIRESTAMP_CROWD_SECONDS", 300.0) as u64
+}
+
 fn monitor(peers: usize) -> Monitor {
     let simulation = Simulation::preset("i225", 3).expect("a preset");
     let peer = address(&simulation, "sim1");
@@ -16,7 +21,8 @@ fn monitor(peers: usize) -> Monitor {
         format!("[reflector]\nlisten = [\"{peer}:862\"]\nrate = 1000000\nsessions = 20000\n");
     for number in 0..peers {
         text += &format!(
-            "[[stamp]]\nname = \"peer{number}\"\npeer = \"{peer}\"\ninterface = \"sim0\"\nclocks = \"same\"\ninterval = \"300s\"\n"
+            "[[stamp]]\nname = \"peer{number}\"\npeer = \"{peer}\"\ninterface = \"sim0\"\nclocks = \"same\"\ninterval = \"{}s\"\n",
+            interval()
         );
     }
     let configuration = Configuration::from_toml(&text).expect("it is right");
@@ -31,7 +37,7 @@ fn held_after(peers: usize, hours: f64) -> i64 {
     let snapshot = monitor.snapshot();
     adds_up::check(&snapshot);
     // the last may be under way, and the first comes later for some
-    let packets = (hours * 12.0) as u64;
+    let packets = (hours * 3_600.0) as u64 / interval();
     for peer in &snapshot.peers {
         assert!(peer.answered + 1 >= packets && peer.lost == 0, "{peer:?}");
     }

@@ -40,6 +40,10 @@ pub(crate) struct Faults {
     undo: Vec<(MonotonicTime, Undo)>,
     /// When a clock was last set without any notification: nobody knows until it is read again.
     pub(crate) unannounced: MonotonicTime,
+    /// So many notifications at most will be lost.
+    losing: u32,
+    /// The last fault.
+    pub(crate) last: String,
     pub(crate) count: u64,
 }
 
@@ -58,6 +62,8 @@ impl Faults {
             state: seed,
             undo: Vec::new(),
             unannounced: MonotonicTime::MIN,
+            losing: 0,
+            last: String::new(),
             count: 0,
         }
     }
@@ -74,22 +80,31 @@ impl Faults {
         least + (self.random() % (most - least + 1) as u64) as i64
     }
 
+    /// Something is told of, unless that is lost.
+    fn told(&mut self, now: MonotonicTime) {
+        if self.losing > 0 {
+            self.losing -= 1;
+            self.unannounced = now;
+        }
+    }
+
     /// Ends what is over.
     pub(crate) fn undo(&mut self, now: MonotonicTime) {
-        let world = self.simulation.world();
-        self.undo.retain(|(at, undo)| {
-            if *at > now {
-                return true;
+        let (over, left): (Vec<_>, _) = self.undo.drain(..).partition(|(at, _)| *at <= now);
+        self.undo = left;
+        for (_, undo) in over {
+            if let Undo::Add(_) = undo {
+                self.told(now);
             }
+            let world = self.simulation.world();
             match undo {
                 Undo::LinkUp => world.set_link(true),
-                Undo::Add(nic) => world.add_nic(*nic),
+                Undo::Add(nic) => world.add_nic(nic),
                 Undo::NoDelay => [NicName::Sim0, NicName::Sim1]
                     .iter()
                     .for_each(|nic| world.set_extra_delay(*nic, Span::ZERO)),
             }
-            false
-        });
+        }
     }
 
     /// Lets the next thing go wrong.
@@ -110,6 +125,11 @@ impl Faults {
             .iter()
             .any(|(_, undo)| matches!(undo, Undo::Add(_)));
         let delay = Span::from_nanoseconds(i128::from(nanoseconds.abs() / 200));
+        // what changes nothing is not told, and uses up no loss
+        if matches!(which, 3 | 6 | 7) && !is_gone {
+            self.told(now);
+        }
+        self.last = format!("{which} at {now:?}, {nic:?}, {nanoseconds} ns, until {later:?}");
         let world = self.simulation.world();
         match which {
             0 => world.step_real_time_clock(Span::from_nanoseconds(nanoseconds.into())),
@@ -128,7 +148,10 @@ impl Faults {
                 self.undo.push((later, Undo::Add(nic)));
             }
             8 => world.storm(1_000),
-            9 => world.lose_notifications(3),
+            9 => {
+                world.lose_notifications(3);
+                self.losing = 3;
+            }
             10 => {
                 world.set_extra_delay(nic, delay);
                 self.undo.push((later, Undo::NoDelay));

@@ -1,6 +1,7 @@
 //! Long runs in a simulation: a day of faults, and thousands of peers for a week. Here in short forms; `scripts/slow endurance` runs the whole.
 //!
-//! `WIRESTAMP_DAY_HOURS`: virtual hours of faults. `WIRESTAMP_CROWD_PEERS` and `WIRESTAMP_CROWD_HOURS`: how many peers, and for how long.
+//! `WIRESTAMP_DAY_HOURS`: virtual hours of faults. `WIRESTAMP_CROWD_PEERS`, `WIRESTAMP_CROWD_HOURS` and
+//! `WIRESTAMP_CROWD_SECONDS`: how many peers, for how long, and so many seconds between two packets to each.
 
 mod adds_up;
 mod crowd;

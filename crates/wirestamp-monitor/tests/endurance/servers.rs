@@ -37,14 +37,14 @@ impl NtpServer {
         self.socket.local_address().expect("it has one")
     }
 
-    /// What its clock shows, the lie left out.
+    /// What it says that its clock shows.
     pub(crate) fn clock(&self, at: MonotonicTime) -> i128 {
         let passed = (at - self.begun).nanoseconds();
-        self.shown + passed + passed * self.drift_ppm / 1_000_000
+        self.shown + passed + passed * self.drift_ppm / 1_000_000 + self.lie.nanoseconds()
     }
 
     fn timestamp(&self, at: MonotonicTime) -> [u8; 8] {
-        let nanoseconds = self.clock(at) + self.lie.nanoseconds() + ERA * 1_000_000_000;
+        let nanoseconds = self.clock(at) + ERA * 1_000_000_000;
         let seconds = nanoseconds.div_euclid(1_000_000_000) as u64;
         let fraction = (nanoseconds.rem_euclid(1_000_000_000) << 32) / 1_000_000_000;
         ((seconds << 32) | fraction as u64).to_be_bytes()
