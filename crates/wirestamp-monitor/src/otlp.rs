@@ -139,7 +139,7 @@ async fn push_always(target: &Target, handle: &Handle) {
             Ok(()) => ("accepted", target.interval),
             Err(Failure::Refused(_)) => ("refused", target.pause(failures)),
             Err(Failure::Later(_, Some(asked))) => {
-                ("failed", (*asked).clamp(target.interval, LONGEST_PAUSE))
+                ("failed", (*asked).min(LONGEST_PAUSE).max(target.interval))
             }
             Err(Failure::Later(_, None)) => ("failed", target.pause(failures)),
         };

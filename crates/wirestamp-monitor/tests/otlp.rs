@@ -233,6 +233,30 @@ fn a_receiver_that_is_not_there_or_silent_holds_nothing_up() {
 }
 
 #[test]
+fn who_pushes_seldom_can_be_asked_to_wait() {
+    let busy = "503 Service Unavailable\r\nRetry-After: 1";
+    let (address, _pushes) = receiver(vec![answer(busy, b"")]);
+    let seldom = "interval = \"10m\"";
+    let text = format!(
+        "[http]\nenabled = false\n[otlp]\nendpoint = \"http://{address}/v1/metrics\"\n{seldom}"
+    );
+    let configuration = Configuration::from_toml(&text).expect("it is right");
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let service =
+        Service::start(configuration.clone(), Place::Simulation(simulation)).expect("it starts");
+    let _pusher = Pusher::start(&configuration, service.handle()).expect("it starts");
+    let begun = std::time::Instant::now();
+    loop {
+        let own = service.handle().wait_snapshot().expect("it runs").own;
+        if own.pushes.get("failed").is_some_and(|count| *count == 1) {
+            break;
+        }
+        assert!(begun.elapsed() < LONG, "{:?}", own.pushes);
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn other_hosts_and_other_schemes_are_refused() {
     for (endpoint, part) in [
         ("http://192.0.2.1:4318/v1/metrics", "allow_plaintext"),
