@@ -149,6 +149,28 @@ fn a_stream_of_events_sends_earlier_ones_and_those_that_come() {
     );
 }
 
+/// Numbers begin anew with each run of the monitor, and clients resume with the last one that they saw.
+#[test]
+fn who_resumes_with_the_number_of_an_earlier_run_gets_all_events() {
+    let running = start("");
+    let handle = running.service.handle();
+    handle
+        .refuse_reload("the first of this run".to_owned())
+        .expect("it runs");
+    handle.wait_snapshot().expect("it runs");
+    let mut stream = connected(running.server.address());
+    stream
+        .write_all(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 500\r\n\r\n")
+        .expect("asked");
+    let (mut seen, mut buffer) = (String::new(), [0; 4_096]);
+    while !seen.contains("the first of this run") {
+        let read = stream.read(&mut buffer).expect("it comes");
+        assert!(read > 0, "the stream ended: {seen}");
+        assert!(!seen.contains(": alive"), "{seen}");
+        seen += &String::from_utf8_lossy(&buffer[..read]);
+    }
+}
+
 #[test]
 fn only_who_bears_the_token_is_answered() {
     let file = std::env::temp_dir().join(format!("wirestamp-token-{}", std::process::id()));

@@ -191,6 +191,9 @@ async fn scrape(form: Form, state: &State) -> Response<Content> {
 
 fn events(state: &State, after: u64) -> Response<Content> {
     let events = state.handle.events().clone();
+    // a later number than the newest is of an earlier run of the monitor: all of this one are new
+    let is_known = after <= *events.newest().borrow();
+    let after = if is_known { after } else { 0 };
     let stream = EventStream {
         newest: newest(&events),
         events,
