@@ -10,7 +10,7 @@
 //! | the next new series | kind, name, count of segments and their names; then as above. A name is the number of one that the block had, or the next new number and a text |
 
 use super::Record;
-use super::series::{Kind, MOST_SEGMENTS, Series, split, text_of};
+use super::series::{Kind, LONGEST_NAME, MOST_SEGMENTS, Series, split, text_of};
 use crate::rfc3339::nanoseconds;
 use std::collections::HashMap;
 
@@ -194,7 +194,8 @@ impl Known {
     fn name(&mut self, left: &mut Left<'_>) -> Option<String> {
         let number = usize::try_from(left.unsigned()?).ok()?;
         if number == self.names.len() {
-            self.names.push(left.text()?.to_owned());
+            let name = left.text().filter(|name| name.len() <= LONGEST_NAME)?;
+            self.names.push(name.to_owned());
         }
         self.names.get(number).cloned()
     }

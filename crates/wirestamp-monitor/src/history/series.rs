@@ -5,6 +5,8 @@ use wirestamp::UtcTime;
 
 /// A record with more segments is kept as text.
 pub(super) const MOST_SEGMENTS: usize = 32;
+/// So is one with a longer name, in bytes.
+pub(super) const LONGEST_NAME: usize = 255;
 
 /// What the numbers of a series are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,7 +77,7 @@ pub(super) fn split(record: &Record) -> Option<(Series, Vec<i64>)> {
         let segments = delays.iter().map(|(segment, ..)| segment.clone()).collect();
         (delays.len() <= MOST_SEGMENTS).then(|| (series(kind, name, segments), numbers))
     };
-    match record {
+    let found = match record {
         Record::Stamp {
             peer,
             sequence,
@@ -117,7 +119,11 @@ pub(super) fn split(record: &Record) -> Option<(Series, Vec<i64>)> {
             None => plain(Kind::ClockBound, clock, &[*bound_ns]),
         }),
         Record::Event(_) => None,
-    }
+    };
+    found.filter(|(series, _)| {
+        let mut names = series.segments.iter().chain([&series.name]);
+        names.all(|name| name.len() <= LONGEST_NAME)
+    })
 }
 
 impl Series {

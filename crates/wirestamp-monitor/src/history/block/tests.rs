@@ -120,6 +120,32 @@ fn a_block_begins_anew_and_what_is_too_long_is_left_out() {
     assert_eq!(read(&block.take().expect("one")), records[1..2]);
 }
 
+/// A name that many series have is kept many times while a block is read.
+#[test]
+fn a_block_with_a_longer_name_than_any_is_not_believed() {
+    let long = "n".repeat(LONGEST_NAME + 1);
+    let mut forged = Block::default();
+    forged.unsigned(1);
+    forged.entries.push(Kind::Clock as u8);
+    forged.name(&long);
+    for number in [0, 0, 0, 0] {
+        forged.unsigned(number);
+    }
+    let forged = forged.take().expect("there is something in it");
+    assert!(read(&forged).is_empty());
+    let records = [
+        clock(&long, Some(1)),
+        clock(&long[1..], Some(1)),
+        stamp(TIME, 5, &[(&long, 1, 1)]),
+    ];
+    let written = block(&records);
+    assert_eq!(read(&written), records);
+    assert_eq!(
+        written[HEAD], 0,
+        "as text, where the name does not harm others"
+    );
+}
+
 #[test]
 fn damage_is_the_end_of_a_block_at_worst() {
     let all = all();
