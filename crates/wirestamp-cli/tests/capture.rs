@@ -590,6 +590,85 @@ fn packets_are_shown_a_line_each_and_files_are_rotated() {
     assert!(shown > 0, "{summary:#}");
 }
 
+/// The packets come just before the interface goes: those that the kernel still holds are kept as well.
+#[test]
+fn what_came_before_the_interface_went_away_is_kept() {
+    const SENT: i64 = 30;
+    if !is_possible() {
+        return;
+    }
+    let network = Network::builder().hosts(["a", "b"]).build().expect("made");
+    let host = network.host("a");
+    let ip = |arguments: &str| {
+        let ran = host
+            .command("ip")
+            .args(arguments.split(' '))
+            .status()
+            .expect("run");
+        assert!(ran.success(), "{arguments}");
+    };
+    let folder = tempfile::tempdir().expect("made");
+    let store = folder.path().join("store");
+    let parquet = ["--parquet", store.to_str().expect("text"), "--host", "a"];
+    let one = if cfg!(feature = "parquet") {
+        &parquet[..]
+    } else {
+        &[]
+    };
+    for (name, more) in [("one", one), ("queues", &["--queues", "2"])] {
+        ip("link add gone0 type veth peer name gone1");
+        ip("addr add 10.79.9.1/24 dev gone0");
+        ip("link set gone1 up");
+        ip("link set gone0 up");
+        ip("neighbour add 10.79.9.2 lladdr 02:00:00:00:00:09 dev gone0");
+        let file = folder.path().join(format!("{name}.pcapng"));
+        let filter = ["udp", "port", "4000"];
+        let child = capture(
+            host.command(PROGRAM),
+            "gone0",
+            &file,
+            &[more, &filter[..]].concat(),
+        );
+        thread::sleep(300 * MS);
+        host.run(|| {
+            let socket = UdpSocket::bind("10.79.9.1:0").expect("binds");
+            for number in 0..SENT {
+                let sent = socket.send_to(&number.to_be_bytes(), "10.79.9.2:4000");
+                sent.expect("sent");
+            }
+        })
+        .expect("sent");
+        ip("link del gone0");
+        let output = child.wait_with_output().expect("ended");
+        assert_eq!(output.status.code(), Some(3), "{name}: {output:?}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("is JSON"))
+            .collect();
+        let [summary, error] = &lines[..] else {
+            panic!("{name}: {output:?}");
+        };
+        let summary = &summary["summary"];
+        assert_eq!(number(&summary["packets"]), SENT, "{name}: {summary:#}");
+        assert_eq!(number(&summary["received"]), SENT, "{name}: {summary:#}");
+        assert_eq!(summary["files"].as_array().map(Vec::len), Some(1));
+        assert_eq!(error["error"]["target"], "gone0", "{error}");
+        let output = Command::new("capinfos")
+            .args(["-M", "-c"])
+            .arg(&file)
+            .output()
+            .expect("run");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            text.trim_end().ends_with(&format!(" {SENT}")),
+            "{name}: {text}"
+        );
+    }
+    #[cfg(feature = "parquet")]
+    assert_eq!(rows(&store, "a").len() as i64, SENT);
+}
+
 #[test]
 fn what_can_not_be_captured_is_told() {
     let run = |arguments: &[&str]| {

@@ -1,7 +1,7 @@
 //! `capture IFACE`: packets as they come, to the terminal or to files.
 
 use super::queues;
-use super::sink::{Counted, Sink};
+use super::sink::{Counted, Ended, Sink};
 use crate::arguments::{self, Source as Wanted};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -42,9 +42,17 @@ pub(super) fn run(
     session.listen_to_interrupts();
     let begun = Instant::now();
     let end = arguments.duration.and_then(|time| begun.checked_add(time));
-    let counted = match &mut captures[..] {
-        [capture] => vec![alone(&mut sink, capture, end, session, output)?],
-        _ => queues::run(&mut sink, captures, end, session)?,
+    let ended = match &mut captures[..] {
+        [capture] => alone(&mut sink, capture, end, session, output),
+        _ => queues::run(&mut sink, captures, end, session),
+    };
+    let Ended { counted, failure } = match ended {
+        Ok(ended) => ended,
+        Err(failure) => {
+            // the Parquet files need not fail with the other ones
+            let _ = sink.finish(&[]);
+            return Err(failure);
+        }
     };
     let time = begun.elapsed();
     sink.captured.duration_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -54,6 +62,9 @@ pub(super) fn run(
     if arguments.write.as_deref() != Some(Path::new("-")) {
         output.line(&summary)?;
         output.now(|page| summary.print(page))?;
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     Ok(if summary.is_lossy() {
         Exit::Lossy
@@ -69,7 +80,7 @@ fn alone(
     end: Option<Instant>,
     session: &Session,
     output: &mut Output,
-) -> Result<Counted, Failure> {
+) -> Result<Ended, Failure> {
     if !sink.is_recording() {
         output.write_behind();
         let name = sink.captured.interface.clone();
@@ -79,9 +90,27 @@ fn alone(
             ));
         })?;
     }
+    sink.begin(capture.link_type())?;
+    let failure = until_end(sink, capture, end, session, output).err();
+    sink.captured.interrupted = session.is_interrupted();
+    match (failure, rest(sink, capture, output)) {
+        (None, Err(failure)) | (Some(failure), Err(_)) => Err(failure),
+        (failure, Ok(counted)) => Ok(Ended {
+            counted: vec![counted],
+            failure,
+        }),
+    }
+}
+
+/// Takes packets as they come.
+fn until_end(
+    sink: &mut Sink<'_>,
+    capture: &mut Capture,
+    end: Option<Instant>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let link_type = capture.link_type();
-    let counted = |kernel, written| Counted { kernel, written };
-    sink.begin(link_type)?;
     while !session.is_interrupted() && sink.wanted() > 0 {
         let left = end.map_or(STEP, |end| end.saturating_duration_since(Instant::now()));
         if left.is_zero() {
@@ -89,17 +118,27 @@ fn alone(
         }
         match capture.next_block(left.min(STEP))? {
             Some(block) => sink.take(&block, link_type, u64::MAX, output)?,
-            None => sink.write()?,
+            None => sink.wait()?,
         }
         if sink.is_full() {
             let kernel = capture.statistics()?;
-            sink.end(&[counted(kernel, sink.captured.packets)])?;
+            let written = sink.captured.packets;
+            sink.end(&[Counted { kernel, written }])?;
             sink.begin(link_type)?;
         }
     }
-    sink.captured.interrupted = session.is_interrupted();
+    Ok(())
+}
+
+/// Takes what the kernel still has, and completes the file.
+fn rest(
+    sink: &mut Sink<'_>,
+    capture: &mut Capture,
+    output: &mut Output,
+) -> Result<Counted, Failure> {
     let kernel = sink.drain(capture, output)?;
-    let counted = counted(kernel, sink.captured.packets);
+    let written = sink.captured.packets;
+    let counted = Counted { kernel, written };
     sink.end(&[counted])?;
     Ok(counted)
 }

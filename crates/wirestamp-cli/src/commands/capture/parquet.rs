@@ -5,6 +5,7 @@
 //! like could not be sent any more; if it was, none of them has a time. (Received ones that look alike have theirs: the network duplicated a packet that
 //! was sent once.)
 
+use super::sink::since_1970;
 use crate::arguments;
 use crate::failure::told;
 use std::collections::hash_map::Entry;
@@ -20,6 +21,8 @@ use wirestamp_record::{Direction, Options, Recorder, Source, Timestamp, flow_of}
 
 /// Packets that look alike and were sent further apart than this, in nanoseconds, are told apart by their times.
 const WINDOW: i64 = 10_000_000_000;
+/// The kernel hands packets over earlier than this after their timestamps.
+const LATE: i64 = 1_000_000_000;
 /// So many rows wait at most: about 150 MB.
 const MOST: usize = 1 << 20;
 /// So many numbers of flows are remembered.
@@ -127,6 +130,14 @@ impl Store {
         self.give(self.now.saturating_sub(WINDOW))
     }
 
+    /// Writes the rows that were held long enough.
+    pub(super) fn poll(&mut self) -> Result<(), Error> {
+        let now = i64::try_from(since_1970()).unwrap_or(i64::MAX);
+        self.give(now.saturating_sub(WINDOW + LATE))?;
+        let polled = self.recorder.poll();
+        polled.map_err(|error| failed(&self.folder.display().to_string(), &error))
+    }
+
     /// How many packets are no rows.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out
@@ -197,4 +208,61 @@ fn like(row: &Timestamp) -> Like {
 
 fn failed(folder: &str, error: &std::io::Error) -> Error {
     told(ErrorKind::Io, "write Parquet files", folder, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::time::Duration;
+
+    fn sent(sequence: i64) -> Timestamp {
+        Timestamp {
+            interface: "eth0".into(),
+            flow: 1,
+            sequence,
+            direction: Direction::Transmit,
+            source: Source::Software,
+            generation: None,
+            ticks: Some(1),
+            utc: Ok((1, 1)),
+        }
+    }
+
+    fn files(folder: &Path) -> usize {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries
+            .map(|entry| match entry.path() {
+                path if path.is_dir() => files(&path),
+                path => usize::from(path.extension().is_some_and(|end| end == "parquet")),
+            })
+            .sum()
+    }
+
+    #[test]
+    fn rows_are_written_while_no_packet_comes() {
+        let folder = tempfile::tempdir().expect("made");
+        let soon = Options {
+            age: Duration::ZERO,
+            ..Options::default()
+        };
+        let mut store = Store {
+            folder: folder.path().to_owned(),
+            interface: "eth0".into(),
+            recorder: Recorder::new(folder.path(), "host", soon),
+            flows: HashMap::new(),
+            waiting: VecDeque::new(),
+            alike: HashMap::new(),
+            now: 0,
+            left_out: 0,
+        };
+        let now = i64::try_from(since_1970()).expect("this century");
+        for (came, sequence) in [(now - 20_000_000_000, 1), (now, 2)] {
+            store.alike.insert((1, sequence), (1, false));
+            store.waiting.push_back((came, sent(sequence)));
+        }
+        store.poll().expect("written");
+        assert_eq!(files(folder.path()), 1);
+        assert_eq!(store.waiting.len(), 1, "its like may still be sent");
+    }
 }

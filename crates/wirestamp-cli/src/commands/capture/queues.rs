@@ -2,7 +2,7 @@
 //! one writes all into one file, in order of time.
 
 use super::live::STEP;
-use super::sink::{Counted, LAST, PIECE, Sink, encode, since_1970};
+use super::sink::{Counted, Ended, LAST, PIECE, Sink, encode, since_1970};
 use crate::failure::Failure;
 use crate::session::Session;
 use std::ops::ControlFlow;
@@ -34,16 +34,19 @@ struct Told {
 
 type Message = Result<Told, Error>;
 
-/// Writes until the end; returns what was counted of each queue.
+/// Writes until the end.
 pub(super) fn run(
     sink: &mut Sink<'_>,
     captures: Vec<Capture>,
     end: Option<Instant>,
     session: &Session,
-) -> Result<Vec<Counted>, Failure> {
+) -> Result<Ended, Failure> {
     let count = captures.len();
     let Some(link_type) = captures.first().map(Capture::link_type) else {
-        return Ok(Vec::new());
+        return Ok(Ended {
+            counted: Vec::new(),
+            failure: None,
+        });
     };
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -70,13 +73,17 @@ pub(super) fn run(
             counted: vec![CaptureStatistics::default(); count],
             begun: Instant::now(),
             piece: Vec::with_capacity(2 * PIECE),
+            failure: None,
         };
         let written = writer.write_all(sink, &receiver, end, session, &stop);
         stop.store(true, Ordering::Relaxed);
         written?;
         let counted = writer.counted();
         sink.end(&counted)?;
-        Ok(counted)
+        Ok(Ended {
+            counted,
+            failure: writer.failure.map(Failure::from),
+        })
     })
 }
 
@@ -87,6 +94,8 @@ struct Writer {
     counted: Vec<CaptureStatistics>,
     begun: Instant,
     piece: Vec<u8>,
+    /// Why one of the queues could not go on: what all have is written, and nothing more is taken.
+    failure: Option<Error>,
 }
 
 impl Writer {
@@ -105,8 +114,11 @@ impl Writer {
                 sink.captured.interrupted = session.is_interrupted();
             }
             match receiver.recv_timeout(STEP.min(left.max(TURN))) {
-                Ok(told) => {
-                    let told = told?;
+                Ok(Err(error)) => {
+                    stop.store(true, Ordering::Relaxed);
+                    self.failure.get_or_insert(error);
+                }
+                Ok(Ok(told)) => {
                     self.counted[told.queue] = told.counted;
                     let now = self.begun.elapsed();
                     self.merge.put(told.queue, told.batch, told.until, now);
@@ -182,14 +194,20 @@ impl Reader {
         stop: &AtomicBool,
         to: &SyncSender<Message>,
     ) -> Result<(), Error> {
-        while !stop.load(Ordering::Relaxed) {
+        let mut ended = Ok(());
+        while ended.is_ok() && !stop.load(Ordering::Relaxed) {
             let asked = since_1970();
-            let until = match capture.next_block(TURN)? {
-                Some(block) => {
+            let until = match capture.next_block(TURN) {
+                Ok(Some(block)) => {
                     self.encode(&block, u64::MAX);
                     self.time.saturating_sub(JUMBLED)
                 }
-                None => asked.saturating_sub(HELD),
+                Ok(None) => asked.saturating_sub(HELD),
+                Err(error) => {
+                    // what it has is taken below
+                    ended = Err(error);
+                    continue;
+                }
             };
             let counted = capture.statistics()?;
             if self.tell(to, until, counted).is_break() {
@@ -209,7 +227,7 @@ impl Reader {
             }
         }
         let _ = self.tell(to, u64::MAX, counted);
-        Ok(())
+        ended
     }
 
     fn encode(&mut self, block: &CaptureBlock<'_>, most: u64) {

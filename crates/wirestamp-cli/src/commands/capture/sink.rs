@@ -64,6 +64,14 @@ pub(super) struct Counted {
     pub(super) written: u64,
 }
 
+/// How a capture ended: what came before it failed is kept.
+pub(super) struct Ended {
+    /// Of each queue.
+    pub(super) counted: Vec<Counted>,
+    /// Why it could not go on.
+    pub(super) failure: Option<Failure>,
+}
+
 /// What is done with packets.
 pub(super) struct Sink<'a> {
     arguments: &'a arguments::Capture,
@@ -215,7 +223,16 @@ impl<'a> Sink<'a> {
         if !page.is_empty() {
             output.now(|text| page.iter().for_each(|line| text.line(line)))?;
         }
-        Ok(())
+        self.store
+            .as_mut()
+            .map_or(Ok(()), Store::poll)
+            .map_err(Failure::from)
+    }
+
+    /// Writes what waits, while nothing comes.
+    pub(super) fn wait(&mut self) -> Result<(), Failure> {
+        self.store.as_mut().map_or(Ok(()), Store::poll)?;
+        self.write()
     }
 
     /// Writes what is encoded.

@@ -23,6 +23,10 @@ impl Store {
         match *self {}
     }
 
+    pub(super) fn poll(&mut self) -> Result<(), Error> {
+        match *self {}
+    }
+
     pub(super) fn left_out(&self) -> u64 {
         match *self {}
     }
