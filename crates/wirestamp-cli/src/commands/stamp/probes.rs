@@ -5,6 +5,7 @@ use crate::failure::told;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use wirestamp::{Error, ErrorKind, Span, utc_error_bound};
 use wirestamp_probe::Missing;
 use wirestamp_probe::session::{Measured, Sample};
@@ -13,14 +14,51 @@ use wirestamp_record::{ClockEstimate, Options, Probe, Recorder};
 /// Why there is no claim: neither the kernel nor the command line says how far the clock is from UTC.
 const NO_CLAIM: &str = "not_synchronized";
 
+/// How often the kernel is asked for its claim.
+const ASK: Duration = Duration::from_secs(1);
+
+/// What the kernel says of the clock's distance from UTC.
+type Ask = fn() -> Option<Span>;
+
+/// How far this host's clock is from UTC at most, for as long as it is measured.
+struct Claim {
+    /// In nanoseconds; `None` as soon as nobody says.
+    bound: Option<u64>,
+    /// The kernel, if nobody else said it, and when it was asked: what it says grows while nothing corrects the clock.
+    kernel: Option<(Ask, Instant)>,
+}
+
+impl Claim {
+    fn new(said: Option<Span>, ask: Ask, now: Instant) -> Self {
+        Self {
+            bound: said.or_else(ask).map(nanoseconds),
+            kernel: said.is_none().then_some((ask, now)),
+        }
+    }
+
+    /// The greatest that the kernel has said.
+    fn look(&mut self, now: Instant) {
+        if let Some((ask, asked)) = &mut self.kernel
+            && now.saturating_duration_since(*asked) >= ASK
+        {
+            *asked = now;
+            let bound = ask().map(nanoseconds);
+            self.bound = self.bound.and_then(|greatest| Some(bound?.max(greatest)));
+        }
+    }
+}
+
+fn nanoseconds(bound: Span) -> u64 {
+    bound.saturating_nanoseconds().cast_unsigned()
+}
+
 /// The files.
 pub(super) struct Probes {
     folder: PathBuf,
     windows: Windows,
     probes: Recorder<Probe>,
     estimates: Recorder<ClockEstimate>,
-    /// How far this host's clock is from UTC at most, in nanoseconds.
-    claim: Option<u64>,
+    claim: Claim,
     /// When the first packet left, and the last.
     seen: Option<(i64, i64)>,
     /// The first error: the measurement goes on, and says so at its end.
@@ -38,15 +76,12 @@ impl Probes {
         let host = arguments.host.clone().unwrap_or_else(own);
         let address = || arguments::Stamp::port_of(peer).0.to_owned();
         let peer = arguments.peer_name.clone().unwrap_or_else(address);
-        let claim = arguments
-            .clock_bound
-            .map(Span::from)
-            .or_else(utc_error_bound);
+        let said = arguments.clock_bound.map(Span::from);
         Ok(Some(Self {
             windows: Windows::new(peer.into(), arguments.window.as_nanos() as i64),
             probes: Recorder::new(&folder, &host, Options::default()),
             estimates: Recorder::new(&folder, &host, Options::default()),
-            claim: claim.map(|claim| claim.saturating_nanoseconds().cast_unsigned()),
+            claim: Claim::new(said, utc_error_bound, Instant::now()),
             seen: None,
             failed: None,
             folder,
@@ -66,6 +101,7 @@ impl Probes {
             differences.map(|difference| difference.map(nanoseconds)),
         );
         self.push(row);
+        self.claim.look(Instant::now());
         if let Err(error) = self.probes.poll() {
             self.failed.get_or_insert(error);
         }
@@ -98,7 +134,7 @@ impl Probes {
                 from,
                 until,
                 generation: None,
-                offset: claim.map(|claim| (0, claim)).ok_or(NO_CLAIM),
+                offset: claim.bound.map(|claim| (0, claim)).ok_or(NO_CLAIM),
                 frequency_ppt: None,
             };
             estimates.push(from, row)
