@@ -101,6 +101,60 @@ fn hang_up(child: &Child) {
     assert!(sent.expect("it runs").success());
 }
 
+/// Starts a monitor of a simulation; returns where it serves.
+fn start(file: &Path, log: &Path) -> (Child, String) {
+    let mut child = wirestamp()
+        .args(["--sim", "igc", "monitor", "--config"])
+        .arg(file)
+        .stdout(Stdio::piped())
+        .stderr(fs::File::create(log).expect("made"))
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let printed = child.stdout.take().expect("a pipe");
+    BufReader::new(printed).read_line(&mut line).expect("read");
+    let address = line.trim().rsplit("//").next().expect("an address");
+    (child, address.trim_end_matches('/').to_owned())
+}
+
+/// A server of every address has the port of one that serves an address of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn sighup_goes_over_to_another_address_with_the_same_port() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, log) = (folder.path().join("m.toml"), folder.path().join("log"));
+    let taken = std::net::TcpListener::bind("127.0.0.2:0").expect("bound");
+    let other = taken.local_addr().expect("bound");
+    let free = std::net::TcpListener::bind("127.0.0.3:0").expect("bound");
+    let port = free.local_addr().expect("bound").port();
+    drop(free);
+    let listen = |address: &str| {
+        let text = format!("[http]\nlisten = \"{address}\"\nallow_plaintext = true\n");
+        fs::write(&file, text).expect("written");
+    };
+    let answers = |address: &str| {
+        let address = format!("{address}:{port}");
+        TcpStream::connect(&address).is_ok() && ask(&address, "") == "200"
+    };
+    listen(&format!("127.0.0.1:{port}"));
+    let (mut child, _) = start(&file, &log);
+    assert!(answers("127.0.0.1") && !answers("127.0.0.2"));
+
+    listen(&format!("0.0.0.0:{port}"));
+    hang_up(&child);
+    until("every address", || answers("127.0.0.2"));
+    let logged = |part: &str| fs::read_to_string(&log).expect("read").contains(part);
+    until("the reload", || logged("reloaded: "));
+    assert!(!logged("not reloaded"));
+
+    listen(&other.to_string());
+    hang_up(&child);
+    until("the refusal", || logged("not reloaded"));
+    assert!(answers("127.0.0.2"), "the old one serves again");
+    child.kill().expect("it runs");
+    child.wait().expect("it ended");
+}
+
 #[test]
 fn sighup_reads_a_token_again_and_an_empty_one_changes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -115,18 +169,8 @@ fn sighup_reads_a_token_again_and_an_empty_one_changes_nothing() {
         token.display()
     );
     fs::write(&file, text).expect("written");
-    let mut child = wirestamp()
-        .args(["--sim", "igc", "monitor", "--config"])
-        .arg(&file)
-        .stdout(Stdio::piped())
-        .stderr(fs::File::create(&log).expect("made"))
-        .spawn()
-        .expect("it starts");
-    let mut line = String::new();
-    let printed = child.stdout.take().expect("a pipe");
-    BufReader::new(printed).read_line(&mut line).expect("read");
-    let address = line.trim().rsplit("//").next().expect("an address");
-    let address = address.trim_end_matches('/');
+    let (mut child, address) = start(&file, &log);
+    let address = address.as_str();
     assert_eq!(ask(address, "first"), "200");
     let logged = |part: &str| fs::read_to_string(&log).expect("read").contains(part);
     assert!(

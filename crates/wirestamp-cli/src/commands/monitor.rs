@@ -71,7 +71,7 @@ pub(super) fn run(
     output.line(&ready)?;
     output.now(|page| ready.print(page))?;
     system::ready();
-    let ended = attend(arguments, &service, server, pusher);
+    let ended = attend(arguments, configuration, &service, server, pusher);
     system::stopping();
     ended
 }
@@ -89,7 +89,7 @@ fn serve(configuration: &Configuration, handle: &Handle) -> Result<Option<Server
 fn exchange(
     server: &mut Option<Server>,
     pusher: &mut Option<Pusher>,
-    new: &Configuration,
+    (old, new): (&Configuration, &Configuration),
     handle: &Handle,
 ) -> Result<(), Error> {
     new.read_files()?;
@@ -102,7 +102,20 @@ fn exchange(
         None => false,
     };
     if !is_kept {
-        *server = serve(new, handle)?;
+        *server = match serve(new, handle) {
+            // perhaps by the old one: every address has the port of 127.0.0.1, too
+            Err(error) if error.kind() == ErrorKind::Busy && server.is_some() => {
+                drop(server.take());
+                match serve(new, handle) {
+                    Ok(served) => served,
+                    Err(error) => {
+                        *server = serve(old, handle)?;
+                        return Err(error);
+                    }
+                }
+            }
+            served => served?,
+        };
     }
     if let Some(other) = other {
         *pusher = other;
@@ -113,6 +126,7 @@ fn exchange(
 /// Waits for the end: reloads when it is asked to, and tells systemd while the measuring loop turns.
 fn attend(
     arguments: &Monitor,
+    mut configuration: Configuration,
     service: &Service,
     mut server: Option<Server>,
     mut pusher: Option<Pusher>,
@@ -134,9 +148,10 @@ fn attend(
             match read(arguments.config.as_deref()) {
                 Ok(new) => {
                     // first what may be refused: token and certificate, or another address
-                    match exchange(&mut server, &mut pusher, &new, &handle) {
+                    match exchange(&mut server, &mut pusher, (&configuration, &new), &handle) {
                         Ok(()) => {
                             warn_of_exposed(&new);
+                            configuration.clone_from(&new);
                             let _ = handle.reload(new);
                         }
                         Err(error) => drop(handle.refuse_reload(error.to_string())),
