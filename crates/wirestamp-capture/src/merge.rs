@@ -256,7 +256,6 @@ mod tests {
         #[test]
         fn every_packet_comes_out_once_and_in_order(queues in proptest::collection::vec(proptest::collection::vec(0u64..1_000, 0..40), 1..5), cut in 1usize..10) {
             let mut merge = Merge::new(queues.len());
-            let mut all: Vec<(u64, u8)> = Vec::new();
             let mut given = Vec::new();
             let sorted: Vec<Vec<u64>> = queues.into_iter().map(|mut times| { times.sort_unstable(); times }).collect();
             let most = sorted.iter().map(|times| times.len().div_ceil(cut)).max().unwrap_or(0);
@@ -269,12 +268,13 @@ mod tests {
                 }
             }
             merge.take(&mut given, u64::MAX, usize::MAX, NOW);
-            for (queue, times) in sorted.iter().enumerate() {
-                all.extend(times.iter().map(|time| (*time, queue as u8)));
-            }
-            prop_assert_eq!(given.len(), all.len());
+            let mut left: Vec<_> = sorted.iter().map(|times| times.iter()).collect();
+            let times: Vec<_> = given.iter().map(|queue| left[usize::from(*queue)].next()).collect();
+            prop_assert!(times.iter().all(Option::is_some), "more of a queue than it has: {:?}", given);
+            prop_assert!(times.is_sorted(), "{:?}", times);
             prop_assert_eq!(merge.totals().out_of_order, 0);
-            for (queue, times) in sorted.iter().enumerate() {
+            for (queue, (times, mut left)) in sorted.iter().zip(left).enumerate() {
+                prop_assert_eq!(left.next(), None, "of queue {}", queue);
                 prop_assert_eq!(merge.given(queue), times.len() as u64);
             }
         }
