@@ -104,11 +104,10 @@ impl Backend for World {
         ready: &mut Vec<usize>,
     ) -> Result<()> {
         self.with(|state| state.pass(state.cost.now));
+        let mut seen = None;
         self.pass_until(until.nanoseconds(), |state| {
-            sockets
-                .iter()
-                .any(|socket| state.is_ready(socket.id))
-                .then_some(())
+            let before = seen.replace(state.sockets.changes());
+            (before != seen && sockets.iter().any(|socket| state.is_ready(socket.id))).then_some(())
         });
         self.with(|state| {
             let places = (0..).zip(sockets);

@@ -274,7 +274,9 @@ impl State {
             woken: interest == Interest::Timestamps && socket.woken,
             closed: socket.closed,
         };
-        if let Some(socket) = self.sockets.get_mut(&id).filter(|_| readiness.woken) {
+        if readiness.woken
+            && let Some(socket) = self.sockets.get_mut(&id)
+        {
             socket.woken = false;
         }
         readiness

@@ -47,6 +47,7 @@ mod packet;
 mod receive;
 mod scenario;
 mod socket;
+mod sockets;
 mod state;
 mod timestamping;
 mod timestamps;

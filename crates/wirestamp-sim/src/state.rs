@@ -8,10 +8,9 @@ use crate::host::Clocks;
 use crate::nic::{self, Nic};
 use crate::packet::Packets;
 use crate::scenario::{Cost, Event, Host, Link, Platform, Positive, Scenario};
-use crate::socket::{SocketId, SocketState};
+use crate::sockets::Sockets;
 use crate::truth::Record;
 use crate::work::Work;
-use std::collections::BTreeMap;
 use wirestamp_core::backend::{Change, ChangeKind};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
@@ -42,7 +41,7 @@ pub(crate) struct State {
     pub(crate) last_on_wire: [i64; 2],
     pub(crate) agenda: Agenda,
     pub(crate) packets: Packets,
-    pub(crate) sockets: BTreeMap<SocketId, SocketState>,
+    pub(crate) sockets: Sockets,
     pub(crate) next_socket: u64,
     pub(crate) next_port: u16,
     /// Since when at least one socket has receive timestamps enabled.
@@ -79,7 +78,7 @@ impl State {
             last_on_wire: [i64::MIN; 2],
             agenda: Agenda::default(),
             packets: Packets::default(),
-            sockets: BTreeMap::new(),
+            sockets: Sockets::default(),
             next_socket: 0,
             next_port: 49_152,
             timestamping_since: None,
@@ -150,6 +149,7 @@ impl State {
 
     /// Reports a change to everybody, as far as this system reports changes.
     pub(crate) fn changed(&mut self, interface: Option<InterfaceIndex>, kind: ChangeKind) {
+        self.sockets.touch();
         if self.losing_notifications > 0 {
             self.losing_notifications -= 1;
             self.agenda.enter(
