@@ -110,10 +110,14 @@ impl Asker {
         let request = request
             .body(Empty::<Bytes>::new())
             .map_err(|error| Unanswered::Refused(ErrorKind::InvalidInput, error.to_string()))?;
-        let response = sender
-            .send_request(request)
-            .await
-            .map_err(|error| nobody(&error))?;
+        let response = sender.send_request(request).await.map_err(|error| {
+            if error.is_parse() {
+                let why = "it answers, but not in HTTP: perhaps in TLS, which top does not speak";
+                Unanswered::Refused(ErrorKind::NotSupported, why.to_owned())
+            } else {
+                nobody(&error)
+            }
+        })?;
         let status = response.status();
         let body = Limited::new(response.into_body(), LARGEST).collect().await;
         connection.abort();
@@ -191,7 +195,7 @@ fn parts(address: &str) -> Result<(String, u16), Error> {
     }
     if address.starts_with("https://") {
         return Err(refused("top speaks no TLS")
-            .with_remedy("reach the monitor's loopback address, for example through ssh -L 9862:127.0.0.1:9862 HOST"));
+            .with_remedy("browsers and curl do; a monitor without a certificate, on its host's loopback address, is reached through ssh -L 9862:127.0.0.1:9862 HOST"));
     }
     let full = match address.contains("://") {
         true => address.to_owned(),
@@ -277,6 +281,29 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{wrong}");
             assert!(!error.remedy().is_empty(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn who_answers_in_tls_is_not_nobody() {
+        use std::io::Write as _;
+        let server = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
+        let address = server.local_addr().expect("bound").to_string();
+        let answering = std::thread::spawn(move || {
+            let (mut stream, _) = server.accept().expect("asked");
+            let mut request = [0; 512];
+            let _ = stream.read(&mut request).expect("asked");
+            // an alert of TLS 1.3: unexpected_message
+            stream
+                .write_all(&[21, 3, 3, 0, 2, 2, 10])
+                .expect("answered");
+        });
+        let asker = Asker::new(&address, None).expect("it is an address");
+        let answer = asker.ask().expect_err("no values");
+        assert!(
+            matches!(&answer, Unanswered::Refused(_, why) if why.contains("TLS")),
+            "{answer:?}"
+        );
+        answering.join().expect("it ended");
     }
 
     #[test]
