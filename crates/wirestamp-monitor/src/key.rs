@@ -1,17 +1,15 @@
 //! Keys of STAMP sessions, from files.
 
+use crate::secret;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 use wirestamp::{Error, ErrorKind, Result};
 use wirestamp_probe::Key;
 
-/// The longest key file that is read: 2048 digits, and white space.
-const LONGEST: u64 = 4_096;
-
 /// A number that is another one as soon as the file has another content; `None`: it cannot be read.
 pub(crate) fn mark(path: &Path) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
-    std::fs::read(path).ok()?.hash(&mut hasher);
+    secret::read(path).ok()?.hash(&mut hasher);
     Some(hasher.finish())
 }
 
@@ -29,13 +27,7 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Option<Key>> {
         )
         .with_remedy("make one: openssl rand -hex 32 > FILE, and chmod 600 FILE")
     };
-    let length = std::fs::metadata(path)
-        .map_err(|error| refused(error.to_string()))?
-        .len();
-    if length > LONGEST {
-        return Err(refused(format!("it has {length} bytes, more than any key")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+    let text = secret::read(path).map_err(|error| refused(error.to_string()))?;
     Key::from_hexadecimal(&text)
         .map(Some)
         .map_err(|error| refused(error.to_string()))

@@ -37,6 +37,7 @@ pub mod otlp;
 mod own;
 mod place;
 mod rfc3339;
+mod secret;
 mod service;
 mod slot;
 pub mod snapshot;

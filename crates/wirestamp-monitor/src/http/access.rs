@@ -1,13 +1,11 @@
 //! Who may ask: the bearer token, and the names under which a loopback server is asked.
 
 use crate::configuration::Http;
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap};
+use crate::secret;
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue};
 use std::net::IpAddr;
 use std::path::Path;
 use wirestamp::{Error, ErrorKind, Result};
-
-/// The longest token that is read.
-const LONGEST: u64 = 4_096;
 
 pub(super) struct Access {
     token: Option<String>,
@@ -41,7 +39,8 @@ impl Access {
 
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        if self.only_loopback_names && !text(HOST).is_none_or(is_loopback) {
+        let is_loopback = |host: &HeaderValue| host.to_str().is_ok_and(is_loopback);
+        if self.only_loopback_names && !headers.get(HOST).is_none_or(is_loopback) {
             return Err(Refused::WrongHost);
         }
         let Some(token) = &self.token else {
@@ -93,15 +92,7 @@ pub(crate) fn token(path: &Path) -> Result<String> {
         )
         .with_remedy("write one line into a file that this user alone can read")
     };
-    let length = std::fs::metadata(path)
-        .map_err(|error| refused(error.to_string()))?
-        .len();
-    if length > LONGEST {
-        return Err(refused(format!(
-            "it has {length} bytes, more than any token"
-        )));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+    let text = secret::read(path).map_err(|error| refused(error.to_string()))?;
     match text.trim() {
         "" => Err(refused("it is empty".into())),
         token => Ok(token.to_owned()),
@@ -152,6 +143,16 @@ mod tests {
         assert!(!format!("{access:?}").contains("secret"));
     }
 
+    /// It says that it has no bytes.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_does_not_say_how_long_it_is_is_no_token() {
+        let path = Path::new("/proc/self/smaps");
+        assert_eq!(std::fs::metadata(path).expect("it is there").len(), 0);
+        let said = token(path).expect_err("it is long").to_string();
+        assert!(said.contains("longer than any"), "{said}");
+    }
+
     #[test]
     fn a_foreign_name_for_a_loopback_server_is_refused() {
         for (host, right) in [
@@ -170,5 +171,8 @@ mod tests {
                 "{host}"
             );
         }
+        let latin = HeaderValue::from_bytes(b"ex\xe4mple.org").expect("a value");
+        let headers = HeaderMap::from_iter([(HOST, latin)]);
+        assert_eq!(with(None).check(&headers), Err(Refused::WrongHost));
     }
 }
