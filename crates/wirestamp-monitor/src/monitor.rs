@@ -7,7 +7,7 @@ use crate::interfaces::Interfaces;
 use crate::own::Own;
 use crate::place::Place;
 use crate::slot::{Slot, Wanted};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{HistoryState, Snapshot};
 use crate::task::{Moment, Realtime, Turn, compare};
 use std::net::{Ipv4Addr, SocketAddr};
 use wirestamp::{MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp};
@@ -183,7 +183,9 @@ impl Monitor {
                 );
             }
         }
-        if let Some(shown) = self.history.as_ref().map(Writer::show) {
+        // before the first attempt there is neither an error nor a record
+        let tried = |shown: &HistoryState| shown.state == "recording" || shown.error.is_some();
+        if let Some(shown) = self.history.as_ref().map(Writer::show).filter(tried) {
             let before = std::mem::replace(&mut self.history_state, shown.state);
             if !before.is_empty() && before != self.history_state {
                 let cause = shown

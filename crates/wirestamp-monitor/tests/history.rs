@@ -4,7 +4,9 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use wirestamp::Simulation;
 use wirestamp_monitor::history::{Journal, Record, read};
+use wirestamp_monitor::{Configuration, Place, Service};
 
 /// Where the writer writes, and for how long it may.
 const FOLDER: &str = "WIRESTAMP_TEST_HISTORY";
@@ -260,6 +262,37 @@ fn a_killed_writer_has_lost_nothing_that_it_had_synced() {
         );
     }
     let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// That it was not written before its folder was opened is no news.
+#[test]
+fn a_start_is_no_event_of_the_history() {
+    let folder = folder("start");
+    let text = format!(
+        "[http]\nenabled = false\n[history]\ndirectory = '{}'\n",
+        folder.display()
+    );
+    let configuration = Configuration::from_toml(&text).expect("it is right");
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let service = Service::start(configuration, Place::Simulation(simulation)).expect("it starts");
+    let begun = std::time::Instant::now();
+    let snapshot = loop {
+        let snapshot = service.handle().wait_snapshot().expect("it runs");
+        let history = snapshot.history.as_ref().expect("it is kept");
+        // it is looked at once a second
+        if history.state == "recording" && snapshot.uptime_ns > 5_000_000_000 {
+            break snapshot;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{history:?}");
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let told = snapshot
+        .events
+        .iter()
+        .filter(|event| event.kind == "history");
+    assert_eq!(told.count(), 0, "{:?}", snapshot.events);
+    drop(service);
+    std::fs::remove_dir_all(&folder).expect("removed");
 }
 
 /// On a disk of 600 kB, half of which becomes free after a while.
