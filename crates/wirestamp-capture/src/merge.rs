@@ -51,6 +51,7 @@ pub struct Totals {
 pub struct Merge {
     queues: Vec<Queue>,
     waiting: usize,
+    most: usize,
     latest: u64,
     totals: Totals,
 }
@@ -79,6 +80,7 @@ impl Merge {
         Self {
             queues: all,
             waiting: 0,
+            most: MOST,
             latest: 0,
             totals: Totals::default(),
         }
@@ -132,7 +134,7 @@ impl Merge {
             .filter_map(|(place, queue)| Some((queue.head()?.0, place)))
             .min()?;
         let (_, since) = self.queues[place].head()?;
-        let is_overdue = self.waiting > MOST || now.saturating_sub(since) >= LONGEST;
+        let is_overdue = self.waiting > self.most || now.saturating_sub(since) >= LONGEST;
         let others = self.queues.iter().enumerate();
         let limit = others
             .filter(|(other, _)| *other != place)
@@ -238,6 +240,18 @@ mod tests {
         merge.put(1, batch(1, &[9]), 9, NOW + LONGEST);
         assert_eq!(take(&mut merge, NOW + 2 * LONGEST), [1]);
         assert_eq!(merge.totals().out_of_order, 1);
+    }
+
+    #[test]
+    fn no_more_waits_than_there_is_room_for() {
+        let mut merge = Merge::new(2);
+        merge.most = 3;
+        merge.put(0, batch(0, &[10, 20, 30]), 30, NOW);
+        assert_eq!(take(&mut merge, NOW), []);
+        merge.put(0, batch(0, &[40, 50]), 50, NOW);
+        assert_eq!(take(&mut merge, NOW), [0, 0, 0], "a batch at a time");
+        merge.put(1, batch(1, &[60]), 60, NOW);
+        assert_eq!(take(&mut merge, NOW), [0, 0]);
     }
 
     #[test]

@@ -434,3 +434,48 @@ fn the_packages_configuration_is_right() {
             && configuration.ntp.len() == 1
     );
 }
+
+/// RFC 5905, section 7.4: whoever is told RATE asks half as often from then on.
+#[test]
+fn an_ntp_server_that_wants_rest_is_asked_ever_more_seldom() {
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let server = simulation
+        .interface("sim1")
+        .and_then(|interface| interface.bind((address(&simulation, "sim1"), 12_300).into()))
+        .expect("bound");
+    let at = server.local_address().expect("bound");
+    let text = format!("[[ntp]]\nserver = \"{at}\"\ninterval = \"1s\"\n");
+    let configuration = Configuration::from_toml(&text).expect("it is right");
+    let mut monitor =
+        Monitor::new(configuration, Place::Simulation(simulation)).expect("it starts");
+    let (begun, mut request, mut asked) = (monitor.now(), [0; 256], Vec::new());
+    while asked.len() < 7 {
+        let now = monitor.now();
+        assert!(now - begun < Span::from_seconds(100), "{asked:?}");
+        monitor
+            .run_until(now + Span::from_milliseconds(50))
+            .expect("it runs");
+        while let Some(came) = server
+            .receive(&mut request, std::time::Duration::ZERO)
+            .expect("received")
+        {
+            asked.push(monitor.now());
+            // not synchronised, version 4, mode 4, stratum 0
+            let mut kiss = vec![0xe4, 0, 0, 0xec, 0, 0, 0, 0, 0, 0, 0, 0];
+            kiss.extend(b"RATE");
+            kiss.extend([0; 8]);
+            kiss.extend(&request[40..48]);
+            kiss.extend([0; 16]);
+            let to = came.source.expect("it has one");
+            server.send_to(&kiss, to, None).expect("sent");
+        }
+    }
+    let gaps: Vec<_> = asked.windows(2).map(|two| two[1] - two[0]).collect();
+    let step = Span::from_milliseconds(200);
+    for two in gaps.windows(2) {
+        assert!(two[1] + step > two[0] + two[0], "{gaps:?}");
+    }
+    let servers = monitor.snapshot().ntp.expect("it is asked").servers;
+    let error = servers[0].error.as_deref().unwrap_or_default();
+    assert!(error.contains("RATE"), "{error}");
+}

@@ -238,3 +238,21 @@ pub(super) fn walk(file: File, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
         valid += (HEAD + length) as u64;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_that_is_longer_than_any_is_not_read() {
+        let folder = tempfile::tempdir().expect("made");
+        let path = folder.path().join("1.journal");
+        for (length, is_read) in [(FULL + 2 * LONGEST, true), (FULL + 2 * LONGEST + 1, false)] {
+            let block = vec![1; length];
+            let head = [length as u32, crc32fast::hash(&block)].map(u32::to_le_bytes);
+            fs::write(&path, [&head.concat()[..], &block].concat()).expect("written");
+            let valid = if is_read { HEAD + length } else { 0 };
+            assert_eq!(valid_length(&path).expect("it reads"), valid as u64);
+        }
+    }
+}
