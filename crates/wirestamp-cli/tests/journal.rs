@@ -18,12 +18,22 @@ const LONG: Duration = Duration::from_secs(60);
 /// In a namespace of its own, the folder is where journald has its socket.
 const MOUNT: &str = "mount -t tmpfs none /run && mkdir -p /run/systemd/journal && mount --bind \"$0\" /run/systemd/journal && exec \"$@\"";
 
-fn may_mount() -> bool {
-    Command::new("unshare")
+/// A folder with the journal's socket; `None`, which is said, without root.
+fn journal() -> Option<(tempfile::TempDir, UnixDatagram)> {
+    let may_mount = Command::new("unshare")
         .args(["--mount", "true"])
         .stderr(Stdio::null())
         .status()
-        .is_ok_and(|status| status.success())
+        .is_ok_and(|status| status.success());
+    if !may_mount {
+        eprintln!("skipped: journal: a mount namespace needs root");
+        assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none());
+        return None;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let journal = UnixDatagram::bind(folder.path().join("socket")).expect("bound");
+    journal.set_nonblocking(true).expect("set");
+    Some((folder, journal))
 }
 
 /// A line of the journal: the fields of a datagram (systemd's "Journal Native Protocol").
@@ -78,14 +88,9 @@ fn run(folder: &Path, is_named: bool) -> String {
 
 #[test]
 fn events_are_in_the_journal_with_their_fields() {
-    if !may_mount() {
-        eprintln!("skipped: journal: a mount namespace needs root");
-        assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none());
+    let Some((folder, journal)) = journal() else {
         return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let journal = UnixDatagram::bind(folder.path().join("socket")).expect("bound");
-    journal.set_nonblocking(true).expect("set");
+    };
     let lines = || {
         let mut buffer = [0; 65_536];
         let read = std::iter::from_fn(|| {
@@ -115,14 +120,9 @@ fn events_are_in_the_journal_with_their_fields() {
 
 #[test]
 fn a_standard_error_that_is_redirected_has_the_lines() {
-    if !may_mount() {
-        eprintln!("skipped: journal: a mount namespace needs root");
-        assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none());
+    let Some((folder, journal)) = journal() else {
         return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let journal = UnixDatagram::bind(folder.path().join("socket")).expect("bound");
-    journal.set_nonblocking(true).expect("set");
+    };
     // the variable is of the service that started this one
     let said = run(folder.path(), false);
     assert!(said.contains("nowhere0"), "{said}");

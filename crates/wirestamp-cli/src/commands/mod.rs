@@ -18,6 +18,8 @@ mod ntp;
 mod presets;
 mod ptp;
 mod record;
+#[cfg(feature = "parquet")]
+mod recordings;
 mod reflect;
 mod stamp;
 #[cfg(feature = "monitor")]

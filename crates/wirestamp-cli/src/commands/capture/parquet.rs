@@ -7,13 +7,13 @@
 
 use super::sink::since_1970;
 use crate::arguments;
-use crate::failure::told;
+use crate::commands::recordings;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use wirestamp::{
-    CapturedDirection, CapturedPacket, ConversionError, Error, ErrorKind, LinkType, TimestampSource,
+    CapturedDirection, CapturedPacket, ConversionError, Error, LinkType, TimestampSource,
 };
 use wirestamp_capture::identity;
 use wirestamp_capture::packet::{self, Flow};
@@ -46,6 +46,8 @@ pub(super) struct Store {
     /// How many wait, and whether there were ever two.
     alike: HashMap<Like, (u32, bool)>,
     now: i64,
+    /// How many wait at most.
+    most: usize,
     /// Packets that are no rows: not IP, cut off, or between others.
     left_out: u64,
 }
@@ -58,11 +60,7 @@ impl Store {
         let Some(folder) = arguments.parquet.clone() else {
             return Ok(None);
         };
-        // better now than after the first minute
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| failed(&folder.display().to_string(), &error))?;
-        let own = || gethostname::gethostname().to_string_lossy().into_owned();
-        let host = arguments.host.clone().unwrap_or_else(own);
+        let host = recordings::open(&folder, arguments.host.as_deref())?;
         Ok(Some(Self {
             interface: interface.into(),
             recorder: Recorder::new(&folder, host, Options::default()),
@@ -71,6 +69,7 @@ impl Store {
             waiting: VecDeque::new(),
             alike: HashMap::new(),
             now: 0,
+            most: MOST,
             left_out: 0,
         }))
     }
@@ -135,7 +134,7 @@ impl Store {
         let now = i64::try_from(since_1970()).unwrap_or(i64::MAX);
         self.give(now.saturating_sub(WINDOW + LATE))?;
         let polled = self.recorder.poll();
-        polled.map_err(|error| failed(&self.folder.display().to_string(), &error))
+        polled.map_err(|error| recordings::failed(&self.folder, &error))
     }
 
     /// How many packets are no rows.
@@ -150,7 +149,7 @@ impl Store {
             folder, recorder, ..
         } = self;
         let finished = recorder.finish();
-        finished.map_err(|error| failed(&folder.display().to_string(), &error))
+        finished.map_err(|error| recordings::failed(&folder, &error))
     }
 
     fn leave_out(&mut self) -> Result<(), Error> {
@@ -172,7 +171,7 @@ impl Store {
     fn give(&mut self, before: i64) -> Result<(), Error> {
         while let Some((came, _)) = self.waiting.front() {
             let is_due = *came < before;
-            if !is_due && self.waiting.len() <= MOST {
+            if !is_due && self.waiting.len() <= self.most {
                 break;
             }
             let Some((came, mut row)) = self.waiting.pop_front() else {
@@ -198,16 +197,12 @@ impl Store {
 
     fn push(&mut self, at: i64, row: Timestamp) -> Result<(), Error> {
         let pushed = self.recorder.push(at, row);
-        pushed.map_err(|error| failed(&self.folder.display().to_string(), &error))
+        pushed.map_err(|error| recordings::failed(&self.folder, &error))
     }
 }
 
 fn like(row: &Timestamp) -> Like {
     (row.flow, row.sequence)
-}
-
-fn failed(folder: &str, error: &std::io::Error) -> Error {
-    told(ErrorKind::Io, "write Parquet files", folder, error)
 }
 
 #[cfg(test)]
@@ -239,23 +234,41 @@ mod tests {
             .sum()
     }
 
-    #[test]
-    fn rows_are_written_while_no_packet_comes() {
-        let folder = tempfile::tempdir().expect("made");
-        let soon = Options {
+    /// One that writes rows at once.
+    fn store(folder: &Path, most: usize) -> Store {
+        let at_once = Options {
             age: Duration::ZERO,
             ..Options::default()
         };
-        let mut store = Store {
-            folder: folder.path().to_owned(),
+        Store {
+            folder: folder.to_owned(),
             interface: "eth0".into(),
-            recorder: Recorder::new(folder.path(), "host", soon),
+            recorder: Recorder::new(folder, "host", at_once),
             flows: HashMap::new(),
             waiting: VecDeque::new(),
             alike: HashMap::new(),
             now: 0,
+            most,
             left_out: 0,
-        };
+        }
+    }
+
+    #[test]
+    fn no_more_rows_wait_than_there_is_room_for() {
+        let folder = tempfile::tempdir().expect("made");
+        let mut store = store(folder.path(), 3);
+        for sequence in 0..10 {
+            store.alike.insert((1, sequence), (1, false));
+            store.waiting.push_back((1, sent(sequence)));
+            store.give(0).expect("room");
+        }
+        assert_eq!((store.waiting.len(), store.alike.len()), (3, 3));
+    }
+
+    #[test]
+    fn rows_are_written_while_no_packet_comes() {
+        let folder = tempfile::tempdir().expect("made");
+        let mut store = store(folder.path(), MOST);
         let now = i64::try_from(since_1970()).expect("this century");
         for (came, sequence) in [(now - 20_000_000_000, 1), (now, 2)] {
             store.alike.insert((1, sequence), (1, false));

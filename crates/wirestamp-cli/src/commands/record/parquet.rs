@@ -1,13 +1,12 @@
 //! `record --parquet`: what was recorded, as rows of Parquet files. UTC is the library's word, or there is none.
 
 use crate::arguments;
-use crate::failure::told;
+use crate::commands::recordings;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use wirestamp::{
-    Correlator, CorrelatorOptions, CrossTimestamp, Error, ErrorKind, Frequency, HardwareTimestamp,
-    Interface,
+    Correlator, CorrelatorOptions, CrossTimestamp, Error, Frequency, HardwareTimestamp, Interface,
 };
 use wirestamp_record::{
     ClockEstimate, Cross, Direction, Options, Recorder, Source, Timestamp, flow_of,
@@ -40,11 +39,7 @@ impl Store {
         let Some(folder) = arguments.parquet.clone() else {
             return Ok(None);
         };
-        // better now than after the first minute
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| failed(&folder.display().to_string(), &error))?;
-        let own = || gethostname::gethostname().to_string_lossy().into_owned();
-        let host = arguments.host.clone().unwrap_or_else(own);
+        let host = recordings::open(&folder, arguments.host.as_deref())?;
         let nominal = interface
             .supported()
             .ok()
@@ -145,7 +140,7 @@ impl Store {
             .finish()
             .and_then(|()| cross.finish())
             .and_then(|()| estimates.finish());
-        written.map_err(|error| failed(&folder.display().to_string(), &error))
+        written.map_err(|error| recordings::failed(&folder, &error))
     }
 
     fn utc(&mut self, timestamp: &HardwareTimestamp) -> Result<(i64, u64), &'static str> {
@@ -165,10 +160,6 @@ impl Store {
     }
 
     fn failed(&self, error: &std::io::Error) -> Error {
-        failed(&self.folder.display().to_string(), error)
+        recordings::failed(&self.folder, error)
     }
-}
-
-fn failed(folder: &str, error: &std::io::Error) -> Error {
-    told(ErrorKind::Io, "write Parquet files", folder, error)
 }

@@ -1,12 +1,12 @@
 //! `latency --peer --parquet`: a row of the table `probes` for each window, and what this host claims of its clock.
 
 use crate::arguments;
-use crate::failure::told;
+use crate::commands::recordings;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wirestamp::{Error, ErrorKind, Span, utc_error_bound};
+use wirestamp::{Error, Span, utc_error_bound};
 use wirestamp_probe::Missing;
 use wirestamp_probe::session::{Measured, Sample};
 use wirestamp_record::{ClockEstimate, Options, Probe, Recorder};
@@ -70,10 +70,7 @@ impl Probes {
         let Some(folder) = arguments.parquet.clone() else {
             return Ok(None);
         };
-        // better now than after the measurement
-        std::fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
-        let own = || gethostname::gethostname().to_string_lossy().into_owned();
-        let host = arguments.host.clone().unwrap_or_else(own);
+        let host = recordings::open(&folder, arguments.host.as_deref())?;
         let address = || arguments::Stamp::port_of(peer).0.to_owned();
         let peer = arguments.peer_name.clone().unwrap_or_else(address);
         let said = arguments.clock_bound.map(Span::from);
@@ -144,17 +141,8 @@ impl Probes {
             .and(claimed)
             .and(probes.finish())
             .and(estimates.finish())
-            .map_err(|error| failed(&folder, &error))
+            .map_err(|error| recordings::failed(&folder, &error))
     }
-}
-
-fn failed(folder: &std::path::Path, error: &io::Error) -> Error {
-    told(
-        ErrorKind::Io,
-        "write Parquet files",
-        &folder.display().to_string(),
-        error,
-    )
 }
 
 /// Makes one row of the packets that left in the same window.
