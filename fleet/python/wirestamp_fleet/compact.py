@@ -33,13 +33,13 @@ def run(folder, progress):
 
 def _finish(root, inside):
     """Removes what an earlier run had merged already but not removed; returns the rest."""
-    for path in sorted(inside.glob("*.parquet")):
+    for path in store.visible(inside.glob("*.parquet")):
         left = [inside / name for name in store.merged(path) if (inside / name).exists()]
         # a merged file that was damaged since does not replace anything
         if left and store.wrong(path, inside.relative_to(root).parts[0]) is None:
             for old in left:
                 old.unlink()
-    return sorted(inside.glob("*.parquet"))
+    return store.visible(inside.glob("*.parquet"))
 
 
 def _merge(root, inside, found):

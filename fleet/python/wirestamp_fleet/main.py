@@ -24,6 +24,9 @@ def main(arguments=None):
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
 
@@ -132,8 +135,11 @@ def _latency(chosen):
             raise store.Refused("parts in a folder are the embedded engine's: with --spark, name a file")
         count, kept = parts.write(running, chosen.output, chosen.most, chosen.packets, _progress("latency"))
         print(f"{count} parts in {chosen.output}, {kept} of them from an earlier run")
-    else:
-        _show(running.packets(chosen.most) if chosen.packets else running.flows(chosen.most), chosen.output)
+        return
+    rows = running.packets(chosen.most) if chosen.packets else running.flows(chosen.most)
+    if not rows.num_rows:
+        raise store.Refused(f"{chosen.folder}: no transmit timestamps whose UTC is known")
+    _show(rows, chosen.output)
 
 
 def _query(chosen):

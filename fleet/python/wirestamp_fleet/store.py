@@ -27,7 +27,7 @@ def files(folder, table, skip=False):
     folder = pathlib.Path(folder)
     if not folder.is_dir():
         raise Refused(f"{folder}: no such folder")
-    found = [path for path in sorted((folder / table).rglob("*.parquet")) if not path.name.startswith((".", "_"))]
+    found = visible((folder / table).rglob("*.parquet"))
     known = checked.read(folder)
     names = {path: str(path.relative_to(folder)) for path in found}
     with concurrent.futures.ThreadPoolExecutor() as several:
@@ -46,6 +46,11 @@ def files(folder, table, skip=False):
     for line in unusable:
         print(f"skipped {line}", file=sys.stderr)
     return [str(path) for path, seen in pairs if seen.wrong is None]
+
+
+def visible(paths):
+    """The paths that are recordings, sorted. By custom, names with a dot or an underscore at the beginning are not, such as a copy's on its way."""
+    return [path for path in sorted(paths) if not path.name.startswith((".", "_"))]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,8 +103,15 @@ def wrong(path, table):
             # text as its dictionary: what every page has is decoded, but no text is made a hundred thousand times
             texts = [field.name for field in expected if field.type == pa.string()]
             with parquet.ParquetFile(path, metadata=file.metadata, read_dictionary=texts) as whole:
-                for _ in whole.iter_batches():
-                    pass
+                rows = 0
+                for batch in whole.iter_batches():
+                    rows += batch.num_rows
+                    for field in expected:
+                        if not field.nullable and batch[field.name].null_count:
+                            return f"NULL in the column {field.name}"
+                # memory is shared out by this number
+                if rows != file.metadata.num_rows:
+                    return f"damaged or incomplete ({rows} rows instead of {file.metadata.num_rows})"
     except (pa.ArrowException, OSError, ValueError) as error:
         return f"damaged or incomplete ({' '.join(str(error).split())})"
     return None

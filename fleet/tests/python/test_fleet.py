@@ -213,13 +213,16 @@ class Simulated(unittest.TestCase):
             "table": {"wirestamp.table": "cross", "wirestamp.version": "1"},
         }.items():
             store.write_file(rows.replace_schema_metadata(metadata), path.with_name(f"{name}.parquet"))
+        # NULL where the table has none: two of them would otherwise be the same number
+        counts = pa.nulls(rows.num_rows, pa.int64())
+        store.write_file(rows.set_column(rows.column_names.index("count"), "count", counts).replace_schema_metadata(rows.schema.metadata), path.with_name("null.parquet"))
         path.with_name(".wirestamp-1.part").write_bytes(whole)
         code, out, err = run("query", folder, "SELECT COUNT(*) AS rows FROM probes")
         self.assertEqual((code, out), (2, ""))
-        self.assertIn("6 unusable file(s)", err)
+        self.assertIn("7 unusable file(s)", err)
         code, out, err = run("query", folder, "SELECT COUNT(*) AS rows FROM probes", "--skip-unusable")
         self.assertEqual((code, lines(out)), (0, [{"rows": count}]))
-        for name in [*wrong, "version", "foreign", "table"]:
+        for name in [*wrong, "version", "foreign", "table", "null"]:
             self.assertIn(f"/{name}.parquet: ", err)
 
     def test_compaction_keeps_every_row_and_survives_an_interruption(self):
@@ -231,8 +234,14 @@ class Simulated(unittest.TestCase):
             part = rows.slice(place * 900, 900 if place < 4 else None)
             store.write_file(part.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{place}.parquet"))
         saved = {path: path.read_bytes() for path in path.parent.glob("*.parquet")}
+        # what no question counts, such as a copy on its way, is neither merged nor removed
+        hidden = [path.with_name(f"{mark}hidden.parquet") for mark in "._"]
+        for place in hidden:
+            shutil.copy(path.with_name("0.parquet"), place)
         code, out, _ = run("compact", folder)
         self.assertEqual(code, 0, out)
+        for place in hidden:
+            place.unlink()
         merged = probes_of(folder)
         self.assertEqual(self.clocks(folder=folder), self.clocks())
         # killed before the old files were removed: they are not counted twice, and the next run removes them
@@ -256,6 +265,12 @@ class Simulated(unittest.TestCase):
             (["clocks", self.folder, "--delays", self.bad_delays()], "row 2 is not"),
             (["simulate", self.folder], "not empty"),
             (["clocks", self.folder, "--delays", "/nowhere.parquet"], "/nowhere.parquet"),
+            (["clocks", self.folder, "--output", "/nowhere/clocks.csv"], "/nowhere/clocks.csv"),
+            (["clocks", self.folder, "--output", "/proc/clocks.parquet"], "/proc/"),
+            (["report", self.folder, "--output", "/nowhere/report.html"], "/nowhere/report.html"),
+            (["simulate", "/proc/fleet", "--hosts", 2], "/proc/fleet"),
+            (["latency", self.bad_delays().parent], "no transmit timestamps"),
+            (["latency", self.bad_delays().parent, "--packets"], "no transmit timestamps"),
         ]:
             code, out, err = run(*words)
             self.assertEqual((code, out), (2, ""), words)
