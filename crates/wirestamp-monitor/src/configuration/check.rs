@@ -8,6 +8,8 @@ use wirestamp::{Error, ErrorKind, Result};
 const OPERATION: &str = "read the monitor's configuration";
 /// More sessions than this are refused: each costs a socket.
 const MOST_PEERS: usize = 20_000;
+/// Packets without an answer are kept so long at most: 60,000 of a session that sends one each millisecond.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Configuration {
     /// Checks what types do not say.
@@ -37,6 +39,7 @@ impl Configuration {
             let field = format!("[[stamp]] {}", stamp.name());
             at_least(&field, "interval", stamp.interval, Duration::from_millis(1))?;
             at_least(&field, "timeout", stamp.timeout, Duration::from_millis(1))?;
+            at_most(&field, "timeout", stamp.timeout, LONGEST_TIMEOUT)?;
             if stamp.clocks == Relation::Utc && stamp.clock_bound.is_none() {
                 let cause = "clocks = \"utc\" needs clock_bound".into();
                 let remedy = "say how far this host's clock may be from UTC, or leave clocks out";
@@ -113,6 +116,18 @@ pub(super) fn at_least(target: &str, field: &str, value: Duration, least: Durati
         target,
         format!("{field} = {} is below {}", shown(value), shown(least)),
         "name a longer time",
+    ))
+}
+
+pub(super) fn at_most(target: &str, field: &str, value: Duration, most: Duration) -> Result<()> {
+    if value <= most {
+        return Ok(());
+    }
+    let shown = humantime::format_duration;
+    Err(invalid(
+        target,
+        format!("{field} = {} is above {}", shown(value), shown(most)),
+        "name a shorter time",
     ))
 }
 

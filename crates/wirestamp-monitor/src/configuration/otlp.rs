@@ -1,6 +1,6 @@
 //! Where metrics are pushed to.
 
-use super::check::{at_least, invalid};
+use super::check::{at_least, at_most, invalid};
 use super::times::{duration, fifteen_seconds, five_seconds};
 use hyper::Uri;
 use serde::{Deserialize, Serialize};
@@ -47,10 +47,7 @@ impl Otlp {
             self.timeout,
             Duration::from_millis(100),
         )?;
-        if self.timeout > Duration::from_secs(60) {
-            let cause = "timeout is above 60s".to_owned();
-            return refused("timeout", cause, "name a shorter time");
-        }
+        at_most("[otlp]", "timeout", self.timeout, Duration::from_secs(60))?;
         let uri: Uri = match self.endpoint.parse() {
             Ok(uri) => uri,
             Err(error) => {

@@ -22,7 +22,7 @@ pub struct Stamp {
     /// From one packet to the next; at least 1 ms. Default: 100 ms.
     #[serde(default = "tenth", with = "duration")]
     pub interval: Duration,
-    /// A reply that takes longer is lost. Default: 2 s.
+    /// A reply that takes longer is lost; 1 ms to 60 s. Default: 2 s.
     #[serde(default = "two_seconds", with = "duration")]
     pub timeout: Duration,
     /// Authenticate with the key in this file.

@@ -52,6 +52,7 @@ clocks = \"utc\"",
         ("[http]\nkey = \"k\"", "only one of them"),
         ("[http]\ncertificate = \"c\"", "only one of them"),
         ("[[stamp]]\npeer = \"a\"\ninterval = \"1us\"", "below 1ms"),
+        ("[[stamp]]\npeer = \"a\"\ntimeout = \"61s\"", "above 1m"),
         ("[[stamp]]\npeer = \"a\"\ninterval = \"soon\"", "line 3"),
         (
             "[[stamp]]\npeer = \"a\"\n[[stamp]]\npeer = \"a\"",
