@@ -305,6 +305,9 @@ pub struct Timestamping {
     pub identification: Identification,
     /// Whether ICMP errors are queued as notices (Linux: `IP_RECVERR`).
     pub icmp_errors: bool,
+    /// Whether received datagrams say to which address and through which interface they came
+    /// (`IP_PKTINFO`, `IPV6_PKTINFO`). A control message for each one, so only on request; works without `receive`, too.
+    pub packet_information: bool,
     /// How the socket talks to the system.
     pub engine: Engine,
     /// How long a receive of a batch that had to wait lets more datagrams gather: fewer
@@ -322,6 +325,7 @@ impl Timestamping {
         transmit_deadline: None,
         identification: Identification::Carried,
         icmp_errors: false,
+        packet_information: false,
         engine: Engine::Automatic,
         gather: Span::ZERO,
     };
@@ -365,6 +369,15 @@ impl Timestamping {
     #[must_use]
     pub const fn icmp_errors(mut self) -> Self {
         self.icmp_errors = true;
+        self
+    }
+
+    /// Has received datagrams say to which address and through which interface they came:
+    /// [`Received::destination`](crate::backend::Received::destination) and
+    /// [`Received::interface`](crate::backend::Received::interface).
+    #[must_use]
+    pub const fn packet_information(mut self) -> Self {
+        self.packet_information = true;
         self
     }
 

@@ -38,16 +38,19 @@ impl Clock {
     /// # Errors
     /// As [`UdpSocket::configure`].
     pub fn configure(&self, socket: &UdpSocket, capacity: u16) -> wirestamp::Result<()> {
+        socket.configure(self.timestamping(capacity)).map(drop)
+    }
+
+    fn timestamping(&self, capacity: u16) -> Timestamping {
         let source = if self.correlator.is_some() {
             Source::Both
         } else {
             Source::Software
         };
-        let wanted = Timestamping::OFF
+        Timestamping::OFF
             .source(source)
             .receive()
-            .transmit(capacity);
-        socket.configure(wanted).map(drop)
+            .transmit(capacity)
     }
 
     /// `None`: there is no timestamp, or none that can be converted.

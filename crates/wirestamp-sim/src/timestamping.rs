@@ -158,12 +158,16 @@ impl State {
         incoming.buffer_mut()[..length].copy_from_slice(&arrived.payload[..length]);
         let ends = T::ends(&arrived.ends);
         // a frame's header is always there, and a packet socket has one interface
-        let informs = wanted.receive || matches!(arrived.ends, Ends::Ethernet { .. });
+        let informs = wanted.packet_information || matches!(arrived.ends, Ends::Ethernet { .. });
+        // the clock of a timestamp is that of an interface
+        let names_clock = wanted.receive
+            && (self.platform == Platform::Windows
+                || wanted.source.includes(TimestampSource::Hardware));
         incoming.received = Received {
             length,
             source: ends.map(|(source, _)| source),
             destination: ends.map(|(_, to)| to).filter(|_| informs),
-            interface: arrived.interface.filter(|_| informs),
+            interface: arrived.interface.filter(|_| informs || names_clock),
             traffic_class: None,
             hop_limit: None,
             timestamps,

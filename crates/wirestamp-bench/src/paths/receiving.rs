@@ -31,6 +31,10 @@ struct Receiver {
     at: SocketAddr,
 }
 
+/// A timestamp and nothing else, as timestamped-socket asks for it.
+const PLAIN: Timestamping = Timestamping::OFF.receive();
+/// The destination, too, which quinn-udp always asks for.
+const ADDRESSED: Timestamping = PLAIN.packet_information();
 /// For datagrams of an Ethernet frame.
 pub(crate) const RING: Engine = Engine::Ring { longest: 1_472 };
 /// Of the caller's buffers for long datagrams.
@@ -49,24 +53,26 @@ const DAEMON: &str = "poll, then recvmsg";
 pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
     let goal = |peer, at_most| Goal { peer, at_most };
     let waiting = [
-        ours(Engine::Calls)?,
-        ours_one_by_one()?,
+        ours(PLAIN)?,
+        ours_one_by_one(PLAIN)?,
         timestamped_socket(runtime)?,
-        quinn()?,
-        bare_batch()?,
+        bare_batch(PLAIN)?,
     ];
-    let lent = [
-        lent()?,
-        ours(Engine::Calls)?,
-        timestamped_socket(runtime)?,
-        quinn()?,
-    ];
-    let ring = [ours(RING)?, timestamped_socket(runtime)?, quinn()?];
+    let addressed = [ours(ADDRESSED)?, quinn()?, bare_batch(ADDRESSED)?];
+    let lent_plain = [lent(PLAIN)?, ours(PLAIN)?, timestamped_socket(runtime)?];
+    let lent_addressed = [lent(ADDRESSED)?, ours(ADDRESSED)?, quinn()?];
+    let ring = [ours(PLAIN.engine(RING))?, timestamped_socket(runtime)?];
+    let ring_addressed = [ours(ADDRESSED.engine(RING))?, quinn()?];
     let one = [
-        ours_one_by_one()?,
+        ours_one_by_one(PLAIN)?,
         timestamped_socket(runtime)?,
-        bare(BARE, false)?,
-        bare(DAEMON, true)?,
+        bare(BARE, PLAIN, false)?,
+        bare(DAEMON, PLAIN, true)?,
+    ];
+    let one_addressed = [
+        ours_one_by_one(ADDRESSED)?,
+        bare(BARE, ADDRESSED, false)?,
+        bare(DAEMON, ADDRESSED, true)?,
     ];
     let cases = |kinds: Vec<Receiver>, case: fn(Receiver) -> Result<Case, Failure>| {
         kinds.into_iter().map(case).collect::<Result<Vec<_>, _>>()
@@ -75,39 +81,46 @@ pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
         Path {
             name: "receive, queue waiting",
             cases: cases(waiting.into(), drain)?,
-            goals: vec![
-                goal(TIMESTAMPED_SOCKET, 0.67),
-                goal(QUINN, 0.87),
-                goal(BARE_BATCH, 1.03),
-            ],
+            goals: vec![goal(TIMESTAMPED_SOCKET, 0.67), goal(BARE_BATCH, 1.03)],
+        },
+        Path {
+            name: "receive, queue waiting, destination asked for",
+            cases: cases(addressed.into(), drain)?,
+            goals: vec![goal(QUINN, 0.87), goal(BARE_BATCH, 1.03)],
         },
         Path {
             name: "receive, queue waiting, io_uring, packets lent",
-            cases: cases(lent.into(), drain)?,
-            goals: vec![
-                goal(OURS, 0.80),
-                goal(TIMESTAMPED_SOCKET, 0.55),
-                goal(QUINN, 0.75),
-            ],
+            cases: cases(lent_plain.into(), drain)?,
+            goals: vec![goal(OURS, 0.80), goal(TIMESTAMPED_SOCKET, 0.55)],
+        },
+        Path {
+            name: "receive, queue waiting, io_uring, packets lent, destination asked for",
+            cases: cases(lent_addressed.into(), drain)?,
+            goals: vec![goal(OURS, 0.80), goal(QUINN, 0.75)],
         },
         Path {
             name: "receive, queue waiting, io_uring, packets copied",
             cases: cases(ring.into(), drain)?,
-            goals: vec![goal(TIMESTAMPED_SOCKET, 0.55), goal(QUINN, 0.70)],
+            goals: vec![goal(TIMESTAMPED_SOCKET, 0.55)],
+        },
+        Path {
+            name: "receive, queue waiting, io_uring, packets copied, destination asked for",
+            cases: cases(ring_addressed.into(), drain)?,
+            goals: vec![goal(QUINN, 0.70)],
         },
         Path {
             name: "receive, queue waiting, 1,472 bytes",
             cases: vec![
-                drain_of(ours_into(ROOM, Engine::Calls)?, 1_472)?,
-                drain_of(bare_batch_into(ROOM)?, 1_472)?,
+                drain_of(ours_into(ROOM, PLAIN)?, 1_472)?,
+                drain_of(bare_batch_into(ROOM, PLAIN)?, 1_472)?,
             ],
             goals: vec![goal(BARE_BATCH, 1.03)],
         },
         Path {
             name: "receive, queue waiting, 9,000 bytes",
             cases: vec![
-                drain_of(ours_into(ROOM, Engine::Calls)?, 9_000)?,
-                drain_of(bare_batch_into(ROOM)?, 9_000)?,
+                drain_of(ours_into(ROOM, PLAIN)?, 9_000)?,
+                drain_of(bare_batch_into(ROOM, PLAIN)?, 9_000)?,
             ],
             goals: vec![goal(BARE_BATCH, 1.03)],
         },
@@ -119,6 +132,11 @@ pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
                 goal(DAEMON, 0.87),
                 goal(BARE, 1.04),
             ],
+        },
+        Path {
+            name: "receive, one packet at a time, destination asked for",
+            cases: cases(one_addressed.into(), one_at_a_time)?,
+            goals: vec![goal(DAEMON, 0.87), goal(BARE, 1.04)],
         },
     ])
 }
@@ -162,9 +180,9 @@ fn one_at_a_time(Receiver { name, mut take, at }: Receiver) -> Result<Case, Fail
     }))
 }
 
-fn ours_bound(engine: Engine) -> Result<(wirestamp::UdpSocket, SocketAddr), Failure> {
+fn ours_bound(wanted: Timestamping) -> Result<(wirestamp::UdpSocket, SocketAddr), Failure> {
     let socket = wirestamp::UdpSocket::bind(loopback())?;
-    let granted = socket.configure(Timestamping::OFF.receive().engine(engine))?;
+    let granted = socket.configure(wanted)?;
     if let IoUringState::Refused(refusal) = granted.receive_ring {
         writeln!(stderr(), "calls instead of a ring: {refusal}")?;
     }
@@ -172,13 +190,13 @@ fn ours_bound(engine: Engine) -> Result<(wirestamp::UdpSocket, SocketAddr), Fail
     Ok((socket, at))
 }
 
-fn ours(engine: Engine) -> Result<Receiver, Failure> {
-    ours_into(2_048, engine)
+fn ours(wanted: Timestamping) -> Result<Receiver, Failure> {
+    ours_into(2_048, wanted)
 }
 
 /// With buffers of `room` bytes.
-fn ours_into(room: usize, engine: Engine) -> Result<Receiver, Failure> {
-    let (socket, at) = ours_bound(engine)?;
+fn ours_into(room: usize, wanted: Timestamping) -> Result<Receiver, Failure> {
+    let (socket, at) = ours_bound(wanted)?;
     // for as long as the bench runs: a batch is made once, as the peers' headers are
     let buffers = Vec::leak(vec![vec![0; room]; BATCH]);
     let mut incoming: Vec<_> = buffers
@@ -202,15 +220,19 @@ fn ours_into(room: usize, engine: Engine) -> Result<Receiver, Failure> {
         Ok(timestamped)
     });
     Ok(Receiver {
-        name: if engine == RING { OURS_RING } else { OURS },
+        name: if wanted.engine == RING {
+            OURS_RING
+        } else {
+            OURS
+        },
         take,
         at,
     })
 }
 
 /// Out of the ring's own buffers.
-fn lent() -> Result<Receiver, Failure> {
-    let (socket, at) = ours_bound(Engine::Calls)?;
+fn lent(wanted: Timestamping) -> Result<Receiver, Failure> {
+    let (socket, at) = ours_bound(wanted)?;
     let mut receiver = PacketReceiver::new(1_472);
     receiver.add(Arc::new(socket))?;
     if let IoUringState::Refused(refusal) = receiver.ring() {
@@ -238,8 +260,8 @@ fn lent() -> Result<Receiver, Failure> {
     })
 }
 
-fn ours_one_by_one() -> Result<Receiver, Failure> {
-    let (socket, at) = ours_bound(Engine::Calls)?;
+fn ours_one_by_one(wanted: Timestamping) -> Result<Receiver, Failure> {
+    let (socket, at) = ours_bound(wanted)?;
     let mut buffer = [0; 2048];
     let take: Take = Box::new(move |wanted| {
         let mut timestamped = 0;
@@ -318,12 +340,12 @@ fn quinn() -> Result<Receiver, Failure> {
 }
 
 /// With the options that ours sets.
-fn bare_socket() -> Result<(UdpSocket, SocketAddr), Failure> {
+fn bare_socket(wanted: Timestamping) -> Result<(UdpSocket, SocketAddr), Failure> {
     let socket = receiver()?;
     let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
         | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
     setsockopt(&socket, sockopt::Timestamping, &flags)?;
-    setsockopt(&socket, sockopt::Ipv4PacketInfo, &true)?;
+    setsockopt(&socket, sockopt::Ipv4PacketInfo, &wanted.packet_information)?;
     setsockopt(&socket, sockopt::RxqOvfl, &1)?;
     let at = socket.local_addr()?;
     Ok((socket, at))
@@ -333,12 +355,12 @@ pub(crate) fn is_timestamp(message: &ControlMessageOwned) -> bool {
     matches!(message, ControlMessageOwned::ScmTimestampsns(timestamps) if timestamps.system.tv_sec() != 0)
 }
 
-fn bare_batch() -> Result<Receiver, Failure> {
-    bare_batch_into(2_048)
+fn bare_batch(wanted: Timestamping) -> Result<Receiver, Failure> {
+    bare_batch_into(2_048, wanted)
 }
 
-fn bare_batch_into(room: usize) -> Result<Receiver, Failure> {
-    let (socket, at) = bare_socket()?;
+fn bare_batch_into(room: usize, wanted: Timestamping) -> Result<Receiver, Failure> {
+    let (socket, at) = bare_socket(wanted)?;
     let space = nix::cmsg_space!(Timestamps, nix::libc::in_pktinfo, u32);
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, Some(space));
     let mut buffers = vec![vec![0; room]; BATCH];
@@ -371,8 +393,8 @@ fn bare_batch_into(room: usize) -> Result<Receiver, Failure> {
     })
 }
 
-fn bare(name: &'static str, polled: bool) -> Result<Receiver, Failure> {
-    let (socket, at) = bare_socket()?;
+fn bare(name: &'static str, wanted: Timestamping, polled: bool) -> Result<Receiver, Failure> {
+    let (socket, at) = bare_socket(wanted)?;
     let mut space = nix::cmsg_space!(Timestamps, nix::libc::in_pktinfo, u32);
     let mut buffer = [0; 2048];
     let take: Take = Box::new(move |wanted| {

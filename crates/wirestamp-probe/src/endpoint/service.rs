@@ -44,7 +44,9 @@ impl ReflectorService {
     pub fn new(reflector: Reflector, sockets: Vec<UdpSocket>, clock: Clock) -> Result<Self> {
         let mut ports = Vec::with_capacity(sockets.len());
         for socket in sockets {
-            clock.configure(&socket, TIMESTAMPS)?;
+            // a session is one of an address that was asked for, too
+            let wanted = clock.timestamping(TIMESTAMPS).packet_information();
+            socket.configure(wanted)?;
             // not everywhere; then the fields say 0
             let _ = socket.report_header();
             let _ = socket.set_hop_limit(255);

@@ -100,7 +100,7 @@ fn one_nic_is_enough() {
 fn a_wildcard_ipv6_socket_serves_both_families() {
     let world = world("i225");
     let both = world.bind(address("[::]:7000"), None).expect("bind");
-    configure(&both, &Timestamping::OFF.receive()).expect("on");
+    configure(&both, &Timestamping::OFF.receive().packet_information()).expect("on");
     let old = world.bind(address("192.0.2.2:0"), None).expect("bind");
     let new = world.bind(address("[2001:db8::2]:0"), None).expect("bind");
     send(&old, b"4", "192.0.2.1:7000").expect("sent");

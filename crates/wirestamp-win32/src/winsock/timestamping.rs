@@ -71,15 +71,14 @@ impl Socket {
                 &trial
             }
         };
-        // The simulated system tells the interface only together with timestamps.
-        let receive_in_force = receive || information && wire.simulation().is_some();
         let wanted = Timestamping {
-            receive: receive_in_force,
+            receive,
             transmit: capacity,
             source: Source::HardwareElseSoftware,
+            packet_information: receive || information,
             ..Timestamping::OFF
         };
-        let any = wanted.receive || wanted.transmit.is_some();
+        let any = wanted.packet_information || wanted.transmit.is_some();
         if any || self.told.load(Ordering::Acquire) {
             wire.configure(&wanted).map_err(|error| code(&error))?;
             self.told.store(true, Ordering::Release);

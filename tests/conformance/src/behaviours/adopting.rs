@@ -135,7 +135,7 @@ fn elsewhere(rig: &Rig) -> Outcome {
     let at_home = rig.at_far(|| {
         UdpSocket::adopt(theirs.try_clone().map_err(made)?).map_err(crate::Stop::from)
     })?;
-    at_home.configure(BOTH)?;
+    at_home.configure(BOTH.packet_information())?;
     let sender = rig.near_socket(Family::V4)?;
     sender.send_to(&[7], to, None)?;
     let received = at_home.receive(&mut [0; 8], PATIENCE)?.expect("it arrives");
@@ -144,7 +144,7 @@ fn elsewhere(rig: &Rig) -> Outcome {
     drop(at_home);
 
     let abroad = UdpSocket::adopt(theirs)?;
-    abroad.configure(BOTH)?;
+    abroad.configure(BOTH.packet_information())?;
     sender.send_to(&[7], to, None)?;
     let received = abroad.receive(&mut [0; 8], PATIENCE)?.expect("it arrives");
     assert_eq!(received.interface, None);

@@ -9,6 +9,9 @@ use wirestamp::{
     HardwareGuard, HardwareRequest, Received, Source, Timestamping, Timestamps, UdpSocket,
 };
 
+/// Everything that can be told of a datagram.
+const ARRIVING: Timestamping = Timestamping::OFF.receive().packet_information();
+
 /// A receive timestamp of value zero, always.
 const ZERO_TIMESTAMPS: &str = r#"
 preset = "ideal"
@@ -71,6 +74,11 @@ pub(super) const ALL: &[Behaviour] = &[
     ])
     .preset("igb"),
     Behaviour::new(5, "a-sockets-timestamps-are-its-own-choice", own_choice),
+    Behaviour::new(
+        5,
+        "the-destination-is-told-where-it-is-asked-for-and-nowhere-else",
+        destination_on_request,
+    ),
 ];
 
 /// Sends a datagram from one socket and checks what arrives at the other.
@@ -105,7 +113,7 @@ fn unicast(rig: &Rig, family: Family) -> Outcome {
         sender,
         receiver,
         to,
-    } = rig.pair(family, Timestamping::OFF, Timestamping::OFF.receive())?;
+    } = rig.pair(family, Timestamping::OFF, ARRIVING)?;
     let received = check_arrival(&sender, to, &receiver)?;
     assert_eq!(received.source, Some(sender.local_address()?));
     check_arrival(&sender, to, &receiver)?;
@@ -122,7 +130,7 @@ fn unicast(rig: &Rig, family: Family) -> Outcome {
 fn dual_stack(rig: &Rig) -> Outcome {
     let receiver =
         rig.at_far(|| -> Outcome<_> { Ok(rig.far()?.bind((Ipv6Addr::UNSPECIFIED, 0).into())?) })?;
-    receiver.configure(Timestamping::OFF.receive())?;
+    receiver.configure(ARRIVING)?;
     rig.warm_up();
     let port = receiver.local_address()?.port();
     for family in Family::BOTH {
@@ -188,7 +196,7 @@ fn multicast(rig: &Rig, group: impl Into<IpAddr>) -> Outcome {
         let far = rig.far()?;
         let receiver = far.bind((family.unspecified(), 0).into())?;
         receiver.join_multicast(group, far.index())?;
-        receiver.configure(Timestamping::OFF.receive())?;
+        receiver.configure(ARRIVING)?;
         Ok(receiver)
     })?;
     rig.warm_up();
@@ -366,5 +374,37 @@ fn own_choice(rig: &Rig) -> Outcome {
     rig.warm_up();
     pair.sender.send_to(b"x", pair.to, None)?;
     assert!(pair.receive()?.timestamps.software.is_some());
+    Ok(())
+}
+
+fn destination_on_request(rig: &Rig) -> Outcome {
+    let far = rig.at_far(|| rig.far())?;
+    let without = Timestamping::OFF.receive();
+    for family in Family::BOTH {
+        let receiver =
+            rig.at_far(|| -> Outcome<_> { Ok(far.bind((family.unspecified(), 0).into())?) })?;
+        let address = family.address_of(&far)?;
+        let to = (address, receiver.local_address()?.port()).into();
+        let sender = rig.near_socket(family)?;
+        let told = |timestamping: Timestamping| -> Outcome<_> {
+            receiver.configure(timestamping)?;
+            rig.warm_up();
+            sender.send_to(b"x", to, None)?;
+            let received = receiver.receive(&mut [0; 8], PATIENCE)?;
+            let received = received.expect("it arrives");
+            assert_eq!(
+                received.timestamps.software.is_some(),
+                timestamping.receive,
+                "{timestamping:?}"
+            );
+            Ok((received.destination, received.interface))
+        };
+        let both = (Some(address), Some(far.index()));
+        assert_eq!(told(without)?.0, None, "not asked for");
+        assert_eq!(told(without.packet_information())?, both);
+        assert_eq!(told(without)?.0, None, "not asked for any more");
+        assert_eq!(told(Timestamping::OFF.packet_information())?, both);
+        assert_eq!(told(Timestamping::OFF)?, (None, None));
+    }
     Ok(())
 }

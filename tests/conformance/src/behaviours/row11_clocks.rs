@@ -81,7 +81,8 @@ fn names_the_interface(rig: &Rig) -> Outcome {
     let far = rig.at_far(|| rig.far())?;
     for family in Family::BOTH {
         // bound to an address alone, it could come through any
-        let pair = rig.pair(family, Timestamping::OFF, Timestamping::OFF.receive())?;
+        let asked = Timestamping::OFF.receive().packet_information();
+        let pair = rig.pair(family, Timestamping::OFF, asked)?;
         pair.sender.send_to(b"x", pair.to, None)?;
         assert_eq!(pair.receive()?.interface, Some(far.index()));
     }

@@ -52,7 +52,7 @@ fn wide_pair(rig: &Rig) -> Outcome<Pair> {
     rig.pair(
         Family::V4,
         Timestamping::OFF.transmit(1_000),
-        Timestamping::OFF.receive(),
+        Timestamping::OFF.receive().packet_information(),
     )
 }
 
@@ -273,6 +273,7 @@ fn batches_of_one(rig: &Rig) -> Outcome {
         without_timestamp(batch[0].received),
         without_timestamp(single)
     );
+    assert_eq!(single.destination, Some(pair.to.ip()));
     timestamps_of(&pair.sender, 1)?;
     let mut records = [TransmitRecord::EMPTY];
     assert_eq!(

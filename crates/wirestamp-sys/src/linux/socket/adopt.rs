@@ -48,6 +48,18 @@ pub(super) struct Former {
 }
 
 impl Former {
+    /// Whether its owner asked for the address and the interface that datagrams came to.
+    pub(super) fn has_packet_information(&self) -> bool {
+        let is_it = |option| {
+            matches!(
+                option,
+                (libc::IPPROTO_IP, libc::IP_PKTINFO) | (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)
+            )
+        };
+        let mut options = CHANGED.into_iter().zip(self.options);
+        options.any(|(option, value)| value != 0 && is_it(option))
+    }
+
     fn of(fd: &OwnedFd) -> io::Result<Self> {
         // An option of the other family is not there.
         let options =
@@ -267,8 +279,9 @@ mod tests {
     use super::*;
     use std::net::{TcpListener, UdpSocket};
     use std::os::unix::net::UnixDatagram;
-    use wirestamp_core::backend::Incoming;
+    use wirestamp_core::backend::{Incoming, Interest, Outgoing};
     use wirestamp_core::configuration::Timestamping;
+    use wirestamp_core::time::Span;
 
     fn refusal(descriptor: impl Into<OwnedFd>) -> String {
         let error = Socket::adopt(descriptor.into()).expect_err("no UDP socket");
@@ -324,6 +337,7 @@ mod tests {
             call::number(socket.as_fd(), level, name).unwrap_or(-1)
         };
         call::set_number(theirs.as_fd(), libc::IPPROTO_IP, libc::IP_RECVERR, 1).expect("set");
+        call::set_number(theirs.as_fd(), libc::IPPROTO_IP, libc::IP_PKTINFO, 1).expect("set");
         call::set_number(theirs.as_fd(), libc::IPPROTO_UDP, UDP_GRO, 1).expect("set");
         call::set_number(theirs.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMP, 1).expect("set");
         let before = CHANGED.map(|option| number(&theirs, option));
@@ -335,6 +349,17 @@ mod tests {
         let wanted = Timestamping::OFF.receive().transmit(8);
         socket.configure(&wanted, &mut tracker).expect("configured");
         assert_ne!(value(libc::SOL_SOCKET, SO_TIMESTAMPING_OLD), 0);
+
+        assert_eq!(value(libc::IPPROTO_IP, libc::IP_PKTINFO), 1, "its owner's");
+        let to = socket.local_address().ok();
+        let (payload, id) = (b"x".as_slice(), None);
+        socket.send(&[Outgoing { payload, to, id }]).expect("sent");
+        let until = clock::now() + Span::from_seconds(2);
+        socket.wait(Interest::Receive, until).expect("waited");
+        let mut buffer = [0; 8];
+        let mut incoming = [Incoming::new(&mut buffer)];
+        assert_eq!(socket.receive(&mut incoming).expect("received"), 1);
+        assert_eq!(incoming[0].received.destination, None, "not asked for");
 
         let theirs = UdpSocket::from(socket.into_handle());
         assert_eq!(CHANGED.map(|option| number(&theirs, option)), before);

@@ -74,6 +74,8 @@ pub struct Socket<K = Datagrams> {
     is_local: bool,
     /// Whether receive timestamps are wanted.
     receive_timestamps: AtomicBool,
+    /// Whether the destination is wanted.
+    packet_information: AtomicBool,
     /// Whether there is a ring to receive through, or was one that still holds datagrams.
     receive_ring: AtomicBool,
     /// A wait saw an error condition: an empty error queue then means a pending error.
@@ -194,6 +196,7 @@ impl<K: Kind> Socket<K> {
             transmit_bits: AtomicU32::new(0),
             carried: AtomicBool::new(true),
             receive_timestamps: AtomicBool::new(false),
+            packet_information: AtomicBool::new(false),
             icmp_errors: AtomicBool::new(false),
             error_seen: AtomicBool::new(false),
             dropped: AtomicU64::new(0),

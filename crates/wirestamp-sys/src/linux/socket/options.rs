@@ -96,8 +96,11 @@ impl<K: Kind> Socket<K> {
         drop(sending);
         self.receive_timestamps
             .store(in_force.receive, Ordering::Release);
+        self.packet_information
+            .store(in_force.packet_information, Ordering::Release);
+        let information = self.needs_packet_information(&in_force);
         self.kind
-            .set_information(self.as_fd(), in_force.receive, in_force.icmp_errors)
+            .set_information(self.as_fd(), information, in_force.icmp_errors)
             .map_err(failed)?;
         self.icmp_errors
             .store(in_force.icmp_errors, Ordering::Release);
@@ -107,6 +110,14 @@ impl<K: Kind> Socket<K> {
             warm::wait_until_timestamping();
         }
         Ok(granted)
+    }
+
+    /// Whether datagrams come with packet information: for the caller, for a former owner who makes calls of its own, or
+    /// because not every driver names the NIC that timestamped in hardware.
+    fn needs_packet_information(&self, wanted: &Timestamping) -> bool {
+        wanted.packet_information
+            || wanted.receive && wanted.source.includes(TimestampSource::Hardware)
+            || self.former.has_packet_information()
     }
 
     /// Sets `SO_TIMESTAMPING`; on kernels before 6.12 without the receive filter, which they lack.

@@ -134,7 +134,10 @@ impl<K: Kind> Socket<K> {
         clocks: Option<Clocks>,
         into: &mut Received<K::Transport>,
     ) {
-        let found = control::received(envelope.control);
+        let mut found = control::received(envelope.control);
+        if !self.packet_information.load(Ordering::Relaxed) {
+            found.destination = None; // it may have come for another reason
+        }
         if let Some(dropped) = found.dropped {
             self.note_dropped(dropped);
         }

@@ -84,7 +84,7 @@ fn pair(ip: impl Into<IpAddr> + Copy, timestamping: Timestamping) -> (Tracked, T
         .configure(&timestamping.transmit(64))
         .expect("configured");
     receiver
-        .configure(&timestamping.receive())
+        .configure(&timestamping.receive().packet_information())
         .expect("configured");
     (sender, receiver)
 }
@@ -241,7 +241,7 @@ fn both_sources_leave_the_software_timestamp_where_there_is_no_hardware() {
 fn a_dual_stack_socket_names_ipv4_peers_as_ipv4() {
     let receiver = bound(Ipv6Addr::UNSPECIFIED);
     receiver
-        .configure(&Timestamping::OFF.receive())
+        .configure(&Timestamping::OFF.receive().packet_information())
         .expect("configured");
     let port = receiver.local_address().expect("an address").port();
     let sender = bound(Ipv4Addr::LOCALHOST);

@@ -68,20 +68,21 @@ pub fn received(control: &[u8]) -> ReceivedControl {
     usual(control).unwrap_or_else(|| walked(control))
 }
 
-/// What nearly every datagram of an IPv4 socket has and nothing else: its timestamps, then interface and address.
+/// What nearly every datagram has and nothing else: its timestamps, and over IPv4 interface and address where they
+/// are asked for.
 #[inline]
 fn usual(control: &[u8]) -> Option<ReceivedControl> {
     let (three, rest) = split_first::<THREE_PAIRS>(control, SOL_SOCKET, SO_TIMESTAMPING_NEW)?;
-    let (information, rest) = split_first::<IPV4_INFORMATION>(rest, IPPROTO_IP, IP_PKTINFO)?;
-    if !rest.is_empty() {
-        return None;
-    }
     let mut found = ReceivedControl {
         timestamps: timestamps(three),
         ..ReceivedControl::default()
     };
+    if rest.is_empty() {
+        return Some(found);
+    }
+    let (information, rest) = split_first::<IPV4_INFORMATION>(rest, IPPROTO_IP, IP_PKTINFO)?;
     ipv4_packet_information(information, &mut found);
-    Some(found)
+    rest.is_empty().then_some(found)
 }
 
 fn walked(control: &[u8]) -> ReceivedControl {

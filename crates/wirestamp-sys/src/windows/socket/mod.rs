@@ -58,6 +58,8 @@ pub struct Socket {
     /// Whether receive timestamps are wanted, and whether of the adapter's clock alone.
     receive_timestamps: AtomicBool,
     hardware_alone: AtomicBool,
+    /// Whether the destination is wanted.
+    packet_information: AtomicBool,
     /// Whether transmit timestamps are wanted; decided under the lock of `timestamping`.
     transmit_timestamps: AtomicBool,
     /// Set when a datagram with an id left while tasks wait for timestamps.
@@ -121,6 +123,7 @@ impl Socket {
             leaves_by: interface.or_else(|| owner_of(socket_address::canonical(local).ip())),
             receive_timestamps: AtomicBool::new(false),
             hardware_alone: AtomicBool::new(false),
+            packet_information: AtomicBool::new(false),
             transmit_timestamps: AtomicBool::new(false),
             parked: AtomicBool::new(false),
             known: Mutex::new(KnownClocks::default()),

@@ -152,7 +152,9 @@ impl Socket {
         slot.received = Received {
             length: message.length.min(slot.buffer_mut().len()),
             source,
-            destination: found.destination,
+            destination: found
+                .destination
+                .filter(|_| self.packet_information.load(Ordering::Relaxed)),
             interface: found.interface,
             traffic_class: None,
             hop_limit: None,

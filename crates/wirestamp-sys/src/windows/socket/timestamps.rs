@@ -113,7 +113,12 @@ impl Socket {
             .store(in_force.source == Source::Hardware, Ordering::Release);
         self.transmit_timestamps
             .store(transmit.is_some(), Ordering::Release);
-        let information = options::packet_information(self.as_socket(), self.ipv6, receive);
+        let wants_information = set.is_ok() && wanted.packet_information;
+        self.packet_information
+            .store(wants_information, Ordering::Release);
+        // Which clock a timestamp is of depends on the interface.
+        let needed = receive || wants_information;
+        let information = options::packet_information(self.as_socket(), self.ipv6, needed);
         drop(timestamping);
         set?;
         information.map_err(|error| self.failure("configure timestamping", &error))?;

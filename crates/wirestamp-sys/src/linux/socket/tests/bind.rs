@@ -46,7 +46,7 @@ fn multicast_comes_back_on_the_joined_group_only() {
         .index;
     let receiver = bound(Ipv4Addr::UNSPECIFIED);
     receiver
-        .configure(&Timestamping::OFF.receive())
+        .configure(&Timestamping::OFF.receive().packet_information())
         .expect("configured");
     let group = IpAddr::from([224, 0, 1, 129]);
     assert_eq!(

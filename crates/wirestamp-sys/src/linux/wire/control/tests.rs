@@ -260,7 +260,7 @@ fn the_usual_messages_mean_what_the_walk_says_and_others_are_walked() {
     let received_with = [
         (true, vec![three(), information()]),
         (false, vec![]),
-        (false, vec![three()]),
+        (true, vec![three()]),
         (false, vec![information(), three()]),
         (false, vec![three(), information(), drops()]),
         (false, vec![three(), drops(), information()]),
