@@ -82,6 +82,8 @@ class Flows(unittest.TestCase):
                 parts = [part for found in running.buckets().values() for part in running._split(found)]
                 self.assertEqual(running.flows(MOST), whole)
             self.assertGreater(len({(part.first, part.last) for part in parts}), 3)
+            # SQL has each of them by itself as well
+            self.assertEqual(self.spilled(folder), whole)
         self.assertEqual(whole.schema, kernel.FLOWS)
 
     def test_bounds_whose_sum_is_too_great_are_an_error(self):
@@ -93,6 +95,18 @@ class Flows(unittest.TestCase):
         for ask in (lambda running: running.flows(MOST), lambda running: running._spilling(flows.Part(list(running.buckets().values())[0], 2), MOST)):
             with self.assertRaises(store.Refused):
                 ask(engine.Duck(temporary.name))
+
+    def test_quantiles_are_of_ranks(self):
+        """Delays of 1 to 300 ns."""
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        row = {"interface": "eth0", "flow": 0, "source": "hardware", "generation": 1, "utc_minus_ticks": 0, "error_bound": 1, "reason": None}
+        sides = (("a", "tx", 0), ("b", "rx", 1))
+        some = [row | {"host": host, "direction": side, "sequence": number, "ticks": simulate.START + number * 5_000 + late * (number * 7 % 300 + 1)} for host, side, late in sides for number in range(300)]
+        store.write(temporary.name, "timestamps", pa.Table.from_pylist(some, schema.TABLES["timestamps"]), simulate.START)
+        for found in (engine.Duck(temporary.name).flows(MOST), self.spilled(temporary.name)):
+            [flow] = found.to_pylist()
+            self.assertEqual([flow[name] for name in ("sent", "least", "median", "p99", "most")], [300, 1, 150, 297, 300])
 
     def test_flows_are_put_together_up_to_a_number_of_rows(self):
         counts = [(-9, 3), (-1, 3), (0, 1), (4, 20), (5, 1)]
