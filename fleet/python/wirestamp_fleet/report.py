@@ -85,7 +85,7 @@ def page(clocks, pairs, claims):
 
 
 def _worst(found, claims):
-    lines = ["<table><tr><th>host<th>estimate<th>guaranteed between<th>claims<th>contradicts<th>by up to<th>windows</tr>"]
+    lines = ["<div class=wide><table><tr><th>host<th>estimate<th>guaranteed between<th>claims<th>contradicts<th>by up to<th>windows</tr>"]
     for entry in found:
         last = entry["last"]
         others = sorted(entry["with"])
@@ -102,7 +102,7 @@ def _worst(found, claims):
         ]
         mark = ' class="wrong"' if entry["contradicted"] else ""
         lines.append(f"<tr{mark}>" + "".join(f"<td>{html.escape(str(cell))}" for cell in cells) + "</tr>")
-    return "\n".join(lines) + "</table>"
+    return "\n".join(lines) + "</table></div>"
 
 
 def _colour(offset):
@@ -167,6 +167,10 @@ def _size(row):
     return max([abs(_scale(value)) for value in values if value is not None] + [0])
 
 
+GROUPS = 60
+"""The matrix has at most so many rows."""
+
+
 def _matrix(pairs):
     group = lambda host: host.rsplit("-", 1)[0] if "-" in host else host
     cells = {}
@@ -176,9 +180,9 @@ def _matrix(pairs):
     groups = sorted({name for pair in cells for name in pair})
     if not groups:
         return "<p>No packets were recorded at both ends.</p>"
-    if len(groups) > 60:
-        groups = groups[:60]
-    lines = ["<div class=wide><table class=matrix><tr><th>" + "".join(f"<th>{html.escape(name)}" for name in groups) + "</tr>"]
+    left_out = f"<p>The first {GROUPS} of {len(groups)} groups.</p>" if len(groups) > GROUPS else ""
+    groups = groups[:GROUPS]
+    lines = [left_out + "<div class=wide><table class=matrix><tr><th>" + "".join(f"<th>{html.escape(name)}" for name in groups) + "</tr>"]
     for one in groups:
         row = []
         for other in groups:
@@ -196,11 +200,11 @@ def _losses(pairs):
     worst = sorted(rows, key=lambda row: (-row["missing"], row["host"], row["flow"]))[:10]
     lines = [f"<p>{len(rows)} flows: {total['sent']} packets sent, {total['missing']} missing, {total['duplicate']} duplicate, {total['reordered']} reordered. Most missing:</p>"]
     names = ("host", "peer", "sent", "missing", "duplicate", "reordered", "least", "median", "p99", "most", "error_bound")
-    lines.append("<table><tr>" + "".join(f"<th>{name.replace('_', ' ')}" for name in names) + "</tr>")
+    lines.append("<div class=wide><table><tr>" + "".join(f"<th>{name.replace('_', ' ')}" for name in names) + "</tr>")
     for row in worst:
         cells = [span(row[name]) if name in names[6:] else row[name] for name in names]
         lines.append("<tr>" + "".join(f"<td>{html.escape(str(cell))}" for cell in cells) + "</tr>")
-    return "\n".join(lines) + "</table>"
+    return "\n".join(lines) + "</table></div>"
 
 
 HEAD = """<!doctype html>

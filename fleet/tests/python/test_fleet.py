@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import engine, kernel, main, schema, simulate, store
+from wirestamp_fleet import engine, kernel, main, report, schema, simulate, store
 
 PAGE = pathlib.Path(__file__).parents[3] / "guide" / "fleet.md"
 DOCUMENT = pathlib.Path(__file__).parents[3] / "docs" / "parquet" / "schema.json"
@@ -287,11 +287,17 @@ class Simulated(unittest.TestCase):
             self.assertIn(f'<tr class="wrong"><td>{host}', page)
         for word in ("http:", "https:", "<script", "src="):
             self.assertNotIn(word, page)
+        # on a narrow screen a table scrolls, not the page
+        self.assertEqual(page.count("<table"), 3)
+        self.assertEqual(page.count("<div class=wide><table"), 3)
+
+    def test_the_report_says_which_groups_it_leaves_out(self):
+        pairs = pa.table({"host": [f"{number:03}-a" for number in range(61)], "peer": ["000-b"] * 61, "median": [5] * 61})
+        self.assertIn("The first 60 of 61 groups", report._matrix(pairs))
+        self.assertNotIn("The first", report._matrix(pairs.slice(0, 60)))
 
     def test_host_names_are_text_in_the_report(self):
         row = {name: None for name in kernel.CLOCKS.names} | {"window_start": 0, "host": "<b>x</b>", "reason": "unreachable"}
-        from wirestamp_fleet import report
-
         pairs = pa.table({"host": [], "peer": [], "median": []})
         page = report.page(pa.Table.from_pylist([row], kernel.CLOCKS), pairs, {})
         self.assertNotIn("<b>x", page)
