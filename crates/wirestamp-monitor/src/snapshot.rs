@@ -400,3 +400,34 @@ pub struct HistoryState {
     /// Segments removed to make room.
     pub removed: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_are_read_back_as_they_were_written() {
+        // the first is off by its last bit where digits are read fast, and so is an eighth of `spread`
+        let known = [
+            31.245_270_191_439_438,
+            f64::MIN_POSITIVE,
+            f64::MAX,
+            5e-324,
+            -0.0,
+        ];
+        let spread = (1..2_000).map(|step| (f64::from(step) * 1.234_567_890_123).sqrt() - 30.0);
+        for frequency in known.into_iter().chain(spread) {
+            let clock = ClockState {
+                frequency_ppb: Some(frequency),
+                ..ClockState::default()
+            };
+            let text = serde_json::to_string(&clock).expect("written");
+            let read: ClockState = serde_json::from_str(&text).expect("read");
+            assert_eq!(
+                read.frequency_ppb.map(f64::to_bits),
+                Some(frequency.to_bits()),
+                "{frequency}"
+            );
+        }
+    }
+}
