@@ -76,14 +76,13 @@ impl Monitor {
         let clock = place.bind(None, loopback)?;
         let interfaces = Interfaces::new(&place)?;
         let wanted = Wanted::of(&configuration, &interfaces.with_clocks());
+        let mut slots = Vec::new();
+        exchange(&mut slots, wanted);
         Ok(Self {
             host: configuration.host.clone().unwrap_or_else(host_name),
             started: clock.now(),
             realtime: Realtime::new(configuration.clocks.tai_offset),
-            slots: (0..)
-                .zip(wanted)
-                .map(|(number, wanted)| Slot::new(wanted, number))
-                .collect(),
+            slots,
             events: Events::new(),
             own: Own::default(),
             buffer: vec![0; BUFFER],
@@ -140,6 +139,7 @@ impl Monitor {
             moment: Moment { now, reading },
             events: &mut self.events,
             history: self.history.as_ref(),
+            is_ready: false,
             buffer: &mut self.buffer,
         };
         let mut next = self.realtime.look(reading, &mut turn);
@@ -378,6 +378,8 @@ impl Monitor {
 /// Keeps the slots of what is still wanted; returns how many run on, are new and ended.
 fn exchange(slots: &mut Vec<Slot>, wanted: Vec<Wanted>) -> (usize, usize, usize) {
     let before = slots.len();
+    // sessions are numbered by themselves: they are the last
+    let others = wanted.iter().take_while(|one| !one.is_session()).count();
     let mut old: Vec<_> = std::mem::take(slots).into_iter().map(Some).collect();
     let mut missing = Vec::new();
     let mut places = Vec::new();
@@ -403,6 +405,7 @@ fn exchange(slots: &mut Vec<Slot>, wanted: Vec<Wanted>) -> (usize, usize, usize)
             .into_iter()
             .enumerate()
             .filter_map(|(number, place)| {
+                let number = number.saturating_sub(others);
                 place.or_else(|| Some(Slot::new(missing.next()?, number)))
             }),
     );
@@ -419,5 +422,30 @@ fn host_name() -> String {
     match name.trim() {
         "" => "localhost".to_owned(),
         name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_numbered_by_themselves_whatever_else_is_measured() {
+        let wanted = |text: &str| {
+            let configuration = Configuration::from_toml(text).expect("it is right");
+            Wanted::of(&configuration, &["eth0".to_owned()])
+        };
+        let numbers = |slots: &[Slot]| -> Vec<usize> {
+            let sessions = slots.iter().filter(|slot| slot.wanted.is_session());
+            sessions.map(|slot| slot.number).collect()
+        };
+        let ntp = "[[ntp]]\nserver = \"192.0.2.1\"\n";
+        let stamp = |peer: u8| format!("[[stamp]]\npeer = \"192.0.2.{peer}\"\n");
+        let mut slots = Vec::new();
+        exchange(&mut slots, wanted(&[stamp(1), stamp(2)].concat()));
+        assert_eq!(numbers(&slots), [0, 1]);
+        let more = [ntp.to_owned(), stamp(1), stamp(3), stamp(2)].concat();
+        exchange(&mut slots, wanted(&more));
+        assert_eq!(numbers(&slots), [0, 1, 1], "who runs on keeps its number");
     }
 }

@@ -66,6 +66,11 @@ impl Wanted {
         wanted
     }
 
+    /// Returns whether it is a STAMP session: [`of`](Self::of) names them last.
+    pub(crate) fn is_session(&self) -> bool {
+        matches!(self, Self::Stamp(_))
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Self::Clock { .. } => "clock",
@@ -118,8 +123,8 @@ pub(crate) struct Slot {
     carried: Option<Box<Carried>>,
     /// Whether one of its sockets has something.
     pub(crate) is_ready: bool,
-    /// Its place among those that are wanted.
-    number: usize,
+    /// Of a session: its place among them.
+    pub(crate) number: usize,
     /// Of the key file that it was opened with.
     key: Option<u64>,
 }
@@ -162,6 +167,7 @@ impl Slot {
     /// Serves the task; returns when there is something to do even if nothing comes.
     pub(crate) fn serve(&mut self, place: &Place, turn: &mut Turn<'_>) -> MonotonicTime {
         let is_ready = std::mem::take(&mut self.is_ready);
+        turn.is_ready = is_ready;
         match &mut self.state {
             State::Running { due, .. } if *due > turn.now && !is_ready => *due,
             State::Running { task, due, since } => match task.serve(turn) {

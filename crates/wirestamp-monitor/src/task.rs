@@ -47,6 +47,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) moment: Moment,
     pub(crate) events: &'a mut Events,
     pub(crate) history: Option<&'a Writer>,
+    /// Whether one of the task's sockets has something: otherwise only its time has come.
+    pub(crate) is_ready: bool,
     /// Room for what is received, which no task keeps.
     pub(crate) buffer: &'a mut Vec<u8>,
 }

@@ -156,7 +156,7 @@ fn the_default_limit_keeps_a_night_of_sixteen_sessions() {
                 sequence: packet,
                 delays: NAMES
                     .iter()
-                    .map(|name| ((*name).to_owned(), 4_000 + random(66_000), 40 + random(510)))
+                    .map(|name| ((*name).into(), 4_000 + random(66_000), 40 + random(510)))
                     .collect(),
             });
         }

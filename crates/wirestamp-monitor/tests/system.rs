@@ -159,3 +159,24 @@ fn a_bound_grows_until_it_is_asked_for() {
         "{grown} ns after {aged} ns"
     );
 }
+
+/// A refusal is an error that the socket has until somebody reads it, and ends each wait until then.
+#[test]
+fn a_peer_that_refuses_does_not_keep_the_loop_busy() {
+    let port = free_port();
+    let text = format!(
+        "[http]\nenabled = false\n[[stamp]]\npeer = \"127.0.0.1:{port}\"\ninterval = \"20ms\"\ntimeout = \"500ms\"\n"
+    );
+    let configuration = Configuration::from_toml(&text).expect("it is right");
+    let service = Service::start(configuration, Place::System).expect("it starts");
+    let snapshot = until(&service, |snapshot| {
+        let peer = snapshot.peers.first();
+        peer.is_some_and(|peer| peer.lost >= 20)
+    });
+    let (peer, own) = (&snapshot.peers[0], &snapshot.own);
+    let error = peer.error.as_deref().unwrap_or_default();
+    assert!(error.contains("refused"), "{peer:?}");
+    assert_eq!(peer.timestamps.missing.values().sum::<u64>(), 0, "{peer:?}");
+    // one to send, one or two for what comes back, and those of the snapshots that are asked for
+    assert!(own.turns < 20 * peer.sent, "{own:?} for {peer:?}");
+}

@@ -6,6 +6,7 @@ use crate::delays::index_of;
 use crate::exact::Exact;
 use crate::snapshot::Event;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The most series of offsets, and of delays.
@@ -144,7 +145,7 @@ impl Bins {
         question: &Question,
         bin: u32,
         (kind, name): (&'static str, String),
-        delays: Vec<(String, i64, i64)>,
+        delays: Vec<(Cow<'static, str>, i64, i64)>,
     ) {
         if question.name.as_ref().is_some_and(|wanted| *wanted != name) {
             return;
@@ -158,7 +159,7 @@ impl Bins {
             {
                 continue;
             }
-            let key = (kind, name.clone(), segment);
+            let key = (kind, name.clone(), segment.into_owned());
             let Some(series) = series(&mut self.delays, key, MOST_DELAYS, &mut self.more_series)
             else {
                 continue;

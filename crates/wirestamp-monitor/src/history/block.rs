@@ -12,6 +12,7 @@
 use super::Record;
 use super::series::{Kind, LONGEST_NAME, MOST_SEGMENTS, Series, split, text_of};
 use crate::rfc3339::nanoseconds;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 const VERSION: u8 = 2;
@@ -44,7 +45,7 @@ impl Block {
             Some((at, (series, numbers))) => self.add_numbers(at, series, numbers),
             None => match serde_json::to_string(record) {
                 Ok(text) if text.len() <= longest => {
-                    self.unsigned(0);
+                    unsigned(&mut self.entries, 0);
                     self.text(&text);
                 }
                 _ => {}
@@ -53,25 +54,27 @@ impl Block {
     }
 
     fn add_numbers(&mut self, at: i64, series: Series, numbers: Vec<i64>) {
-        let next = self.series.len() as u64 + 1;
-        let known = self.series.get(&series);
-        let (number, before) = match known {
-            Some((number, newest)) => (*number, newest.clone()),
-            None => (next, vec![0; numbers.len()]),
-        };
-        self.unsigned(number);
-        if number == next {
-            self.entries.push(series.kind as u8);
-            self.name(&series.name);
-            self.unsigned(series.segments.len() as u64);
-            let segments = series.segments.iter();
-            segments.for_each(|segment| self.name(segment));
-        }
-        self.signed(at.wrapping_sub(self.newest));
+        let step = at.wrapping_sub(self.newest);
         self.newest = at;
-        for (now, before) in numbers.iter().zip(before) {
-            self.signed(now.wrapping_sub(before));
+        if let Some((number, newest)) = self.series.get_mut(&series) {
+            unsigned(&mut self.entries, *number);
+            signed(&mut self.entries, step);
+            for (now, before) in numbers.iter().zip(newest.iter()) {
+                signed(&mut self.entries, now.wrapping_sub(*before));
+            }
+            *newest = numbers;
+            return;
         }
+        let number = self.series.len() as u64 + 1;
+        unsigned(&mut self.entries, number);
+        self.entries.push(series.kind as u8);
+        self.name(&series.name);
+        unsigned(&mut self.entries, series.segments.len() as u64);
+        let segments = series.segments.iter();
+        segments.for_each(|segment| self.name(segment));
+        signed(&mut self.entries, step);
+        let entries = &mut self.entries;
+        numbers.iter().for_each(|number| signed(entries, *number));
         self.series.insert(series, (number, numbers));
     }
 
@@ -95,28 +98,28 @@ impl Block {
     fn name(&mut self, name: &str) {
         let next = self.names.len() as u64;
         let number = *self.names.entry(name.to_owned()).or_insert(next);
-        self.unsigned(number);
+        unsigned(&mut self.entries, number);
         if number == next {
             self.text(name);
         }
     }
 
     fn text(&mut self, text: &str) {
-        self.unsigned(text.len() as u64);
+        unsigned(&mut self.entries, text.len() as u64);
         self.entries.extend_from_slice(text.as_bytes());
     }
+}
 
-    fn unsigned(&mut self, mut number: u64) {
-        while number > 0x7f {
-            self.entries.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.entries.push(number as u8);
+fn unsigned(entries: &mut Vec<u8>, mut number: u64) {
+    while number > 0x7f {
+        entries.push(number as u8 | 0x80);
+        number >>= 7;
     }
+    entries.push(number as u8);
+}
 
-    fn signed(&mut self, number: i64) {
-        self.unsigned(((number << 1) ^ (number >> 63)).cast_unsigned());
-    }
+fn signed(entries: &mut Vec<u8>, number: i64) {
+    unsigned(entries, ((number << 1) ^ (number >> 63)).cast_unsigned());
 }
 
 /// Returns the least and the greatest time in a block; `None` if it has none, or is no block.
@@ -145,7 +148,7 @@ pub(super) fn records(block: &[u8], wanted: impl Fn(&str) -> bool, mut each: imp
 /// What the entries before said.
 #[derive(Default)]
 struct Known {
-    names: Vec<String>,
+    names: Vec<Cow<'static, str>>,
     series: Vec<(Series, Vec<i64>)>,
     newest: i64,
 }
@@ -180,7 +183,7 @@ impl Known {
 
     fn new_series(&mut self, left: &mut Left<'_>) -> Option<Series> {
         let kind = *Kind::ALL.get(usize::from(left.octets(1)?[0]))?;
-        let name = self.name(left)?;
+        let name = self.name(left)?.into_owned();
         let count = usize::try_from(left.unsigned()?).ok()?;
         let segments = (count <= MOST_SEGMENTS)
             .then(|| (0..count).map(|_| self.name(left)).collect::<Option<_>>())??;
@@ -191,11 +194,11 @@ impl Known {
         })
     }
 
-    fn name(&mut self, left: &mut Left<'_>) -> Option<String> {
+    fn name(&mut self, left: &mut Left<'_>) -> Option<Cow<'static, str>> {
         let number = usize::try_from(left.unsigned()?).ok()?;
         if number == self.names.len() {
             let name = left.text().filter(|name| name.len() <= LONGEST_NAME)?;
-            self.names.push(name.to_owned());
+            self.names.push(name.to_owned().into());
         }
         self.names.get(number).cloned()
     }

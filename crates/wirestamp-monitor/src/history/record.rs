@@ -1,6 +1,7 @@
 //! What is kept.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// One thing that was measured or happened. Times are RFC 3339 of the real-time clock, spans nanoseconds with their error bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,7 +17,7 @@ pub enum Record {
         /// Number of the packet.
         sequence: u32,
         /// Delays by segment: value and error bound.
-        delays: Vec<(String, i64, i64)>,
+        delays: Vec<(Cow<'static, str>, i64, i64)>,
     },
     /// The offset to an NTP server.
     Ntp {
@@ -62,7 +63,7 @@ pub enum Record {
         /// Name of the interface.
         interface: String,
         /// Delays by segment: value and error bound.
-        delays: Vec<(String, i64, i64)>,
+        delays: Vec<(Cow<'static, str>, i64, i64)>,
     },
     /// An event.
     Event(crate::snapshot::Event),

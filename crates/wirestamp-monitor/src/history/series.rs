@@ -1,6 +1,7 @@
 //! What records have in common and in which numbers they differ.
 
 use super::Record;
+use std::borrow::Cow;
 use wirestamp::UtcTime;
 
 /// A record with more segments is kept as text.
@@ -56,7 +57,7 @@ impl Kind {
 pub(super) struct Series {
     pub(super) kind: Kind,
     pub(super) name: String,
-    pub(super) segments: Vec<String>,
+    pub(super) segments: Vec<Cow<'static, str>>,
 }
 
 pub(super) fn text_of(at: i64) -> String {
@@ -71,7 +72,7 @@ pub(super) fn split(record: &Record) -> Option<(Series, Vec<i64>)> {
         segments,
     };
     let plain = |kind, name, numbers: &[i64]| (series(kind, name, Vec::new()), numbers.to_vec());
-    let with = |kind, name, first: &[i64], delays: &[(String, i64, i64)]| {
+    let with = |kind, name, first: &[i64], delays: &[(Cow<'static, str>, i64, i64)]| {
         let mut numbers = first.to_vec();
         numbers.extend(delays.iter().flat_map(|(_, delay, bound)| [*delay, *bound]));
         let segments = delays.iter().map(|(segment, ..)| segment.clone()).collect();
@@ -121,8 +122,8 @@ pub(super) fn split(record: &Record) -> Option<(Series, Vec<i64>)> {
         Record::Event(_) => None,
     };
     found.filter(|(series, _)| {
-        let mut names = series.segments.iter().chain([&series.name]);
-        names.all(|name| name.len() <= LONGEST_NAME)
+        let mut segments = series.segments.iter();
+        series.name.len() <= LONGEST_NAME && segments.all(|segment| segment.len() <= LONGEST_NAME)
     })
 }
 

@@ -12,8 +12,8 @@ use wirestamp::{Error, ErrorKind, Result};
 /// So many records wait for a slow disk.
 const WAITING: usize = 16_384;
 const SYNC: Duration = Duration::from_secs(1);
-/// How often it is looked for records: less than this is left when the monitor ends.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often it is looked for records: so often [`WAITING`] of them can come.
+const LOOK: Duration = Duration::from_millis(250);
 /// After an error, writing is tried again so often.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -82,6 +82,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.records.take());
         if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             let _ = thread.join();
         }
     }
@@ -139,7 +140,7 @@ fn gather(records: &Receiver<Record>) -> (Vec<Record>, bool) {
             Ok(record) => batch.push(record),
             Err(TryRecvError::Disconnected) => return (batch, true),
             Err(TryRecvError::Empty) if begun.elapsed() >= SYNC => return (batch, false),
-            Err(TryRecvError::Empty) => thread::sleep(LOOK),
+            Err(TryRecvError::Empty) => thread::park_timeout(LOOK),
         }
         if batch.len() >= WAITING {
             return (batch, false);

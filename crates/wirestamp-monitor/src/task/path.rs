@@ -176,7 +176,7 @@ impl PathTask {
                 );
                 let delays = self.delays.entry(name).or_default();
                 delays.record_of(packet, delay, bound);
-                known.push((name.to_owned(), delay, bound));
+                known.push((name.into(), delay, bound));
             };
             if let Some(left) = flight.left {
                 record("send_path", left.at - flight.before, left.bound);

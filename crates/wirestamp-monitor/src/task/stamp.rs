@@ -39,6 +39,8 @@ pub(crate) struct StampTask {
     records: Vec<TransmitRecord>,
     due: MonotonicTime,
     sent: u64,
+    /// Those whose transmit timestamp is awaited.
+    awaited: usize,
     /// Those whose time is over.
     judged: u64,
     answered: u64,
@@ -96,6 +98,7 @@ impl StampTask {
             request: Vec::new(),
             records: vec![TransmitRecord::EMPTY; 8],
             sent: 0,
+            awaited: 0,
             judged: 0,
             answered: 0,
             refused: 0,
@@ -121,7 +124,9 @@ impl StampTask {
             .session
             .request(reading.before, reading.utc, late, &mut self.request);
         self.sent += 1;
+        self.awaited += 1;
         if let Err(error) = self.socket.send(&self.request, Some(TransmitId(sequence))) {
+            self.awaited -= 1;
             // the ICMP error of an earlier packet, or no route now: the packet is lost, the session goes on
             self.refused += 1;
             self.session.transmitted(sequence, Err(Missing::NotSent));
@@ -135,6 +140,7 @@ impl StampTask {
     fn collect(&mut self) -> Result<()> {
         loop {
             let count = self.socket.transmit_timestamps(&mut self.records)?;
+            self.awaited = self.awaited.saturating_sub(count);
             for record in &self.records[..count] {
                 let sent = self.clock.outcome(&record.outcome, &self.socket);
                 self.session.transmitted(record.id.0, sent);
@@ -145,18 +151,36 @@ impl StampTask {
         }
     }
 
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
+    /// Takes what is there. Each read is a system call, so there is none that is bound to find nothing: what is left ends the next wait. While something
+    /// is missing it is looked for in any case, because this turn may judge that it never came.
+    fn take(&mut self, is_ready: bool, buffer: &mut [u8]) -> Result<()> {
+        let was_awaited = self.awaited > 0;
+        if was_awaited {
+            self.collect()?;
+        }
+        let is_read = is_ready || !self.session.all_answered();
+        let has_come = is_read && self.receive(buffer)?;
+        // what else ended the wait is in the error queue, and ends each wait until it is read
+        if is_ready && !has_come && !was_awaited {
+            self.collect()?;
+        }
+        Ok(())
+    }
+
+    /// Whether a packet came; reads on while an answer is missing.
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<bool> {
+        let mut has_come = false;
         loop {
             let mut incoming = Incoming::new(buffer);
             match self
                 .socket
                 .try_receive_batch(slice::from_mut(&mut incoming))
             {
-                Ok(0) => return Ok(()),
-                Ok(_) => {}
+                Ok(0) => return Ok(has_come),
+                Ok(_) => has_come = true,
                 Err(error) => {
                     self.error = Some(error.to_string());
-                    return is_no_end(error);
+                    return is_no_end(error).map(|()| false);
                 }
             }
             let received = &incoming.received;
@@ -172,6 +196,9 @@ impl StampTask {
             };
             if self.session.received(&arrival).is_ok() {
                 self.error = None;
+            }
+            if self.session.all_answered() {
+                return Ok(true);
             }
         }
     }
@@ -210,7 +237,7 @@ impl StampTask {
                 peer: configuration.name().to_owned(),
                 sequence: sample.sequence,
                 delays: known(sample)
-                    .map(|(name, value, bound)| (name.to_owned(), value, bound))
+                    .map(|(name, value, bound)| (name.into(), value, bound))
                     .collect(),
             });
         });
@@ -267,8 +294,7 @@ fn relation(configuration: &Stamp) -> Clocks {
 
 impl Task for StampTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
-        self.collect()?;
-        self.receive(turn.buffer)?;
+        self.take(turn.is_ready, turn.buffer)?;
         self.judge(turn);
         if turn.now >= self.due {
             self.send()?;

@@ -10,7 +10,7 @@ fn stamp(time: &str, sequence: u32, delays: &[(&str, i64, i64)]) -> Record {
         sequence,
         delays: delays
             .iter()
-            .map(|(segment, delay, bound)| ((*segment).to_owned(), *delay, *bound))
+            .map(|(segment, delay, bound)| ((*segment).to_owned().into(), *delay, *bound))
             .collect(),
     }
 }
@@ -46,7 +46,7 @@ fn all() -> Vec<Record> {
         Record::Path {
             time: "2026-11-23T03:11:59.000000000Z".to_owned(),
             interface: String::new(),
-            delays: vec![("wire".to_owned(), 9_000, 4)],
+            delays: vec![("wire".into(), 9_000, 4)],
         },
         Record::Ntp {
             time: TIME.to_owned(),
@@ -125,11 +125,11 @@ fn a_block_begins_anew_and_what_is_too_long_is_left_out() {
 fn a_block_with_a_longer_name_than_any_is_not_believed() {
     let long = "n".repeat(LONGEST_NAME + 1);
     let mut forged = Block::default();
-    forged.unsigned(1);
+    unsigned(&mut forged.entries, 1);
     forged.entries.push(Kind::Clock as u8);
     forged.name(&long);
     for number in [0, 0, 0, 0] {
-        forged.unsigned(number);
+        unsigned(&mut forged.entries, number);
     }
     let forged = forged.take().expect("there is something in it");
     assert!(read(&forged).is_empty());

@@ -100,15 +100,12 @@ fn delays_are_counted_by_peer_and_segment() {
         time: at(minute, 0),
         peer: "<b>peer</b>".to_owned(),
         sequence: 1,
-        delays: vec![
-            ("path".to_owned(), delay, 20),
-            ("send_path".to_owned(), 5, 1),
-        ],
+        delays: vec![("path".into(), delay, 20), ("send_path".into(), 5, 1)],
     };
     let path = Record::Path {
         time: at(2, 0),
         interface: "lo".to_owned(),
-        delays: vec![("wire".to_owned(), 9_000, 4)],
+        delays: vec![("wire".into(), 9_000, 4)],
     };
     let (folder, reader) = written(
         "delays",
