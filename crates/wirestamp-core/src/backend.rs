@@ -552,6 +552,12 @@ pub trait InternetSocket: DatagramSocket {
     /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()>;
 
+    /// Has what is sent from now on come from this address of the host; `None`: as the socket is bound, and else as the route says.
+    ///
+    /// # Errors
+    /// `InvalidInput` for the wrong address family. That the address is none of this host's shows when sending.
+    fn set_source(&self, source: Option<IpAddr>) -> Result<()>;
+
     /// Has received datagrams report their traffic class and hop limit.
     ///
     /// # Errors

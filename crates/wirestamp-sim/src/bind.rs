@@ -1,6 +1,6 @@
 //! Which socket has which address: binding, connecting, multicast groups.
 
-use crate::codes::Refusal;
+use crate::codes::{Refusal, closed};
 use crate::socket::{Local, Membership, SocketId, SocketState};
 use crate::state::State;
 use crate::transmit::canonical;
@@ -184,6 +184,21 @@ impl State {
             group,
             place: self.place_of(interface).ok_or(Refusal::NoDevice)?,
         })
+    }
+
+    /// Chooses which address datagrams come from.
+    pub(crate) fn set_source(&mut self, id: SocketId, source: Option<IpAddr>) -> Result<()> {
+        const OPERATION: &str = "send from an address";
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return Err(closed(OPERATION, "the socket"));
+        };
+        if let Some(source) = source
+            && !socket.can_name((source, 0).into())
+        {
+            return Err(Refusal::AddressFamily.error(self.platform, OPERATION, source));
+        }
+        socket.source = source.map(|source| source.to_canonical());
+        Ok(())
     }
 
     /// Chooses how multicast leaves.

@@ -7,7 +7,7 @@ use crate::state::State;
 use crate::transmit::Carried;
 use crate::world::World;
 use std::marker::PhantomData;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::Result;
 use wirestamp_core::backend::{
     DatagramSocket, HardwareClock, Incoming, Interest, InternetSocket, Outgoing, Readiness, Udp,
@@ -227,6 +227,12 @@ impl<T: Carried> DatagramSocket<T> for SimulatedSocket<T> {
 impl InternetSocket for SimulatedSocket {
     fn connect(&self, peer: SocketAddr) -> Result<()> {
         self.open("connect", |state| state.connect(self.id, peer))
+    }
+
+    fn set_source(&self, source: Option<IpAddr>) -> Result<()> {
+        self.open("send from an address", |state| {
+            state.set_source(self.id, source)
+        })
     }
 
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {

@@ -70,6 +70,8 @@ pub(crate) struct SocketState {
     /// The address of which NIC it is bound to.
     pub(crate) home: Option<usize>,
     pub(crate) peer: Option<SocketAddr>,
+    /// Which address its datagrams are to come from.
+    pub(crate) source: Option<IpAddr>,
     pub(crate) memberships: Vec<Membership>,
     /// Groups of an Ethernet socket, as often as they were joined.
     pub(crate) groups: Vec<MacAddress>,
@@ -108,6 +110,7 @@ impl SocketState {
             interface: None,
             home: None,
             peer: None,
+            source: None,
             memberships: Vec::new(),
             groups: Vec::new(),
             multicast_from: None,

@@ -248,6 +248,16 @@ impl State {
     /// Which address a datagram to `to` would come from.
     pub(crate) fn source_for(&self, socket: &SocketState, to: IpAddr) -> Result<IpAddr, Refusal> {
         let route = self.route(socket, to)?;
+        if let Some(source) = socket.source {
+            if source.is_ipv6() == to.is_ipv6() && self.nics.iter().any(|nic| nic.has(source)) {
+                return Ok(source);
+            }
+            return Err(if source.is_ipv4() {
+                Refusal::NetworkUnreachable
+            } else {
+                Refusal::InvalidArgument
+            });
+        }
         let local = socket.address().map_or(to, |local| local.ip());
         Ok(if local.is_unspecified() || local.is_multicast() {
             self.nics[route.egress].address(to.is_ipv6())

@@ -2,7 +2,7 @@
 //! closed set, so an enum. Decides nothing else; every method hands over.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::Result;
 use wirestamp_core::backend::{
     Backend, ChangeSink, DatagramSocket, Ethernet, HardwareClock, Incoming, Interest,
@@ -351,6 +351,10 @@ impl InternetSocket for Socket {
 
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
         hand_over!(self, socket => socket.set_multicast(interface, hops, loopback))
+    }
+
+    fn set_source(&self, source: Option<IpAddr>) -> Result<()> {
+        hand_over!(self, socket => socket.set_source(source))
     }
 
     fn report_header(&self) -> Result<()> {

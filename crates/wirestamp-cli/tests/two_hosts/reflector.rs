@@ -12,7 +12,7 @@ use wirestamp_test_network::{Direction, Network};
 const ACTIVATE: &str = "
 import os, socket, sys
 address, program = sys.argv[1], sys.argv[2]
-bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+bound = socket.socket(socket.AF_INET6 if ':' in address else socket.AF_INET, socket.SOCK_DGRAM)
 bound.bind((address, 862))
 os.dup2(bound.fileno(), 3)
 os.set_inheritable(3, True)
@@ -220,4 +220,56 @@ fn an_address_that_is_still_tentative_does_not_hinder_the_others() {
         ready.contains("10.67.0.1:862") && !ready.contains("fd67::1"),
         "{ready}"
     );
+}
+
+/// The replies to two requests of each of an own address to one of another own, after each other.
+#[test]
+fn a_socket_of_all_addresses_answers_from_the_one_that_was_asked() {
+    let Some(network) = network(|builder| builder) else {
+        return;
+    };
+    let host = network.host("b");
+    let addresses = ["10.88.0.1", "10.88.0.2", "fd88::1", "fd88::2"];
+    for address in addresses {
+        let whole = if address.contains(':') { 128 } else { 32 };
+        let added = host
+            .command("ip")
+            .args(["addr", "add", &format!("{address}/{whole}"), "dev", "net0"])
+            .arg("nodad")
+            .status();
+        assert!(added.expect("run").success(), "{address}");
+    }
+    let mut octets = [0; 44];
+    octets[13] = 1;
+    for (wildcard, pairs) in [
+        ("0.0.0.0", &[("10.88.0.1", "10.88.0.2")][..]),
+        (
+            "::",
+            &[("10.88.0.1", "10.88.0.2"), ("fd88::1", "fd88::2")][..],
+        ),
+    ] {
+        let mut child = host
+            .command("python3")
+            .args(["-c", ACTIVATE, wildcard, PROGRAM])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("started");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let ready = lines.map(|line| line.expect("read"));
+        let ready = ready.take_while(|line| !line.contains("listening")).count();
+        let _reflector = Reflecting(child);
+        assert!(ready < 2, "it says where it listens");
+        for (one, other) in pairs.iter().flat_map(|(a, b)| [(a, b), (b, a), (a, b)]) {
+            let address = |text: &&str| text.parse::<std::net::IpAddr>().expect("an address");
+            let bind = || UdpSocket::bind((address(one), 0));
+            let socket = host.run(bind).expect("entered").expect("bound");
+            // what comes from another address than the one that was asked does not get here
+            socket.connect((address(other), PORT)).expect("connected");
+            socket.set_read_timeout(Some(1_000 * MS)).expect("set");
+            for _ in 0..2 {
+                let answer = reply(&socket, &octets);
+                assert_eq!(answer, Some(44), "{one} asked {other} on {wildcard}");
+            }
+        }
+    }
 }

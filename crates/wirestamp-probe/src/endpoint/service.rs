@@ -3,7 +3,7 @@
 use super::Clock;
 use crate::missing::Missing;
 use crate::reflector::{Arrival, Decision, Prepared, Reflector, ReflectorCounters};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use wirestamp::{
     Deadline, ErrorKind, Incoming, Outgoing, Received, Result, Span, TransmitRecord, UdpSocket,
 };
@@ -15,7 +15,7 @@ const LONGEST: usize = 9_216;
 /// Room for transmit timestamps of each socket.
 const TIMESTAMPS: u16 = 4_096;
 
-/// A reflector on its sockets, one for each address: so a reply leaves from the address that was asked.
+/// A reflector on its sockets. A reply leaves from the address that was asked, also where a socket is bound to all addresses of the host.
 #[derive(Debug)]
 pub struct ReflectorService {
     reflector: Reflector,
@@ -29,8 +29,9 @@ pub struct ReflectorService {
 struct Port {
     socket: UdpSocket,
     local: SocketAddr,
-    /// What is sent now.
+    /// What is sent now, and from which address where the socket has several.
     traffic_class: u8,
+    source: Option<IpAddr>,
     /// What is prepared, and room for more.
     replies: Vec<(Prepared, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
@@ -56,6 +57,7 @@ impl ReflectorService {
                 local: socket.local_address()?,
                 socket,
                 traffic_class: 0,
+                source: None,
                 replies: Vec::with_capacity(BATCH),
                 spare: Vec::new(),
             });
@@ -159,15 +161,19 @@ impl Port {
             hop_limit: received.hop_limit,
             traffic_class: received.traffic_class,
         };
+        let asked = self.asked(received);
         let mut octets = self.spare.pop().unwrap_or_default();
         match reflector.prepare(&arrival, &mut octets) {
-            Decision::Reply(prepared) if self.is_alike(&prepared) => {
+            Decision::Reply(prepared) if self.is_alike(&prepared, asked) => {
                 self.replies.push((prepared, octets));
                 true
             }
             Decision::Reply(prepared) => {
-                // the class is the socket's: what has another is sent before
+                // class and source are the socket's: what has others is sent before
                 let _ = self.send(reflector);
+                if self.socket.set_source(asked).is_ok() {
+                    self.source = asked;
+                }
                 if self
                     .socket
                     .set_traffic_class(prepared.traffic_class)
@@ -189,8 +195,18 @@ impl Port {
         }
     }
 
-    fn is_alike(&self, prepared: &Prepared) -> bool {
-        prepared.traffic_class == self.traffic_class
+    fn is_alike(&self, prepared: &Prepared, asked: Option<IpAddr>) -> bool {
+        prepared.traffic_class == self.traffic_class && asked == self.source
+    }
+
+    /// The address that was asked, if the socket has several: a reply from another one is none to who asked.
+    fn asked(&self, received: &Received) -> Option<IpAddr> {
+        let is_one = |address: &IpAddr| match address {
+            IpAddr::V4(v4) => !v4.is_multicast() && !v4.is_broadcast(),
+            IpAddr::V6(v6) => !v6.is_multicast(),
+        };
+        let destination = received.destination.filter(is_one);
+        destination.filter(|_| self.local.ip().is_unspecified())
     }
 
     /// Sends what is prepared, with T3 of now.

@@ -131,6 +131,46 @@ fn a_wildcard_ipv6_socket_serves_both_families() {
 }
 
 #[test]
+fn datagrams_come_from_the_address_that_is_chosen() {
+    let world = world("i225");
+    let both = world.bind(address("[::]:7000"), None).expect("bind");
+    let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
+    for (far, own, other) in [
+        ("192.0.2.2:7001", "192.0.2.2", "192.0.2.1"),
+        ("[2001:db8::2]:7001", "2001:db8::2", "2001:db8::1"),
+    ] {
+        let receiver = world.bind(address(far), None).expect("bind");
+        let source = || {
+            send(&both, b"x", far).expect("sent");
+            let (received, _) = receive(&world, &receiver).expect("received");
+            received.source.expect("known").ip()
+        };
+        let by_route = source();
+        for chosen in [own, other] {
+            both.set_source(Some(ip(chosen))).expect("set");
+            assert_eq!(source(), ip(chosen));
+        }
+        both.set_source(None).expect("set");
+        assert_eq!(source(), by_route);
+    }
+    for (foreign, to, refusal) in [
+        ("192.0.2.77", "192.0.2.2:7001", ErrorKind::Unreachable),
+        (
+            "2001:db8::77",
+            "[2001:db8::2]:7001",
+            ErrorKind::InvalidInput,
+        ),
+    ] {
+        both.set_source(Some(ip(foreign)))
+            .expect("not known before it is used");
+        assert_eq!(kind(send(&both, b"x", to)), refusal, "{foreign}");
+    }
+    let old = world.bind(address("0.0.0.0:0"), None).expect("bind");
+    let refused = old.set_source(Some(ip("2001:db8::1")));
+    assert_eq!(kind(refused), ErrorKind::InvalidInput);
+}
+
+#[test]
 fn a_connected_socket_hears_its_peer_only() {
     let world = world("i225");
     let connected = world.bind(address("0.0.0.0:7000"), None).expect("bind");

@@ -222,6 +222,10 @@ impl InternetSocket for Socket {
         match *self {}
     }
 
+    fn set_source(&self, _: Option<IpAddr>) -> Result<()> {
+        match *self {}
+    }
+
     fn set_multicast(&self, _: InterfaceIndex, _: u32, _: bool) -> Result<()> {
         match *self {}
     }

@@ -82,6 +82,17 @@ impl Socket<Udp> {
         self.socket.set_multicast(interface, hops, loopback)
     }
 
+    /// Has the datagrams that are sent from now on come from `source`, an address of this host; with `None`, from the address that
+    /// the socket is bound to, and else from the one that the route has. A server that is bound to all addresses answers so from the one that was asked,
+    /// [`Received::destination`](crate::Received::destination): clients drop what comes from another.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an IPv6 address on an IPv4 socket; `Closed`. If the host does not have the address, sends fail: on Linux with `Unreachable` for an IPv4
+    /// address and `InvalidInput` for an IPv6 address.
+    pub fn set_source(&self, source: Option<IpAddr>) -> Result<()> {
+        self.socket.set_source(source)
+    }
+
     /// Has received datagrams report [`traffic_class`](crate::Received::traffic_class) and
     /// [`hop_limit`](crate::Received::hop_limit) of their IP headers. Populated on: Linux.
     ///

@@ -31,8 +31,8 @@ fn first_vector<H: Header>() -> usize {
 pub(crate) const CHUNK: usize = 64;
 /// Room for control data of one received message. The most that was measured is 200 bytes.
 const CONTROL: usize = 256;
-/// Room for the two control messages of a timestamped send.
-pub(crate) const SEND_CONTROL: usize = 48;
+/// Room for the two control messages of a timestamped send, and for the address that it comes from.
+pub(crate) const SEND_CONTROL: usize = 88;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]

@@ -26,6 +26,7 @@ mod ring_absent;
 #[cfg(not(feature = "io-uring"))]
 use ring_absent as ring;
 mod send;
+mod source;
 mod through_ring;
 mod wait;
 
@@ -42,6 +43,7 @@ pub use packet_ring::{Lent, PacketRing};
 use ring::TimestampIoUring;
 use send::Sending;
 use socket2::SockRef;
+use source::SourceAddress;
 use std::fmt::Display;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -96,6 +98,7 @@ pub struct Socket<K = Datagrams> {
     timestamp_ring: AtomicBool,
     /// Who sends reads; written when the socket is set differently.
     sending: RwLock<Sending>,
+    source: SourceAddress,
     ring: Mutex<Option<TimestampIoUring>>,
     /// What messages call this socket.
     name: String,
@@ -206,6 +209,7 @@ impl<K: Kind> Socket<K> {
             waiting_lately: AtomicUsize::new(0),
             receiving: Mutex::new(Receiving::new(place::placement())),
             sending: RwLock::default(),
+            source: SourceAddress::default(),
             name,
         })
     }
@@ -329,6 +333,11 @@ impl InternetSocket for Socket {
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
         self.check_local("configure multicast")?;
         options::multicast(&self.fd, self.kind.ipv6, interface, hops, loopback)
+    }
+
+    fn set_source(&self, source: Option<IpAddr>) -> Result<()> {
+        self.check_open("send from an address")?;
+        self.send_from(source)
     }
 
     fn report_header(&self) -> Result<()> {

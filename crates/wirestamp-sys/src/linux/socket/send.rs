@@ -2,7 +2,7 @@
 //! can't carry the ids.
 
 use super::messages::{CHUNK, SEND_CONTROL, SendMessages, send_plain};
-use super::{Kind, Socket};
+use super::{Kind, Socket, source};
 use crate::cmsg::ControlBuffer;
 use crate::native::clock;
 use crate::native::wire::constants::SCM_TS_OPT_ID;
@@ -164,15 +164,25 @@ impl<K: Kind> Socket<K> {
         chunk: &[Outgoing<'a, K::Transport>],
         mark: impl Fn(&Outgoing<'_, K::Transport>) -> Mark,
     ) {
+        let source = self.source.get();
         for outgoing in chunk {
             let envelope = self.kind.envelope(outgoing.to);
-            mark(outgoing).write(messages.push(outgoing.payload, envelope));
+            let control = messages.push(outgoing.payload, envelope);
+            mark(outgoing).write(control);
+            if let Some(source) = source {
+                source::write(source, control);
+            }
         }
+    }
+
+    /// Whether a payload is sent with nothing but its destination.
+    fn is_bare(&self, mark: Mark) -> bool {
+        size_of::<K::Header>() == 0 && matches!(mark, Mark::Plain) && !self.source.is_set()
     }
 
     /// Without message headers where neither a control message nor a header of the packet is needed.
     fn send_one(&self, outgoing: &Outgoing<'_, K::Transport>, mark: Mark) -> Result<usize> {
-        if !is_bare::<K>(mark) {
+        if !self.is_bare(mark) {
             return self.send_chunk(
                 &mut SendMessages::<1, K::Header>::new(),
                 std::slice::from_ref(outgoing),
@@ -189,7 +199,7 @@ impl<K: Kind> Socket<K> {
 
     /// One call, whatever comes of it.
     fn send_once(&self, outgoing: &Outgoing<'_, K::Transport>, mark: Mark) -> io::Result<usize> {
-        if is_bare::<K>(mark) {
+        if self.is_bare(mark) {
             return self.send_plainly(outgoing);
         }
         let mut messages = SendMessages::<1, K::Header>::new();
@@ -331,11 +341,6 @@ impl<K: Kind> Socket<K> {
             .map_err(|error| self.failure("restart the count of timestamped sends", &error))?;
         Ok(tracker.restart(now))
     }
-}
-
-/// Whether a payload is sent with nothing but its destination.
-fn is_bare<K: Kind>(mark: Mark) -> bool {
-    size_of::<K::Header>() == 0 && matches!(mark, Mark::Plain)
 }
 
 /// Each attempt can meet the error of another datagram that came meanwhile. What is met so often is

@@ -69,6 +69,8 @@ pub struct Socket {
     parked: AtomicBool,
     known: Mutex<KnownClocks>,
     timestamping: Mutex<TransmitState>,
+    /// Which address datagrams are to come from.
+    source: Mutex<Option<IpAddr>>,
 }
 
 impl AsSocket for Socket {
@@ -128,6 +130,7 @@ impl Socket {
             parked: AtomicBool::new(false),
             known: Mutex::new(KnownClocks::default()),
             timestamping: Mutex::new(TransmitState::default()),
+            source: Mutex::new(None),
             name,
         })
     }
@@ -280,6 +283,15 @@ impl InternetSocket for Socket {
         // Before, a refusal could have been anybody's; now it is this peer's.
         options::report_refusals(self.as_socket(), true);
         lock(&self.timestamping).peer = Some(peer);
+        Ok(())
+    }
+
+    fn set_source(&self, source: Option<IpAddr>) -> Result<()> {
+        self.check_open("send from an address")?;
+        if let Some(source) = source {
+            self.check_family("send from an address", (source, 0).into())?;
+        }
+        *lock(&self.source) = source.map(|source| source.to_canonical());
         Ok(())
     }
 

@@ -2,16 +2,22 @@
 
 use super::{Socket, lock, would_block};
 use crate::abi::address::AddressBytes;
-use crate::abi::numbers::{SO_TIMESTAMP_ID, SOL_SOCKET};
+use crate::abi::numbers::{
+    IP_PKTINFO, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, SO_TIMESTAMP_ID, SOL_SOCKET,
+};
 use crate::cmsg::ControlBuffer;
 use crate::native::error::system_error;
 use crate::native::{call, clock};
 use std::io;
+use std::net::IpAddr;
 use std::os::windows::io::AsSocket;
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::Outgoing;
 use wirestamp_core::timestamp::TransmitId;
 use wirestamp_core::{Error, Result};
+
+/// Room for an id, and for the address that a datagram comes from.
+const CONTROL: usize = 24 + 40;
 
 impl Socket {
     pub(super) fn send_batch(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
@@ -39,10 +45,14 @@ impl Socket {
         let id = outgoing
             .id
             .filter(|_| self.transmit_timestamps.load(Ordering::Acquire));
-        let mut control = ControlBuffer::<24>::new();
+        let mut control = ControlBuffer::<CONTROL>::new();
         if let Some(id) = id {
             let fits = control.push(SOL_SOCKET, SO_TIMESTAMP_ID, &id.0.to_ne_bytes());
             debug_assert!(fits, "the control buffer holds one id");
+        }
+        if let Some(source) = *lock(&self.source) {
+            let fits = push_source(&mut control, source);
+            debug_assert!(fits, "the control buffer holds the source beside the id");
         }
         call::send_message(self.as_socket(), outgoing.payload, &to, &control)?;
         if let Some(id) = id {
@@ -74,6 +84,22 @@ impl Socket {
                 format_args!("{} bytes from {}", outgoing.payload.len(), self.name),
                 error,
             ),
+        }
+    }
+}
+
+/// `IN_PKTINFO` and `IN6_PKTINFO`: the address, and the interface (0: whichever the route has).
+fn push_source(control: &mut ControlBuffer<CONTROL>, source: IpAddr) -> bool {
+    match source {
+        IpAddr::V4(address) => {
+            let mut information = [0; 8];
+            information[..4].copy_from_slice(&address.octets());
+            control.push(IPPROTO_IP, IP_PKTINFO, &information)
+        }
+        IpAddr::V6(address) => {
+            let mut information = [0; 20];
+            information[..16].copy_from_slice(&address.octets());
+            control.push(IPPROTO_IPV6, IPV6_PKTINFO, &information)
         }
     }
 }

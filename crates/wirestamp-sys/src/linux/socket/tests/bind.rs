@@ -93,3 +93,56 @@ fn an_unbound_socket_is_bound_once() {
         (ErrorKind::InvalidInput, Some(libc::EINVAL))
     );
 }
+
+#[test]
+fn datagrams_come_from_the_address_that_is_chosen() {
+    let receiver = bound(Ipv4Addr::LOCALHOST);
+    receiver
+        .configure(&Timestamping::OFF.receive())
+        .expect("configured");
+    let to = receiver.local_address().expect("an address");
+    for ip in [
+        IpAddr::from(Ipv4Addr::UNSPECIFIED),
+        Ipv6Addr::UNSPECIFIED.into(),
+    ] {
+        let sender = bound(ip);
+        let send = |id| {
+            sender.send(&[Outgoing {
+                payload: b"x",
+                to: Some(to),
+                id,
+            }])
+        };
+        let source = |id| {
+            assert_eq!(send(id).expect("sent"), 1);
+            let received = receive_one(&receiver, &mut [0; 8]);
+            received.source.expect("known").ip()
+        };
+        // plain sends, and sends with both control messages of a timestamp
+        for timestamping in [Timestamping::OFF, Timestamping::OFF.transmit(8)] {
+            sender.configure(&timestamping).expect("configured");
+            let id = timestamping.transmit.map(|_| TransmitId(7));
+            for own in [[127, 0, 0, 2], [127, 0, 0, 3]].map(IpAddr::from) {
+                sender.set_source(Some(own)).expect("set");
+                assert_eq!(source(id), own);
+                assert_eq!(collect(&sender).ids().len(), usize::from(id.is_some()));
+            }
+            sender.set_source(None).expect("set");
+            assert_eq!(source(id), Ipv4Addr::LOCALHOST, "the route's");
+            collect(&sender);
+        }
+        let foreign = [192, 0, 2, 77].into();
+        sender
+            .set_source(Some(foreign))
+            .expect("not known before it is used");
+        let error = send(None).expect_err("none of this host's");
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::Unreachable, Some(libc::ENETUNREACH))
+        );
+    }
+    let other_family = receiver
+        .set_source(Some(Ipv6Addr::LOCALHOST.into()))
+        .expect_err("an IPv4 socket");
+    assert_eq!(other_family.kind(), ErrorKind::InvalidInput);
+}
