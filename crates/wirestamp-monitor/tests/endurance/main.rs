@@ -1,6 +1,6 @@
 //! Long runs in a simulation: a day of faults, and thousands of peers for a week. Here in short forms; `scripts/slow endurance` runs the whole.
 //!
-//! `WIRESTAMP_DAY_HOURS`: virtual hours of faults. `WIRESTAMP_CROWD_PEERS`, `WIRESTAMP_CROWD_HOURS` and
+//! `WIRESTAMP_DAY_HOURS`: virtual hours of faults; `WIRESTAMP_DAY_SEED`: which ones. `WIRESTAMP_CROWD_PEERS`, `WIRESTAMP_CROWD_HOURS` and
 //! `WIRESTAMP_CROWD_SECONDS`: how many peers, for how long, and so many seconds between two packets to each.
 
 mod adds_up;
