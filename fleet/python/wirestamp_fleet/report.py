@@ -25,19 +25,22 @@ def table(rows):
 
 
 def hosts(clocks):
-    """One entry a host, the worst first: those that contradict the others, then by the distance of their last estimate."""
+    """One entry a host, the worst first: those that contradict the others, then by the distance of their estimate. Shown is the last window, of a host
+    that contradicts the others the last in which it does: another host's wrong dates may open windows in which nobody is left to contradict."""
     found = {}
     for row in clocks.to_pylist():
         entry = found.setdefault(row["host"], {"host": row["host"], "contradicted": 0, "windows": 0, "with": set(), "excess": 0})
         entry["windows"] += 1
         entry["last"] = row
+        if row["reason"] == "contradicts" or not entry["contradicted"]:
+            entry["shown"] = row
         if row["reason"] is not None:
             entry["reason"] = row["reason"]
         if row["reason"] == "contradicts":
             entry["contradicted"] += 1
             entry["with"].update((row["contradicts"] or "").split())
             entry["excess"] = max(entry["excess"], row["excess"] or 0)
-    order = lambda entry: (-entry["contradicted"], -abs(entry["last"]["unclamped"] or 0), entry["host"])
+    order = lambda entry: (-entry["contradicted"], -abs(entry["shown"]["unclamped"] or 0), entry["host"])
     return sorted(found.values(), key=order)
 
 
@@ -47,7 +50,7 @@ def summary(clocks, most=10):
     wrong = [entry for entry in found if entry["contradicted"]]
     lines = [f"{len(found)} hosts, {compute.count_distinct(clocks['window_start']).as_py()} windows; {len(wrong)} contradict the others"]
     for entry in (wrong or found)[:most]:
-        last = entry["last"]
+        last = entry["shown"]
         what = f"in {entry['contradicted']} of {entry['windows']} windows, by up to {span(entry['excess'])}" if entry["contradicted"] else _bounds(last)
         lines.append(f"  {entry['host']:28} {span(last['unclamped']):>10}  {what}")
     return "\n".join(lines)
@@ -73,7 +76,7 @@ def page(clocks, pairs, claims):
         f"±{median} (median of the guaranteed bounds, last window).</p>",
         "<h2>Worst hosts</h2>",
         _worst(found[: max(10, min(len(wrong), 50))], claims),
-        "<h2>Clock map</h2><p>Each square is a host, by name; colour is the last window's estimate. Framed: contradicts the others.</p>",
+        "<h2>Clock map</h2><p>Each square is a host, by name; colour is the last window's estimate. Framed: contradicts the others; its colour is of the last window in which it does.</p>",
         _map(found),
         "<h2>Timeline</h2><p>The six worst hosts: estimate over the windows (line), guaranteed bounds where there are any (area). Logarithmic beyond ±100 ns.</p>",
         _timeline(clocks, [entry["host"] for entry in found[:6]]),
@@ -87,7 +90,7 @@ def page(clocks, pairs, claims):
 def _worst(found, claims):
     lines = ["<div class=wide><table><tr><th>host<th>estimate<th>guaranteed between<th>claims<th>contradicts<th>by up to<th>windows</tr>"]
     for entry in found:
-        last = entry["last"]
+        last = entry["shown"]
         others = sorted(entry["with"])
         text = ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
         claim = claims.get(entry["host"])
@@ -131,7 +134,7 @@ def _map(found):
         frame = ' stroke="#000" stroke-width="2"' if entry["contradicted"] else ""
         title = html.escape(f"{entry['host']}: {span(entry['last']['unclamped'])}")
         squares.append(
-            f'<rect x="{x + 1}" y="{y + 1}" width="10" height="10" fill="{_colour(entry["last"]["unclamped"])}"{frame}><title>{title}</title></rect>'
+            f'<rect x="{x + 1}" y="{y + 1}" width="10" height="10" fill="{_colour(entry["shown"]["unclamped"])}"{frame}><title>{title}</title></rect>'
         )
     height = (len(found) - 1) // across * side + side + 2
     return f'<svg viewBox="0 0 {across * side + 2} {height}" role="img" aria-label="clock map">' + "".join(squares) + "</svg>"

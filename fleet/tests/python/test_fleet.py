@@ -291,6 +291,15 @@ class Simulated(unittest.TestCase):
         self.assertEqual(page.count("<table"), 3)
         self.assertEqual(page.count("<div class=wide><table"), 3)
 
+    def test_a_window_without_others_does_not_hide_a_contradiction(self):
+        row = {name: None for name in kernel.CLOCKS.names} | {"window_start": 0, "host": "a", "unclamped": 20_000, "reason": "contradicts", "contradicts": "b", "excess": 7}
+        later = row | {"window_start": 1, "unclamped": 5, "earliest": -500, "latest": 500, "reason": None, "contradicts": None, "excess": None}
+        clocks = pa.Table.from_pylist([row, later], schema=kernel.CLOCKS)
+        self.assertIn("20 µs  in 1 of 2 windows", report.summary(clocks))
+        self.assertIn("<td>20 µs<td>contradicts<td>", report._worst(report.hosts(clocks), {}))
+        right = pa.Table.from_pylist([later | {"window_start": 0}, later | {"unclamped": 9}], schema=kernel.CLOCKS)
+        self.assertIn("<td>9 ns<td>-500 ns and 500 ns<td>", report._worst(report.hosts(right), {}))
+
     def test_the_report_says_which_groups_it_leaves_out(self):
         pairs = pa.table({"host": [f"{number:03}-a" for number in range(61)], "peer": ["000-b"] * 61, "median": [5] * 61})
         self.assertIn("The first 60 of 61 groups", report._matrix(pairs))
