@@ -1,4 +1,5 @@
-//! The reflector's service on a socket of any address.
+//! The reflector's service on a socket of any address. On Linux: a Windows without timestamps, such as Wine, refuses the service.
+#![cfg(target_os = "linux")]
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
