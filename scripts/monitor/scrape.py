@@ -126,7 +126,7 @@ def judge(name, address):
     check(len(marked) == len(histograms) > 0, f"{name}: {len(marked)} exemplars in {len(histograms)} histograms")
     for labels, exemplar in marked:
         check(0 <= exemplar.value <= float(labels["le"]) and exemplar.labels["sequence"].isdigit(), f"{name}: {labels}: {exemplar}")
-        check(0 <= time.time() - exemplar.timestamp < 90, f"{name}: {labels}: {exemplar} is too old")
+        check(0 <= time.time() - float(exemplar.timestamp) < 90, f"{name}: {labels}: {exemplar} is too old")
     told = subprocess.run(["promtool", "check", "metrics"], input=prometheus_text(text), capture_output=True, text=True)
     check((told.returncode, told.stderr) == (0, ""), f"{name}: promtool: {told.stdout}{told.stderr}")
     print(f"{name}: {len(families)} families, {len(samples)} samples, no fault")
