@@ -80,6 +80,15 @@ impl Session {
         }
     }
 
+    /// Says anew how far synchronised clocks may be from UTC, for packets that are judged from now on; `None`: nobody knows any more, and they have no delay of
+    /// one direction. Clocks with another relation keep it.
+    pub fn set_clock_bound(&mut self, bound: Option<Span>) {
+        if let Clocks::Synchronized(_) = self.configuration.clocks {
+            self.configuration.clocks = bound.map_or(Clocks::Unrelated, Clocks::Synchronized);
+            self.tally.set_clocks(self.configuration.clocks);
+        }
+    }
+
     /// Makes the next request; returns its sequence number. `now` and `utc` are the clocks just before it is sent, `bound` how far T1 as written may be
     /// from when it leaves; more where an earlier request took longer.
     pub fn request(

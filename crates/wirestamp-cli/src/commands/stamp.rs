@@ -1,5 +1,6 @@
 //! What `reflect` and `latency --peer` have in common: keys, and whose clock timestamps.
 
+mod claim;
 pub(super) mod latency;
 mod measurement;
 mod packets;

@@ -105,6 +105,11 @@ impl Probe {
         })
     }
 
+    /// Says anew how far the clocks may be from UTC ([`Session::set_clock_bound`]).
+    pub fn set_clock_bound(&mut self, bound: Option<Span>) {
+        self.session.set_clock_bound(bound);
+    }
+
     /// Sends the next packet, and takes what arrives until the one after it is due. `false`: all were sent before, and nothing was done.
     ///
     /// # Errors

@@ -88,6 +88,10 @@ impl Tally {
         }
     }
 
+    pub(super) fn set_clocks(&mut self, clocks: Clocks) {
+        self.clocks = clocks;
+    }
+
     pub(super) fn header(&mut self, header: &Header, configuration: &SessionConfiguration) {
         let report = &mut self.report;
         report.reflector_format = Some(header.format);

@@ -33,6 +33,7 @@ fn plan(clocks: Clocks) -> Plan {
         formats: (TimestampFormat::Ntp, TimestampFormat::Ptp),
         away: 0,
         attacked: false,
+        later: None,
     }
 }
 
@@ -220,6 +221,24 @@ fn a_wrong_word_about_the_clocks_is_found_out() {
     assert_eq!(judge(&outcome)[0], 0);
     assert!(outcome.report.contradictions > 0);
     assert!(outcome.report.forward.histogram().is_none());
+}
+
+#[test]
+fn what_is_said_of_the_clocks_later_holds_for_what_is_judged_then() {
+    let forward = |later| -> Vec<Measured> {
+        let outcome = run(&Plan {
+            packets: 2_000,
+            later: Some((1_999, later)),
+            ..plan(Clocks::Synchronized(BOUND))
+        });
+        judge(&outcome);
+        let samples = outcome.samples.iter();
+        samples.filter_map(|sample| sample.forward).collect()
+    };
+    let most = Span::from_seconds(1);
+    let wider = forward(Some(most));
+    assert!(wider.len() > 1_000 && wider.iter().all(|delay| delay.bound >= most));
+    assert_eq!(forward(None), []);
 }
 
 #[test]

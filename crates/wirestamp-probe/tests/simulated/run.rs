@@ -30,6 +30,8 @@ pub(crate) struct Plan {
     /// The reflector's clock is off by so much for ever.
     pub(crate) away: i64,
     pub(crate) attacked: bool,
+    /// Said of the clocks before this packet is sent.
+    pub(crate) later: Option<(u32, Option<Span>)>,
 }
 
 /// The true times of an answered packet.
@@ -191,6 +193,11 @@ impl World {
     }
 
     fn send(&mut self, now: i64) {
+        if let Some((before, bound)) = self.plan.later
+            && before == self.sent
+        {
+            self.session.set_clock_bound(bound);
+        }
         if self.sent == self.plan.packets {
             self.session.close();
         }

@@ -1,5 +1,6 @@
 //! `latency --peer`: runs a STAMP session and reports it. Measures nothing itself.
 
+use super::claim::Claim;
 use super::measurement::{Measurement, Mtu};
 use super::packets::{Packets, Rows};
 use super::probes::Probes;
@@ -12,7 +13,7 @@ use crate::failure::{Failure, told};
 use crate::output::Output;
 use crate::session::Session;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wirestamp::{Error, ErrorKind, Interface, Span, UdpSocket, utc_error_bound};
 use wirestamp_probe::endpoint::{Clock, Probe, ProbeOptions};
 use wirestamp_probe::session::{Clocks, Sample, SessionConfiguration};
@@ -64,7 +65,11 @@ pub(in crate::commands) fn run(
         }
         rows.add(sample, output);
     };
+    let said = arguments.stamp.clock_bound.map(Span::from);
+    let mut claim = Claim::new(said, utc_error_bound, Instant::now());
     while !session.is_interrupted() && probe.step(&mut each)? {
+        claim.look(Instant::now());
+        probe.set_clock_bound(claim.bound);
         if probe.sent() % every == 0 {
             progress.set_position(probe.sent());
         }

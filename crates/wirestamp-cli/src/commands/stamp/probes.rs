@@ -1,11 +1,12 @@
 //! `latency --peer --parquet`: a row of the table `probes` for each window, and what this host claims of its clock.
 
+use super::claim::Claim;
 use crate::arguments;
 use crate::commands::recordings;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use wirestamp::{Error, Span, utc_error_bound};
 use wirestamp_probe::Missing;
 use wirestamp_probe::session::{Measured, Sample};
@@ -13,44 +14,6 @@ use wirestamp_record::{ClockEstimate, Options, Probe, Recorder};
 
 /// Why there is no claim: neither the kernel nor the command line says how far the clock is from UTC.
 const NO_CLAIM: &str = "not_synchronized";
-
-/// How often the kernel is asked for its claim.
-const ASK: Duration = Duration::from_secs(1);
-
-/// What the kernel says of the clock's distance from UTC.
-type Ask = fn() -> Option<Span>;
-
-/// How far this host's clock is from UTC at most, for as long as it is measured.
-struct Claim {
-    /// In nanoseconds; `None` as soon as nobody says.
-    bound: Option<u64>,
-    /// The kernel, if nobody else said it, and when it was asked: what it says grows while nothing corrects the clock.
-    kernel: Option<(Ask, Instant)>,
-}
-
-impl Claim {
-    fn new(said: Option<Span>, ask: Ask, now: Instant) -> Self {
-        Self {
-            bound: said.or_else(ask).map(nanoseconds),
-            kernel: said.is_none().then_some((ask, now)),
-        }
-    }
-
-    /// The greatest that the kernel has said.
-    fn look(&mut self, now: Instant) {
-        if let Some((ask, asked)) = &mut self.kernel
-            && now.saturating_duration_since(*asked) >= ASK
-        {
-            *asked = now;
-            let bound = ask().map(nanoseconds);
-            self.bound = self.bound.and_then(|greatest| Some(bound?.max(greatest)));
-        }
-    }
-}
-
-fn nanoseconds(bound: Span) -> u64 {
-    bound.saturating_nanoseconds().cast_unsigned()
-}
 
 /// The files.
 pub(super) struct Probes {
@@ -125,13 +88,15 @@ impl Probes {
             failed: earlier,
             ..
         } = self;
+        let nanoseconds = |bound: Span| bound.saturating_nanoseconds().cast_unsigned();
+        let bound = claim.bound.map(nanoseconds);
         let claimed = seen.map_or(Ok(()), |(from, until)| {
             let row = ClockEstimate {
                 clock: "utc".into(),
                 from,
                 until,
                 generation: None,
-                offset: claim.bound.map(|claim| (0, claim)).ok_or(NO_CLAIM),
+                offset: bound.map(|bound| (0, bound)).ok_or(NO_CLAIM),
                 frequency_ppt: None,
             };
             estimates.push(from, row)

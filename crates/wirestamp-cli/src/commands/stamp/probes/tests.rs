@@ -68,29 +68,3 @@ fn before_the_first_time_is_known_nothing_counts() {
     assert_eq!(windows.add(Err(Missing::Awaited), [Some(1), Some(1)]), None);
     assert_eq!(windows.row(), None);
 }
-
-#[test]
-fn the_claim_is_the_greatest_that_the_kernel_says_and_none_if_it_once_says_none() {
-    use std::cell::Cell;
-    thread_local!(static SAYS: Cell<Option<i64>> = const { Cell::new(Some(5_000)) });
-    let ask = || SAYS.get().map(|bound| Span::from_nanoseconds(bound.into()));
-    let begun = Instant::now();
-    let after = |seconds| begun + Duration::from_secs(seconds);
-    let mut claim = Claim::new(None, ask, begun);
-    assert_eq!(claim.bound, Some(5_000));
-    for (second, says, bound) in [
-        (1, Some(9_000), Some(9_000)),
-        (2, Some(6_000), Some(9_000)),
-        (3, None, None),
-        (4, Some(5_000), None),
-    ] {
-        SAYS.set(says);
-        claim.look(after(second));
-        assert_eq!(claim.bound, bound, "second {second}");
-    }
-    // who says it on the command line answers for it
-    let mut claim = Claim::new(Some(Span::from_nanoseconds(7)), ask, begun);
-    SAYS.set(Some(9_000));
-    claim.look(after(9));
-    assert_eq!(claim.bound, Some(7));
-}
