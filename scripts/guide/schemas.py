@@ -283,7 +283,7 @@ def of_running_monitor(checked, program, folder, http):
     ready = monitor.stdout.readline()
     found = [f"its first line: {fault}" for fault in checked.compared("monitor-ready", ready)]
     address = f"http://127.0.0.1:{http}/api/"
-    for _ in range(100):
+    for _ in range(400):
         text = urllib.request.urlopen(address + "snapshot", timeout=10).read().decode()
         now = json.loads(text)
         peers = {peer["name"]: peer for peer in now["peers"]}
@@ -292,7 +292,7 @@ def of_running_monitor(checked, program, folder, http):
             break
         time.sleep(0.1)
     else:
-        found.append("in 10 s it did not measure what it is asked for")
+        found.append("in 40 s it did not measure what it is asked for")
     found += [f"/api/snapshot: {fault}" for fault in checked.compared("monitor", text)]
     events = urllib.request.urlopen(address + "events?after=0", timeout=10)
     for _ in range(len(now["events"])):
