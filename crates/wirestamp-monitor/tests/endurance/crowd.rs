@@ -14,7 +14,7 @@ fn interval() -> u64 {
     number_from("WIRESTAMP_CROWD_SECONDS", 300.0) as u64
 }
 
-fn monitor(peers: usize) -> Monitor {
+fn monitor(peers: usize) -> (Monitor, Simulation) {
     let simulation = Simulation::preset("i225", 3).expect("a preset");
     let peer = address(&simulation, "sim1");
     let mut text =
@@ -26,12 +26,16 @@ fn monitor(peers: usize) -> Monitor {
         );
     }
     let configuration = Configuration::from_toml(&text).expect("it is right");
-    Monitor::new(configuration, Place::Simulation(simulation)).expect("it starts")
+    let place = Place::Simulation(simulation.clone());
+    (
+        Monitor::new(configuration, place).expect("it starts"),
+        simulation,
+    )
 }
 
-/// Bytes that a monitor holds after so long, with its simulation.
+/// Bytes that a monitor holds after so long, with its sockets. The simulation outlives it: its truth, which remembers 2^18 packets, is nobody's peer.
 fn held_after(peers: usize, hours: f64) -> i64 {
-    let mut monitor = monitor(peers);
+    let (mut monitor, _simulation) = monitor(peers);
     let until = monitor.now() + Span::from_seconds((hours * 3_600.0) as i64);
     monitor.run_until(until).expect("it runs");
     let snapshot = monitor.snapshot();
@@ -50,7 +54,7 @@ fn held_after(peers: usize, hours: f64) -> i64 {
     held
 }
 
-/// Bytes for each peer: what more peers need than one. The simulation keeps the whole course of its oscillators, which grows with time.
+/// Bytes for each peer: what more peers need than one.
 fn for_each(peers: usize, hours: f64) -> i64 {
     let each = (held_after(peers, hours) - held_after(1, hours)) / (peers as i64 - 1);
     crate::say(&format!("{each} bytes for each peer"));
