@@ -47,6 +47,7 @@ const OURS_ONE_BY_ONE: &str = "wirestamp, one by one";
 const TIMESTAMPED_SOCKET: &str = "timestamped-socket";
 const QUINN: &str = "quinn-udp";
 const BARE_BATCH: &str = "bare recvmmsg";
+const BARE_RING: &str = "bare io_uring, multishot";
 const BARE: &str = "bare recvmsg";
 const DAEMON: &str = "poll, then recvmsg";
 
@@ -59,8 +60,18 @@ pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
         bare_batch(PLAIN)?,
     ];
     let addressed = [ours(ADDRESSED)?, quinn()?, bare_batch(ADDRESSED)?];
-    let lent_plain = [lent(PLAIN)?, ours(PLAIN)?, timestamped_socket(runtime)?];
-    let lent_addressed = [lent(ADDRESSED)?, ours(ADDRESSED)?, quinn()?];
+    let lent_plain = [
+        lent(PLAIN)?,
+        ours(PLAIN)?,
+        timestamped_socket(runtime)?,
+        bare_ring(PLAIN)?,
+    ];
+    let lent_addressed = [
+        lent(ADDRESSED)?,
+        ours(ADDRESSED)?,
+        quinn()?,
+        bare_ring(ADDRESSED)?,
+    ];
     let ring = [ours(PLAIN.engine(RING))?, timestamped_socket(runtime)?];
     let ring_addressed = [ours(ADDRESSED.engine(RING))?, quinn()?];
     let one = [
@@ -353,6 +364,29 @@ fn bare_socket(wanted: Timestamping) -> Result<(UdpSocket, SocketAddr), Failure>
 
 pub(crate) fn is_timestamp(message: &ControlMessageOwned) -> bool {
     matches!(message, ControlMessageOwned::ScmTimestampsns(timestamps) if timestamps.system.tv_sec() != 0)
+}
+
+/// Lent, too, and nothing made of what is lent.
+fn bare_ring(wanted: Timestamping) -> Result<Receiver, Failure> {
+    let (socket, at) = bare_socket(wanted)?;
+    let mut ring = wirestamp_sys::bare::Ring::new(socket.into(), 1_472, 256)?;
+    let take: Take = Box::new(move |wanted| {
+        let (mut taken, mut timestamped) = (0, 0);
+        while taken < wanted {
+            let (count, with_timestamp) = ring.take()?;
+            taken += count;
+            timestamped += with_timestamp;
+            if count == 0 {
+                break;
+            }
+        }
+        Ok(timestamped)
+    });
+    Ok(Receiver {
+        name: BARE_RING,
+        take,
+        at,
+    })
 }
 
 fn bare_batch(wanted: Timestamping) -> Result<Receiver, Failure> {

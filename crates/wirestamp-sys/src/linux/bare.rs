@@ -1,6 +1,9 @@
 //! The system calls of a socket alone, with the same options and control messages, and
 //! nothing around them: what the bench compares the library with. Never part of a release.
 
+#[cfg(feature = "io-uring")]
+pub use super::socket::ring::bare::Ring;
+
 use super::call;
 use super::socket::messages::{CHUNK, ReceiveMessages, SendMessages};
 use super::wire::address::AddressBytes;

@@ -20,7 +20,7 @@ mod probe;
 mod queue;
 mod receive;
 #[cfg(feature = "io-uring")]
-mod ring;
+pub(super) mod ring;
 #[cfg(not(feature = "io-uring"))]
 mod ring_absent;
 #[cfg(not(feature = "io-uring"))]

@@ -8,6 +8,8 @@
 //!
 //! Source: io_uring_setup(2), io_uring_enter(2), `linux/io_uring.h`.
 
+#[cfg(feature = "bare")]
+pub(in crate::linux) mod bare;
 mod buffers;
 mod lending;
 mod owner;
