@@ -2,115 +2,31 @@
 //! restarts them. What they say about the clock is the correlation's business.
 
 mod model;
+mod options;
+mod reading;
 mod ready;
 
+pub use self::options::{CorrelatorOptions, CorrelatorStatus};
+
 use self::model::Model;
+use self::options::check;
+use self::reading::Reading;
 use self::ready::Attempts;
-use crate::find;
 use crate::host::Host;
-use crate::inner::{Clock, Subscription, Task};
+use crate::inner::{Subscription, Task};
 use crate::interface::Interface;
 use crate::sampling::Sampling;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use wirestamp_core::Result;
 use wirestamp_core::backend::{Backend, Change, ChangeKind, HardwareClock as _};
 use wirestamp_core::correlate::{
     ClockGeneration, ConversionError, Correlation, Estimate, FrequencyEstimate, GenerationCause,
     HardwareEstimate, SliceEstimate, UtcHistory,
 };
-use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
-use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::time::{HardwareTicks, Monotonic, MonotonicTime, Span, Utc};
 use wirestamp_core::timestamp::HardwareTimestamp;
-use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sys::vector::widest;
-
-/// The schedule by which a [`Correlator`] reads the clocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct CorrelatorOptions {
-    /// From one reading to the next, in the long run.
-    #[cfg_attr(
-        feature = "serde",
-        serde(rename = "period_ns", with = "wirestamp_core::serialized::nanoseconds")
-    )]
-    pub period: Duration,
-    /// How many readings are taken in quick succession at the start and after every restart,
-    /// so that the rate is known soon.
-    pub burst: u32,
-    /// From one reading of a burst to the next: the longer, the better the first rate.
-    #[cfg_attr(
-        feature = "serde",
-        serde(
-            rename = "burst_gap_ns",
-            with = "wirestamp_core::serialized::nanoseconds"
-        )
-    )]
-    pub burst_gap: Duration,
-    /// How many cross timestamps are taken for one reading; all of them count.
-    pub readings_per_batch: usize,
-    /// How much of each second may go into reading the clocks. The correlator then reads as often
-    /// as helps, `period` apart at most even if the budget does not pay for it, and takes as many
-    /// cross timestamps for one reading as delayed ones make necessary: see [`Sampling`]. If
-    /// `None`, uses `period` and `readings_per_batch` as given, regardless of cost.
-    #[cfg_attr(
-        feature = "serde",
-        serde(
-            rename = "budget_ns",
-            with = "wirestamp_core::serialized::nanoseconds_or_none"
-        )
-    )]
-    pub budget: Option<Duration>,
-}
-
-impl CorrelatorOptions {
-    /// A reading every 5 seconds, as in the specification's example; 16 at the start, over 150
-    /// ms, which bound the rate to a few ppm where one cross timestamp is good to half a
-    /// microsecond; 5 at a time, because the first of a batch is always the worst.
-    pub const FIXED: Self = Self {
-        period: Duration::from_secs(5),
-        burst: 16,
-        burst_gap: Duration::from_millis(10),
-        readings_per_batch: 5,
-        budget: None,
-    };
-}
-
-/// As [`FIXED`](Self::FIXED) at the start; then as often as helps, for 100 µs of each second.
-impl Default for CorrelatorOptions {
-    fn default() -> Self {
-        Self {
-            budget: Some(Duration::from_micros(100)),
-            ..Self::FIXED
-        }
-    }
-}
-
-/// The state of a [`Correlator`]: its readings, their failures, and their cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub struct CorrelatorStatus {
-    /// Returns the current generation of the hardware clock; `None` before the first reading.
-    pub generation: Option<ClockGeneration>,
-    /// What opened it.
-    pub cause: Option<GenerationCause>,
-    /// How many readings the current conversions stand on.
-    pub readings: usize,
-    /// How many attempts to read failed since the start.
-    pub failures: u64,
-    /// Why the last failure failed; `None` once a reading has succeeded after it.
-    pub last_error: Option<Error>,
-    /// How the last reading was made.
-    pub method: Option<CrossMethod>,
-    /// How many cross timestamps were taken since the start.
-    pub taken: u64,
-    /// What taking them took.
-    #[cfg_attr(feature = "serde", serde(rename = "reading_time_ns"))]
-    pub reading_time: Span,
-}
 
 /// A converter of hardware timestamps, which reads the NIC's clock in the background until it is dropped.
 ///
@@ -132,24 +48,6 @@ struct Shared {
     attempts: Attempts,
     /// The periodic job; replaced when a burst is due at once.
     task: Mutex<Option<Task>>,
-}
-
-/// What the job needs and reports.
-struct Reading {
-    correlation: Correlation,
-    interface: InterfaceDescription,
-    clock: Option<Clock>,
-    burst_left: u32,
-    /// `None`: the period is fixed.
-    plan: Option<Sampling>,
-    taken: u64,
-    reading_time: Span,
-    /// Whether a job was started that has not run yet.
-    due: bool,
-    batch: Vec<CrossTimestamp>,
-    failures: u64,
-    last_error: Option<Error>,
-    method: Option<CrossMethod>,
 }
 
 impl Correlator {
@@ -440,85 +338,4 @@ impl Shared {
             }
         }
     }
-}
-
-impl Reading {
-    /// Fills the batch with at least one reading.
-    fn take(&mut self, host: &Host, count: usize) -> Result<()> {
-        if self.clock.is_none() {
-            self.reopen(host)?;
-        }
-        let Some(clock) = self.clock.as_mut() else {
-            return Err(self.none_valid());
-        };
-        self.batch.clear();
-        clock.cross_timestamps(count, &mut self.batch)?;
-        if self.batch.is_empty() {
-            Err(self.none_valid())
-        } else {
-            Ok(())
-        }
-    }
-
-    fn none_valid(&self) -> Error {
-        Error::new(
-            ErrorKind::Io,
-            "read the hardware clock",
-            &self.interface.name,
-            "every reading was invalid",
-        )
-    }
-
-    /// The NIC may have come back under another number, with another clock.
-    fn reopen(&mut self, host: &Host) -> Result<()> {
-        let found = find::again(host, &self.interface)?.ok_or_else(|| {
-            Error::new(
-                ErrorKind::NoSuchDevice,
-                "open the hardware clock",
-                &self.interface.name,
-                "the interface is gone",
-            )
-        })?;
-        self.clock = Some(host.open_clock(&found)?);
-        self.interface = found;
-        Ok(())
-    }
-
-    fn succeeded(&mut self) {
-        self.method = self.batch.first().map(CrossTimestamp::method);
-        self.last_error = None;
-        self.burst_left = self.burst_left.saturating_sub(1);
-        if self.correlation.interface() != self.interface.index {
-            // bound again under a new number: timestamps carry the new one from now on
-            self.correlation.renumber(self.interface.index);
-        }
-        for reading in &self.batch {
-            let _ = self.correlation.push(reading);
-        }
-    }
-
-    fn failed(&mut self, error: Error) {
-        self.failures += 1;
-        if error.kind() != ErrorKind::Busy {
-            self.clock = None; // opened anew at the next attempt
-        }
-        self.last_error = Some(error);
-    }
-}
-
-fn check(interface: &Interface, options: &CorrelatorOptions) -> Result<()> {
-    let wrong = match options {
-        _ if options.period.is_zero() => "a period of zero",
-        _ if options.burst_gap.is_zero() && options.burst > 1 => "a burst without a gap",
-        _ if options.readings_per_batch == 0 => "batches without a reading",
-        _ if options.budget.is_some_and(|budget| budget.is_zero()) => "a budget of nothing",
-        _ => return Ok(()),
-    };
-    Err(Error::new(
-        ErrorKind::InvalidInput,
-        "start a correlator",
-        interface.name(),
-        wrong,
-    )
-    .with_remedy("start from CorrelatorOptions::default()"))
 }

@@ -5,24 +5,24 @@
 //!
 //! Source: IEEE 1588-2008, 9.3.4 (order of data sets), 11.3 (delay request-response).
 
+mod source;
+
+pub(super) use source::Timestamped;
+
 use super::ledger::Run;
 use crate::message::{Kind, Message, PortIdentity, delay_request};
 use crate::trust::{Measured, Pin};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use source::{Request, Source};
 use std::time::Duration;
 use wirestamp::{MonotonicTime, Span, TransmitId};
-use wirestamp_offset::{Estimator, Told};
+use wirestamp_offset::Estimator;
 
 /// Added to a port's number: whose delay requests these are.
 const PORT: u16 = 0x8000;
 /// Without a Sync for so long no delay request is sent.
 const IDLE: Span = Span::from_seconds(10);
-/// Where an Announce has priorities, quality and identity of its grandmaster, and its distance: less is better.
-const DATA_SET: std::ops::Range<usize> = 47..63;
-
-/// A time of the clock that timestamps, on the timescale of messages, and the run that it belongs to.
-pub(super) type Timestamped = (i64, Run);
 
 /// The sources of one port.
 #[derive(Debug)]
@@ -54,42 +54,6 @@ struct Domain {
     request: Option<Request>,
     ask_at: MonotonicTime,
     synced_at: Option<MonotonicTime>,
-}
-
-/// A delay request under way.
-#[derive(Debug, Clone, Copy)]
-struct Request {
-    id: TransmitId,
-    sent: Option<Timestamped>,
-}
-
-/// One source.
-#[derive(Debug)]
-struct Source {
-    /// `None`: the best one that announces itself in the domain.
-    pin: Option<Pin>,
-    announced: Option<Announced>,
-    estimator: Estimator,
-    sync: Option<PendingSync>,
-    /// When the timeTransmitter received the request under way.
-    answered: Option<i64>,
-    estimated_at: MonotonicTime,
-}
-
-/// Who announces itself as the best of a domain.
-#[derive(Debug, Clone, Copy)]
-struct Announced {
-    identity: PortIdentity,
-    data_set: [u8; DATA_SET.end - DATA_SET.start],
-    at: MonotonicTime,
-}
-
-/// The halves of a Sync: when it arrived, and when it was sent.
-#[derive(Debug, Clone, Copy)]
-struct PendingSync {
-    sequence: u16,
-    received: Option<Timestamped>,
-    sent: Option<i64>,
 }
 
 impl Observers {
@@ -363,137 +327,6 @@ impl Heard<'_> {
 impl Domain {
     fn is_active(&self, now: MonotonicTime) -> bool {
         self.synced_at.is_some_and(|at| now - at < IDLE)
-    }
-}
-
-impl Source {
-    fn new(pin: Option<Pin>, estimator: Estimator) -> Self {
-        Self {
-            pin,
-            announced: None,
-            estimator,
-            sync: None,
-            answered: None,
-            estimated_at: MonotonicTime::MIN,
-        }
-    }
-
-    fn is(&self, source: PortIdentity) -> bool {
-        match self.pin {
-            Some(pin) => pin.is(source),
-            None => self
-                .announced
-                .is_some_and(|announced| announced.identity == source),
-        }
-    }
-
-    fn name(&self) -> PortIdentity {
-        match (self.pin, self.announced) {
-            (Some(pin), _) => PortIdentity {
-                clock: pin.clock,
-                port: pin.port.unwrap_or(0),
-            },
-            (None, announced) => announced
-                .map(|announced| announced.identity)
-                .unwrap_or_default(),
-        }
-    }
-
-    /// Without a pin the best one that is not silent counts.
-    fn announced(&mut self, message: &Message<'_>, timeout: Span, now: MonotonicTime) {
-        if self.pin.is_some() {
-            return;
-        }
-        let Ok(data_set) = message.bytes[DATA_SET].try_into() else {
-            return;
-        };
-        let fresh = Announced {
-            identity: message.source(),
-            data_set,
-            at: now,
-        };
-        let known = self.announced.filter(|known| now - known.at <= timeout);
-        let is_better =
-            known.is_none_or(|known| known.identity == fresh.identity || data_set < known.data_set);
-        if !is_better {
-            return;
-        }
-        let changed = self
-            .announced
-            .replace(fresh)
-            .is_some_and(|before| before.identity != fresh.identity);
-        if changed {
-            self.restarted();
-        }
-    }
-
-    fn sync(
-        &mut self,
-        message: &Message<'_>,
-        received: Option<Timestamped>,
-        asymmetry: i64,
-        now: MonotonicTime,
-    ) {
-        let sequence = message.sequence();
-        let known = self.sync.filter(|sync| sync.sequence == sequence);
-        let mut sync = known.unwrap_or(PendingSync {
-            sequence,
-            received: None,
-            sent: None,
-        });
-        if message.kind == Kind::Sync {
-            let correction = message.correction().saturating_nanoseconds();
-            sync.received = received.map(|(at, run)| (at.saturating_sub(correction), run));
-        }
-        if message.kind == Kind::FollowUp || !message.is_two_step() {
-            // a Follow_Up's correction is added to what it says, that of a Sync was taken off above
-            let correction = if message.kind == Kind::FollowUp {
-                message.correction().saturating_nanoseconds()
-            } else {
-                0
-            };
-            sync.sent = message.timestamp().map(|at| at.saturating_add(correction));
-        }
-        self.sync = Some(sync);
-        let (Some((at, _)), Some(sent)) = (sync.received, sync.sent) else {
-            return;
-        };
-        self.sync = None;
-        match self
-            .estimator
-            .from_reference(at, at.saturating_sub(sent).saturating_sub(asymmetry))
-        {
-            Ok(Told::Estimate(_)) => self.estimated_at = now,
-            Ok(_) => {}
-            Err(_) => self.estimator.reset(),
-        }
-    }
-
-    /// Both halves of the request's exchange, if they are there and of the run that goes on.
-    fn delay(&mut self, request: Request, current: Option<Run>, asymmetry: i64) {
-        let (Some((sent, run)), Some(answered)) = (request.sent, self.answered) else {
-            return;
-        };
-        self.answered = None;
-        if Some(run) != current {
-            return;
-        }
-        if self
-            .estimator
-            .to_reference(
-                sent,
-                sent.saturating_sub(answered).saturating_sub(asymmetry),
-            )
-            .is_err()
-        {
-            self.estimator.reset();
-        }
-    }
-
-    fn restarted(&mut self) {
-        self.estimator.reset();
-        (self.sync, self.answered) = (None, None);
-        self.estimated_at = MonotonicTime::MIN;
     }
 }
 

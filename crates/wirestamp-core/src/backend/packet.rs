@@ -1,0 +1,124 @@
+//! What a socket carries: packets to send, and received ones with what is known of them.
+
+use crate::ethernet::{FrameDestination, MacAddress};
+use crate::interface::InterfaceIndex;
+use crate::timestamp::{Timestamps, TransmitId};
+use core::fmt::{Debug, Display};
+use core::hash::Hash;
+use core::net::{IpAddr, SocketAddr};
+
+/// A carrier of payloads, which decides what addresses are.
+pub trait Transport: Debug + Clone + Copy + PartialEq + Eq + Send + Sync + 'static {
+    /// Where a packet comes from, and where one is sent to.
+    type Address: Debug + Display + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
+    /// To which of our addresses a packet came.
+    type Destination: Debug + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
+    /// A group whose packets a socket can receive.
+    type Group: Debug + Display + Clone + Copy;
+}
+
+/// UDP over IPv4 or IPv6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Udp {}
+
+impl Transport for Udp {
+    type Address = SocketAddr;
+    type Destination = IpAddr;
+    type Group = IpAddr;
+}
+
+/// Ethernet frames of one ethertype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ethernet {}
+
+impl Transport for Ethernet {
+    type Address = MacAddress;
+    type Destination = FrameDestination;
+    type Group = MacAddress;
+}
+
+/// One datagram or frame to send.
+#[derive(Debug, Clone, Copy)]
+pub struct Outgoing<'a, T: Transport = Udp> {
+    /// The payload.
+    pub payload: &'a [u8],
+    /// The destination; `None` on a connected socket.
+    pub to: Option<T::Address>,
+    /// `Some`: timestamp this datagram under this id; ignored where transmit timestamps are off.
+    /// `None`: send it without timestamp.
+    pub id: Option<TransmitId>,
+}
+
+/// Room for one received datagram or frame, and what was received into it.
+#[derive(Debug)]
+pub struct Incoming<'a, T: Transport = Udp> {
+    buffer: &'a mut [u8],
+    /// What was received, besides the payload.
+    pub received: Received<T>,
+}
+
+/// What is known of a received datagram or frame besides its payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(bound = "T::Address: serde::Serialize, T::Destination: serde::Serialize")
+)]
+pub struct Received<T: Transport = Udp> {
+    /// Bytes of payload in the buffer. Of a frame, padding counts: a frame has at least 46.
+    #[cfg_attr(feature = "serde", serde(rename = "length_bytes"))]
+    pub length: usize,
+    /// Who sent it. `None` if the system did not say.
+    pub source: Option<T::Address>,
+    /// To which of our addresses it came. Of a datagram `None` unless
+    /// [`Timestamping::packet_information`] asks for it.
+    pub destination: Option<T::Destination>,
+    /// Through which interface it came. Of a datagram populated where
+    /// [`Timestamping::packet_information`] asks for it; otherwise only where timestamps need it.
+    pub interface: Option<InterfaceIndex>,
+    /// Its traffic class (DSCP and ECN). Populated on: Linux, after `UdpSocket::report_header`.
+    pub traffic_class: Option<u8>,
+    /// Its hop limit or TTL on arrival. Populated on: Linux, after `UdpSocket::report_header`.
+    pub hop_limit: Option<u8>,
+    /// Its timestamps; none is no fault of the datagram.
+    pub timestamps: Timestamps,
+    /// Whether the payload was cut to the buffer.
+    pub truncated: bool,
+    /// Whether control data was cut: a timestamp may be missing for that reason.
+    pub control_truncated: bool,
+}
+
+impl<T: Transport> Received<T> {
+    /// A message before anything was received.
+    pub const EMPTY: Self = Self {
+        length: 0,
+        source: None,
+        destination: None,
+        interface: None,
+        traffic_class: None,
+        hop_limit: None,
+        timestamps: Timestamps::NONE,
+        truncated: false,
+        control_truncated: false,
+    };
+}
+
+impl<'a, T: Transport> Incoming<'a, T> {
+    /// Room in the caller's buffer.
+    pub fn new(buffer: &'a mut [u8]) -> Self {
+        Self {
+            buffer,
+            received: Received::EMPTY,
+        }
+    }
+
+    /// The received payload.
+    pub fn payload(&self) -> &[u8] {
+        &self.buffer[..self.received.length.min(self.buffer.len())]
+    }
+
+    /// The whole buffer: for backends.
+    pub fn buffer_mut(&mut self) -> &mut [u8] {
+        self.buffer
+    }
+}
