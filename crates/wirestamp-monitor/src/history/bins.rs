@@ -187,8 +187,14 @@ impl Bins {
         }
     }
 
-    /// What is answered. `is_complete`: all segments that may have records of the range were read.
-    pub(super) fn into_answer(self, question: &Question, is_complete: bool) -> Answer {
+    /// What is answered. `is_complete`: all segments that may have records of the range were read; `unreadable`: bytes among them that are
+    /// damaged.
+    pub(super) fn into_answer(
+        self,
+        question: &Question,
+        is_complete: bool,
+        unreadable: u64,
+    ) -> Answer {
         let text = |at: i64| {
             wirestamp::UtcTime::from_nanoseconds(at)
                 .rfc3339()
@@ -200,6 +206,7 @@ impl Bins {
             to: text(question.to),
             bin_ns: Exact(Some(question.bin_ns())),
             complete: is_complete,
+            unreadable_bytes: unreadable,
             records: self.records,
             more_series: self.more_series,
             offsets: self.offsets.into_iter().map(OffsetSeries::new).collect(),
@@ -235,6 +242,7 @@ pub(crate) struct Answer {
     to: String,
     bin_ns: Exact,
     complete: bool,
+    unreadable_bytes: u64,
     records: u64,
     more_series: bool,
     offsets: Vec<OffsetSeries>,

@@ -23,10 +23,12 @@ pub(crate) struct Reader {
     known: Mutex<BTreeMap<u64, Extent>>,
 }
 
-/// The length of a segment, and its least and its greatest time in nanoseconds of UTC (the clock may have been stepped between).
+/// The length of a segment, how many bytes of it can be read, and its least and its greatest time in nanoseconds of UTC (the clock may
+/// have been stepped between).
 #[derive(Debug, Clone, Copy)]
 struct Extent {
     bytes: u64,
+    readable: u64,
     times: Option<(i64, i64)>,
 }
 
@@ -42,6 +44,7 @@ impl Reader {
     /// Reads and answers. May take seconds.
     pub(crate) fn answer(&self, question: &Question) -> io::Result<Answer> {
         let (mut bins, mut left, mut is_complete) = (Bins::default(), self.most_bytes, true);
+        let mut unreadable = 0;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let segments = match found(&self.folder) {
             // nothing was written yet
@@ -49,34 +52,36 @@ impl Reader {
             segments => segments?,
         };
         known.retain(|number, _| segments.iter().any(|(found, _)| found == number));
+        // the next newer segment's first time; of the newest, what is at its end is being written
+        let mut newer: Option<i64> = None;
+        let newest = segments.last().map(|(number, _)| *number);
         for (number, path) in segments.into_iter().rev() {
             let bytes = match fs::metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 metadata => metadata?.len(),
             };
-            if known
-                .get(&number)
-                .is_some_and(|extent| extent.bytes == bytes && !extent.meets(question))
-            {
-                continue;
+            let unchanged = known.get(&number).filter(|extent| extent.bytes == bytes);
+            let extent = match unchanged.filter(|extent| !extent.meets(question)) {
+                Some(extent) => *extent,
+                None if bytes > left => {
+                    is_complete = false;
+                    break;
+                }
+                None => {
+                    left -= bytes;
+                    match read_segment(&path, bytes, question, &mut bins) {
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                        read => read?,
+                    }
+                }
+            };
+            known.insert(number, extent);
+            if Some(number) != newest && extent.hides(question, newer) {
+                unreadable += extent.bytes.saturating_sub(extent.readable);
             }
-            if bytes > left {
-                is_complete = false;
-                break;
-            }
-            left -= bytes;
-            match read_segment(&path, question, &mut bins) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                read => drop(known.insert(
-                    number,
-                    Extent {
-                        bytes,
-                        times: read?,
-                    },
-                )),
-            }
+            newer = extent.times.map(|(first, _)| first).or(newer);
         }
-        Ok(bins.into_answer(question, is_complete))
+        Ok(bins.into_answer(question, is_complete, unreadable))
     }
 }
 
@@ -85,21 +90,29 @@ impl Extent {
         self.times
             .is_some_and(|(first, last)| first < question.to && last >= question.from)
     }
+
+    /// Whether records of the range may be in what cannot be read: those are later than what can, and earlier than the next newer segment.
+    fn hides(&self, question: &Question, newer: Option<i64>) -> bool {
+        self.readable < self.bytes
+            && self.times.is_none_or(|(_, last)| last < question.to)
+            && newer.is_none_or(|newer| newer >= question.from)
+    }
 }
 
-/// Counts what is wanted of a segment; returns its least and its greatest time.
+/// Counts what is wanted of a segment of `bytes` bytes.
 fn read_segment(
     path: &Path,
+    bytes: u64,
     question: &Question,
     bins: &mut Bins,
-) -> io::Result<Option<(i64, i64)>> {
+) -> io::Result<Extent> {
     let kinds: &[&str] = match question.show {
         Show::Offsets => &["clock", "ntp", "ptp"],
         Show::Delays => &["stamp", "path"],
         Show::Events => &["event"],
     };
     let mut times: Option<(i64, i64)> = None;
-    walk(File::open(path)?, |block| {
+    let readable = walk(File::open(path)?, |block| {
         let Some((first, last)) = block::times(block) else {
             return;
         };
@@ -117,7 +130,11 @@ fn read_segment(
             );
         }
     })?;
-    Ok(times)
+    Ok(Extent {
+        bytes,
+        readable,
+        times,
+    })
 }
 
 #[cfg(test)]

@@ -218,3 +218,56 @@ fn what_is_read_is_limited_and_the_newest_comes_first() {
     );
     fs::remove_dir_all(folder).expect("removed");
 }
+
+#[test]
+fn damage_within_a_segment_is_counted_where_it_may_hide_something_of_the_range() {
+    let folder = folder("damage");
+    for minute in [10, 20, 30] {
+        let mut journal = Journal::open(&folder, 1 << 24).expect("it opens");
+        for second in [0, 30] {
+            journal.append(&clock("eth0", at(minute, second), Some(1), 1));
+            journal.sync().expect("written");
+        }
+    }
+    let told = |range: &str| {
+        let answer = asked(&Reader::new(&folder), range);
+        (
+            answer["unreadable_bytes"].as_u64(),
+            answer["records"].as_u64(),
+        )
+    };
+    assert_eq!(told(RANGE), (Some(0), Some(6)));
+    // the second block of the second segment, and of the newest
+    let path = folder.join("00000002.journal");
+    let whole = fs::read(&path).expect("it is there");
+    let damage = |file: &str| {
+        let mut bytes = fs::read(folder.join(file)).expect("it is there");
+        *bytes.last_mut().expect("not empty") ^= 1;
+        fs::write(folder.join(file), bytes).expect("written");
+    };
+    damage("00000002.journal");
+    damage("00000003.journal");
+    let (unreadable, records) = told(RANGE);
+    let unreadable = unreadable.expect("a number");
+    assert!(unreadable > 0 && unreadable < whole.len() as u64);
+    assert_eq!(records, Some(4), "the newest may be at work there");
+    let between = |from: u32, to: u32| {
+        let range = format!("from=2026-11-23T03:{from}:00Z&to=2026-11-23T03:{to}:00Z");
+        told(&range).0
+    };
+    assert_eq!(
+        between(10, 20),
+        Some(0),
+        "it is later than what can be read"
+    );
+    assert_eq!(between(25, 28), Some(unreadable), "its time is not known");
+    assert_eq!(between(31, 40), Some(0), "it is earlier than the next");
+    // what is known of segments says the same
+    let reader = Reader::new(&folder);
+    for _ in 0..2 {
+        let range = "from=2026-11-23T03:25:00Z&to=2026-11-23T03:28:00Z";
+        let answer = asked(&reader, range);
+        assert_eq!(answer["unreadable_bytes"].as_u64(), Some(unreadable));
+    }
+    fs::remove_dir_all(folder).expect("removed");
+}

@@ -84,7 +84,11 @@ async function history() {
       ask("show=offsets"), ask(`show=delays&segment=${segment}${isName ? `&name=${encodeURIComponent(name)}` : ""}`), wanted.isLive ? null : ask("show=events"),
     ]);
     if (mine !== historyNumber) return;
-    offsets.take(offset, offset.complete ? "" : "The history is larger than is read at once: only its newest part is shown.");
+    const left = [
+      offset.complete ? "" : "The history is larger than is read at once: only its newest part is shown.",
+      offset.unreadable_bytes ? `${offset.unreadable_bytes} bytes of the history are damaged: what they had is not shown.` : "",
+    ];
+    offsets.take(offset, left.filter(Boolean).join(" "));
     delays.take(delay);
     events.take(event);
   } catch (error) {
