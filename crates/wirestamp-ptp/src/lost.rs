@@ -47,6 +47,9 @@ impl Lost {
             Self::TransmitTimestamp(MissingReason::ClockStepped) => {
                 "transmit_timestamp_clock_stepped"
             }
+            Self::TransmitTimestamp(MissingReason::NotSupported) => {
+                "transmit_timestamp_not_supported"
+            }
             Self::TransmitTimestamp(_) => "transmit_timestamp",
             Self::ReceiveTimestamp => "receive_timestamp",
             Self::ClockStepped => "clock_stepped",

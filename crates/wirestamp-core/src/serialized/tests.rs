@@ -292,7 +292,7 @@ fn counters_tell_the_missing_by_reason() {
     let written = to_value(counters).expect("serialises");
     let by_reason = json!({
         "buffer_full": 0, "never_generated": 0, "deadline": 2, "reset": 0, "socket_closed": 0,
-        "clock_stepped": 0,
+        "clock_stepped": 0, "not_supported": 0,
     });
     assert_eq!(written["missing"], by_reason);
     both_ways(&counters, written.clone());

@@ -21,17 +21,21 @@ pub enum MissingReason {
     SocketClosed,
     /// The real-time clock was stepped while the packet left: the timestamp can't be placed in time.
     ClockStepped,
+    /// This way of sending has none: AF_XDP, where packets are copied or the driver tells of no transmit timestamps. Send by an Ethernet or
+    /// UDP socket to have one.
+    NotSupported,
 }
 
 impl MissingReason {
     /// Every reason, in the order of the counters.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::BufferFull,
         Self::NeverGenerated,
         Self::Deadline,
         Self::Reset,
         Self::SocketClosed,
         Self::ClockStepped,
+        Self::NotSupported,
     ];
 
     /// Returns a short, stable name: the one in JSON.
@@ -43,6 +47,7 @@ impl MissingReason {
             Self::Reset => "reset",
             Self::SocketClosed => "socket_closed",
             Self::ClockStepped => "clock_stepped",
+            Self::NotSupported => "not_supported",
         }
     }
 }
@@ -56,6 +61,7 @@ impl fmt::Display for MissingReason {
             Self::Reset => "the timestamping was reset",
             Self::SocketClosed => "the socket was closed",
             Self::ClockStepped => "the real-time clock was stepped while the packet left",
+            Self::NotSupported => "this way of sending has no transmit timestamps",
         })
     }
 }
