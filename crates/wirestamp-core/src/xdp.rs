@@ -1,5 +1,9 @@
-//! AF_XDP: packets taken from the driver before the kernel has made anything of them. What can be asked for, what a NIC can, and in
-//! which order the ways to have it are tried. Reads no packet.
+//! AF_XDP: packets taken from the driver before the kernel has made anything of them, and frames handed to it. What can be asked for,
+//! what a NIC can, and in which order the ways to have it are tried. Reads no packet.
+
+mod send;
+
+pub use send::{SendLedger, XdpSendOptions, XdpSendStatistics, frame_fault};
 
 use crate::ethernet::Ethertype;
 
@@ -80,13 +84,13 @@ impl XdpFeatures {
     }
 }
 
-/// How packets come from the NIC into the program's memory.
+/// How packets come from the NIC into the program's memory, or from there to the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum XdpMode {
-    /// The NIC writes them there.
+    /// The NIC writes and reads them there.
     ZeroCopy,
     /// The driver copies them.
     Copy,
@@ -94,18 +98,19 @@ pub enum XdpMode {
     Generic,
 }
 
-/// A way to receive.
+/// A way to receive, or to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XdpWay {
-    /// How packets come.
+    /// How packets come, or go.
     pub mode: XdpMode,
-    /// Whether the NIC is asked for its timestamps: the XDP program is bound to it (Linux 6.3).
+    /// Whether the NIC is asked for its timestamps: of received packets the XDP program asks, bound to the NIC (Linux 6.3); of sent ones
+    /// each frame (Linux 6.11).
     pub hardware: bool,
 }
 
 impl XdpWay {
-    /// The ways that a driver may offer, best first. The first that the system accepts is taken.
+    /// Returns the ways to receive that a driver may offer, best first. The first that the system accepts is taken.
     ///
     /// ```
     /// use wirestamp_core::xdp::{XdpFeatures, XdpMode, XdpWay};

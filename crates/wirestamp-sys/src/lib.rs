@@ -47,7 +47,7 @@ pub use native::{Alarm, counter_frequency, utc};
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use native::{
     Block, Capture, Captured, Datagrams, Frames, Header, Kind, Tag, Xdp, XdpBatch, XdpPacket,
-    steered, wire, xdp_features,
+    XdpSend, steered, wire, xdp_features,
 };
 
 #[cfg(all(target_os = "linux", feature = "bare", not(wirestamp_unsupported)))]

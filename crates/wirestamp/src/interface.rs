@@ -13,7 +13,7 @@ use crate::observed::Observed;
 use crate::socket::{EthernetSocket, UdpSocket};
 use crate::watch::{ChangeEvent, Watch};
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-use crate::xdp::{self, XdpReceiver};
+use crate::xdp::{self, XdpReceiver, XdpSender};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::UtcCrossTimestamp;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-use wirestamp_core::xdp::{XdpFeatures, XdpOptions};
+use wirestamp_core::xdp::{XdpFeatures, XdpOptions, XdpSendOptions};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A network interface, real or simulated.
@@ -285,7 +285,20 @@ impl Interface {
         XdpReceiver::open(self, options)
     }
 
-    /// Asks what the driver can do with AF_XDP: [`receive_xdp`](Self::receive_xdp), with which timestamps.
+    /// Sends frames out of memory shared with the driver, each with a transmit ID, in the best way that works: see [`XdpSender`].
+    ///
+    /// Needs CAP_NET_RAW; for zero copy CAP_BPF and CAP_NET_ADMIN, too.
+    ///
+    /// # Errors
+    /// `NotPermitted`; `NotSupported` if no way works, or for a simulated interface; `InvalidInput` for options that make no sense, or a
+    /// queue that the interface does not have; `Busy` if the queue has an AF_XDP socket already: an [`XdpReceiver`], say, which then needs another queue;
+    /// `NoSuchDevice`.
+    #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+    pub fn send_xdp(&self, options: &XdpSendOptions) -> Result<XdpSender> {
+        XdpSender::open(self, options)
+    }
+
+    /// Asks what the driver can do with AF_XDP: [`receive_xdp`](Self::receive_xdp) and [`send_xdp`](Self::send_xdp), with which timestamps.
     ///
     /// # Errors
     /// `NotSupported` on kernels before 6.3, or for a simulated interface; `NoSuchDevice`.

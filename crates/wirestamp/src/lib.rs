@@ -8,7 +8,7 @@
 //!   hardware timestamps on;
 //! - [`Correlator`] converts hardware timestamps to the monotonic clock or to UTC, each with an error bound;
 //! - `Capture` has the packets that an interface receives and sends, whoever they are for, with the same timestamps (Linux);
-//! - `XdpReceiver` takes packets from the driver before the kernel has made anything of them (Linux);
+//! - `XdpReceiver` takes packets from the driver before the kernel has made anything of them, `XdpSender` hands frames to it (Linux);
 //! - [`Watch`] calls back when an interface or its clock changes;
 //! - [`latency`] measures the send path, the wire and the receive path;
 //! - [`events`] records what a system sees of a NIC's clock, and converts it elsewhere.
@@ -65,7 +65,7 @@
 //!
 //! In the repository's `crates/wirestamp/examples`, a page each: `adopt` (timestamps for a socket that exists),
 //! `mio_loop` (a loop of your own), `one_way_delay` (between two processes), `ntp_client` (an offset with its error bound), `tokio_echo`, `phc_to_utc` (hardware
-//! timestamps in UTC), `watch_changes`, `ethernet` (PTP messages over Ethernet), `simulated_test` (a deterministic test of your own code), `xdp_receive` (AF_XDP), `echo`.
+//! timestamps in UTC), `watch_changes`, `ethernet` (PTP messages over Ethernet), `simulated_test` (a deterministic test of your own code), `xdp_receive` and `xdp_send` (AF_XDP), `echo`.
 
 // docs.rs labels what needs a feature or a system.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -121,7 +121,7 @@ pub use watch::{ChangeEvent, Watch};
 #[cfg(feature = "sim")]
 pub use wirestamp_sim as sim;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-pub use xdp::{XdpBatch, XdpPacket, XdpReceiver};
+pub use xdp::{XdpBatch, XdpFrame, XdpPacket, XdpReceiver, XdpSender};
 
 pub use wirestamp_core::backend::{
     ChangeKind, Ethernet, Incoming, Outgoing, Received, Transport, Udp,
@@ -157,7 +157,10 @@ pub use wirestamp_core::timestamp::{
     HardwareTimestamp, IcmpError, LateTimestamp, MissingReason, Notice, SoftwareTimestamp,
     Timestamps, TransmitAnswer, TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
 };
-pub use wirestamp_core::xdp::{XdpFeatures, XdpFilter, XdpMode, XdpOptions, XdpStatistics, XdpWay};
+pub use wirestamp_core::xdp::{
+    XdpFeatures, XdpFilter, XdpMode, XdpOptions, XdpSendOptions, XdpSendStatistics, XdpStatistics,
+    XdpWay,
+};
 
 /// Compiles and runs the example of the README, which is that of the README of the repository (scripts/check-docs).
 #[cfg(all(doctest, target_os = "linux"))]

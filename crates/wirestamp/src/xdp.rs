@@ -1,4 +1,8 @@
-//! AF_XDP: packets taken from the driver, each with the time at which they came.
+//! AF_XDP: packets taken from the driver, each with the time at which they came, and frames handed to it.
+
+mod send;
+
+pub use send::{XdpFrame, XdpSender};
 
 use crate::deadline::Deadline;
 use crate::host::Host;
@@ -101,7 +105,7 @@ fn refuse_simulated(interface: &Interface) -> Result<()> {
     if !interface.description().simulated {
         return Ok(());
     }
-    let cause = "simulated NICs have no driver that AF_XDP could take packets from";
+    let cause = "simulated NICs have no driver for AF_XDP";
     let error = Error::new(ErrorKind::NotSupported, "AF_XDP", interface.name(), cause);
     Err(error.with_remedy("open an Ethernet socket: Interface::open_ethernet"))
 }

@@ -59,6 +59,17 @@ pub(super) fn bind_xdp(fd: BorrowedFd<'_>, place: &[u8; 16]) -> io::Result<()> {
     check(result).map(drop)
 }
 
+/// sendto(2) of nothing: wakes the kernel to send what an AF_XDP socket's ring has.
+pub(super) fn wake_xdp(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let (nothing, nobody) = (std::ptr::null(), std::ptr::null());
+    // SAFETY: nothing is read from the null pointers, because both lengths are 0.
+    let sent = unsafe { libc::sendto(fd.as_raw_fd(), nothing, 0, libc::MSG_DONTWAIT, nobody, 0) };
+    if sent < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 /// getsockname(2): fills as much of `name` as there is.
 pub(super) fn bound_to(fd: BorrowedFd<'_>, name: &mut [u8]) -> io::Result<()> {
     let mut length = name.len() as libc::socklen_t;

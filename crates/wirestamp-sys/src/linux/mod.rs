@@ -29,7 +29,7 @@ pub use socket::{Datagrams, Frames, Header, Kind, Socket, Tag};
 pub use socket::{Lent, PacketRing};
 pub use task::Task;
 pub use watch::Subscription;
-pub use xdp::{Xdp, XdpBatch, XdpPacket, xdp_features};
+pub use xdp::{Xdp, XdpBatch, XdpPacket, XdpSend, xdp_features};
 
 use std::net::SocketAddr;
 use wirestamp_core::backend::{Backend, ChangeSink, Job, SharedHolders};

@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::time::{Duration, SystemTime};
 use wirestamp::{
     CaptureOptions, CapturedDirection, ErrorKind, Interface, LinkType, Span, TimestampSource,
-    XdpFilter, XdpOptions,
+    XdpFilter, XdpOptions, XdpSendOptions,
 };
 
 #[test]
@@ -78,6 +78,8 @@ fn a_simulated_interface_can_not_be_captured() {
     let error = nic
         .receive_xdp(&XdpOptions::new(XdpFilter::Everything))
         .expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
+    let error = nic.send_xdp(&XdpSendOptions::new()).expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
     let error = nic.xdp_features().expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");

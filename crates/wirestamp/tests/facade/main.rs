@@ -30,3 +30,5 @@ mod utc;
 mod waiting;
 mod watch;
 mod worlds;
+#[cfg(target_os = "linux")]
+mod xdp;

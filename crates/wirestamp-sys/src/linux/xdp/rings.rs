@@ -1,23 +1,27 @@
-//! The memory that an AF_XDP socket shares with the kernel: frames, the ring of those that are free, the ring of those that came. All that
-//! is unsafe about AF_XDP, but for bpf(2), is here.
+//! The memory that an AF_XDP socket shares with the kernel: frames, the rings of those that are free and of those that came, the rings of
+//! those to be sent and of those that were. All that is unsafe about AF_XDP, but for bpf(2), is here.
 //!
 //! Source: the kernel's `Documentation/networking/af_xdp.rst`, `linux/if_xdp.h`.
 
+use super::super::call;
+use super::metadata::{self, DESCRIPTOR, METADATA, PACKET};
 use super::program::NOTE;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 /// Bytes of `xdp_mmap_offsets`.
-pub(super) const OFFSETS: usize = 128;
+const OFFSETS: usize = 128;
 /// Bytes at the end of a note that show it to be one.
 const MARK: usize = 4;
 /// `XDP_RING_NEED_WAKEUP`.
 const ASLEEP: u32 = 1;
 /// Where the rings begin in the socket's address space.
 const RECEIVED: i64 = 0;
+const TO_SEND: i64 = 0x8000_0000;
 const FREE: i64 = 0x1_0000_0000;
+const COMPLETED: i64 = 0x1_8000_0000;
 
 /// A part of the address space.
 #[derive(Debug)]
@@ -86,14 +90,15 @@ impl Frames {
         Ok(Self { mapping, size })
     }
 
-    /// `xdp_umem_reg`.
-    pub(super) fn registration(&self) -> [u8; 32] {
-        let mut bytes = [0; 32];
+    /// `xdp_umem_reg`; `metadata`: so many bytes in front of each packet that is sent.
+    pub(super) fn registration(&self, metadata: u32) -> [u8; metadata::REGISTRATION] {
         let address = self.mapping.memory.as_ptr() as usize as u64;
-        bytes[..8].copy_from_slice(&address.to_ne_bytes());
-        bytes[8..16].copy_from_slice(&(self.mapping.length as u64).to_ne_bytes());
-        bytes[16..20].copy_from_slice(&(self.size as u32).to_ne_bytes());
-        bytes
+        metadata::registration(
+            address,
+            self.mapping.length as u64,
+            self.size as u32,
+            metadata,
+        )
     }
 
     /// The bytes of a packet that the kernel has handed over, and of the note in front of it. `None`: it does not lie within its frame.
@@ -126,6 +131,43 @@ impl Frames {
         unsafe { place.write_bytes(0, MARK) };
     }
 
+    /// The room for a packet to be sent by a frame, of `bytes` bytes at most. The kernel must not have the frame.
+    pub(super) fn room(&mut self, frame: u32, bytes: usize) -> &mut [u8] {
+        let bytes = bytes.min(self.size - PACKET);
+        let place = self
+            .mapping
+            .place(frame as usize * self.size + PACKET, bytes);
+        // SAFETY: within the mapping, which is initialised; the kernel does not have the frame, and `&mut` shows that no other reference to it is left.
+        unsafe { std::slice::from_raw_parts_mut(place, bytes) }
+    }
+
+    /// Writes what the kernel is asked about a packet to be sent by a frame. The kernel must not have the frame.
+    pub(super) fn set_metadata(&mut self, frame: u32, metadata: [u8; METADATA]) {
+        let at = frame as usize * self.size + PACKET - METADATA;
+        let place = self.mapping.place(at, METADATA);
+        // SAFETY: within the mapping; the kernel does not have the frame, and `&mut` shows that no reference to it is left.
+        unsafe { place.cast::<[u8; METADATA]>().write(metadata) };
+    }
+
+    /// What the kernel answered, once it has completed the frame.
+    pub(super) fn metadata(&self, frame: u32) -> [u8; METADATA] {
+        let at = frame as usize * self.size + PACKET - METADATA;
+        let place = self.mapping.place(at, METADATA);
+        // SAFETY: within the mapping, which is initialised; the kernel has completed the frame and does not write it any more.
+        unsafe { place.cast::<[u8; METADATA]>().read() }
+    }
+
+    /// Where in the memory a frame's packet to be sent begins.
+    pub(super) fn to_send(&self, frame: u32) -> u64 {
+        (frame as usize * self.size + PACKET) as u64
+    }
+
+    /// The frame whose packet to be sent begins there; `None`: no packet does.
+    pub(super) fn sent(&self, at: u64) -> Option<u32> {
+        let frame = u32::try_from(at / self.size as u64).ok()?;
+        (self.to_send(frame) == at).then_some(frame)
+    }
+
     /// Where the frame begins that holds a packet.
     pub(super) fn frame(&self, came: Came) -> u64 {
         let size = self.size as u64;
@@ -138,6 +180,18 @@ impl Frames {
 pub(super) struct Came {
     at: u64,
     length: u32,
+}
+
+/// `xdp_mmap_offsets`: where in the rings their parts are.
+///
+/// # Errors
+/// `EOPNOTSUPP` on kernels before 5.4.
+pub(super) fn offsets(fd: BorrowedFd<'_>) -> io::Result<[u8; OFFSETS]> {
+    let mut offsets = [0; OFFSETS];
+    if call::option(fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, &mut offsets)? < OFFSETS {
+        return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+    }
+    Ok(offsets)
 }
 
 /// A ring with one end here and one in the kernel.
@@ -168,6 +222,24 @@ impl Ring {
         count: u32,
     ) -> io::Result<Self> {
         Self::map(fd, RECEIVED, &offsets[..32], count, 16)
+    }
+
+    /// Maps the ring of packets to be sent.
+    pub(super) fn to_send(
+        fd: BorrowedFd<'_>,
+        offsets: &[u8; OFFSETS],
+        count: u32,
+    ) -> io::Result<Self> {
+        Self::map(fd, TO_SEND, &offsets[32..64], count, DESCRIPTOR)
+    }
+
+    /// Maps the ring of packets that were sent.
+    pub(super) fn completed(
+        fd: BorrowedFd<'_>,
+        offsets: &[u8; OFFSETS],
+        count: u32,
+    ) -> io::Result<Self> {
+        Self::map(fd, COMPLETED, &offsets[96..], count, 8)
     }
 
     fn map(
@@ -229,6 +301,15 @@ impl Ring {
         }
     }
 
+    /// Where the packet begins that was sent, in this place behind the last consumed one: less than [`waiting`](Self::waiting).
+    pub(super) fn sent(&self, behind: u32) -> u64 {
+        let at = self.word(self.consumer).load(Ordering::Relaxed);
+        let entry = at.wrapping_add(behind) & (self.count - 1);
+        let place = self.mapping.place(self.entries + entry as usize * 8, 8);
+        // SAFETY: an aligned entry, which the kernel has written before it moved its end past it.
+        unsafe { place.cast::<u64>().read() }
+    }
+
     /// Consumes entries.
     pub(super) fn consume(&mut self, count: u32) {
         let consumer = self.word(self.consumer);
@@ -250,7 +331,33 @@ impl Ring {
         producer.store(at, Ordering::Release);
     }
 
-    /// Whether the kernel waits to be told that frames are free.
+    /// Writes a packet to be sent, in this place behind the last one that the kernel was given. Fewer than [`unread`](Self::unread) leaves room for.
+    pub(super) fn prepare(&mut self, behind: u32, descriptor: [u8; DESCRIPTOR]) {
+        let at = self.word(self.producer).load(Ordering::Relaxed);
+        let entry = at.wrapping_add(behind) & (self.count - 1);
+        let place = self.entries + entry as usize * DESCRIPTOR;
+        let place = self.mapping.place(place, DESCRIPTOR);
+        // SAFETY: an aligned entry that the kernel has consumed: there are as many frames as entries, and this frame is in none.
+        unsafe { place.cast::<[u8; DESCRIPTOR]>().write(descriptor) };
+    }
+
+    /// Gives prepared packets to the kernel.
+    pub(super) fn hand_over(&mut self, count: u32) {
+        let producer = self.word(self.producer);
+        let at = producer.load(Ordering::Relaxed);
+        producer.store(at.wrapping_add(count), Ordering::Release);
+        // the kernel says that it sleeps, and looks once more: one of both must see the other's
+        fence(Ordering::SeqCst);
+    }
+
+    /// How many entries the kernel was given and has not read yet.
+    pub(super) fn unread(&self) -> u32 {
+        let produced = self.word(self.producer).load(Ordering::Relaxed);
+        let consumed = self.word(self.consumer).load(Ordering::Acquire);
+        produced.wrapping_sub(consumed).min(self.count)
+    }
+
+    /// Whether the kernel waits to be told that frames are free, or to be sent.
     pub(super) fn is_asleep(&self) -> bool {
         self.word(self.flags).load(Ordering::Relaxed) & ASLEEP != 0
     }

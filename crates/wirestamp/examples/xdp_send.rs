@@ -1,0 +1,75 @@
+//! Sends frames through memory shared with the driver, and tells when each left: by the NIC's clock, where driver and kernel have that for
+//! AF_XDP, and else why not. The frames are of an ethertype for experiments, to everybody.
+//!
+//! As root, on Linux: `cargo run --example xdp_send -- eth0`. For the NIC's timestamps: `wirestamp enable eth0` before.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+fn send(name: &str, out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
+    use std::time::Duration;
+    use wirestamp::{
+        Ethertype, Interface, MacAddress, TransmitId, TransmitOutcome, TransmitRecord,
+        XdpSendOptions,
+    };
+
+    let interface = Interface::find(name)?;
+    let own = interface
+        .open_ethernet(Ethertype::EXPERIMENTAL)?
+        .local_address()?;
+    let mut packet = Vec::new();
+    packet.extend(MacAddress::BROADCAST.octets());
+    packet.extend(own.octets());
+    packet.extend(Ethertype::EXPERIMENTAL.get().to_be_bytes());
+    packet.extend(b"wirestamp");
+
+    let mut sender = interface.send_xdp(&XdpSendOptions::new())?;
+    writeln!(out, "{:?}", sender.way())?;
+    for (way, error) in sender.tried() {
+        writeln!(out, "not {way:?}: {error}")?;
+    }
+    for id in 0..10 {
+        let frame = sender.frame(Duration::from_secs(1));
+        let mut frame = frame.ok_or("the interface does not send")?;
+        frame.data()[..packet.len()].copy_from_slice(&packet);
+        frame.queue(packet.len(), TransmitId(id))?;
+    }
+    sender.flush()?;
+    let mut records = [TransmitRecord::EMPTY; 10];
+    loop {
+        let count = sender.wait_transmit_timestamps(&mut records, Duration::from_secs(10));
+        for record in &records[..count] {
+            match record.outcome {
+                TransmitOutcome::Timestamped(made) => {
+                    let ticks = made.hardware.map(|made| made.ticks);
+                    writeln!(out, "{}: left at {ticks:?} of the NIC's clock", record.id)?;
+                }
+                TransmitOutcome::Missing(reason) => writeln!(out, "{}: {reason}", record.id)?,
+            }
+        }
+        if count == 0 {
+            break;
+        }
+    }
+    writeln!(out, "{:?}", sender.statistics()?)?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn send(_: &str, out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
+    writeln!(out, "AF_XDP is Linux's")?;
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let name = std::env::args().nth(1).unwrap_or_else(|| "eth0".into());
+    let mut out = io::stdout();
+    match send(&name, &mut out) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(out, "{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
