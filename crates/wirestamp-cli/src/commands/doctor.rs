@@ -13,6 +13,8 @@ mod registry_elsewhere;
 use registry_elsewhere as registry;
 mod remedy;
 mod system;
+#[cfg(target_os = "linux")]
+mod xdp;
 
 use crate::arguments;
 use crate::exit::Exit;

@@ -35,6 +35,10 @@ pub(super) fn check(interface: &Interface, peer: Option<SocketAddr>, checks: &mu
         found.extend(driver::nic(interface));
     }
     found.push(clock(interface));
+    #[cfg(target_os = "linux")]
+    if !interface.description().simulated {
+        found.extend(super::xdp::check(interface));
+    }
     checks.extend(found.into_iter().map(|check| check.on(name)));
 }
 
