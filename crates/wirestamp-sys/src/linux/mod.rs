@@ -11,6 +11,8 @@ mod ethtool;
 mod hardware_clock;
 mod holders;
 mod interface;
+#[cfg(test)]
+mod namespace;
 mod netlink;
 mod requested;
 mod socket;

@@ -1,9 +1,9 @@
-//! On the loopback interface; needs CAP_NET_RAW.
+//! On the loopback interface of a network namespace: on the machine's, others send as well, and it would never be quiet. Needs root.
 
 use super::*;
 use crate::System;
+use crate::linux::namespace::in_namespace;
 use std::collections::HashSet;
-use std::io::Write;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wirestamp_core::backend::Backend;
@@ -15,16 +15,10 @@ fn loopback() -> InterfaceDescription {
     all.pop().expect("a loopback interface")
 }
 
-/// `None`, with the reason printed, without the privilege.
-fn open(options: &CaptureOptions) -> Option<Capture> {
-    match Capture::open(&loopback(), options) {
-        Err(error) if error.kind() == ErrorKind::NotPermitted => {
-            writeln!(io::stderr(), "skipped: {error}").expect("open");
-            assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "{error}");
-            None
-        }
-        opened => Some(opened.expect("opens")),
-    }
+fn with_capture(options: &CaptureOptions, test: impl FnOnce(Capture) + Send) {
+    in_namespace("capture", || {
+        test(Capture::open(&loopback(), options).expect("opens"));
+    });
 }
 
 fn in_a_second() -> MonotonicTime {
@@ -53,160 +47,151 @@ fn seen(capture: &mut Capture, payload: &[u8]) -> Vec<(CapturedDirection, Timest
 
 #[test]
 fn a_datagram_is_captured_both_ways_and_its_timestamps_lie_around_its_journey() {
-    let Some(mut capture) = open(&CaptureOptions::new()) else {
-        return;
-    };
-    assert_eq!(capture.link_type(), LinkType::Ethernet);
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
-    let before = clock::now();
-    let to = socket.local_addr().expect("bound");
-    socket.send_to(b"a capture, both ways", to).expect("sent");
-    socket.recv(&mut [0; 64]).expect("received");
-    let after = clock::now();
-    let found = seen(&mut capture, b"a capture, both ways");
-    let [(sent, left, length), (received, arrived, _)] = found[..] else {
-        panic!("sent and received: {found:?}");
-    };
-    assert_eq!(
-        (sent, received),
-        (CapturedDirection::Sent, CapturedDirection::Received)
-    );
-    assert_eq!(length, 14 + 20 + 8 + 20);
-    for timestamps in [left, arrived] {
-        let software = timestamps.software.expect("the kernel timestamps");
-        let (at, bound) = (software.at, software.bound);
-        assert!(
-            at + bound >= before && at - bound <= after,
-            "{before:?} {at:?} {after:?}"
+    with_capture(&CaptureOptions::new(), |mut capture| {
+        assert_eq!(capture.link_type(), LinkType::Ethernet);
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
+        let before = clock::now();
+        let to = socket.local_addr().expect("bound");
+        socket.send_to(b"a capture, both ways", to).expect("sent");
+        socket.recv(&mut [0; 64]).expect("received");
+        let after = clock::now();
+        let found = seen(&mut capture, b"a capture, both ways");
+        let [(sent, left, length), (received, arrived, _)] = found[..] else {
+            panic!("sent and received: {found:?}");
+        };
+        assert_eq!(
+            (sent, received),
+            (CapturedDirection::Sent, CapturedDirection::Received)
         );
-    }
+        assert_eq!(length, 14 + 20 + 8 + 20);
+        for timestamps in [left, arrived] {
+            let software = timestamps.software.expect("the kernel timestamps");
+            let (at, bound) = (software.at, software.bound);
+            assert!(
+                at + bound >= before && at - bound <= after,
+                "{before:?} {at:?} {after:?}"
+            );
+        }
+    });
 }
 
 #[test]
 fn a_snap_length_cuts_what_is_captured_and_keeps_the_length() {
-    let Some(mut capture) = open(&CaptureOptions::new().snap_length(50)) else {
-        return;
-    };
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
-    let to = socket.local_addr().expect("bound");
-    socket.send_to(&[b'x'; 500], to).expect("sent");
-    let port = to.port().to_be_bytes();
-    while let Some(block) = capture.next_block(in_a_second()).expect("waits") {
-        for packet in block.packets() {
-            assert!(packet.data().len() <= 50);
-            if packet.data().get(36..38) == Some(&port) {
-                assert_eq!((packet.data().len(), packet.length()), (50, 542));
-                return;
+    with_capture(&CaptureOptions::new().snap_length(50), |mut capture| {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
+        let to = socket.local_addr().expect("bound");
+        socket.send_to(&[b'x'; 500], to).expect("sent");
+        let port = to.port().to_be_bytes();
+        while let Some(block) = capture.next_block(in_a_second()).expect("waits") {
+            for packet in block.packets() {
+                assert!(packet.data().len() <= 50);
+                if packet.data().get(36..38) == Some(&port) {
+                    assert_eq!((packet.data().len(), packet.length()), (50, 542));
+                    return;
+                }
             }
         }
-    }
-    panic!("not captured");
+        panic!("not captured");
+    });
 }
 
 #[test]
 fn a_full_ring_counts_what_it_drops() {
     const SENT: u64 = 3_000;
     let small = CaptureOptions::new().block(1 << 14).buffer(1 << 15);
-    let Some(mut capture) = open(&small) else {
-        return;
-    };
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
-    let to = socket.local_addr().expect("bound");
-    for _ in 0..SENT {
-        socket.send_to(&[b'd'; 200], to).expect("sent");
-    }
-    let quiet = Span::from_milliseconds(200);
-    let read_all = |capture: &mut Capture| {
-        let mut read = 0;
-        while let Some(block) = capture.next_block(clock::now() + quiet).expect("waits") {
-            read += u64::from(block.count());
-            assert_eq!(block.packets().count() as u64, u64::from(block.count()));
+    with_capture(&small, |mut capture| {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
+        let to = socket.local_addr().expect("bound");
+        for _ in 0..SENT {
+            socket.send_to(&[b'd'; 200], to).expect("sent");
         }
-        read
-    };
-    let before = read_all(&mut capture);
-    let statistics = capture.statistics().expect("counted");
-    assert!(
-        statistics.dropped > 0 && statistics.freezes > 0,
-        "{statistics:?}"
-    );
-    assert!(statistics.received >= 2 * SENT, "{statistics:?}");
-    // other tests send, too: nothing is missing between what was read before and after it was counted
-    let all = before + read_all(&mut capture);
-    let later = capture.statistics().expect("again");
-    assert!(later.received >= statistics.received && later.dropped >= statistics.dropped);
-    let range = before + statistics.dropped..=all + later.dropped;
-    assert!(
-        range.contains(&statistics.received),
-        "{statistics:?} {range:?}"
-    );
+        let quiet = Span::from_milliseconds(200);
+        let read_all = |capture: &mut Capture| {
+            let mut read = 0;
+            while let Some(block) = capture.next_block(clock::now() + quiet).expect("waits") {
+                read += u64::from(block.count());
+                assert_eq!(block.packets().count() as u64, u64::from(block.count()));
+            }
+            read
+        };
+        let before = read_all(&mut capture);
+        let statistics = capture.statistics().expect("counted");
+        assert!(
+            statistics.dropped > 0 && statistics.freezes > 0,
+            "{statistics:?}"
+        );
+        assert_eq!(statistics.received, 2 * SENT, "{statistics:?}");
+        assert_eq!(
+            before + statistics.dropped,
+            statistics.received,
+            "{statistics:?}"
+        );
+    });
 }
 
 #[test]
 fn several_captures_divide_the_packets_and_none_sees_one_twice() {
-    let shared = Capture::open_several(&loopback(), &CaptureOptions::new(), 2, Fanout::Turn);
-    let mut captures = match shared {
-        Err(error) if error.kind() == ErrorKind::NotPermitted => return,
-        opened => opened.expect("opens"),
-    };
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
-    let to = socket.local_addr().expect("bound");
-    for number in 0..100u32 {
-        let payload = [&b"divided"[..], &number.to_be_bytes()].concat();
-        socket.send_to(&payload, to).expect("sent");
-    }
-    let port = to.port().to_be_bytes();
-    let mut counts = Vec::new();
-    for capture in &mut captures {
-        let mut count = 0;
-        let quiet = Span::from_milliseconds(300);
-        while let Some(block) = capture.next_block(clock::now() + quiet).expect("waits") {
-            count += block
-                .packets()
-                .filter(|packet| packet.data().get(36..38) == Some(&port))
-                .count();
+    in_namespace("capture", || {
+        let shared = Capture::open_several(&loopback(), &CaptureOptions::new(), 2, Fanout::Turn);
+        let mut captures = shared.expect("opens");
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
+        let to = socket.local_addr().expect("bound");
+        for number in 0..100u32 {
+            let payload = [&b"divided"[..], &number.to_be_bytes()].concat();
+            socket.send_to(&payload, to).expect("sent");
         }
-        counts.push(count);
-    }
-    assert_eq!(counts.iter().sum::<usize>(), 200, "{counts:?}");
-    assert!(counts.iter().all(|count| *count > 20), "{counts:?}");
+        let port = to.port().to_be_bytes();
+        let mut counts = Vec::new();
+        for capture in &mut captures {
+            let mut count = 0;
+            let quiet = Span::from_milliseconds(300);
+            while let Some(block) = capture.next_block(clock::now() + quiet).expect("waits") {
+                count += block
+                    .packets()
+                    .filter(|packet| packet.data().get(36..38) == Some(&port))
+                    .count();
+            }
+            counts.push(count);
+        }
+        assert_eq!(counts.iter().sum::<usize>(), 200, "{counts:?}");
+        assert!(counts.iter().all(|count| *count > 20), "{counts:?}");
+    });
 }
 
 #[test]
 fn while_several_captures_are_opened_none_has_a_packet_of_another() {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
-    let to = socket.local_addr().expect("bound");
-    let is_open = AtomicBool::new(false);
-    let captures = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for number in 0u64.. {
-                socket.send_to(&number.to_be_bytes(), to).expect("sent");
-                if is_open.load(Ordering::Relaxed) {
-                    break;
+    in_namespace("capture", || {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
+        let to = socket.local_addr().expect("bound");
+        let is_open = AtomicBool::new(false);
+        let captures = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0u64.. {
+                    socket.send_to(&number.to_be_bytes(), to).expect("sent");
+                    if is_open.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+            let opened =
+                Capture::open_several(&loopback(), &CaptureOptions::new(), 4, Fanout::Processor);
+            is_open.store(true, Ordering::Relaxed);
+            opened
+        });
+        let captures = captures.expect("opens");
+        let mut seen = HashSet::new();
+        for mut capture in captures {
+            let quiet = Span::from_milliseconds(100);
+            while let Some(block) = capture.next_block(clock::now() + quiet).expect("waits") {
+                let ours = to.port().to_be_bytes();
+                let packets = block.packets();
+                for packet in packets.filter(|packet| packet.data().get(36..38) == Some(&ours)) {
+                    let number = packet.data().get(42..50).map(<[u8]>::to_vec);
+                    assert!(seen.insert((number, packet.direction())), "{packet:?}");
                 }
             }
-        });
-        let opened =
-            Capture::open_several(&loopback(), &CaptureOptions::new(), 4, Fanout::Processor);
-        is_open.store(true, Ordering::Relaxed);
-        opened
-    });
-    let captures = match captures {
-        Err(error) if error.kind() == ErrorKind::NotPermitted => return,
-        opened => opened.expect("opens"),
-    };
-    let mut seen = HashSet::new();
-    for mut capture in captures {
-        let quiet = Span::from_milliseconds(100);
-        while let Some(block) = capture.next_block(clock::now() + quiet).expect("waits") {
-            let ours = to.port().to_be_bytes();
-            let packets = block.packets();
-            for packet in packets.filter(|packet| packet.data().get(36..38) == Some(&ours)) {
-                let number = packet.data().get(42..50).map(<[u8]>::to_vec);
-                assert!(seen.insert((number, packet.direction())), "{packet:?}");
-            }
         }
-    }
+    });
 }
 
 #[test]

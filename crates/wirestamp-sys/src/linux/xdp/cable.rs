@@ -1,9 +1,10 @@
 //! What the tests of AF_XDP stand on: a pair of veth interfaces in a network namespace of the test's thread.
 
 use super::super::call;
+use super::super::namespace::in_namespace;
+pub(super) use super::super::namespace::ip;
 use super::super::wire::link::LinkAddress;
 use crate::System;
-use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::process::Command;
 use std::thread;
@@ -20,26 +21,17 @@ pub(super) struct Cable {
 
 /// Runs `test` in a namespace of its own; without root it is skipped, which is said.
 pub(super) fn with_cable(test: impl FnOnce(&Cable) + Send) {
-    thread::scope(|scope| {
-        let ended = scope.spawn(|| match lay_cable() {
-            Ok(cable) => test(&cable),
-            Err(missing) => {
-                writeln!(io::stderr(), "skipped: AF_XDP: {missing}").expect("open");
-                assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "{missing}");
-            }
-        });
-        ended.join().expect("the test passes");
-    });
+    in_namespace("AF_XDP", || test(&lay_cable()));
 }
 
-fn lay_cable() -> Result<Cable, String> {
-    // SAFETY: takes a number; this thread alone changes its namespace.
-    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-        return Err("needs root, for a network namespace".into());
+fn lay_cable() -> Cable {
+    for line in [
+        "link add xdp0 type veth peer name xdp1",
+        "link set xdp0 up",
+        "link set xdp1 up",
+    ] {
+        ip(line).expect("it was there");
     }
-    ip("link add xdp0 type veth peer name xdp1")?;
-    ip("link set xdp0 up")?;
-    ip("link set xdp1 up")?;
     wait_until_up();
     let all = System::new().interfaces().expect("interfaces");
     let named = |name: &str| all.iter().find(|one| one.name == name).cloned();
@@ -49,15 +41,7 @@ fn lay_cable() -> Result<Cable, String> {
     let place = LinkAddress::of_no_ethertype(other.index);
     call::bind(sender.as_fd(), &place).expect("binds");
     let end = named("xdp1").expect("made");
-    Ok(Cable { end, other, sender })
-}
-
-/// Runs `ip` with these arguments.
-pub(super) fn ip(line: &str) -> Result<(), String> {
-    let status = Command::new("ip").args(line.split(' ')).status();
-    let status = status.map_err(|error| format!("iproute2: {error}"))?;
-    assert!(status.success(), "ip {line}");
-    Ok(())
+    Cable { end, other, sender }
 }
 
 /// Until the kernel has taken note that both ends are up, it drops what is sent.
