@@ -23,6 +23,7 @@ fn send(name: &str, out: &mut impl Write) -> Result<(), Box<dyn std::error::Erro
     packet.extend(own.octets());
     packet.extend(Ethertype::EXPERIMENTAL.get().to_be_bytes());
     packet.extend(b"wirestamp");
+    packet.resize(60, 0); // as Ethernet wants it
 
     let mut sender = interface.send_xdp(&XdpSendOptions::new())?;
     writeln!(out, "{:?}", sender.way())?;

@@ -7,11 +7,13 @@
 #![cfg(target_os = "linux")]
 
 use allocation_counter::measure;
+use nix::sched::{CloneFlags, unshare};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::Command;
 use std::time::Duration;
 use wirestamp::{
     Identification, Incoming, Interface, Outgoing, Received, Result, Source, Span, Timestamping,
-    TransmitAnswer, TransmitId, TransmitRecord, UdpSocket,
+    TransmitAnswer, TransmitId, TransmitRecord, UdpSocket, XdpSendOptions, XdpSender,
 };
 
 /// Larger than one system call takes.
@@ -183,6 +185,59 @@ fn waits() -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Frames by AF_XDP, on a pair of veth interfaces in a network namespace of the thread.
+#[test]
+fn frames_by_af_xdp() -> Result<()> {
+    if let Err(missing) = unshare(CloneFlags::CLONE_NEWNET) {
+        assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "{missing}");
+        eprintln!("skipped: a network namespace: {missing}");
+        return Ok(());
+    }
+    for line in [
+        "link add xdp0 type veth peer name xdp1",
+        "link set xdp1 up",
+        "link set xdp0 up",
+    ] {
+        let status = Command::new("ip").args(line.split(' ')).status();
+        assert!(status.expect("iproute2").success(), "ip {line}");
+    }
+    let options = XdpSendOptions::new().frames(64);
+    let mut sender = Interface::find("xdp0")?.send_xdp(&options)?;
+    let mut records = [TransmitRecord::EMPTY; BATCH];
+    // until as many ids without a timestamp are remembered as there is room for: 2,176
+    let warm_up = 22;
+    for number in 0..60 {
+        let mut count = Ok(0);
+        let allocations = measure(|| count = send_frames(&mut sender, number, &mut records));
+        assert_eq!(count?, BATCH);
+        assert!(
+            number < warm_up || allocations.count_total == 0,
+            "batch {number}: {allocations:?}"
+        );
+    }
+    Ok(())
+}
+
+/// More than there are frames; returns how many ids resolved.
+fn send_frames(
+    sender: &mut XdpSender,
+    number: u32,
+    records: &mut [TransmitRecord],
+) -> Result<usize> {
+    for id in 0..BATCH as u32 {
+        let mut frame = sender.frame(PATIENCE).expect("a frame is free");
+        frame.data()[..60].fill(0xff);
+        frame.queue(60, TransmitId(number * BATCH as u32 + id))?;
+    }
+    let mut resolved = 0;
+    loop {
+        match sender.wait_transmit_timestamps(records, PATIENCE) {
+            0 => return Ok(resolved),
+            count => resolved += count,
+        }
+    }
 }
 
 /// What PLATFORM.md says of the memory of a socket: the heap; rings are mapped beside it.

@@ -27,8 +27,9 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// to `Missing(NotSupported)` when the kernel gives its frame back, because what the kernel notes then is when it was done with a buffer, not when the packet left.
 /// [`tried`](Self::tried) says why the NIC is not asked. To have a timestamp there, send by [`Interface::open_ethernet`].
 ///
-/// With zero copy a program that lets everything pass is attached to the interface, unless it has one, and many drivers restart the NIC at that: the
-/// link may be down for seconds. A queue has one AF_XDP socket: to receive by AF_XDP as well, open the [`XdpReceiver`](crate::XdpReceiver) first, on another queue.
+/// With zero copy a program that lets everything pass is attached to the interface, unless it has one, and many drivers restart the NIC at that, and
+/// again when the sender is dropped: the link is down for seconds. Opening waits until it is up again, 10 s at most;
+/// [`XdpSendOptions::zero_copy`] avoids it. A queue has one AF_XDP socket: to receive by AF_XDP as well, open the [`XdpReceiver`](crate::XdpReceiver) first, on another queue.
 ///
 /// Populated on: Linux 5.4 and later; transmit timestamps since 6.11.
 ///
@@ -39,7 +40,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut sender = Interface::find("eth0")?.send_xdp(&XdpSendOptions::new())?;
 /// println!("{:?}; did not work: {:?}", sender.way(), sender.tried());
-/// let packet = [[0xff; 20].as_slice(), &[0x88, 0xb5], b"hello"].concat();
+/// let packet = [[0xff; 12].as_slice(), &[0x88, 0xb5], &[0; 46]].concat();
 /// if let Some(mut frame) = sender.frame(Duration::ZERO) {
 ///     frame.data()[..packet.len()].copy_from_slice(&packet);
 ///     frame.queue(packet.len(), TransmitId(1))?;
@@ -246,7 +247,8 @@ impl XdpFrame<'_> {
         self.sender.inner.room()
     }
 
-    /// Queues the first `length` bytes as a frame, whose outcome is known by `id`. It leaves with [`XdpSender::flush`].
+    /// Queues the first `length` bytes as a frame, whose outcome is known by `id`. It leaves with [`XdpSender::flush`]. Pad it to the 60
+    /// bytes that Ethernet wants: without a copy nobody else may.
     ///
     /// # Errors
     /// `InvalidInput` for a frame that is shorter than an Ethernet header or longer than the MTU allows, and for an ID that is still in use;

@@ -4,6 +4,8 @@
 use super::check::{Check, Status};
 use wirestamp::{Error, ErrorKind, Interface, XdpFeatures, XdpWay};
 
+const TOLD: &str = "the driver tells of NIC timestamps";
+
 /// `None`: the interface is gone, or simulated.
 pub(super) fn check(interface: &Interface) -> Option<Check> {
     match interface.xdp_features() {
@@ -35,14 +37,16 @@ fn text(features: XdpFeatures) -> String {
         "with a copy"
     };
     let received = if features.receive_timestamp {
-        "the NIC's timestamps"
+        TOLD
     } else {
-        "no timestamps of the NIC"
+        "no NIC timestamps"
     };
     let best = XdpWay::to_send(features, true).next();
     let sent = match best.and_then(|(_, obstacle)| obstacle) {
-        None => "the NIC's timestamps".to_owned(),
-        Some(why_not) => format!("no timestamps: {why_not}; an Ethernet socket may have them"),
+        None => TOLD.to_owned(),
+        Some(why_not) => {
+            format!("no NIC timestamps ({why_not}), which an Ethernet socket may have")
+        }
     };
     format!("receive {copy}, {received}; transmit {copy}, {sent}")
 }
@@ -60,15 +64,15 @@ mod tests {
         let (able, old, veth) = (told(0xf, 1, 1), told(0xb, 0, 0), told(0x33, 7, 0));
         assert_eq!(
             able.1,
-            "receive without a copy, the NIC's timestamps; transmit without a copy, the NIC's timestamps"
+            "receive without a copy, the driver tells of NIC timestamps; transmit without a copy, the driver tells of NIC timestamps"
         );
         assert_eq!(
             old.1,
-            "receive without a copy, no timestamps of the NIC; transmit without a copy, no timestamps: the driver does not tell of transmit timestamps for AF_XDP; an Ethernet socket may have them"
+            "receive without a copy, no NIC timestamps; transmit without a copy, no NIC timestamps (the driver does not tell of transmit timestamps for AF_XDP), which an Ethernet socket may have"
         );
         assert_eq!(
             veth.1,
-            "receive with a copy, the NIC's timestamps; transmit with a copy, no timestamps: the driver takes no frames without a copy; an Ethernet socket may have them"
+            "receive with a copy, the driver tells of NIC timestamps; transmit with a copy, no NIC timestamps (the driver takes no frames without a copy), which an Ethernet socket may have"
         );
         assert_eq!(veth.0, Status::Ok);
         // tells of timestamps, and takes no frame without a copy

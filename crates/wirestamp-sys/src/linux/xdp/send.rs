@@ -3,6 +3,7 @@
 use super::super::call;
 use super::super::clock;
 use super::super::error::system_error;
+use super::super::interface::list as list_interfaces;
 use super::bpf;
 use super::metadata::{self, METADATA};
 use super::program;
@@ -13,8 +14,8 @@ use super::socket::{
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
-use std::time::Duration;
-use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use std::time::{Duration, Instant};
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex, InterfaceState};
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::{Arrival, TransmitId};
 use wirestamp_core::xdp::{
@@ -30,6 +31,8 @@ const RECEIVING: u32 = 2_048;
 const SMALLEST_RING: u32 = 64;
 /// A header and a VLAN tag, beside the MTU.
 const HEADERS: usize = 18;
+/// How long a restart of the NIC is waited for. The emulated igb takes 5 s.
+const RESTART: Duration = Duration::from_secs(10);
 /// How long the first sleep is while frames are awaited, and the longest: poll(2) does not report their completion.
 const FIRST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
@@ -55,7 +58,7 @@ pub struct XdpSend {
 }
 
 impl XdpSend {
-    /// Opens one in the best way that the system accepts.
+    /// Opens one in the best way that the system accepts. Where the NIC is restarted for it, waits until the link is up again, 10 s at most.
     ///
     /// # Errors
     /// `NotPermitted` without CAP_NET_RAW, and without CAP_BPF and CAP_NET_ADMIN for zero copy; `NotSupported` if no way works; `InvalidInput`
@@ -66,6 +69,9 @@ impl XdpSend {
         let (opened, tried) = open_best(interface, ways, |way| {
             Self::open_so(interface, options, way)
         })?;
+        if options.zero_copy {
+            wait_for_link(interface)?;
+        }
         Ok(Self { tried, ..opened })
     }
 
@@ -352,6 +358,22 @@ fn can_wake(fd: &OwnedFd, interface: &InterfaceDescription) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Waits until the link is up again, if it was: drivers restart the NIC for zero copy, also where it then fails. What is sent meanwhile is kept,
+/// or dropped by the kernel.
+fn wait_for_link(interface: &InterfaceDescription) -> Result<()> {
+    let until = Instant::now() + RESTART;
+    let is_up = |one: &InterfaceDescription| {
+        one.index == interface.index && one.state == InterfaceState::Up
+    };
+    while interface.state == InterfaceState::Up
+        && Instant::now() < until
+        && !list_interfaces()?.iter().any(is_up)
+    {
+        thread::sleep(RESTART / 200);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
