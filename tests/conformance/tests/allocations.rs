@@ -5,6 +5,7 @@
 //! no concern of a user's. A binary of its own, because it replaces the allocator.
 
 #![cfg(target_os = "linux")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use allocation_counter::measure;
 use nix::sched::{CloneFlags, unshare};

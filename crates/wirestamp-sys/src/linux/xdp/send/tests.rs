@@ -193,13 +193,19 @@ fn the_kernels_time_of_completion_is_no_transmit_timestamp() {
             let (seconds, nanoseconds) = call::clock(libc::CLOCK_TAI);
             (seconds * 1_000_000_000 + nanoseconds).cast_unsigned()
         };
-        let frame = sender.ledger.next_free().expect("a frame is free");
-        queue(&mut sender, 1, b"payload").expect("a frame is free");
-        let before = tai();
-        sender.hand_over().expect("sent");
-        assert_eq!(completions(&mut sender), [not_supported(1)]);
-        let filled_in = metadata::answer(&sender.frames.metadata(frame));
-        assert!((before..=tai()).contains(&filled_in), "{filled_in}");
+        let mut filled_in = |id| {
+            let frame = sender.ledger.next_free().expect("a frame is free");
+            queue(&mut sender, id, b"payload").expect("a frame is free");
+            let before = tai();
+            sender.hand_over().expect("the kernel takes it");
+            assert_eq!(completions(&mut sender), [not_supported(id)]);
+            let filled_in = metadata::answer(&sender.frames.metadata(frame));
+            assert!((before..=tai()).contains(&filled_in), "{filled_in}");
+            sender.statistics().expect("counted").dropped
+        };
+        assert_eq!(filled_in(1), 0);
+        ip("link set xdp1 down").expect("was there");
+        assert_eq!(filled_in(2), 1, "a frame that is dropped has one, too");
     });
 }
 
