@@ -79,7 +79,7 @@ impl XdpReceiver {
     /// Waits for packets; `None` if none came until then.
     ///
     /// # Errors
-    /// `NoSuchDevice` if the interface is gone or was switched off; `Io`.
+    /// `NoSuchDevice` if the interface is gone; `Io`. One that is switched off is waited for.
     pub fn next_batch(&mut self, wait: impl Into<Deadline>) -> Result<Option<XdpBatch<'_>>> {
         let until = wait.into().resolve(|| self.host.now());
         let batch = self.inner.next_batch(until)?;

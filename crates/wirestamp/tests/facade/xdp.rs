@@ -148,6 +148,20 @@ fn ids_of_frames_that_never_come_back_end_by_their_deadline() {
 }
 
 #[test]
+fn a_longer_deadline_leaves_ids_pending() {
+    with_interface(|interface| {
+        let options = XdpSendOptions::new().frames(FRAMES);
+        let options = options.deadline(Duration::from_secs(3_600));
+        let mut sender = interface.send_xdp(&options).expect("opens");
+        ip("link set xdp0 down");
+        queue(&mut sender, 1).expect("queued");
+        // twice what is waited for by default
+        let answer = sender.wait_transmit_timestamp(TransmitId(1), Duration::from_millis(400));
+        assert_eq!(answer, TransmitAnswer::Pending);
+    });
+}
+
+#[test]
 fn when_the_interface_goes_away_ids_resolve_and_no_wait_lasts() {
     with_interface(|interface| {
         let mut sender = open(interface);

@@ -25,6 +25,8 @@ const BTF: &str = "/sys/kernel/btf/vmlinux";
 /// How many packets are lent at once.
 const MOST: u32 = 256;
 const MOST_FRAMES: u32 = 65_536;
+/// How often a wait looks whether the interface is still there: since Linux 5.11 poll(2) does not tell.
+const LOOK: Span = Span::from_milliseconds(500);
 /// What the program reads is `CLOCK_MONOTONIC`, without a lock: while the kernel changes the clock's frequency, it goes on at the former
 /// one for some microseconds.
 const BOUND: Span = Span::from_nanoseconds(1_000);
@@ -146,12 +148,14 @@ impl Xdp {
                 events: libc::POLLIN,
                 revents: 0,
             }];
-            call::poll(&mut descriptors, clock::timeout(until))
+            let look = until.min(clock::now() + LOOK);
+            call::poll(&mut descriptors, clock::timeout(look))
                 .map_err(|error| system_error("wait for packets", &self.name, &error))?;
-            if descriptors[0].revents & (libc::POLLERR | libc::POLLHUP) != 0 {
-                let cause = "the interface is gone or was switched off";
+            let ended = descriptors[0].revents & (libc::POLLERR | libc::POLLHUP) != 0;
+            if self.received.waiting() == 0 && (ended || self.is_unbound()) {
+                let cause = "the interface is gone";
                 return Err(Error::new(ErrorKind::NoSuchDevice, OPEN, &self.name, cause)
-                    .with_remedy("switch it on and start again"));
+                    .with_remedy("open a new receiver when it is there"));
             }
             if self.received.waiting() == 0 && clock::now() >= until {
                 return Ok(None);
@@ -163,6 +167,13 @@ impl Xdp {
             count,
             read_at: clock::now(),
         }))
+    }
+
+    /// Whether the kernel has taken the socket off its interface, as it does when that goes away. It refuses to send then; where it does not, it
+    /// says that nothing can be sent by this socket.
+    fn is_unbound(&self) -> bool {
+        let answer = call::wake_xdp(self.fd.as_fd());
+        answer.is_err_and(|error| error.raw_os_error() == Some(libc::ENXIO))
     }
 
     /// What was counted since it was opened.

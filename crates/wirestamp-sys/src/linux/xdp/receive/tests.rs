@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::System;
-use crate::linux::xdp::cable::{Cable, with_cable};
+use crate::linux::xdp::cable::{Cable, ip, with_cable};
 use crate::linux::xdp_features;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::ethernet::Ethertype;
@@ -183,4 +183,15 @@ fn what_makes_no_sense_is_refused() {
         let error = Xdp::open(loopback, &options).expect_err("refused");
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     }
+}
+
+#[test]
+fn an_interface_that_is_gone_is_an_error() {
+    with_cable(|cable| {
+        let mut socket = cable.open(&options());
+        ip("link del xdp0").expect("was there");
+        let until = clock::now() + Span::from_seconds(20);
+        let error = socket.next_batch(until).expect_err("it is gone");
+        assert_eq!(error.kind(), ErrorKind::NoSuchDevice, "{error}");
+    });
 }
