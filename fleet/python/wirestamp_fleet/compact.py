@@ -8,7 +8,7 @@ import time
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from . import store
+from . import places, store
 from .schema import TABLES, VERSION
 
 OLD = 24 * 3_600
@@ -18,8 +18,10 @@ OLD = 24 * 3_600
 def run(folder, progress):
     """How many files there were, how many there are, and how many drafts were removed."""
     root = pathlib.Path(folder)
+    if not root.is_dir():
+        raise store.Refused(f"{root}: no such folder")
     before = after = 0
-    folders = sorted({pathlib.Path(path).parent for table in TABLES for path in store.files(root, table)})
+    folders = sorted({pathlib.Path(name).parent for table in TABLES for name in store.files(places.Folder(root), table)})
     for place, inside in enumerate(folders):
         found = _finish(root, inside)
         before += len(found)

@@ -1,6 +1,7 @@
 """Runs the SQL of this package and its kernels: in this process with DuckDB, or on Spark. Both give the same integers."""
 
 import collections
+import itertools
 import os
 import pathlib
 import re
@@ -9,7 +10,8 @@ import tempfile
 
 import pyarrow as pa
 
-from . import flows, kernel
+from . import flows, kernel, places
+from . import progress as bars
 from .schema import TABLES
 from .store import Refused, files
 
@@ -44,19 +46,25 @@ def functions():
 
 
 class Tables:
-    """Which tables a statement asks for: only their files are looked at."""
+    """Which tables a statement asks for: only their files are looked at. `only`: of one day, hour or bucket."""
 
-    def __init__(self, folder, skip):
-        self._folder, self._skip, self._known = folder, skip, set()
+    def __init__(self, folder, skip, only, progress):
+        self.place = places.of(folder)
+        self.keys = {}
+        self._skip, self._only, self._progress, self._known = skip, only, progress, set()
 
     def needed(self, statement):
         """Table and files of each that is asked for the first time."""
-        if not pathlib.Path(self._folder).is_dir():
-            raise Refused(f"{self._folder}: no such folder")
+        if not self._known and not self.place.exists():
+            raise Refused(f"{self.place}: no such folder")
         for table in TABLES:
             if table not in self._known and re.search(rf"\b{table}\b", statement, re.IGNORECASE):
+                if "bucket=" in self._only and table != "timestamps":
+                    raise Refused(f"--only {self._only}: {table} has no buckets")
                 self._known.add(table)
-                yield table, files(self._folder, table, self._skip)
+                found = files(self.place, table, self._skip, self._only, self._progress(f"check {table}"))
+                self.keys |= found
+                yield table, list(found)
 
 
 class Duck:
@@ -64,7 +72,7 @@ class Duck:
 
     name = "embedded"
 
-    def __init__(self, folder, memory="4GB", skip=False):
+    def __init__(self, folder, memory="4GB", skip=False, only="", progress=bars.silent):
         import duckdb
 
         self._spill = tempfile.TemporaryDirectory(prefix="wirestamp-fleet-")
@@ -74,7 +82,11 @@ class Duck:
             raise Refused(f"--memory {memory}: {error}") from error
         [[limit]] = self._connection.sql("SELECT current_setting('memory_limit')").fetchall()
         self._memory = flows.bytes_of(limit)
-        self._tables = Tables(folder, skip)
+        self.progress = progress
+        self._tables = Tables(folder, skip, only, progress)
+        self._place = self._tables.place
+        if isinstance(self._place, places.Store):
+            self._connection.register_filesystem(self._place.for_duckdb())
         for name, parameters, body in functions():
             names = ", ".join(parameter.split()[0] for parameter in parameters)
             self._connection.execute(f"CREATE MACRO {name}({names}) AS {body}")
@@ -82,7 +94,10 @@ class Duck:
     def sql(self, statement):
         """The answer as an Arrow table."""
         answer = self._relation(statement)
-        return self._guarded(answer.to_arrow_table) if answer is not None else pa.table({})
+        if answer is None:
+            return pa.table({})
+        with bars.asked(self.progress, "query", self._connection.query_progress):
+            return self._guarded(answer.to_arrow_table)
 
     def _relation(self, statement):
         for table, found in self._tables.needed(statement):
@@ -95,11 +110,13 @@ class Duck:
         try:
             return ask()
         except duckdb.Error as error:
-            raise Refused(str(error)) from error
+            text = str(error).strip()
+            # what a store's client says comes as Python prints it
+            raise Refused(text.splitlines()[-1] if text.startswith("Traceback") else text) from error
 
     def _view(self, table, found, where=""):
         if found:
-            self._guarded(lambda: self._connection.read_parquet(found).create_view(f"{table}_files", replace=True))
+            self._guarded(lambda: self._connection.read_parquet(found, hive_partitioning=False).create_view(f"{table}_files", replace=True))
             self._connection.sql(f'CREATE OR REPLACE VIEW "{table}" AS SELECT {_columns(table)} FROM {table}_files {where}')
         else:
             self.add(table, TABLES[table].empty_table())
@@ -123,9 +140,13 @@ class Duck:
             self._timestamps = found
         apart = collections.defaultdict(list)
         for path in self._timestamps:
-            apart[pathlib.Path(path).parent.name].append(path)
+            apart[path.split("/")[-2]].append(path)
         whole = not apart or not all(name.startswith("bucket=") for name in apart)
         return {"bucket=all": self._timestamps} if whole else dict(sorted(apart.items()))
+
+    def keys(self):
+        """Of the files that were asked for so far, what they must still have to be the same."""
+        return self._tables.keys
 
     def part(self, found, most, packets):
         """The answer from some files of `timestamps`, a table or its batches: a row for each packet, or for each flow."""
@@ -137,22 +158,25 @@ class Duck:
     def _split(self, found):
         """Parts for the kernel that fit into the memory, by flow where the files are too large."""
         _, most = flows.several(self._memory)
-        rows = flows.rows_of(found)
+        rows = flows.rows_of(self._place, found)
         if rows <= most:
-            return [flows.Part(found, rows)] if found else []
+            return [flows.Part(self._place, found, rows)] if found else []
         self._view("timestamps", found)
         counts = self.sql("SELECT flow, COUNT(*) AS rows FROM timestamps GROUP BY flow ORDER BY flow")
         counts = zip(counts["flow"].to_pylist(), counts["rows"].to_pylist(), strict=True)
-        return [flows.Part(found, rows, first, last) for first, last, rows in flows.split(counts, most)]
+        return [flows.Part(self._place, found, rows, first, last) for first, last, rows in flows.split(counts, most)]
 
     def _joined(self, parts, most):
         """The rows of each part. What is larger than the memory is left to SQL, which spills."""
         count, rows = flows.several(self._memory)
         fit = [part for part in parts if part.rows <= rows]
-        yield from flows.answers(fit, most, count)
-        for part in parts:
-            if part.rows > rows:
-                yield self._spilling(part, most)
+        large = [part for part in parts if part.rows > rows]
+        answers = itertools.chain(flows.answers(fit, most, count), (self._spilling(part, most) for part in large))
+        show, done, total = self.progress("join"), 0, sum(part.rows for part in parts)
+        for part, answer in zip(fit + large, answers, strict=True):
+            yield answer
+            done += part.rows
+            show(done / total)
 
     def _spilling(self, part, most):
         """The same as `Part.answer`."""
@@ -164,7 +188,10 @@ class Duck:
         """The mesh of each window."""
         links = _exactly(self.sql(text("links")), kernel.LINKS)
         claims = claimed(self)
-        answers = [kernel.window(window, claims, options) for window in kernel.windows(links)]
+        windows, answers, show = list(kernel.windows(links)), [], self.progress("clocks")
+        for window in windows:
+            answers.append(kernel.window(window, claims, options))
+            show(len(answers) / len(windows))
         return pa.concat_tables(answers) if answers else kernel.CLOCKS.empty_table()
 
 
@@ -173,7 +200,7 @@ class Spark:
 
     name = "spark"
 
-    def __init__(self, folder, master="local[2]", skip=False):
+    def __init__(self, folder, master="local[2]", skip=False, only="", progress=bars.silent):
         from pyspark.sql import SparkSession
 
         # the workers' Python is this one, with this package
@@ -192,7 +219,7 @@ class Spark:
             builder = builder.config(key, value)
         self._session = builder.getOrCreate()
         self._session.sparkContext.setLogLevel("ERROR")
-        self._tables = Tables(folder, skip)
+        self._tables = Tables(folder, skip, only, progress)
         for name, parameters, body in functions():
             self._session.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({', '.join(parameters)}) RETURNS BIGINT RETURN {body}")
 
@@ -202,7 +229,7 @@ class Spark:
     def _frame(self, statement):
         for table, found in self._tables.needed(statement):
             if found:
-                rows = self._session.read.parquet(*found)
+                rows = self._guarded(lambda: self._session.read.parquet(*map(places.for_spark, found)))
             else:
                 rows = self._session.createDataFrame([], _spark_schema(TABLES[table]))
             rows.select(*TABLES[table].names).createOrReplaceTempView(table)

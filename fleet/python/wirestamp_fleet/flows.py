@@ -23,14 +23,14 @@ ENOUGH = 1 << 22
 class Part:
     """Some files, and the flows of them that one run of the kernel joins."""
 
-    def __init__(self, files, rows, first=-(2**63), last=2**63 - 1):
-        self.files, self.rows, self.first, self.last = files, rows, first, last
+    def __init__(self, place, files, rows, first=-(2**63), last=2**63 - 1):
+        self.place, self.files, self.rows, self.first, self.last = place, files, rows, first, last
 
     def answer(self, most):
         """Rows of kernel.FLOWS."""
         packets, numbers = rust.Packets(self.rows), {}
-        for path in self.files:
-            with parquet.ParquetFile(path, read_dictionary=["host", "direction"]) as file:
+        for name in self.files:
+            with self.place.open(name) as source, parquet.ParquetFile(source, read_dictionary=["host", "direction"], pre_buffer=True) as file:
                 for group in range(file.metadata.num_row_groups):
                     if self._may_have(file.metadata.row_group(group)):
                         self._add(packets, numbers, file.read_row_group(group, COLUMNS, use_threads=False))
@@ -69,8 +69,13 @@ def answers(parts, most, count):
         yield from threads.map(lambda part: part.answer(most), parts)
 
 
-def rows_of(files):
-    return sum(parquet.read_metadata(path).num_rows for path in files)
+def rows_of(place, files):
+    def rows(name):
+        with place.open(name) as source:
+            return parquet.read_metadata(source).num_rows
+
+    with concurrent.futures.ThreadPoolExecutor() as several:
+        return sum(several.map(rows, files))
 
 
 def split(counts, most):

@@ -2,30 +2,31 @@
 
 import argparse
 import json
+import os
 import pathlib
+import re
 import sys
-import time
 
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 
-from . import compact, engine, parts, report, simulate, store
+from . import compact, engine, parts, places, progress, report, simulate, store
 from .kernel import MOST, Options
+
+
+KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
 def main(arguments=None):
     chosen = _parser().parse_args(arguments)
     try:
         return chosen.run(chosen) or 0
-    except (store.Refused, pa.ArrowException) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         sys.stderr.close()
         return 0
-    except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (store.Refused, pa.ArrowException, OSError) as error:
+        print(f"error: {_without_keys(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -38,8 +39,10 @@ def _parser():
     def command(name, run, text, reads=True):
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(run=run)
-        added.add_argument("folder", metavar="DIR", help="folder of the recordings")
+        where = "folder of the recordings" + (", or s3://BUCKET/PREFIX" if reads else "")
+        added.add_argument("folder", metavar="DIR", help=where)
         if reads:
+            added.add_argument("--only", type=_only, metavar="PART", help="only what is stored in this part: day=2026-11-23, day=2026-11-23/hour=06")
             added.add_argument("--memory", default="4GB", help="hold at most so much, then spill to disk (default: 4GB)")
             added.add_argument("--skip-unusable", action="store_true", help="pass over damaged files and other versions; each is named")
             added.add_argument("--spark", metavar="MASTER", help="run on Spark: local[2], or spark://HOST:PORT")
@@ -85,10 +88,30 @@ def _count(text):
     return number
 
 
+def _only(text):
+    if not re.fullmatch(r"day=\d{4}-\d\d-\d\d(/hour=\d\d(/bucket=\d\d)?)?", text):
+        raise argparse.ArgumentTypeError(f"{text} is no part: day=2026-11-23, day=2026-11-23/hour=06 or day=2026-11-23/hour=06/bucket=07")
+    return text
+
+
+def _without_keys(text):
+    """A store's client repeats no keys as far as we know; if one does, they are not shown."""
+    for key in filter(None, map(os.environ.get, KEYS)):
+        text = text.replace(key, "…")
+    return text
+
+
+def _here(what, place, remedy):
+    """What is written is a file of this machine."""
+    if places.is_url(place):
+        raise store.Refused(f"{what} writes, and object stores are only read: {remedy}")
+
+
 def _engine(chosen):
+    _here("--output", getattr(chosen, "output", None), "name a file here, and copy it")
     if chosen.spark:
-        return engine.Spark(chosen.folder, chosen.spark, chosen.skip_unusable)
-    return engine.Duck(chosen.folder, chosen.memory, chosen.skip_unusable)
+        return engine.Spark(chosen.folder, chosen.spark, chosen.skip_unusable, chosen.only or "", progress.here())
+    return engine.Duck(chosen.folder, chosen.memory, chosen.skip_unusable, chosen.only or "", progress.here())
 
 
 def _options(chosen):
@@ -110,10 +133,11 @@ def _delays(place):
 
 
 def _simulate(chosen):
+    _here("simulate", chosen.folder, "simulate into a folder, and copy that")
     fleet = simulate.Fleet(**{name: getattr(chosen, name) for name in vars(simulate.Fleet())})
     if fleet.hosts < 2 or not fleet.links or not fleet.windows or not fleet.probes:
         raise store.Refused("a fleet has two hosts, a link, a window and a probe at least")
-    described = simulate.run(chosen.folder, fleet, _progress("simulate"))
+    described = simulate.run(chosen.folder, fleet, progress.here()("simulate"))
     print(f"{fleet.hosts} hosts, {fleet.windows} windows of 1 s in {chosen.folder}; the truth is in {chosen.folder}/truth")
     for host, kind in described["wrong_hosts"].items():
         print(f"  wrong: {host} ({kind})")
@@ -133,7 +157,7 @@ def _latency(chosen):
     if chosen.output and (chosen.output.endswith("/") or pathlib.Path(chosen.output).is_dir()):
         if chosen.spark:
             raise store.Refused("parts in a folder are the embedded engine's: with --spark, name a file")
-        count, kept = parts.write(running, chosen.output, chosen.most, chosen.packets, _progress("latency"))
+        count, kept = parts.write(running, chosen.output, chosen.most, chosen.packets)
         print(f"{count} parts in {chosen.output}, {kept} of them from an earlier run")
         return
     rows = running.packets(chosen.most) if chosen.packets else running.flows(chosen.most)
@@ -147,7 +171,8 @@ def _query(chosen):
 
 
 def _compact(chosen):
-    before, after, drafts = compact.run(chosen.folder, _progress("compact"))
+    _here("compact", chosen.folder, "compact the folder before it is copied there")
+    before, after, drafts = compact.run(chosen.folder, progress.here()("compact"))
     print(f"{before} files are now {after}; {drafts} drafts removed")
 
 
@@ -173,18 +198,3 @@ def _show(rows, output):
         for batch in rows.to_batches(max_chunksize=10_000):
             for row in batch.to_pylist():
                 print(json.dumps(row, ensure_ascii=False, default=str))
-
-
-def _progress(name):
-    """A line on a terminal that is drawn anew, four times a second."""
-    last = time.monotonic()
-
-    def show(done):
-        nonlocal last
-        if sys.stderr.isatty() and (done >= 1 or time.monotonic() - last > 0.25):
-            last = time.monotonic()
-            bar = "█" * round(done * 30)
-            end = "\n" if done >= 1 else ""
-            print(f"\r{name} {bar:30} {done:4.0%}", end=end, file=sys.stderr, flush=True)
-
-    return show

@@ -12,45 +12,54 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from . import checked
+from .places import Refused
 from .schema import TABLES, VERSION
 
 ROWS = 1 << 20
 MERGED = b"wirestamp.merged"
 
 
-class Refused(Exception):
-    """What the user can do something about."""
-
-
-def files(folder, table, skip=False):
-    """The usable files of a table, sorted. Without `skip`, the first unusable one is an error."""
-    folder = pathlib.Path(folder)
-    if not folder.is_dir():
-        raise Refused(f"{folder}: no such folder")
-    found = visible((folder / table).rglob("*.parquet"))
-    known = checked.read(folder)
-    names = {path: str(path.relative_to(folder)) for path in found}
+def files(place, table, skip=False, only="", show=lambda done: None):
+    """The usable files of a table, sorted, each with what it must still have to be the same. Without `skip`, the first unusable one is an
+    error. `only`: below this of the table's folders."""
+    below = f"{table}/{only}".rstrip("/")
+    keys = place.files(below)
+    found = visible(keys)
+    known = checked.read(place)
+    names = {name: place.relative(name) for name in found}
+    looked = []
     with concurrent.futures.ThreadPoolExecutor() as several:
-        looked = list(several.map(lambda path: _look(path, table, known.get(names[path])), found))
-    good = {names[path]: seen.key for path, seen in zip(found, looked, strict=True) if seen.wrong is None}
-    if good != {name: value for name, value in known.items() if name.startswith(f"{table}/")}:
-        rest = {name: value for name, value in known.items() if not name.startswith(f"{table}/")}
-        checked.write(folder, rest | good)
+        look = lambda name: _look(place, name, table, keys[name], known.get(names[name]))
+        try:
+            for seen in several.map(look, found):
+                looked.append(seen)
+                show(len(looked) / (len(found) + 1))
+        finally:
+            several.shutdown(cancel_futures=True)
+    show(1)
+    good = {names[name]: seen.key for name, seen in zip(found, looked, strict=True) if seen.wrong is None and seen.key is not None}
+    if good != {name: value for name, value in known.items() if name.startswith(f"{below}/")}:
+        rest = {name: value for name, value in known.items() if not name.startswith(f"{below}/")}
+        checked.write(place, rest | good)
     # a compaction that was interrupted has left files beside the one that they were merged into
     pairs = list(zip(found, looked, strict=True))
-    replaced = {path.with_name(name) for path, seen in pairs if seen.wrong is None for name in seen.merged}
-    pairs = [(path, seen) for path, seen in pairs if path not in replaced]
-    unusable = [f"{path}: {seen.wrong}" for path, seen in pairs if seen.wrong is not None]
+    replaced = {f"{_folder(name)}/{old}" for name, seen in pairs if seen.wrong is None for old in seen.merged}
+    pairs = [(name, seen) for name, seen in pairs if name not in replaced]
+    unusable = [f"{name}: {seen.wrong}" for name, seen in pairs if seen.wrong is not None]
     if unusable and not skip:
         raise Refused(f"{unusable[0]}; {len(unusable)} unusable file(s); pass over them with --skip-unusable")
     for line in unusable:
         print(f"skipped {line}", file=sys.stderr)
-    return [str(path) for path, seen in pairs if seen.wrong is None]
+    return {name: keys[name] for name, seen in pairs if seen.wrong is None}
 
 
-def visible(paths):
-    """The paths that are recordings, sorted. By custom, names with a dot or an underscore at the beginning are not, such as a copy's on its way."""
-    return [path for path in sorted(paths) if not path.name.startswith((".", "_"))]
+def visible(names):
+    """The files that are recordings, sorted. By custom, names with a dot or an underscore at the beginning are not, such as a copy's on its way."""
+    return [name for name in sorted(names) if not os.path.basename(name).startswith((".", "_"))]
+
+
+def _folder(name):
+    return name.rpartition("/")[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,34 +68,37 @@ class _Looked:
 
     wrong: str | None
     merged: list
-    key: list
+    key: list | None
 
 
-def _look(path, table, known):
-    try:
-        key = checked.key(path)
-    except OSError as error:
-        return _Looked(f"cannot be read ({error.strerror})", [], [])
+def _look(place, name, table, key, known):
     # a key with a third value: the files that were merged into this one
     if known is not None and known[:2] == key:
         return _Looked(None, known[2] if len(known) > 2 else [], known)
-    names = merged(path)
-    return _Looked(wrong(path, table), names, [*key, names] if names else key)
+    try:
+        with place.open(name) as source:
+            names = merged(source)
+            found = wrong(source, table)
+    except OSError as error:
+        names, found = [], f"cannot be read ({error})"
+    if found is not None:
+        place.read_through(name)
+    return _Looked(found, names, [*key, names] if key and names else key)
 
 
-def merged(path):
+def merged(source):
     """The names of the files that a compaction has merged into this one."""
     try:
-        names = (parquet.read_metadata(path).metadata or {}).get(MERGED, b"").decode()
+        names = (parquet.read_metadata(source).metadata or {}).get(MERGED, b"").decode()
     except (pa.ArrowException, OSError, ValueError):
         return []
     return [name for name in names.split("/") if name and name == os.path.basename(name)]
 
 
-def wrong(path, table):
+def wrong(source, table):
     """Why a file cannot be used. Its pages are decoded: a file that is damaged in the middle is found too."""
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(source) as file:
             metadata = file.schema_arrow.metadata or {}
             metadata |= file.metadata.metadata or {}
             version = metadata.get(b"wirestamp.version")
@@ -102,9 +114,9 @@ def wrong(path, table):
                 return "other columns than the table has"
             # text as its dictionary: what every page has is decoded, but no text is made a hundred thousand times
             texts = [field.name for field in expected if field.type == pa.string()]
-            with parquet.ParquetFile(path, metadata=file.metadata, read_dictionary=texts) as whole:
+            with parquet.ParquetFile(source, metadata=file.metadata, read_dictionary=texts, pre_buffer=True) as whole:
                 rows = 0
-                for batch in whole.iter_batches():
+                for batch in (batch for group in range(file.metadata.num_row_groups) for batch in whole.iter_batches(row_groups=[group])):
                     rows += batch.num_rows
                     for field in expected:
                         if not field.nullable and batch[field.name].null_count:

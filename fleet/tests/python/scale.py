@@ -12,7 +12,7 @@ import time
 import numpy
 import pyarrow as pa
 
-from wirestamp_fleet import engine, simulate, store
+from wirestamp_fleet import engine, places, simulate, store
 from wirestamp_fleet.schema import TABLES, bucket_of, flow_of
 
 HOURS, MEMORY = 24, "6GB"
@@ -99,7 +99,7 @@ def plain(folder, statement):
 
 
 QUESTIONS = {
-    "check every file once": lambda folder: len(store.files(folder, "timestamps")),
+    "check every file once": lambda folder: len(store.files(places.of(folder), "timestamps")),
     "summary": lambda folder: engine.Duck(folder, MEMORY).sql(SUMMARY).num_rows,
     "summary, plain DuckDB": lambda folder: plain(folder, PLAIN_SUMMARY),
     "one-way join": lambda folder: engine.Duck(folder, MEMORY).flows(MOST).num_rows,

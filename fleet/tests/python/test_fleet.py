@@ -188,6 +188,15 @@ class Simulated(unittest.TestCase):
         reasons = lambda rows: {row["host"]: row["reason"] for row in rows if row["host"] != name}
         self.assertEqual(reasons(self.clocks(folder=folder)), reasons(self.clocks()))
 
+    def test_the_name_of_a_folder_means_nothing(self):
+        """Neither as a pattern nor as a column: both engines have rules for such names."""
+        folder = self.copy()
+        named = folder.parent / "flow=7" / "host=nobody" / "fleet[a-z]*?"
+        for place in (named, named.with_name("fleetaa")):  # what the pattern would find as well
+            shutil.copytree(folder, place)
+        for words in (["latency"], ["latency", "--packets"], ["query", "SELECT host, SUM(forward) AS forward FROM probes GROUP BY host ORDER BY host"]):
+            self.assertTrue(run(words[0], named, *words[1:]) == run(words[0], folder, *words[1:]), words)  # no difference of long texts
+
     def test_the_same_file_twice_changes_nothing(self):
         folder = self.copy()
         path = probes_of(folder)

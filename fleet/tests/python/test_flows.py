@@ -92,7 +92,7 @@ class Flows(unittest.TestCase):
         some = [row | {"flow": 0, "sequence": 0, "ticks": simulate.START, "utc_minus_ticks": 0, "error_bound": 2**62} for row in rows(random.Random(1), 2)]
         some = [row | {"host": host, "direction": direction} for row, host, direction in zip(some, "ab", ("tx", "rx"), strict=True)]
         store.write(temporary.name, "timestamps", pa.Table.from_pylist(some, schema.TABLES["timestamps"]), simulate.START)
-        for ask in (lambda running: running.flows(MOST), lambda running: running._spilling(flows.Part(list(running.buckets().values())[0], 2), MOST)):
+        for ask in (lambda running: running.flows(MOST), lambda running: running._spilling(flows.Part(running._place, list(running.buckets().values())[0], 2), MOST)):
             with self.assertRaises(store.Refused):
                 ask(engine.Duck(temporary.name))
 
