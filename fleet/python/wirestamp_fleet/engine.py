@@ -38,9 +38,9 @@ def text(name, **values):
     return (SQL / f"{name}.sql").read_text().format(**values)
 
 
-def functions():
-    """Name, parameters with their types, and body of each function for queries."""
-    lines = [line.partition("--")[0] for line in text("functions").splitlines()]
+def functions(divided_by):
+    """Name, parameters with their types, and body of each function for queries. `divided_by`: how the engine writes a division of integers."""
+    lines = [line.partition("--")[0] for line in text("functions", divided_by=divided_by).splitlines()]
     found = re.findall(r"(\w+)\(([^)]*)\) RETURNS BIGINT AS\s(.*?);\n", "\n".join(lines) + "\n", re.DOTALL)
     return [(name, parameters.split(", "), " ".join(body.split())) for name, parameters, body in found]
 
@@ -87,7 +87,7 @@ class Duck:
         self._place = self._tables.place
         if isinstance(self._place, places.Store):
             self._connection.register_filesystem(self._place.for_duckdb())
-        for name, parameters, body in functions():
+        for name, parameters, body in functions("//"):
             names = ", ".join(parameter.split()[0] for parameter in parameters)
             self._connection.execute(f"CREATE MACRO {name}({names}) AS {body}")
 
@@ -220,7 +220,7 @@ class Spark:
         self._session = builder.getOrCreate()
         self._session.sparkContext.setLogLevel("ERROR")
         self._tables = Tables(folder, skip, only, progress)
-        for name, parameters, body in functions():
+        for name, parameters, body in functions("DIV"):
             self._session.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({', '.join(parameters)}) RETURNS BIGINT RETURN {body}")
 
     def sql(self, statement):

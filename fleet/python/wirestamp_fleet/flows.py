@@ -50,7 +50,7 @@ class Part:
         if rows["ticks"].null_count or rows["utc_minus_ticks"].null_count:
             rows = rows.filter(compute.and_(rows["ticks"].is_valid(), rows["utc_minus_ticks"].is_valid()))
         for batch in rows.to_batches():
-            columns = [batch[name].fill_null(rust.NULL).to_numpy() for name in COLUMNS[:5]]
+            columns = [_numbers(batch[name]) for name in COLUMNS[:5]]
             host, direction = batch["host"], batch["direction"]
             hosts = [numbers.setdefault(name, len(numbers)) for name in host.dictionary.to_pylist()]
             sides = bytes(SIDES.get(name, 2) for name in direction.dictionary.to_pylist())
@@ -94,6 +94,11 @@ def bytes_of(text):
     """The number of bytes that DuckDB writes as `3.7 GiB`."""
     number, unit = re.fullmatch(r"([\d.]+) (bytes?|[KMGT]iB)", text).groups()
     return int(float(number) * 1024 ** "bKMGT".index(unit[0]))
+
+
+def _numbers(column):
+    """The memory of a column, NULL as the kernel knows it."""
+    return (column.fill_null(rust.NULL) if column.null_count else column).to_numpy()
 
 
 def _place(group, name):

@@ -399,6 +399,10 @@ class Simulated(unittest.TestCase):
             words = f"SELECT utc(t, u) AS utc, earliest(t, u, 5) AS first, latest(t, u, 5) AS last, earliest(t, u, NULL) AS none FROM (SELECT '{ticks}'::BIGINT AS t, '{wrapped(at - ticks)}'::BIGINT AS u)"
             _, out, err = run("query", self.folder, words)
             self.assertEqual((lines(out), err), ([{"utc": expected, "first": expected - 5, "last": expected + 5, "none": None}], ""), ticks)
+        hour = simulate.HOUR
+        for at, expected in ((0, 0), (hour - 1, 0), (hour, hour), (most, most // hour * hour), ("NULL", None)):
+            _, out, _ = run("query", self.folder, f"SELECT hour_of({at}) AS hour")
+            self.assertEqual(lines(out), [{"hour": expected}], at)
         for ticks, difference in ((most, 1), (-1, -1), (-5, 2), (-(2**63), -1)):
             _, out, _ = run("query", self.folder, f"SELECT utc('{ticks}'::BIGINT, {difference}::BIGINT) AS utc")
             expected = (ticks + difference) % 2**64

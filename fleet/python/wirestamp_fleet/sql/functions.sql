@@ -13,5 +13,6 @@ earliest(ticks BIGINT, utc_minus_ticks BIGINT, error_bound BIGINT) RETURNS BIGIN
 latest(ticks BIGINT, utc_minus_ticks BIGINT, error_bound BIGINT) RETURNS BIGINT AS
     CASE WHEN error_bound BETWEEN 0 AND 9223372036854775807 - utc(ticks, utc_minus_ticks)
         THEN utc(ticks, utc_minus_ticks) + error_bound END;
--- The hour of UTC that a time in nanoseconds is in, as nanoseconds.
-hour_of(nanoseconds BIGINT) RETURNS BIGINT AS nanoseconds - nanoseconds % 3600000000000;
+-- The hour of UTC that a time in nanoseconds is in, as nanoseconds. A division of integers: the time, which may be long to
+-- compute, stands there once.
+hour_of(nanoseconds BIGINT) RETURNS BIGINT AS nanoseconds {divided_by} 3600000000000 * 3600000000000;
