@@ -5,18 +5,29 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// What is not complete yet: readers pass over names that begin with a dot.
+/// What is not complete yet: readers pass over names that begin with a dot. The host follows, so that what a killed process
+/// left can be told from what another host writes to the same folder.
 const PREFIX: &str = ".wirestamp-";
+const SUFFIX: &str = ".part";
+
+/// Whether a file of this name is a draft of the host with this label.
+pub(crate) fn is_draft(name: &str, label: &str) -> bool {
+    let rest = name
+        .strip_prefix(PREFIX)
+        .and_then(|rest| rest.strip_prefix(label));
+    rest.is_some_and(|rest| rest.starts_with('-') && rest.ends_with(SUFFIX))
+}
 
 /// A file that is written under another name until it is complete. Dropped, it is removed.
 pub(crate) struct Draft(NamedTempFile);
 
 impl Draft {
-    /// Makes the folder too, if it is not there.
-    pub(crate) fn in_folder(folder: &Path) -> io::Result<Self> {
+    /// Makes the folder too, if it is not there. `label`: the host's.
+    pub(crate) fn in_folder(folder: &Path, label: &str) -> io::Result<Self> {
         create_folders(folder)?;
+        let prefix = format!("{PREFIX}{label}-");
         let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX).suffix(".part");
+        builder.prefix(&prefix).suffix(SUFFIX);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -36,7 +47,12 @@ impl Draft {
         self.0
             .persist_noclobber(place)
             .map_err(|error| error.error)?;
-        sync_folder(place.parent().unwrap_or(Path::new(".")))
+        let synced = sync_folder(place.parent().unwrap_or(Path::new(".")));
+        if synced.is_err() {
+            // its rows count as not written: they must not be there twice
+            let _ = fs::remove_file(place);
+        }
+        synced
     }
 }
 

@@ -26,10 +26,14 @@ pub fn flow_of(one: &str, other: &str, stream: u64) -> i64 {
         .chain(second.bytes())
         .chain([0])
         .chain(stream.to_le_bytes());
-    let hash = bytes.fold(OFFSET, |hash, byte| {
+    hash(bytes).cast_signed()
+}
+
+/// FNV-1a, 64 bits.
+pub(crate) fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(OFFSET, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(PRIME)
-    });
-    hash.cast_signed()
+    })
 }
 
 /// Returns the bucket (0 to 15) of a flow: the four highest bits of its number times 0x9e3779b97f4a7c15.

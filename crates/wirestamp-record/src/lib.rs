@@ -1,6 +1,7 @@
 //! Parquet files of packet timestamps, cross timestamps, clock estimates and probes, for the analysis of a fleet.
 //!
 //! - [`Recorder`] takes the rows of one table and writes the files;
+//! - [`Retention`] removes a host's oldest files;
 //! - [`Timestamp`], [`Cross`], [`ClockEstimate`] and [`Probe`] are the rows;
 //! - [`tables`] describes the columns, as `docs/parquet/schema.json` does;
 //! - [`flow_of`] and [`bucket_of`] number flows so that both directions of a flow are stored together.
@@ -38,13 +39,16 @@
 mod draft;
 mod flow;
 mod group;
+mod name;
 mod partition;
 mod recorder;
+mod retention;
 mod row;
 mod schema;
 
 pub use flow::{bucket_of, flow_of};
 pub use group::Group;
 pub use recorder::{Options, Recorder};
+pub use retention::{Kept, Retention};
 pub use row::{ClockEstimate, Cross, Direction, Probe, Row, Source, Timestamp};
 pub use schema::{BUCKETS, Column, Kind, Table, VERSION, tables};

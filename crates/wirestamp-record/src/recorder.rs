@@ -2,8 +2,10 @@
 
 use crate::draft::Draft;
 use crate::group;
+use crate::name;
 use crate::partition::Partition;
 use crate::row::Row;
+use parquet::errors::ParquetError;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,14 +40,21 @@ impl Default for Options {
 /// Rows go to the hour of their time and, in `timestamps`, to the bucket of their flow. When [`Options`] say so, the rows of
 /// a part become a file, sorted, with one row group: written under another name, synced, then renamed. A process that
 /// is killed loses the rows it still held; every file it has named is complete.
+///
+/// Rows that could not be written are held, and tried again with those that follow; the fullest part is given up when there is
+/// no room for more ([`lost`](Self::lost)).
 pub struct Recorder<R> {
     root: PathBuf,
     host: String,
+    /// What stands for the host in names of files.
+    label: String,
     options: Options,
     open: BTreeMap<Partition, Open<R>>,
     held: usize,
     pushed: usize,
     files: u32,
+    written: u64,
+    lost: u64,
 }
 
 /// Rows that are not written yet.
@@ -60,9 +69,11 @@ struct Open<R> {
 impl<R: Row> Recorder<R> {
     /// Starts a recording below `root`, which is made with the first file. `host`: the name that is unique in the fleet.
     pub fn new(root: impl Into<PathBuf>, host: impl Into<String>, options: Options) -> Self {
+        let host = host.into();
         Self {
             root: root.into(),
-            host: host.into(),
+            label: name::label(&host),
+            host,
             options: Options {
                 rows: options.rows.max(1),
                 ..options
@@ -71,6 +82,8 @@ impl<R: Row> Recorder<R> {
             held: 0,
             pushed: 0,
             files: 0,
+            written: 0,
+            lost: 0,
         }
     }
 
@@ -78,7 +91,7 @@ impl<R: Row> Recorder<R> {
     /// converted, the host's real-time clock will do.
     ///
     /// # Errors
-    /// A file that could not be written; its rows are lost.
+    /// A file that could not be written; if there was no room for more rows, its rows are lost.
     pub fn push(&mut self, at: i64, row: R) -> io::Result<()> {
         let partition = Partition::of(at, &row);
         let open = self.open.entry(partition).or_insert_with(|| Open {
@@ -119,15 +132,22 @@ impl<R: Row> Recorder<R> {
             .try_for_each(|partition| self.write(partition))
     }
 
+    /// Writes what is held, and goes on.
+    ///
+    /// # Errors
+    /// The first file that could not be written. The others are; the rows of this one are held.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let parts: Vec<_> = self.open.keys().copied().collect();
+        let written = parts.into_iter().map(|partition| self.write(partition));
+        written.fold(Ok(()), io::Result::and)
+    }
+
     /// Writes what is held.
     ///
     /// # Errors
-    /// As [`push`](Self::push).
+    /// As [`flush`](Self::flush); the rows of files that could not be written are lost.
     pub fn finish(mut self) -> io::Result<()> {
-        while let Some((partition, _)) = self.open.first_key_value() {
-            self.write(*partition)?;
-        }
-        Ok(())
+        self.flush()
     }
 
     /// Returns how many files were written so far.
@@ -135,44 +155,82 @@ impl<R: Row> Recorder<R> {
         self.files
     }
 
+    /// Returns how many rows are in the files that were written so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Returns how many rows were given up because they could not be written and there was no room for more.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Returns how many rows wait.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Makes room, if need be by giving rows up.
     fn write_fullest(&mut self) -> io::Result<()> {
         let fullest = self.open.iter().max_by_key(|(_, open)| open.rows.len());
-        fullest
-            .map(|(partition, _)| *partition)
-            .map_or(Ok(()), |partition| self.write(partition))
+        let Some(partition) = fullest.map(|(partition, _)| *partition) else {
+            return Ok(());
+        };
+        let written = self.write(partition);
+        if written.is_err()
+            && let Some(open) = self.open.remove(&partition)
+        {
+            self.held -= open.rows.len();
+            self.lost += open.rows.len() as u64;
+        }
+        written
     }
 
     fn write(&mut self, partition: Partition) -> io::Result<()> {
         let Some(mut open) = self.open.remove(&partition) else {
             return Ok(());
         };
-        self.held -= open.rows.len();
         if !open.is_sorted {
             open.rows.sort_by_key(Row::order); // stable: rows of one packet stay in their order
+            open.is_sorted = true;
         }
-        let folder = partition.folder(&self.root, R::TABLE.name);
-        let draft = Draft::in_folder(&folder)?;
-        group::write(draft.file()?, &self.host, &open.rows).map_err(io::Error::other)?;
+        let file = self.write_file(&partition.folder(&self.root, R::TABLE.name), &open);
+        if file.is_ok() {
+            self.held -= open.rows.len();
+            self.written += open.rows.len() as u64;
+        } else {
+            // not with the next row again, but when it is due
+            open.since = Instant::now();
+            self.open.insert(partition, open);
+        }
+        file
+    }
+
+    fn write_file(&mut self, folder: &Path, open: &Open<R>) -> io::Result<()> {
+        let draft = Draft::in_folder(folder, &self.label)?;
+        group::write(draft.file()?, &self.host, &open.rows).map_err(system_error)?;
+        draft.finish(&self.unused_name(folder, open.first)?)?;
         self.files += 1;
-        draft.finish(&self.unused_name(&folder, open.first)?)
+        Ok(())
     }
 
     /// Host, time and process make it unique but for a clock that was set back.
     fn unused_name(&self, folder: &Path, first: i64) -> io::Result<PathBuf> {
-        let host: String = self
-            .host
-            .chars()
-            .map(|c| if c.is_alphanumeric() { c } else { '_' })
-            .collect();
         let process = std::process::id();
         (0..MOST_NAMES)
-            .map(|number| {
-                folder.join(format!(
-                    "{host}-{first}-{process}-{}-{number}.parquet",
-                    self.files
-                ))
-            })
+            .map(|number| folder.join(name::of(&self.label, first, process, self.files, number)))
             .find(|place| !place.exists())
             .ok_or_else(|| io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+/// What the system said, if that is what it was.
+fn system_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(cause) => io::Error::other(cause),
+        },
+        error => io::Error::other(error),
     }
 }

@@ -223,6 +223,48 @@ fn a_folder_that_cannot_be_written_is_an_error() {
     }
 }
 
+#[test]
+fn rows_that_could_not_be_written_are_held_and_written_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("recordings");
+    fs::write(&root, "a file where the folder should be").unwrap();
+    let options = Options {
+        rows: 4,
+        age: Duration::from_secs(3_600),
+    };
+    let mut recorder = Recorder::new(&root, "host", options);
+    for sequence in [1, 0, 2] {
+        recorder.push(AT, timestamp(sequence)).unwrap();
+    }
+    assert!(recorder.flush().is_err());
+    assert_eq!(
+        (recorder.held(), recorder.written(), recorder.lost()),
+        (3, 0, 0)
+    );
+    // no room for more
+    assert!(recorder.push(AT, timestamp(3)).is_err());
+    assert_eq!(
+        (recorder.held(), recorder.written(), recorder.lost()),
+        (0, 0, 4)
+    );
+    recorder.push(AT, timestamp(5)).unwrap();
+    assert!(recorder.flush().is_err());
+    fs::remove_file(&root).unwrap();
+    recorder.push(AT, timestamp(4)).unwrap();
+    recorder.flush().unwrap();
+    assert_eq!(
+        (recorder.held(), recorder.written(), recorder.lost()),
+        (0, 2, 4)
+    );
+    let found = complete(&root);
+    let [file] = found.as_slice() else {
+        panic!("{found:?}")
+    };
+    let sequences = rows(file).into_iter().map(|row| row.get_long(3).unwrap());
+    assert_eq!(sequences.collect::<Vec<_>>(), [4, 5]);
+    assert_eq!(files(&root).len(), 1, "no draft is left");
+}
+
 /// The fleet's programs read this document; they are not written in Rust.
 #[test]
 fn the_schema_document_is_that_of_the_tables() {
