@@ -2,6 +2,7 @@
 //!
 //! [`Session::request`] makes the next packet, [`Session::transmitted`] takes its transmit timestamp, [`Session::received`] takes what arrives, and
 //! [`Session::finish`] reports. A packet is judged when its timeout is over: by then its transmit timestamp and the follow-up of its reply are known.
+//! [`Windows`] groups judged packets for the analysis of many hosts' clocks.
 //!
 //! What a packet shows, with T1 … T4 the times at which request and reply left and arrived:
 //!
@@ -24,12 +25,14 @@ mod receive;
 mod reply;
 mod report;
 mod tally;
+mod windows;
 
 pub use configuration::{Clocks, SessionConfiguration};
 pub use direction::{DelayVariation, Delays};
 pub use losses::{DirectionalLoss, Losses};
 pub use reply::{Rejected, ReplyArrival};
 pub use report::{Measured, OffsetInterval, Sample, SessionReport};
+pub use windows::{Differences, Window, Windows};
 
 use crate::error_estimate::ErrorEstimate;
 use crate::missing::Missing;

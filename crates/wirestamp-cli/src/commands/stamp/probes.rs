@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use wirestamp::{Error, Span, utc_error_bound};
-use wirestamp_probe::Missing;
-use wirestamp_probe::session::{Measured, Sample};
+use wirestamp_probe::session::{Differences, Sample, Window, Windows};
 use wirestamp_record::{ClockEstimate, Options, Probe, Recorder};
 
 /// Why there is no claim: neither the kernel nor the command line says how far the clock is from UTC.
@@ -18,6 +17,7 @@ const NO_CLAIM: &str = "not_synchronized";
 /// The files.
 pub(super) struct Probes {
     folder: PathBuf,
+    peer: Arc<str>,
     windows: Windows,
     probes: Recorder<Probe>,
     estimates: Recorder<ClockEstimate>,
@@ -38,7 +38,8 @@ impl Probes {
         let peer = arguments.peer_name.clone().unwrap_or_else(address);
         let said = arguments.clock_bound.map(Span::from);
         Ok(Some(Self {
-            windows: Windows::new(peer.into(), arguments.window.as_nanos() as i64),
+            peer: peer.into(),
+            windows: Windows::new(arguments.window),
             probes: Recorder::new(&folder, &host, Options::default()),
             estimates: Recorder::new(&folder, &host, Options::default()),
             claim: Claim::new(said, utc_error_bound, Instant::now()),
@@ -53,31 +54,42 @@ impl Probes {
             let at = sent.utc.nanoseconds();
             self.seen = Some((self.seen.map_or(at, |(first, _)| first), at));
         }
-        let sent = sample.sent.map(|sent| sent.utc.nanoseconds());
-        let nanoseconds = |measured: Measured| measured.value.saturating_nanoseconds();
-        let differences = [sample.forward_difference, sample.backward_difference];
-        let row = self.windows.add(
-            sent,
-            differences.map(|difference| difference.map(nanoseconds)),
-        );
-        self.push(row);
+        let window = self.windows.add(sample);
+        self.push(window);
         self.claim.look(Instant::now());
         if let Err(error) = self.probes.poll() {
             self.failed.get_or_insert(error);
         }
     }
 
-    fn push(&mut self, row: Option<Probe>) {
-        if let Some(row) = row
-            && let Err(error) = self.probes.push(row.window_start, row)
+    fn push(&mut self, window: Option<Window>) {
+        if let Some(window) = window
+            && let Err(error) = self
+                .probes
+                .push(window.start.nanoseconds(), self.row(&window))
         {
             self.failed.get_or_insert(error);
         }
     }
 
+    fn row(&self, window: &Window) -> Probe {
+        let least = |one: Differences| one.least.saturating_nanoseconds();
+        let middle = |one: Differences| one.middle.saturating_nanoseconds();
+        Probe {
+            peer: Arc::clone(&self.peer),
+            window_start: window.start.nanoseconds(),
+            window: window.length.saturating_nanoseconds(),
+            forward: window.forward.map(least),
+            backward: window.backward.map(least),
+            forward_middle: window.forward.map(middle),
+            backward_middle: window.backward.map(middle),
+            count: window.sent.cast_signed(),
+        }
+    }
+
     /// All packets are judged.
     pub(super) fn finish(mut self) -> Result<(), Error> {
-        let last = self.windows.row();
+        let last = self.windows.close();
         self.push(last);
         let Self {
             folder,
@@ -109,72 +121,3 @@ impl Probes {
             .map_err(|error| recordings::failed(&folder, &error))
     }
 }
-
-/// Makes one row of the packets that left in the same window.
-struct Windows {
-    peer: Arc<str>,
-    length: i64,
-    start: Option<i64>,
-    forward: Vec<i64>,
-    backward: Vec<i64>,
-    count: i64,
-}
-
-impl Windows {
-    fn new(peer: Arc<str>, length: i64) -> Self {
-        Self {
-            peer,
-            length,
-            start: None,
-            forward: Vec::new(),
-            backward: Vec::new(),
-            count: 0,
-        }
-    }
-
-    /// Takes a packet: when it left, and the differences forward and backward. Returns the row of the window before it, if that is over. After a step
-    /// back of the clock, packets count in the window that was open: a host has one row for each window.
-    fn add(&mut self, sent: Result<i64, Missing>, differences: [Option<i64>; 2]) -> Option<Probe> {
-        let start = sent.map(|at| at - at.rem_euclid(self.length)).ok();
-        let is_over = self.start.is_some() && start > self.start;
-        let row = is_over.then(|| self.row()).flatten();
-        self.start = self.start.max(start);
-        if self.start.is_some() && sent != Err(Missing::NotSent) {
-            self.count += 1;
-            let [forward, backward] = differences;
-            self.forward.extend(forward);
-            self.backward.extend(backward);
-        }
-        row
-    }
-
-    /// The row of the window that is open.
-    fn row(&mut self) -> Option<Probe> {
-        let (forward, forward_middle) = least_and_middle(&mut self.forward);
-        let (backward, backward_middle) = least_and_middle(&mut self.backward);
-        Some(Probe {
-            peer: Arc::clone(&self.peer),
-            window_start: self.start.take()?,
-            window: self.length,
-            forward,
-            backward,
-            forward_middle,
-            backward_middle,
-            count: std::mem::take(&mut self.count),
-        })
-    }
-}
-
-/// Empties them.
-fn least_and_middle(values: &mut Vec<i64>) -> (Option<i64>, Option<i64>) {
-    values.sort_unstable();
-    let found = (
-        values.first().copied(),
-        values.get(values.len().saturating_sub(1) / 2).copied(),
-    );
-    values.clear();
-    found
-}
-
-#[cfg(test)]
-mod tests;
