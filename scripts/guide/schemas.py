@@ -75,6 +75,7 @@ CONFIGURATION = """
 http.listen = "127.0.0.1:{http}"
 reflector.listen = ["127.0.0.1:{stamp}"]
 history.directory = "history"
+recording.directory = "recordings"
 [[path]]
 interface = "lo"
 [[stamp]]
@@ -105,6 +106,7 @@ RIGHT = (
     '[[stamp]]\npeer = "a"\nclocks = "utc"\nclock_bound = "1h 30m"\ndscp = 63',
     '[[ptp]]\ninterface = "eth0"\noptions.trust.compare_domains = [1]\noptions.steering.step_ns = 5',
     '[reflector]\nlisten = ["127.0.0.1:0"]\n[otlp]\nendpoint = "http://[::1]:1/"\n[clocks]\ninterfaces = []',
+    '[[stamp]]\npeer = "a"\npeer_name = "b"\n[recording]\ndirectory = "d"\ntables = ["probes"]\nkeep = "2 days"\nclock_bound = "1us"',
 )
 WRONG = (
     "nonsense = 1",
@@ -126,6 +128,9 @@ WRONG = (
     '[[ptp]]\ninterface = "eth0"\noptions.hops = 0',
     '[[ptp]]\ninterface = "eth0"\noptions.trust.nonsense = 0',
     '[history]\ndirectory = "d"\nlimit_bytes = 1048575',
+    '[recording]\ndirectory = "d"\nlimit_bytes = 1048575',
+    '[recording]\ndirectory = "d"\ntables = []',
+    '[recording]\ndirectory = "d"\ntables = ["timestamps"]',
     '[otlp]\nendpoint = "https://127.0.0.1/"',
     "[metrics]\nseries_limit = 1.5",
 )

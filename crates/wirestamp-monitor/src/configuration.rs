@@ -6,6 +6,7 @@ mod files;
 mod history;
 mod http;
 mod otlp;
+mod recording;
 mod references;
 #[cfg(test)]
 mod schema;
@@ -18,6 +19,7 @@ pub use clocks::{Clocks, Path};
 pub use history::History;
 pub use http::{Http, Metrics};
 pub use otlp::Otlp;
+pub use recording::{Recording, Table};
 pub use references::{Ntp, Ptp};
 pub use stamp::{Reflector, Relation, Stamp};
 
@@ -48,6 +50,8 @@ pub struct Configuration {
     pub ptp: Vec<Ptp>,
     /// What is kept on disk; without this table, nothing.
     pub history: Option<History>,
+    /// What is written for the analysis of a fleet; without this table, nothing.
+    pub recording: Option<Recording>,
     /// Where metrics are pushed to; without this table, nowhere.
     pub otlp: Option<Otlp>,
     /// The metrics.

@@ -36,6 +36,7 @@ mod monitor;
 pub mod otlp;
 mod own;
 mod place;
+mod recording;
 mod rfc3339;
 mod secret;
 mod service;
@@ -44,7 +45,8 @@ pub mod snapshot;
 mod task;
 
 pub use configuration::{
-    Clocks, Configuration, History, Http, Metrics, Ntp, Otlp, Path, Ptp, Reflector, Relation, Stamp,
+    Clocks, Configuration, History, Http, Metrics, Ntp, Otlp, Path, Ptp, Recording, Reflector,
+    Relation, Stamp, Table,
 };
 pub use delays::{Delays, Longest};
 pub use monitor::Monitor;

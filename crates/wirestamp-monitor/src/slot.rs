@@ -4,7 +4,9 @@ use crate::carried::Carried;
 use crate::configuration::{Configuration, Ntp, Path, Ptp, Reflector, Stamp};
 use crate::key;
 use crate::place::Place;
+use crate::recording::{Known, Recording};
 use crate::snapshot::{Snapshot, TaskState};
+use crate::task::ptp::recorded_as;
 use crate::task::{
     ClockTask, Moment, NtpTask, PathTask, PtpTask, ReflectorTask, StampTask, Task, Turn,
 };
@@ -23,6 +25,8 @@ const TOGETHER: usize = 8;
 const APART: Span = Span::from_milliseconds(5);
 /// How often it is asked whether a name is resolved.
 const RESOLVING: Span = Span::from_milliseconds(50);
+/// Why nothing is known of a clock: its task starts, or failed and is tried again.
+const NOT_RUNNING: &str = "not_running";
 
 /// One thing that is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -328,6 +332,17 @@ impl Slot {
             carried.add_to(&mut shown);
         }
         Some(shown)
+    }
+
+    /// Records what it knows of clocks; a task that does not run knows nothing.
+    pub(crate) fn record(&mut self, moment: &Moment, into: &mut Recording) {
+        let nothing = Known::nothing(moment.reading.utc, NOT_RUNNING);
+        match (&mut self.state, &self.wanted) {
+            (State::Running { task, .. }, _) => task.record(moment, into),
+            (_, Wanted::Clock { interface, .. }) => into.estimate(interface, &nothing),
+            (_, Wanted::Ptp(ptp)) => into.estimate(&recorded_as(&ptp.interface), &nothing),
+            _ => {}
+        }
     }
 
     pub(crate) fn is_ntp(&self) -> bool {

@@ -47,6 +47,9 @@ pub struct Snapshot {
     pub own: OwnCost,
     /// What is kept on disk.
     pub history: Option<HistoryState>,
+    /// What is written for the analysis of a fleet.
+    #[serde(default)]
+    pub recording: Option<RecordingState>,
 }
 
 impl Snapshot {
@@ -350,7 +353,7 @@ pub struct Event {
     pub id: u64,
     /// When, by the real-time clock, RFC 3339.
     pub time: String,
-    /// "generation_change", "clock_step", "interface", "task_failed", "task_running", "agreement", "ptp_state", "reload", "history".
+    /// "generation_change", "clock_step", "interface", "task_failed", "task_running", "agreement", "ptp_state", "reload", "history", "recording".
     pub kind: String,
     /// Of which task, interface or peer.
     pub subject: String,
@@ -398,6 +401,26 @@ pub struct HistoryState {
     /// Segments on disk.
     pub segments: u64,
     /// Segments removed to make room.
+    pub removed: u64,
+}
+
+/// What is written for the analysis of a fleet.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RecordingState {
+    /// "recording", "failed" while something cannot be written or removed, or "starting".
+    pub state: String,
+    /// What failed.
+    pub error: Option<String>,
+    /// Rows in files since the start, by table.
+    pub rows: Reasons,
+    /// Rows that could not be written, by table.
+    pub lost: Reasons,
+    /// This host's files, when they were listed last.
+    pub files: u64,
+    /// Their bytes on disk.
+    pub bytes: u64,
+    /// Files removed since the start for their age, or to make room.
     pub removed: u64,
 }
 

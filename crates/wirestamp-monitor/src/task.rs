@@ -3,7 +3,7 @@
 mod clock;
 mod ntp;
 mod path;
-mod ptp;
+pub(crate) mod ptp;
 mod reflector;
 mod stamp;
 
@@ -17,6 +17,7 @@ pub(crate) use stamp::StampTask;
 use crate::delays::Packet;
 use crate::events::Events;
 use crate::history::{Record, Writer};
+use crate::recording::Recording;
 use crate::snapshot::{Reasons, Snapshot, TimestampCounts};
 use wirestamp::{
     Error, ErrorKind, MissingReason, MonotonicTime, Result, UdpSocket, UtcCrossTimestamp, UtcTime,
@@ -32,6 +33,9 @@ pub(crate) trait Task {
 
     /// Writes what it knows now.
     fn show(&self, moment: &Moment, into: &mut Snapshot);
+
+    /// Records what it knows of clocks now.
+    fn record(&mut self, _moment: &Moment, _into: &mut Recording) {}
 }
 
 /// An instant on both of the system's clocks.
@@ -47,6 +51,7 @@ pub(crate) struct Turn<'a> {
     pub(crate) moment: Moment,
     pub(crate) events: &'a mut Events,
     pub(crate) history: Option<&'a Writer>,
+    pub(crate) recording: Option<&'a mut Recording>,
     /// Whether one of the task's sockets has something: otherwise only its time has come.
     pub(crate) is_ready: bool,
     /// Room for what is received, which no task keeps.

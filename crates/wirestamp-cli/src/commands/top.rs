@@ -151,6 +151,7 @@ fn own(arguments: &Top, session: &Session) -> Result<Source, Error> {
             let mut configuration = monitor::read(Some(path))?;
             // two that write there would harm it
             configuration.history = None;
+            configuration.recording = None;
             configuration
         }
         None => usual(session)?,

@@ -1,6 +1,6 @@
 //! Checks what types do not say.
 
-use super::{Configuration, Relation};
+use super::{Configuration, Relation, Table};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Result};
@@ -23,6 +23,7 @@ impl Configuration {
         self.check_ntp()?;
         self.check_paths()?;
         self.check_ptp()?;
+        self.check_recording()?;
         match &self.history {
             Some(history) if history.limit_bytes < 1 << 20 => Err(invalid(
                 "[history]",
@@ -92,6 +93,54 @@ impl Configuration {
             }
         }
         once("ptp", self.ptp.iter().map(|ptp| &ptp.interface))
+    }
+}
+
+impl Configuration {
+    /// A host has one row for each peer and window, and none for itself.
+    fn check_recording(&self) -> Result<()> {
+        let Some(recording) = &self.recording else {
+            return Ok(());
+        };
+        recording.check()?;
+        if self.host.as_deref() == Some("") {
+            let remedy = "name the host, or leave host out";
+            return Err(invalid("host", "it is empty".into(), remedy));
+        }
+        if !recording.tables.contains(&Table::Probes) {
+            return Ok(());
+        }
+        let mut names = BTreeSet::from([self.host_name()]);
+        for stamp in &self.stamp {
+            if names.insert(stamp.peer_name().to_owned()) {
+                continue;
+            }
+            let cause = format!(
+                "its peer is recorded as \"{}\", as another session's or this host is",
+                stamp.peer_name()
+            );
+            let remedy = "give it a peer_name of its own: the host of the peer's recordings";
+            let field = format!("[[stamp]] {}", stamp.name());
+            return Err(invalid(field, cause, remedy));
+        }
+        Ok(())
+    }
+
+    /// Returns the name of this host in what is served and recorded: `host`, or the system's.
+    pub fn host_name(&self) -> String {
+        self.host.clone().unwrap_or_else(system_name)
+    }
+}
+
+/// The system's name for itself.
+fn system_name() -> String {
+    let from_file = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = from_file
+        .or_else(|| std::env::var("COMPUTERNAME").ok())
+        .unwrap_or_default();
+    match name.trim() {
+        "" => "localhost".to_owned(),
+        name => name.to_owned(),
     }
 }
 

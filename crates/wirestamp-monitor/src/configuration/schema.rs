@@ -167,7 +167,8 @@ fn each_key_takes_the_values_of_the_schema_and_no_others() {
                     Ok(_) if is_absent => {}
                     Ok(_) => panic!("{name} = {value} is read"),
                     Err(said) if said.contains("unknown variant") && key != "clock" => {
-                        let listed = property["enum"].as_array().expect("a list");
+                        let listed = property.get("enum").unwrap_or(&property["items"]["enum"]);
+                        let listed = listed.as_array().expect("a list");
                         let listed = listed.iter().filter_map(Value::as_str).collect();
                         assert_eq!(expected(&said), listed, "{name}");
                     }
@@ -185,6 +186,10 @@ fn limits_and_defaults_are_those_of_the_schema() {
     for table in tables(&schema) {
         for (key, property, _) in fields(&schema, &table) {
             let name = format!("[{}] {key}", table.name());
+            // refused as a whole by a program that is built without it
+            if table.name() == "recording" && cfg!(not(feature = "parquet")) {
+                continue;
+            }
             let is_right = |value: i64| {
                 let read = table.read(&[(key, json!(value))]);
                 read.is_ok_and(|read| read.check().is_ok())

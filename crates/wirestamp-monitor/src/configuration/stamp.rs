@@ -14,6 +14,9 @@ pub struct Stamp {
     /// Its name in what is served. Default: the peer.
     #[serde(default)]
     pub name: Option<String>,
+    /// What the peer calls itself in its own recordings: its `host`. Default: `name`.
+    #[serde(default)]
+    pub peer_name: Option<String>,
     /// The reflector: name or address, and port (862 if none is given).
     pub peer: String,
     /// The interface that packets leave by.
@@ -46,6 +49,11 @@ impl Stamp {
     /// Returns what it is called.
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.peer)
+    }
+
+    /// Returns what its peer is called in recordings.
+    pub fn peer_name(&self) -> &str {
+        self.peer_name.as_deref().unwrap_or(self.name())
     }
 }
 

@@ -65,6 +65,25 @@ clocks = \"utc\"",
             "changes no clock",
         ),
         ("[history]\ndirectory = \"d\"\nlimit_bytes = 5", "1048576"),
+        ("[recording]\nwindow = \"1s\"", "missing field `directory`"),
+        (
+            "[recording]\ndirectory = \"d\"\nwindow = \"61s\"",
+            "above 1m",
+        ),
+        (
+            "[recording]\ndirectory = \"d\"\nfile_interval = \"500ms\"",
+            "below 1s",
+        ),
+        ("[recording]\ndirectory = \"d\"\nkeep = \"5m\"", "below 1h"),
+        ("[recording]\ndirectory = \"d\"\nlimit_bytes = 5", "1048576"),
+        (
+            "[recording]\ndirectory = \"d\"\ntables = []",
+            "tables is empty",
+        ),
+        (
+            "[recording]\ndirectory = \"d\"\ntables = [\"timestamps\"]",
+            "unknown variant",
+        ),
     ] {
         let said = refused(text);
         assert!(said.contains(part), "{text}: {said}");
@@ -73,6 +92,39 @@ clocks = \"utc\"",
         Configuration::from_toml("[http]\nlisten = \"0.0.0.0:9862\"\nallow_plaintext = true")
             .is_ok()
     );
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn recordings_name_each_peer_once_and_never_this_host() {
+    let with = |host: &str, sessions: &str| {
+        format!("host = \"{host}\"\n[recording]\ndirectory = \"d\"\n{sessions}")
+    };
+    let session =
+        |peer: &str, name: &str| format!("[[stamp]]\npeer = \"{peer}\"\npeer_name = \"{name}\"\n");
+    let two = [session("192.0.2.1", "b"), session("192.0.2.2", "c")].concat();
+    let read = Configuration::from_toml(&with("a", &two)).expect("it is right");
+    assert_eq!(read.stamp[0].peer_name(), "b");
+    let twice = [session("192.0.2.1", "b"), session("192.0.2.2", "b")].concat();
+    let named_by_default = [
+        session("192.0.2.1", "192.0.2.2"),
+        "[[stamp]]\npeer = \"192.0.2.2\"".to_owned(),
+    ];
+    for sessions in [twice, session("192.0.2.1", "a"), named_by_default.concat()] {
+        let said = refused(&with("a", &sessions));
+        assert!(said.contains("peer_name"), "{said}");
+        // who records none has no use for the names
+        let only = "tables = [\"estimates\"]\n";
+        Configuration::from_toml(&with("a", &format!("{only}{sessions}"))).expect("it is right");
+    }
+    assert!(refused(&with("", "")).contains("it is empty"));
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn recordings_need_a_program_that_can_write_them() {
+    let said = refused("[recording]\ndirectory = \"d\"");
+    assert!(said.contains("features monitor and parquet"), "{said}");
 }
 
 #[cfg(unix)]

@@ -18,6 +18,15 @@ pub(super) fn fifteen_seconds() -> Duration {
 pub(super) fn two_seconds() -> Duration {
     Duration::from_secs(2)
 }
+pub(super) fn ten_seconds() -> Duration {
+    Duration::from_secs(10)
+}
+pub(super) fn ten_minutes() -> Duration {
+    Duration::from_secs(600)
+}
+pub(super) fn fortnight() -> Duration {
+    Duration::from_secs(14 * 86_400)
+}
 pub(super) fn sixteen_seconds() -> Duration {
     Duration::from_secs(16)
 }

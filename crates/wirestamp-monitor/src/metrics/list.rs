@@ -95,5 +95,6 @@ pub(super) fn write(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), 
     packets::timestamps(snapshot, into)?;
     own::interfaces(snapshot, into)?;
     own::history(snapshot, into)?;
+    own::recording(snapshot, into)?;
     own::own(snapshot, into)
 }

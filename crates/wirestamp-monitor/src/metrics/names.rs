@@ -4,7 +4,8 @@ use super::open_metrics;
 use crate::delays::Delays;
 use crate::snapshot::{
     ClockState, HistoryState, InterfaceState, NtpServerState, NtpState, OwnCost, PathState,
-    PeerState, PtpState, Reasons, ReflectorState, Snapshot, TaskState, TimestampCounts,
+    PeerState, PtpState, Reasons, RecordingState, ReflectorState, Snapshot, TaskState,
+    TimestampCounts,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -101,6 +102,11 @@ fn everything() -> Snapshot {
             ..OwnCost::default()
         },
         history: Some(HistoryState::default()),
+        recording: Some(RecordingState {
+            rows: reasons(),
+            lost: reasons(),
+            ..RecordingState::default()
+        }),
         ..Snapshot::default()
     }
 }

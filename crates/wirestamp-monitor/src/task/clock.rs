@@ -2,10 +2,12 @@
 
 use super::{Moment, Task, Turn};
 use crate::place::Place;
+use crate::recording::{Known, Recording};
 use crate::snapshot::{ClockState, Reasons, Snapshot};
 use wirestamp::{
-    Correlator, CorrelatorOptions, Error, ErrorKind, GenerationCause, HardwareClock, Interface,
-    MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp, utc_error_bound,
+    ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, Error, ErrorKind,
+    FrequencyEstimate, GenerationCause, HardwareClock, Interface, MonotonicTime, Result, Span,
+    UdpSocket, UtcCrossTimestamp, utc_error_bound,
 };
 
 /// How often the correlator's state is looked at.
@@ -13,6 +15,10 @@ const LOOK: Span = Span::from_seconds(1);
 /// How often a cross timestamp is taken for its width.
 const WIDTH: Span = Span::from_seconds(10);
 const NANOSECONDS: u64 = 1_000_000_000;
+/// Why a clock has no offset to UTC: its ticks are no nanoseconds, it is further off than 292 years, or its NIC is gone.
+const OTHER_UNIT: &str = "not_nanoseconds";
+const TOO_FAR: &str = "overflow";
+const GONE: &str = "no_such_device";
 
 /// A NIC's clock and its correlation.
 pub(crate) struct ClockTask {
@@ -82,23 +88,40 @@ impl ClockTask {
                 .clock
                 .as_ref()
                 .and_then(|clock| clock.cross_timestamp().ok());
+            if let (Some(recording), Some(reading)) = (&mut turn.recording, &reading) {
+                recording.cross(self.interface.name(), reading, turn.utc);
+            }
             self.width =
                 reading.map(|reading| reading.monotonic_after() - reading.monotonic_before());
         }
     }
 
-    /// The clock minus UTC as the real-time clock shows it, and the error bound.
-    fn utc_offset(&self, moment: &Moment) -> Option<(i64, i64)> {
+    /// The clock minus UTC as the real-time clock shows it, and the error bound; or why it is not known.
+    fn utc_offset(&self, moment: &Moment) -> Result<(i64, i64), &'static str> {
         if !self.counts_nanoseconds {
-            return None;
+            return Err(OTHER_UNIT);
         }
         let UtcCrossTimestamp { before, utc, after } = moment.reading;
         let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
-        let there = self.correlator.to_hardware(before + half).ok()?;
+        let there = self.correlator.to_hardware(before + half);
+        let there = there.map_err(ConversionError::name)?;
         let shown = i128::from(there.ticks.raw());
-        let offset = i64::try_from(shown - i128::from(utc.nanoseconds())).ok()?;
-        let bound = i128::from(there.bound) + half.nanoseconds() + 2;
-        Some((offset, i64::try_from(bound).ok()?))
+        let offset = i64::try_from(shown - i128::from(utc.nanoseconds()));
+        let bound = i64::try_from(i128::from(there.bound) + half.nanoseconds() + 2);
+        offset
+            .and_then(|offset| Ok((offset, bound?)))
+            .map_err(|_| TOO_FAR)
+    }
+
+    /// Whether the NIC is there: the clock of one that was taken out shows nothing, and a new one when it is back.
+    fn is_there(status: &CorrelatorStatus) -> bool {
+        let is_gone = |error: &Error| error.kind() == ErrorKind::NoSuchDevice;
+        !status.last_error.as_ref().is_some_and(is_gone)
+    }
+
+    fn frequency(&self) -> Option<FrequencyEstimate> {
+        let frequency = self.correlator.frequency();
+        frequency.filter(|_| self.counts_nanoseconds)
     }
 }
 
@@ -115,14 +138,9 @@ impl Task for ClockTask {
 
     fn show(&self, moment: &Moment, into: &mut Snapshot) {
         let status = self.correlator.status();
-        // the clock of a NIC that was taken out shows nothing, and a new one when it is back
-        let is_gone = |error: &Error| error.kind() == ErrorKind::NoSuchDevice;
-        let is_there = !status.last_error.as_ref().is_some_and(is_gone);
-        let frequency = self
-            .correlator
-            .frequency()
-            .filter(|_| is_there && self.counts_nanoseconds);
-        let offset = self.utc_offset(moment).filter(|_| is_there);
+        let is_there = Self::is_there(&status);
+        let frequency = self.frequency().filter(|_| is_there);
+        let offset = self.utc_offset(moment).ok().filter(|_| is_there);
         let tai = i64::from(self.tai_offset) * 1_000_000_000;
         into.clocks.push(ClockState {
             name: self.interface.name().to_owned(),
@@ -144,6 +162,28 @@ impl Task for ClockTask {
             failures: status.failures,
             error: status.last_error.map(|error| error.to_string()),
         });
+    }
+
+    fn record(&mut self, moment: &Moment, into: &mut Recording) {
+        let generation = self.correlator.generation();
+        let (offset, frequency) = (self.utc_offset(moment), self.frequency());
+        let status = self.correlator.status();
+        let utc = moment.reading.utc;
+        let known = if !Self::is_there(&status) {
+            Known::nothing(utc, GONE)
+        } else if status.generation != generation {
+            // which of them the numbers are of is not known
+            Known::nothing(utc, ConversionError::OutsideGenerations.name())
+        } else {
+            Known {
+                from: utc,
+                until: utc,
+                generation: generation.map(|generation| generation.0),
+                offset,
+                frequency_ppt: frequency.map(|one| ((one.hertz / 1e9 - 1.0) * 1e12).round() as i64),
+            }
+        };
+        into.estimate(self.interface.name(), &known);
     }
 }
 

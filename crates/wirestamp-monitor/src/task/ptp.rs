@@ -4,10 +4,11 @@ use super::{Moment, Task, Turn};
 use crate::configuration::Ptp;
 use crate::history::Record;
 use crate::place::Place;
+use crate::recording::{Known, Recording};
 use crate::snapshot::{PtpState, Reasons, Snapshot};
 use self_cell::self_cell;
 use std::collections::BTreeMap;
-use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
+use wirestamp::{MonotonicTime, Result, Span, UdpSocket, UtcTime};
 use wirestamp_ptp::{Engine, Node, Sample, identity_of};
 
 self_cell! {
@@ -20,9 +21,12 @@ self_cell! {
 
 /// A clock with one port.
 pub(crate) struct PtpTask {
+    interface: String,
     running: Running,
     samples: u64,
     last: Option<Sample>,
+    /// The last that was recorded.
+    recorded: Option<UtcTime>,
     state: Option<&'static str>,
     /// When its state is looked at again.
     look_at: MonotonicTime,
@@ -32,6 +36,14 @@ pub(crate) struct PtpTask {
 const LOOK: Span = Span::from_seconds(1);
 /// Of timers in a simulation.
 const SEED: u64 = 1;
+/// Why there is no offset to the timeTransmitter: no new Sync told one, or the clock that timestamps can't be related to the real-time clock.
+const NO_SAMPLE: &str = "no_sample";
+const NOT_RELATED: &str = "not_related";
+
+/// What the real-time clock as a timeTransmitter sees it is called in `estimates`.
+pub(crate) fn recorded_as(interface: &str) -> String {
+    format!("ptp:{interface}")
+}
 
 impl PtpTask {
     pub(crate) fn open(configuration: &Ptp, place: &Place) -> Result<Self> {
@@ -47,9 +59,11 @@ impl PtpTask {
             false => Node::start(engine, &[interface]),
         })?;
         Ok(Self {
+            interface: configuration.interface.clone(),
             running,
             samples: 0,
             last: None,
+            recorded: None,
             state: None,
             look_at: MonotonicTime::MIN,
         })
@@ -134,5 +148,22 @@ impl Task for PtpTask {
                 ignored: reasons(&port.counts.ignored),
             });
         }
+    }
+
+    fn record(&mut self, moment: &Moment, into: &mut Recording) {
+        let fresh = self.last.as_ref();
+        let fresh = fresh.filter(|sample| self.recorded != Some(sample.time));
+        let known = match fresh {
+            None => Known::nothing(moment.reading.utc, NO_SAMPLE),
+            Some(sample) => Known {
+                offset: sample
+                    .system_offset_ns
+                    .zip(sample.system_error_bound_ns)
+                    .ok_or(NOT_RELATED),
+                ..Known::nothing(sample.time, NO_SAMPLE)
+            },
+        };
+        self.recorded = self.last.as_ref().map(|sample| sample.time);
+        into.estimate(&recorded_as(&self.interface), &known);
     }
 }

@@ -5,16 +5,18 @@ use crate::configuration::{Relation, Stamp};
 use crate::delays::Delays;
 use crate::history::Record;
 use crate::place::Place;
+use crate::recording::Recording;
 use crate::snapshot::{PeerState, Reasons, Snapshot};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::slice;
+use std::sync::Arc;
 use std::time::Duration;
 use wirestamp::{Incoming, MonotonicTime, Result, Span, TransmitId, TransmitRecord, UdpSocket};
 use wirestamp_probe::Missing;
 use wirestamp_probe::endpoint::Clock;
 use wirestamp_probe::session::{
-    Clocks, Measured, Rejected, ReplyArrival, Sample, Session, SessionConfiguration,
+    Clocks, Measured, Rejected, ReplyArrival, Sample, Session, SessionConfiguration, Windows,
 };
 
 /// Room for transmit timestamps: those of a second, for which the loop is hardly ever away, between these limits.
@@ -51,6 +53,9 @@ pub(crate) struct StampTask {
     /// The last whose path delay is known: some of the timestamps that it needs can be missing.
     path: Option<(MonotonicTime, Measured)>,
     delays: BTreeMap<&'static str, Delays>,
+    /// What its peer is called in recordings, and the windows of these.
+    peer_name: Arc<str>,
+    windows: Option<Windows>,
     error: Option<String>,
 }
 
@@ -106,6 +111,8 @@ impl StampTask {
             last: None,
             path: None,
             delays: BTreeMap::new(),
+            peer_name: configuration.peer_name().into(),
+            windows: None,
             error: None,
         })
     }
@@ -203,7 +210,15 @@ impl StampTask {
         }
     }
 
-    fn judge(&mut self, turn: &Turn<'_>) {
+    /// A window that is open when they change, or when the session ends, has no row: another session may go on in it.
+    fn set_windows(&mut self, length: Option<Duration>) {
+        if self.windows.as_ref().map(Windows::length) != length.map(Span::from) {
+            self.windows = length.map(Windows::new);
+        }
+    }
+
+    fn judge(&mut self, turn: &mut Turn<'_>) {
+        self.set_windows(turn.recording.as_deref().and_then(Recording::window));
         let Self {
             configuration,
             session,
@@ -213,10 +228,16 @@ impl StampTask {
             followed_up,
             last,
             path,
+            peer_name,
+            windows,
             ..
         } = self;
         session.expire(turn.now, |sample| {
             *judged += 1;
+            let window = windows.as_mut().and_then(|windows| windows.add(sample));
+            if let (Some(recording), Some(window)) = (&mut turn.recording, window) {
+                recording.probe(peer_name, &window);
+            }
             if !sample.is_answered {
                 return;
             }

@@ -2,6 +2,7 @@
 
 use crate::output::{Page, Report, Rows};
 use serde::Serialize;
+use std::path::PathBuf;
 use wirestamp::{Error, ErrorKind};
 use wirestamp_monitor::Configuration;
 
@@ -21,6 +22,8 @@ pub(super) struct Checked {
     path: usize,
     /// The folder of the history.
     history: Option<String>,
+    /// The folder of the recordings.
+    recording: Option<String>,
     /// Certificates, keys and tokens that were read.
     files: Vec<String>,
 }
@@ -39,6 +42,7 @@ impl Checked {
                 ),
             );
         }
+        let shown = |folder: &PathBuf| folder.display().to_string();
         Ok(Self {
             http: configuration
                 .http
@@ -52,7 +56,11 @@ impl Checked {
             history: configuration
                 .history
                 .as_ref()
-                .map(|history| history.directory.display().to_string()),
+                .map(|history| shown(&history.directory)),
+            recording: configuration
+                .recording
+                .as_ref()
+                .map(|recording| shown(&recording.directory)),
             files: files.collect(),
         })
     }
@@ -68,6 +76,7 @@ impl Report for Checked {
         page.field("PTP clocks", &self.ptp.to_string());
         page.field("paths of this host", &self.path.to_string());
         page.field("history", self.history.as_deref().unwrap_or("none"));
+        page.field("recordings", self.recording.as_deref().unwrap_or("none"));
         for file in &self.files {
             page.field("read", file);
         }

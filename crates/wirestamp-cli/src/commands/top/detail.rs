@@ -129,6 +129,7 @@ fn found(snapshot: &Snapshot, subject: &Subject) -> Option<Value> {
         Kind::Monitor => {
             let mut own = json(serde_json::to_value(&snapshot.own))?;
             own["history"] = json(serde_json::to_value(&snapshot.history))?;
+            own["recording"] = json(serde_json::to_value(&snapshot.recording))?;
             Some(own)
         }
         Kind::Missing => {

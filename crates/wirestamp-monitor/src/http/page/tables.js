@@ -37,11 +37,13 @@ export function showTasks(snapshot) {
 export function showCost(snapshot) {
   const [own, history, up] = [snapshot.own, snapshot.history, snapshot.uptime_ns / 1e9];
   const kept = history ? `${words(history.state)}${history.error ? `: ${history.error}` : ""}; ${bytes(history.bytes)} on disk, ${count(history.records)} records written since the start, ${count(history.lost)} lost` : "none: the configuration has no [history] table";
+  const recording = snapshot.recording;
+  const recorded = recording ? `${words(recording.state)}${recording.error ? `: ${recording.error}` : ""}; ${bytes(recording.bytes)} in ${count(recording.files)} files, rows written since the start: ${reasons(recording.rows)}, lost: ${reasons(recording.lost)}` : "none: the configuration has no [recording] table";
   const reflector = snapshot.reflector;
   const rows = [["Running for", duration(up)],
     ["Processor time", own.cpu_ns === null ? null : `${span(own.cpu_ns)}, ${((100 * own.cpu_ns) / snapshot.uptime_ns).toPrecision(2)} % of one processor since the start${snapshot.simulated ? " of the simulation" : ""}`],
     ["Resident memory", bytes(own.resident_bytes)], ["Turns of the measuring loop", `${count(own.turns)}; ${count(own.missed_deadlines)} began more than 5 ms late, the latest by ${span(own.latest_ns)}`],
-    ["Reloads of the configuration", reasons(own.reloads)], ["History", kept],
+    ["Reloads of the configuration", reasons(own.reloads)], ["History", kept], ["Recordings for the fleet", recorded],
     ["STAMP reflector", reflector ? `answers on ${reflector.listening.join(", ")}: replies: ${count(reflector.replies)}, sessions: ${count(reflector.sessions)}, not answered: ${reasons(reflector.dropped)}` : "none: the configuration has no [reflector] table"]];
   table(byId("cost-table"), null, [{ name: "What" }, { name: "Now", text: true, missing: "this system does not say" }], rows, "");
 }

@@ -97,6 +97,48 @@ pub(super) fn history(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<()
     )
 }
 
+pub(super) fn recording(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
+    let Some(recording) = &snapshot.recording else {
+        return Ok(());
+    };
+    into.gauge(
+        "wirestamp_recording_up",
+        None,
+        "1 if recordings are written, 0 if they fail or start",
+        [(vec![], truth(recording.state == "recording"))],
+    )?;
+    into.gauge(
+        "wirestamp_recording_size",
+        Some(&Unit::Bytes),
+        "Recordings of this host on disk",
+        [(vec![], Some(recording.bytes as f64))],
+    )?;
+    into.gauge(
+        "wirestamp_recording_files",
+        None,
+        "Files of this host's recordings on disk",
+        [(vec![], Some(recording.files as f64))],
+    )?;
+    into.counter(
+        "wirestamp_recording_rows",
+        None,
+        "Rows written",
+        by(vec![], "table", &recording.rows),
+    )?;
+    into.counter(
+        "wirestamp_recording_rows_lost",
+        None,
+        "Rows that could not be written",
+        by(vec![], "table", &recording.lost),
+    )?;
+    into.counter(
+        "wirestamp_recording_files_removed",
+        None,
+        "Files removed for their age, or to make room",
+        [(vec![], recording.removed as f64)],
+    )
+}
+
 pub(super) fn own(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
     let own = &snapshot.own;
     if let Some(cpu) = own.cpu_ns {

@@ -1,0 +1,46 @@
+//! Recordings for the analysis of a fleet: Parquet files of what this host measured, as `wirestamp-record` writes them.
+//!
+//! Tasks hand rows over while they are served; once a second these go to a thread that writes files. Neither a slow nor a full disk holds up measuring:
+//! rows wait, as many as memory is meant for, and those beyond are counted as lost.
+
+mod claim;
+#[cfg(feature = "parquet")]
+mod files;
+#[cfg(feature = "parquet")]
+mod handle;
+#[cfg(not(feature = "parquet"))]
+#[path = "recording/without_parquet.rs"]
+mod handle;
+
+pub(crate) use claim::Said;
+pub(crate) use handle::Recording;
+
+use wirestamp::UtcTime;
+
+/// What is known of a clock from one instant to another: a row of `estimates`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "parquet"),
+    allow(dead_code, reason = "nothing reads it")
+)]
+pub(crate) struct Known {
+    pub(crate) from: UtcTime,
+    pub(crate) until: UtcTime,
+    pub(crate) generation: Option<u32>,
+    /// Nanoseconds that it is ahead of UTC at `from`, and an error bound that holds until `until`; or why there is none.
+    pub(crate) offset: Result<(i64, i64), &'static str>,
+    pub(crate) frequency_ppt: Option<i64>,
+}
+
+impl Known {
+    /// Nothing, for this reason.
+    pub(crate) fn nothing(at: UtcTime, reason: &'static str) -> Self {
+        Self {
+            from: at,
+            until: at,
+            generation: None,
+            offset: Err(reason),
+            frequency_ppt: None,
+        }
+    }
+}

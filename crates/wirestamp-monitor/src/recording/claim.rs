@@ -1,0 +1,204 @@
+//! What this host says of its real-time clock, over a while: the greatest error that was said meanwhile, and nothing once nobody said any.
+
+use super::Known;
+use crate::snapshot::NtpState;
+use crate::task::Moment;
+use wirestamp::{MonotonicTime, Span, UtcTime};
+
+/// Why there is no claim: neither NTP servers nor the kernel say how far the clock is from UTC.
+const NO_CLAIM: &str = "not_synchronized";
+/// How fast what the kernel says grows while nothing corrects the clock (MAXFREQ of adjtimex(2)).
+const KERNEL_PPM: u32 = 500;
+
+/// What is said at one instant: the clock is ahead of UTC by something between these, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Said {
+    low: i64,
+    high: i64,
+    /// How fast it becomes less certain.
+    growth_ppm: u32,
+}
+
+impl Said {
+    /// `offset`: nanoseconds ahead of UTC.
+    pub(crate) fn new(offset: i64, bound: i64, growth_ppm: u32) -> Self {
+        Self {
+            low: offset.saturating_sub(bound),
+            high: offset.saturating_add(bound),
+            growth_ppm,
+        }
+    }
+
+    /// By NTP servers that agree, else by the kernel. `growth_ppm`: of the servers.
+    pub(crate) fn by(
+        ntp: Option<&NtpState>,
+        growth_ppm: u32,
+        kernel: impl FnOnce() -> Option<Span>,
+    ) -> Option<Self> {
+        let ntp = ntp.and_then(|ntp| Some(Self::new(ntp.offset_ns?, ntp.bound_ns?, growth_ppm)));
+        ntp.or_else(|| Some(Self::new(0, kernel()?.saturating_nanoseconds(), KERNEL_PPM)))
+    }
+
+    fn after(self, passed: Span) -> Self {
+        let grown = passed.nanoseconds().max(0) * i128::from(self.growth_ppm) / 1_000_000 + 1;
+        let grown = i64::try_from(grown).unwrap_or(i64::MAX);
+        Self {
+            low: self.low.saturating_sub(grown),
+            high: self.high.saturating_add(grown),
+            ..self
+        }
+    }
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            ..self
+        }
+    }
+
+    /// Offset and error bound.
+    fn middle(self) -> (i64, i64) {
+        let middle = i128::midpoint(self.low.into(), self.high.into());
+        let bound = (i128::from(self.high) - middle).max(middle - i128::from(self.low));
+        // between two numbers of 64 bits there is a third
+        (middle as i64, i64::try_from(bound).unwrap_or(i64::MAX))
+    }
+}
+
+/// Of an interval that is still open.
+#[derive(Debug, Default)]
+pub(crate) struct Claim {
+    from: Option<UtcTime>,
+    all: Option<Said>,
+    is_broken: bool,
+    last: Option<(MonotonicTime, Option<Said>)>,
+}
+
+impl Claim {
+    /// Takes what is said now. Until then the earlier word held, less certain as time passed.
+    pub(crate) fn look(&mut self, moment: &Moment, said: Option<Said>) {
+        self.from.get_or_insert(moment.reading.utc);
+        let before = self.last.replace((moment.now, said));
+        self.is_broken |= said.is_none() || matches!(before, Some((_, None)));
+        let until_now = before.and_then(|(at, said)| Some(said?.after(moment.now - at)));
+        for one in until_now.into_iter().chain(said) {
+            self.all = Some(self.all.map_or(one, |all| all.with(one)));
+        }
+    }
+
+    /// Ends the interval; the next one begins here. `None`: there was none.
+    pub(crate) fn take(&mut self, until: UtcTime) -> Option<Known> {
+        let from = self.from.replace(until)?;
+        let all = self.all.take().filter(|_| !self.is_broken);
+        self.is_broken = false;
+        Some(Known {
+            // a clock that was set back
+            from: from.min(until),
+            until,
+            generation: None,
+            offset: all.map(Said::middle).ok_or(NO_CLAIM),
+            frequency_ppt: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirestamp::UtcCrossTimestamp;
+
+    fn moment(second: i64) -> Moment {
+        let now = MonotonicTime::from_nanoseconds(second * 1_000_000_000);
+        let reading = UtcCrossTimestamp {
+            before: now,
+            utc: utc(second),
+            after: now,
+        };
+        Moment { now, reading }
+    }
+
+    fn utc(second: i64) -> UtcTime {
+        UtcTime::from_nanoseconds((1_790_000_000 + second) * 1_000_000_000)
+    }
+
+    #[test]
+    fn the_claim_is_the_greatest_error_that_was_said_and_none_once_nobody_says() {
+        let mut claim = Claim::default();
+        assert_eq!(claim.take(utc(0)), None);
+        let said = |offset, bound| Some(Said::new(offset, bound, 0));
+        let mut claimed = |from: i64, all: &[Option<Said>]| {
+            for (second, said) in (from + 1..).zip(all) {
+                claim.look(&moment(second), *said);
+            }
+            let known = claim.take(utc(from + all.len() as i64)).expect("looked");
+            assert_eq!(known.until, utc(from + all.len() as i64));
+            known.offset
+        };
+        // 1 ns is the division's
+        let three = [said(0, 5_000), said(0, 9_000), said(0, 6_000)];
+        assert_eq!(claimed(0, &three), Ok((0, 9_001)));
+        // what was said at its beginning holds until somebody says something else
+        assert_eq!(claimed(3, &[said(0, 2_000)]), Ok((0, 6_001)));
+        assert_eq!(claimed(4, &[said(0, 2_000)]), Ok((0, 2_001)));
+        assert_eq!(
+            claimed(5, &[said(0, 2_000), None, said(0, 2_000)]),
+            Err(NO_CLAIM)
+        );
+        assert_eq!(claimed(8, &[None]), Err(NO_CLAIM));
+        // until somebody said so it was not known
+        assert_eq!(claimed(9, &[said(0, 2_000)]), Err(NO_CLAIM));
+        assert_eq!(
+            claimed(10, &[said(100, 50), said(-100, 50)]),
+            Ok((0, 2_001))
+        );
+        assert_eq!(claimed(12, &[said(-100, 50)]), Ok((-100, 51)));
+    }
+
+    #[test]
+    fn between_two_looks_it_is_less_certain_than_at_the_first() {
+        let mut claim = Claim::default();
+        claim.look(&moment(0), Some(Said::new(0, 1_000, 500)));
+        // corrected shortly before
+        claim.look(&moment(1), Some(Said::new(0, 1_000, 500)));
+        let known = claim.take(utc(1)).expect("looked");
+        assert_eq!((known.from, known.until), (utc(0), utc(1)));
+        assert_eq!(known.offset, Ok((0, 501_001)));
+    }
+
+    #[test]
+    fn servers_that_agree_say_it_before_the_kernel_does() {
+        let servers = |offset_ns, bound_ns| NtpState {
+            offset_ns,
+            bound_ns,
+            ..NtpState::default()
+        };
+        let kernel = || Some(Span::from_microseconds(30));
+        let agree = servers(Some(-7), Some(20));
+        assert_eq!(
+            Said::by(Some(&agree), 15, kernel),
+            Some(Said::new(-7, 20, 15))
+        );
+        let disagree = servers(None, None);
+        for ntp in [Some(&disagree), None] {
+            let said = Said::by(ntp, 15, kernel);
+            assert_eq!(said, Some(Said::new(0, 30_000, KERNEL_PPM)));
+            assert_eq!(Said::by(ntp, 15, || None), None);
+        }
+    }
+
+    #[test]
+    fn limits_of_64_bits_are_kept() {
+        let all = Said::new(i64::MIN, i64::MAX, 500).with(Said::new(i64::MAX, i64::MAX, 500));
+        assert_eq!((all.low, all.high), (i64::MIN, i64::MAX));
+        assert_eq!(all.after(Span::from_seconds(9)).middle().1, i64::MAX);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_makes_no_interval_that_ends_before_it_begins() {
+        let mut claim = Claim::default();
+        claim.look(&moment(5), Some(Said::new(0, 10, 0)));
+        let known = claim.take(utc(-100)).expect("looked");
+        assert_eq!((known.from, known.until), (utc(-100), utc(-100)));
+    }
+}

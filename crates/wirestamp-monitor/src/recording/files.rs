@@ -1,0 +1,194 @@
+//! The thread that writes files: when rows become one, what is removed, what an error costs.
+
+use crate::configuration::{Recording as Configuration, Table};
+use crate::snapshot::RecordingState;
+use std::io;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use wirestamp::{MonotonicTime, Span, UtcTime};
+use wirestamp_record::{ClockEstimate, Cross, Kept, Options, Probe, Recorder, Retention};
+
+/// So many rows of a table wait at most, before the interval is over.
+const ROWS: usize = 1 << 16;
+/// After an error, writing is tried again so often.
+const RETRY: Span = Span::from_seconds(5);
+/// Files are listed so often at most.
+const SWEEP: Span = Span::from_seconds(60);
+
+/// What is written, with what says where.
+pub(super) enum Row {
+    Probe(Probe),
+    Estimate(ClockEstimate),
+    /// Taken at about this UTC.
+    Cross(i64, Cross),
+}
+
+impl Row {
+    pub(super) fn table(&self) -> Table {
+        match self {
+            Self::Probe(_) => Table::Probes,
+            Self::Estimate(_) => Table::Estimates,
+            Self::Cross(..) => Table::Cross,
+        }
+    }
+}
+
+/// What came in about a second, by the monitor's clocks: of a simulation, where it is one.
+pub(super) struct Batch {
+    pub(super) now: MonotonicTime,
+    pub(super) utc: UtcTime,
+    pub(super) rows: Vec<Row>,
+}
+
+/// The recorders of all tables, and what is removed.
+pub(super) struct Files {
+    configuration: Configuration,
+    probes: Recorder<Probe>,
+    estimates: Recorder<ClockEstimate>,
+    cross: Recorder<Cross>,
+    retention: Retention,
+    /// When the rows that wait began to.
+    since: Option<MonotonicTime>,
+    swept: Option<MonotonicTime>,
+    /// When writing failed last.
+    failed: Option<MonotonicTime>,
+    kept: Kept,
+    removed: u64,
+    /// What the state says already of rows that were given up.
+    lost: [u64; Table::ALL.len()],
+    state: Arc<Mutex<RecordingState>>,
+}
+
+impl Files {
+    pub(super) fn new(
+        configuration: &Configuration,
+        host: &str,
+        state: Arc<Mutex<RecordingState>>,
+    ) -> Self {
+        let folder = &configuration.directory;
+        let options = Options {
+            rows: ROWS,
+            // by the monitor's clock, not by the system's
+            age: Duration::MAX,
+        };
+        Self {
+            probes: Recorder::new(folder, host, options),
+            estimates: Recorder::new(folder, host, options),
+            cross: Recorder::new(folder, host, options),
+            retention: Retention::new(folder, host, configuration.limit_bytes, configuration.keep),
+            configuration: configuration.clone(),
+            since: None,
+            swept: None,
+            failed: None,
+            kept: Kept::default(),
+            removed: 0,
+            lost: [0; Table::ALL.len()],
+            state,
+        }
+    }
+
+    /// Until no more batches come; then it writes what it has.
+    pub(super) fn run(&mut self, batches: &Receiver<Batch>) {
+        let mut last = None;
+        while let Ok(batch) = batches.recv() {
+            last = Some((batch.now, batch.utc));
+            self.take(batch);
+        }
+        if let Some((now, utc)) = last {
+            let written = self.flush();
+            let swept = self.sweep(now, utc);
+            self.tell(now, written.and(swept));
+        }
+    }
+
+    fn take(&mut self, batch: Batch) {
+        let Batch { now, utc, rows } = batch;
+        let is_first = self.since.is_none();
+        let since = *self.since.get_or_insert(now);
+        let mut result = self.push(rows);
+        let is_due = now - since >= Span::from(self.configuration.file_interval);
+        let is_retried = self.failed.is_some_and(|at| now - at >= RETRY);
+        if is_first {
+            // that nothing can be written there is known at once
+            let made = std::fs::create_dir_all(&self.configuration.directory);
+            result = result.and(made).and(self.sweep(now, utc));
+        } else if is_due || is_retried {
+            self.since = Some(now);
+            result = result.and(self.flush());
+            if self.swept.is_none_or(|at| now - at >= SWEEP) {
+                result = result.and(self.sweep(now, utc));
+            }
+        } else if result.is_ok() {
+            // neither better nor worse than before
+            return;
+        }
+        self.tell(now, result);
+    }
+
+    fn push(&mut self, rows: Vec<Row>) -> io::Result<()> {
+        let mut result = Ok(());
+        for row in rows {
+            let pushed = match row {
+                Row::Probe(row) => self.probes.push(row.window_start, row),
+                Row::Estimate(row) => self.estimates.push(row.from, row),
+                Row::Cross(at, row) => self.cross.push(at, row),
+            };
+            result = result.and(pushed);
+        }
+        result
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let probes = self.probes.flush();
+        let estimates = self.estimates.flush();
+        probes.and(estimates).and(self.cross.flush())
+    }
+
+    fn sweep(&mut self, now: MonotonicTime, utc: UtcTime) -> io::Result<()> {
+        self.swept = Some(now);
+        let kept = self.retention.sweep(utc.nanoseconds());
+        self.kept = kept.map_err(|error| {
+            io::Error::new(error.kind(), format!("old files are not removed: {error}"))
+        })?;
+        self.removed += self.kept.removed;
+        Ok(())
+    }
+
+    fn tell(&mut self, now: MonotonicTime, result: io::Result<()>) {
+        let error = result.err();
+        let folder = self.configuration.directory.display();
+        match (&error, self.failed) {
+            (Some(error), None) => tracing::error!("{folder}: recordings are not written: {error}"),
+            (None, Some(_)) => tracing::info!("{folder}: recordings are written again"),
+            _ => {}
+        }
+        self.failed = error.is_some().then_some(now);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = if error.is_some() {
+            "failed"
+        } else {
+            "recording"
+        };
+        name.clone_into(&mut state.state);
+        state.error = error.map(|error| error.to_string());
+        (state.files, state.bytes, state.removed) =
+            (self.kept.files, self.kept.bytes, self.removed);
+        let counts = [
+            (self.probes.written(), self.probes.lost()),
+            (self.estimates.written(), self.estimates.lost()),
+            (self.cross.written(), self.cross.lost()),
+        ];
+        let known = Table::ALL.into_iter().zip(counts).zip(&mut self.lost);
+        for ((table, (written, lost)), told) in known {
+            // the measuring loop counts what it could not hand over
+            let more = lost - std::mem::replace(told, lost);
+            if let Some(count) = state.lost.get_mut(table.name()) {
+                *count += more;
+            }
+            if let Some(count) = state.rows.get_mut(table.name()) {
+                *count = written;
+            }
+        }
+    }
+}

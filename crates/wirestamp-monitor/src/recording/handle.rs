@@ -1,0 +1,237 @@
+//! Takes rows from the measuring loop, and hands them to the thread that writes files. Never waits, but in a simulation, where no time passes meanwhile.
+
+use super::claim::Claim;
+use super::files::{Batch, Files, Row};
+use super::{Known, Said};
+use crate::configuration::{Recording as Configuration, Table};
+use crate::slot::Slot;
+use crate::snapshot::{Reasons, RecordingState};
+use crate::task::Moment;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use wirestamp::{CrossTimestamp, Error, ErrorKind, MonotonicTime, Result, Span, UtcTime};
+use wirestamp_probe::session::{Differences, Window};
+use wirestamp_record::{ClockEstimate, Cross, Probe};
+
+/// So many rows wait for a slow disk, beside those that the thread has: 20,000 sessions have as many in a second.
+const WAITING: usize = 32_768;
+/// So many batches are on their way to the thread.
+const BATCHES: usize = 2;
+
+/// Takes rows. Dropping it writes what it has.
+pub(crate) struct Recording {
+    configuration: Configuration,
+    host: String,
+    claim: Claim,
+    /// When clocks are estimated again.
+    estimates_due: Option<MonotonicTime>,
+    /// The last look.
+    last: Option<(MonotonicTime, UtcTime)>,
+    rows: Vec<Row>,
+    batches: Option<SyncSender<Batch>>,
+    may_wait: bool,
+    state: Arc<Mutex<RecordingState>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Recording {
+    /// `host`: the name that is unique in the fleet.
+    pub(crate) fn start(
+        configuration: &Configuration,
+        host: String,
+        is_simulated: bool,
+    ) -> Result<Self> {
+        let (batches, received) = sync_channel(BATCHES);
+        let mut new = Self::without_thread(configuration, host, is_simulated, batches);
+        let mut files = Files::new(configuration, &new.host, Arc::clone(&new.state));
+        let thread = thread::Builder::new()
+            .name("wirestamp-record".into())
+            .spawn(move || files.run(&received));
+        new.thread = Some(thread.map_err(|error| {
+            Error::new(ErrorKind::Io, "record", "its thread", error.to_string())
+        })?);
+        Ok(new)
+    }
+
+    fn without_thread(
+        configuration: &Configuration,
+        host: String,
+        is_simulated: bool,
+        batches: SyncSender<Batch>,
+    ) -> Self {
+        // a counter that begins at 1 has no increase: it is there from the start
+        let none = || -> Reasons {
+            let tables = configuration.tables.iter();
+            tables.map(|table| (table.name().to_owned(), 0)).collect()
+        };
+        let state = RecordingState {
+            state: "starting".to_owned(),
+            rows: none(),
+            lost: none(),
+            ..RecordingState::default()
+        };
+        Self {
+            configuration: configuration.clone(),
+            host,
+            claim: Claim::default(),
+            estimates_due: None,
+            last: None,
+            rows: Vec::new(),
+            batches: Some(batches),
+            may_wait: is_simulated,
+            state: Arc::new(Mutex::new(state)),
+            thread: None,
+        }
+    }
+
+    /// Whether it is what is asked for.
+    pub(crate) fn is_of(&self, configuration: Option<&Configuration>, host: &str) -> bool {
+        configuration == Some(&self.configuration) && host == self.host
+    }
+
+    /// The length of windows, if there are any.
+    pub(crate) fn window(&self) -> Option<Duration> {
+        self.has(Table::Probes).then_some(self.configuration.window)
+    }
+
+    fn has(&self, table: Table) -> bool {
+        self.configuration.tables.contains(&table)
+    }
+
+    /// A window of a session.
+    pub(crate) fn probe(&mut self, peer: &Arc<str>, window: &Window) {
+        let least = |one: Differences| one.least.saturating_nanoseconds();
+        let middle = |one: Differences| one.middle.saturating_nanoseconds();
+        self.add(Row::Probe(Probe {
+            peer: Arc::clone(peer),
+            window_start: window.start.nanoseconds(),
+            window: window.length.saturating_nanoseconds(),
+            forward: window.forward.map(least),
+            backward: window.backward.map(least),
+            forward_middle: window.forward.map(middle),
+            backward_middle: window.backward.map(middle),
+            count: i64::try_from(window.sent).unwrap_or(i64::MAX),
+        }));
+    }
+
+    /// What is known of a clock.
+    pub(crate) fn estimate(&mut self, clock: &str, known: &Known) {
+        self.add(Row::Estimate(ClockEstimate {
+            clock: clock.into(),
+            from: known.from.nanoseconds(),
+            until: known.until.nanoseconds(),
+            generation: known.generation,
+            offset: known
+                .offset
+                .map(|(offset, bound)| (offset, bound.unsigned_abs())),
+            frequency_ppt: known.frequency_ppt,
+        }));
+    }
+
+    /// A cross timestamp, taken at about this time.
+    pub(crate) fn cross(&mut self, interface: &str, reading: &CrossTimestamp, at: UtcTime) {
+        let row = Cross {
+            interface: interface.into(),
+            monotonic_before: reading.monotonic_before().nanoseconds(),
+            ticks: reading.hardware().raw(),
+            monotonic_after: reading.monotonic_after().nanoseconds(),
+            method: reading.method().name(),
+        };
+        self.add(Row::Cross(at.nanoseconds(), row));
+    }
+
+    fn add(&mut self, row: Row) {
+        if !self.has(row.table()) {
+            return;
+        }
+        if self.rows.len() < WAITING {
+            self.rows.push(row);
+            return;
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state.lost.entry(row.table().name().to_owned()).or_default() += 1;
+    }
+
+    /// Once a second: notes what is said of the real-time clock, estimates the clocks if it is time, and hands over what has come.
+    pub(crate) fn look(&mut self, moment: &Moment, said: Option<Said>, slots: &mut [Slot]) {
+        let utc = moment.reading.utc;
+        let always = self.configuration.clock_bound.map(Span::from);
+        let always = always.map(|bound| Said::new(0, bound.saturating_nanoseconds(), 0));
+        self.claim.look(moment, always.or(said));
+        self.last = Some((moment.now, utc));
+        let interval = Span::from(self.configuration.interval);
+        let due = *self.estimates_due.get_or_insert(moment.now + interval);
+        if moment.now >= due {
+            self.estimates_due = Some(moment.now + interval);
+            self.end_claim(utc);
+            slots.iter_mut().for_each(|slot| slot.record(moment, self));
+        }
+        self.hand_over(moment.now, utc);
+    }
+
+    fn end_claim(&mut self, utc: UtcTime) {
+        if let Some(known) = self.claim.take(utc) {
+            self.estimate("utc", &known);
+        }
+    }
+
+    fn hand_over(&mut self, now: MonotonicTime, utc: UtcTime) {
+        let Some(batches) = &self.batches else {
+            return;
+        };
+        let rows = std::mem::take(&mut self.rows);
+        let batch = Batch { now, utc, rows };
+        let sent = if self.may_wait {
+            batches
+                .send(batch)
+                .map_err(|error| TrySendError::Disconnected(error.0))
+        } else {
+            batches.try_send(batch)
+        };
+        if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) = sent {
+            self.rows = batch.rows;
+        }
+    }
+
+    /// Takes no more rows. What it has is written meanwhile.
+    pub(crate) fn close(&mut self) {
+        if let Some((_, utc)) = self.last {
+            self.end_claim(utc);
+        }
+        self.configuration.tables.clear();
+        self.is_over();
+    }
+
+    /// Whether all is written since it was closed.
+    pub(crate) fn is_over(&mut self) -> bool {
+        if let Some((now, utc)) = self.last {
+            self.hand_over(now, utc);
+        }
+        if self.rows.is_empty() {
+            self.batches = None;
+        }
+        self.batches.is_none() && self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    pub(crate) fn show(&self) -> RecordingState {
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.may_wait = true; // nothing is measured any more
+        self.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! What recording is in a program that was built without it: a configuration that asks for it is refused before.
+
+use super::{Known, Said};
+use crate::configuration::Recording as Configuration;
+use crate::slot::Slot;
+use crate::snapshot::RecordingState;
+use crate::task::Moment;
+use std::sync::Arc;
+use std::time::Duration;
+use wirestamp::{CrossTimestamp, Error, ErrorKind, Result, UtcTime};
+use wirestamp_probe::session::Window;
+
+/// There is none.
+pub(crate) enum Recording {}
+
+impl Recording {
+    pub(crate) fn start(configuration: &Configuration, _: String, _: bool) -> Result<Self> {
+        let target = configuration.directory.display().to_string();
+        let cause = "this program is built without it";
+        Err(Error::new(ErrorKind::NotSupported, "record", target, cause))
+    }
+
+    pub(crate) fn is_of(&self, _: Option<&Configuration>, _: &str) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn window(&self) -> Option<Duration> {
+        match *self {}
+    }
+
+    pub(crate) fn probe(&mut self, _: &Arc<str>, _: &Window) {
+        match *self {}
+    }
+
+    pub(crate) fn estimate(&mut self, _: &str, _: &Known) {
+        match *self {}
+    }
+
+    pub(crate) fn cross(&mut self, _: &str, _: &CrossTimestamp, _: UtcTime) {
+        match *self {}
+    }
+
+    pub(crate) fn look(&mut self, _: &Moment, _: Option<Said>, _: &mut [Slot]) {
+        match *self {}
+    }
+
+    pub(crate) fn close(&mut self) {
+        match *self {}
+    }
+
+    pub(crate) fn is_over(&mut self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn show(&self) -> RecordingState {
+        match *self {}
+    }
+}
