@@ -3,6 +3,11 @@
 //! Tasks hand rows over while they are served; once a second these go to a thread that writes files. Neither a slow nor a full disk holds up measuring:
 //! rows wait, as many as memory is meant for, and those beyond are counted as lost.
 
+#![cfg_attr(
+    not(feature = "parquet"),
+    allow(dead_code, reason = "without it there is no recording")
+)]
+
 mod claim;
 #[cfg(feature = "parquet")]
 mod files;
@@ -19,10 +24,6 @@ use wirestamp::UtcTime;
 
 /// What is known of a clock from one instant to another: a row of `estimates`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "parquet"),
-    allow(dead_code, reason = "nothing reads it")
-)]
 pub(crate) struct Known {
     pub(crate) from: UtcTime,
     pub(crate) until: UtcTime,
