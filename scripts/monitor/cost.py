@@ -34,6 +34,11 @@ options = { transport = "udp4", source = "software", role = "time_receiver" }
 [history]
 directory = "HISTORY"
 """
+# nothing of it unless it is asked for
+RECORDING = """[recording]
+directory = "RECORDINGS"
+file_interval = "INTERVAL"
+"""
 PTP = """[global]
 time_stamping software
 free_running 1
@@ -85,6 +90,8 @@ def ptp4l(folder, space, role, *interfaces):
 
 def configuration(folder):
     text = MONITOR.replace("HISTORY", str(folder / "history"))
+    if interval := os.environ.get("RECORDING"):
+        text += RECORDING.replace("RECORDINGS", str(folder / "recordings")).replace("INTERVAL", interval)
     for number in range(CABLES):
         text += f'[[ntp]]\nserver = "10.78.{number}.2"\n'
         for host in range(SESSIONS):
@@ -161,6 +168,9 @@ def measure(space, programs):
 def tell(passed, costs, scrapes, first, last):
     times = sorted(1e3 * seconds for seconds, _ in scrapes)
     history = (last["history"]["bytes"] - first["history"]["bytes"]) / passed
+    if recording := last["recording"]:
+        lost = sum(recording["lost"].values())
+        print(f"recordings: {recording['bytes']} bytes in {recording['files']} files, rows {recording['rows']}, {lost} lost")
     answered = sum(peer["answered"] for peer in last["peers"]) - sum(peer["answered"] for peer in first["peers"])
     lost = sum(peer["lost"] for peer in last["peers"]) - sum(peer["lost"] for peer in first["peers"])
     late = last["own"]["missed_deadlines"] - first["own"]["missed_deadlines"]

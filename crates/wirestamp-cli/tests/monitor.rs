@@ -95,8 +95,12 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 fn hang_up(child: &Child) {
+    signal(child, "-HUP");
+}
+
+fn signal(child: &Child, which: &str) {
     let sent = Command::new("kill")
-        .args(["-HUP", &child.id().to_string()])
+        .args([which, &child.id().to_string()])
         .status();
     assert!(sent.expect("it runs").success());
 }
@@ -190,4 +194,68 @@ fn sighup_reads_a_token_again_and_an_empty_one_changes_nothing() {
     assert_eq!(ask(address, "second"), "200");
     child.kill().expect("it runs");
     child.wait().expect("it ended");
+}
+
+/// Each complete file of a folder's tables.
+#[cfg(feature = "parquet")]
+fn recorded(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(recorded(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn what_waits_is_written_after_sighup_to_another_folder_and_after_sigterm() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, log) = (folder.path().join("m.toml"), folder.path().join("log"));
+    let places = ["one", "two"].map(|name| folder.path().join(name));
+    let record = |place: &Path| {
+        let place = place.display();
+        let text = format!(
+            "host = \"db7\"\n[http]\nlisten = \"127.0.0.1:0\"\n[recording]\ndirectory = '{place}'\ninterval = \"1s\"\n"
+        );
+        fs::write(&file, text).expect("written");
+    };
+    record(&places[0]);
+    let (mut child, _) = start(&file, &log);
+    // until a clock was estimated
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(recorded(&places[0]).is_empty(), "the interval is not over");
+    record(&places[1]);
+    hang_up(&child);
+    until("the first folder", || !recorded(&places[0]).is_empty());
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&child, "-TERM");
+    assert!(child.wait().expect("it ended").success());
+    for place in &places {
+        let files = recorded(place);
+        assert!(files.len() > 1, "{files:?}");
+        for file in files {
+            let name = file.file_name().expect("a name").to_string_lossy();
+            assert!(
+                name.starts_with("db7-") && name.ends_with(".parquet"),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn recordings_are_refused_by_a_program_that_cannot_write_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("m.toml");
+    fs::write(&file, "[recording]\ndirectory = \"d\"\n").expect("written");
+    let checked = check(&file);
+    assert_eq!(checked.status.code(), Some(2), "{checked:?}");
+    let said = String::from_utf8_lossy(&checked.stdout);
+    assert!(said.contains("monitor and parquet"), "{said}");
 }

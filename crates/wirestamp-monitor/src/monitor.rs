@@ -6,12 +6,12 @@ use crate::history::{Record, Writer};
 use crate::interfaces::Interfaces;
 use crate::own::Own;
 use crate::place::Place;
-use crate::recording::{Recording, Said};
+use crate::recording::Recordings;
 use crate::slot::{Slot, Wanted};
-use crate::snapshot::{HistoryState, NtpState, Snapshot};
+use crate::snapshot::{HistoryState, Snapshot};
 use crate::task::{Moment, Realtime, Turn, compare};
 use std::net::{Ipv4Addr, SocketAddr};
-use wirestamp::{MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp, utc_error_bound};
+use wirestamp::{MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp};
 
 /// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
 const LONGEST_WAIT: Span = Span::from_seconds(1);
@@ -42,9 +42,7 @@ pub struct Monitor {
     buffer: Vec<u8>,
     agreement: String,
     history: Option<Writer>,
-    recording: Option<Recording>,
-    /// Those of earlier configurations, which still write what they have.
-    ending: Vec<Recording>,
+    recordings: Recordings,
     /// The newest event that history has.
     kept: u64,
     /// When history is to have the clocks again.
@@ -52,7 +50,6 @@ pub struct Monitor {
     /// When servers are compared and the history's state is looked at.
     look_at: MonotonicTime,
     history_state: String,
-    recording_state: String,
     /// For which sockets the last wait ended.
     ready: Vec<usize>,
     /// Whether a reader woke the loop.
@@ -83,12 +80,8 @@ impl Monitor {
         let wanted = Wanted::of(&configuration, &interfaces.with_clocks());
         let mut slots = Vec::new();
         exchange(&mut slots, wanted);
-        let host = configuration.host_name();
-        let start = |recording| Recording::start(recording, host.clone(), place.is_simulated());
         Ok(Self {
-            recording: configuration.recording.as_ref().map(start).transpose()?,
-            ending: Vec::new(),
-            host,
+            host: configuration.host_name(),
             started: clock.now(),
             realtime: Realtime::new(configuration.clocks.tai_offset),
             slots,
@@ -101,11 +94,11 @@ impl Monitor {
                 .as_ref()
                 .map(Writer::start)
                 .transpose()?,
+            recordings: Recordings::start(&configuration, place.is_simulated())?,
             kept: 0,
             clocks_due: MonotonicTime::MIN,
             look_at: MonotonicTime::MIN,
             history_state: String::new(),
-            recording_state: String::new(),
             ready: Vec::new(),
             is_woken: false,
             configuration,
@@ -149,7 +142,7 @@ impl Monitor {
             moment: Moment { now, reading },
             events: &mut self.events,
             history: self.history.as_ref(),
-            recording: self.recording.as_mut(),
+            recording: self.recordings.current(),
             is_ready: false,
             buffer: &mut self.buffer,
         };
@@ -194,7 +187,9 @@ impl Monitor {
                 );
             }
         }
-        self.record(&moment, servers.ntp.as_ref());
+        let ntp = servers.ntp.as_ref();
+        self.recordings
+            .look(&moment, ntp, &mut self.slots, &self.events);
         // before the first attempt there is neither an error nor a record
         let tried = |shown: &HistoryState| shown.state == "recording" || shown.error.is_some();
         if let Some(shown) = self.history.as_ref().map(Writer::show).filter(tried) {
@@ -209,30 +204,6 @@ impl Monitor {
                 );
                 self.events.add("history", "history", message);
             }
-        }
-    }
-
-    /// Hands over what is recorded, and notes whether it is written.
-    fn record(&mut self, moment: &Moment, ntp: Option<&NtpState>) {
-        self.ending.retain_mut(|recording| !recording.is_over());
-        let Some(recording) = &mut self.recording else {
-            return;
-        };
-        let drifts = self.configuration.ntp.iter().map(|ntp| ntp.max_drift_ppm);
-        // a simulation's clock is none of the kernel's
-        let is_simulated = self.place.is_simulated();
-        let kernel = || utc_error_bound().filter(|_| !is_simulated);
-        let said = Said::by(ntp, drifts.max().unwrap_or(0), kernel);
-        recording.look(moment, said, &mut self.slots);
-        let shown = recording.show();
-        let before = std::mem::replace(&mut self.recording_state, shown.state);
-        let is_news = self.recording_state == "failed" || before == "failed";
-        if is_news && before != self.recording_state {
-            let message = match shown.error {
-                Some(error) => format!("recordings are not written: {error}"),
-                None => "recordings are written again".to_owned(),
-            };
-            self.events.add("recording", "recording", message);
         }
     }
 
@@ -351,7 +322,7 @@ impl Monitor {
                 .map(Writer::start)
                 .transpose()?;
         }
-        self.exchange_recording(&configuration)?;
+        self.recordings.reload(&configuration)?;
         *self.own.reloads.entry("done".to_owned()).or_default() += 1;
         let before = self.slots.len();
         self.slots.retain(|slot| !slot.has_old_key());
@@ -368,27 +339,6 @@ impl Monitor {
             "configuration",
             format!("reloaded: {kept} tasks run on, {opened} start, {ended} ended"),
         );
-        Ok(())
-    }
-
-    /// The old one writes what it has meanwhile, in the same folder or another.
-    fn exchange_recording(&mut self, configuration: &Configuration) -> Result<()> {
-        let (wanted, host) = (configuration.recording.as_ref(), configuration.host_name());
-        let is_same = match &self.recording {
-            Some(recording) => recording.is_of(wanted, &host),
-            None => wanted.is_none(),
-        };
-        if is_same {
-            return Ok(());
-        }
-        let is_simulated = self.place.is_simulated();
-        let start = |wanted| Recording::start(wanted, host, is_simulated);
-        let new = wanted.map(start).transpose()?;
-        if let Some(mut old) = std::mem::replace(&mut self.recording, new) {
-            old.close();
-            self.ending.push(old);
-        }
-        self.recording_state.clear();
         Ok(())
     }
 
@@ -419,7 +369,7 @@ impl Monitor {
             interfaces: self.interfaces.show(),
             own: self.own.show(),
             history: self.history.as_ref().map(Writer::show),
-            recording: self.recording.as_ref().map(Recording::show),
+            recording: self.recordings.show(),
             ..Snapshot::default()
         };
         self.slots

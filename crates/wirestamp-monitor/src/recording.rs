@@ -9,6 +9,7 @@
 )]
 
 mod claim;
+mod current;
 #[cfg(feature = "parquet")]
 mod files;
 #[cfg(feature = "parquet")]
@@ -17,8 +18,10 @@ mod handle;
 #[path = "recording/without_parquet.rs"]
 mod handle;
 
-pub(crate) use claim::Said;
+pub(crate) use current::Recordings;
 pub(crate) use handle::Recording;
+
+use claim::Said;
 
 use wirestamp::UtcTime;
 

@@ -77,7 +77,7 @@ fn a_folder_that_cannot_be_made_fails_at_once_and_recovers() {
     let folder = tempfile::tempdir().expect("made");
     let place = folder.path().join("recordings");
     std::fs::write(&place, "a file where the folder should be").expect("written");
-    let wanted = configuration(place.to_str().expect("plain"), "file_interval = \"1s\"");
+    let wanted = configuration(place.to_str().expect("plain"), "file_interval = \"1h\"");
     let mut recording = Recording::start(&wanted, "db7".into(), true).expect("it starts");
     let until = |recording: &mut Recording, state: &str| {
         let begun = Instant::now();

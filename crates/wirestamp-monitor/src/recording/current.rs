@@ -1,0 +1,91 @@
+//! The recording that runs, and those of earlier configurations, which still write what they have.
+
+use super::{Recording, Said};
+use crate::configuration::Configuration;
+use crate::events::Events;
+use crate::slot::Slot;
+use crate::snapshot::{NtpState, RecordingState};
+use crate::task::Moment;
+use wirestamp::{Result, utc_error_bound};
+
+/// The recording that a configuration asks for, if it does.
+pub(crate) struct Recordings {
+    current: Option<Recording>,
+    ending: Vec<Recording>,
+    is_simulated: bool,
+    /// How fast what NTP servers say becomes less certain.
+    ntp_ppm: u32,
+    /// What was told last.
+    state: String,
+}
+
+impl Recordings {
+    pub(crate) fn start(configuration: &Configuration, is_simulated: bool) -> Result<Self> {
+        let mut new = Self {
+            current: None,
+            ending: Vec::new(),
+            is_simulated,
+            ntp_ppm: 0,
+            state: String::new(),
+        };
+        new.reload(configuration)?;
+        Ok(new)
+    }
+
+    /// Goes over to another configuration. The old recording writes what it has meanwhile, in the same folder or another.
+    pub(crate) fn reload(&mut self, configuration: &Configuration) -> Result<()> {
+        let drifts = configuration.ntp.iter().map(|ntp| ntp.max_drift_ppm);
+        self.ntp_ppm = drifts.max().unwrap_or(0);
+        let (wanted, host) = (configuration.recording.as_ref(), configuration.host_name());
+        let is_same = match &self.current {
+            Some(current) => current.is_of(wanted, &host),
+            None => wanted.is_none(),
+        };
+        if is_same {
+            return Ok(());
+        }
+        let start = |wanted| Recording::start(wanted, host, self.is_simulated);
+        let new = wanted.map(start).transpose()?;
+        if let Some(mut old) = std::mem::replace(&mut self.current, new) {
+            old.close();
+            self.ending.push(old);
+        }
+        self.state.clear();
+        Ok(())
+    }
+
+    pub(crate) fn current(&mut self) -> Option<&mut Recording> {
+        self.current.as_mut()
+    }
+
+    pub(crate) fn show(&self) -> Option<RecordingState> {
+        self.current.as_ref().map(Recording::show)
+    }
+
+    /// Once a second: hands over what is recorded, and notes whether it is written.
+    pub(crate) fn look(
+        &mut self,
+        moment: &Moment,
+        ntp: Option<&NtpState>,
+        slots: &mut [Slot],
+        events: &Events,
+    ) {
+        self.ending.retain_mut(|recording| !recording.is_over());
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        // a simulation's clock is none of the kernel's
+        let kernel = || utc_error_bound().filter(|_| !self.is_simulated);
+        current.look(moment, Said::by(ntp, self.ntp_ppm, kernel), slots);
+        let shown = current.show();
+        let before = std::mem::replace(&mut self.state, shown.state);
+        let is_news = self.state == "failed" || before == "failed";
+        if is_news && before != self.state {
+            let message = match shown.error {
+                Some(error) => format!("recordings are not written: {error}"),
+                None => "recordings are written again".to_owned(),
+            };
+            events.add("recording", "recording", message);
+        }
+    }
+}
