@@ -1,5 +1,7 @@
 //! A thing that the configuration asks for: opened, run, and opened again when it failed.
 
+mod search;
+
 use crate::carried::Carried;
 use crate::configuration::{Configuration, Ntp, Path, Ptp, Reflector, Stamp};
 use crate::key;
@@ -10,11 +12,10 @@ use crate::task::ptp::recorded_as;
 use crate::task::{
     ClockTask, Moment, NtpTask, PathTask, PtpTask, ReflectorTask, StampTask, Task, Turn,
 };
-use std::net::{SocketAddr, ToSocketAddrs};
+use search::{Looked, RESOLVING, Search, Whereabouts, literal, unresolved};
+use std::net::SocketAddr;
 use std::path::Path as FilePath;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::thread;
-use wirestamp::{Error, ErrorKind, MonotonicTime, Result, Span};
+use wirestamp::{Error, MonotonicTime, Result, Span};
 
 const STAMP_PORT: u16 = 862;
 const NTP_PORT: u16 = 123;
@@ -23,8 +24,6 @@ const RETRY: (Span, Span) = (Span::from_seconds(2), Span::from_seconds(60));
 /// So many STAMP sessions send at the same time, the next ones later by [`APART`]: a burst of all of them would measure itself.
 const TOGETHER: usize = 8;
 const APART: Span = Span::from_milliseconds(5);
-/// How often it is asked whether a name is resolved.
-const RESOLVING: Span = Span::from_milliseconds(50);
 /// Why nothing is known of a clock: its task starts, or failed and is tried again.
 const NOT_RUNNING: &str = "not_running";
 
@@ -135,11 +134,13 @@ pub(crate) struct Slot {
 
 enum State {
     Starting,
-    Resolving(Receiver<Result<SocketAddr>>),
+    Resolving(Search),
     Running {
         task: Box<dyn Task>,
         due: MonotonicTime,
         since: MonotonicTime,
+        /// Of a task that asks a host.
+        whereabouts: Option<Whereabouts>,
     },
     Failed {
         error: String,
@@ -173,11 +174,21 @@ impl Slot {
         let is_ready = std::mem::take(&mut self.is_ready);
         turn.is_ready = is_ready;
         match &mut self.state {
-            State::Running { due, .. } if *due > turn.now && !is_ready => *due,
-            State::Running { task, due, since } => match task.serve(turn) {
+            State::Running {
+                due, whereabouts, ..
+            } if *due > turn.now && !is_ready => {
+                let due = *due;
+                match whereabouts {
+                    Some(searched) if searched.is_searched() => self.look(due, place, turn),
+                    _ => due,
+                }
+            }
+            State::Running {
+                task, due, since, ..
+            } => match task.serve(turn) {
                 Ok(next) => {
                     *due = next;
-                    next
+                    self.look(next, place, turn)
                 }
                 Err(error) => {
                     if turn.now - *since > RETRY.1 {
@@ -195,37 +206,56 @@ impl Slot {
                 Ok(None) => self.open(None, place, turn),
                 Err(error) => self.fail(&error, turn),
             },
-            State::Resolving(receiver) => match receiver.try_recv() {
-                Ok(Ok(address)) => self.open(Some(address), place, turn),
-                Ok(Err(error)) => self.fail(&error, turn),
-                Err(TryRecvError::Empty) => turn.now + RESOLVING,
-                Err(TryRecvError::Disconnected) => self.fail(
-                    &unresolved(self.wanted.name(), "the search ended".into()),
-                    turn,
-                ),
+            State::Resolving(search) => match search.found() {
+                Some(Ok(address)) => self.open(Some(address), place, turn),
+                Some(Err(error)) => self.fail(&error, turn),
+                None => turn.now + RESOLVING,
             },
         }
     }
 
-    /// Looks a name up on a thread of its own: it may take long.
-    fn find(&self) -> Result<Option<Receiver<Result<SocketAddr>>>> {
-        let Some((host, port)) = self.wanted.host() else {
-            return Ok(None);
+    /// Looks for the host of a running task again, if it has been silent for long and is known by a name. Returns when there is something to do; `due`
+    /// is when the task has.
+    fn look(&mut self, due: MonotonicTime, place: &Place, turn: &mut Turn<'_>) -> MonotonicTime {
+        let (
+            State::Running {
+                task, whereabouts, ..
+            },
+            Some((host, port)),
+        ) = (&mut self.state, self.wanted.host())
+        else {
+            return due;
         };
-        let (sender, receiver) = channel();
-        if let Some(address) = literal(host, port) {
-            let _ = sender.send(Ok(address));
-            return Ok(Some(receiver));
+        let Some(whereabouts) = whereabouts
+            .as_mut()
+            .filter(|_| literal(host, port).is_none())
+        else {
+            return due;
+        };
+        let begin = || Search::begin(host, port);
+        match whereabouts.look(turn.now, task.is_silent(turn.now), begin) {
+            Looked::There => due,
+            Looked::At(then) => due.min(then),
+            Looked::Moved(address) => {
+                let text = format!("{host} has the address {address} now");
+                turn.events.add("address_changed", self.wanted.name(), text);
+                self.carry(turn);
+                self.open(Some(address), place, turn)
+            }
         }
-        let host = host.to_owned();
-        let search = move || {
-            let _ = sender.send(resolve(&host, port));
-        };
-        let started = thread::Builder::new()
-            .name("wirestamp-resolve".into())
-            .spawn(search);
-        started.map_err(|error| unresolved(self.wanted.name(), error.to_string()))?;
-        Ok(Some(receiver))
+    }
+
+    /// Keeps what the task counted, for the one that follows it.
+    fn carry(&mut self, turn: &Turn<'_>) {
+        if let Some(shown) = self.shown(&turn.moment) {
+            self.carried = Some(Box::new(Carried::new(shown, turn.now)));
+        }
+    }
+
+    fn find(&self) -> Result<Option<Search>> {
+        let host = self.wanted.host();
+        host.map(|(host, port)| Search::begin(host, port))
+            .transpose()
     }
 
     fn open(
@@ -248,6 +278,7 @@ impl Slot {
                     task,
                     due: turn.now,
                     since: turn.now,
+                    whereabouts: address.map(Whereabouts::new),
                 };
                 turn.now
             }
@@ -266,9 +297,7 @@ impl Slot {
         self.retry = (self.retry + self.retry).min(RETRY.1);
         self.has_failed = true;
         self.failures += 1;
-        if let Some(shown) = self.shown(&turn.moment) {
-            self.carried = Some(Box::new(Carried::new(shown, turn.now)));
-        }
+        self.carry(turn);
         self.state = State::Failed {
             error: error.to_string(),
             retry_at,
@@ -362,67 +391,5 @@ impl Slot {
             error,
             failures: self.failures,
         }
-    }
-}
-
-/// An address needs no search.
-fn literal(host: &str, port: u16) -> Option<SocketAddr> {
-    let with_port = host.parse().ok();
-    with_port.or_else(|| {
-        Some(SocketAddr::new(
-            host.trim_start_matches('[')
-                .trim_end_matches(']')
-                .parse()
-                .ok()?,
-            port,
-        ))
-    })
-}
-
-fn resolve(host: &str, port: u16) -> Result<SocketAddr> {
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, digits)) if !name.contains(':') => match digits.parse() {
-            Ok(port) => (name, port),
-            Err(_) => return Err(unresolved(host, format!("{digits} is no port"))),
-        },
-        _ => (host, port),
-    };
-    let mut found = (name, port)
-        .to_socket_addrs()
-        .map_err(|error| unresolved(host, error.to_string()))?;
-    found
-        .next()
-        .ok_or_else(|| unresolved(host, "the name has no address".into()))
-}
-
-fn unresolved(host: &str, cause: String) -> Error {
-    Error::new(
-        ErrorKind::Unreachable,
-        "find the host",
-        host.to_owned(),
-        cause,
-    )
-    .with_remedy("name one that can be resolved, or an address")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_need_no_search_and_keep_their_port() {
-        let shown = |host| literal(host, 862).map(|address| address.to_string());
-        assert_eq!(shown("192.0.2.1").as_deref(), Some("192.0.2.1:862"));
-        assert_eq!(shown("192.0.2.1:5").as_deref(), Some("192.0.2.1:5"));
-        assert_eq!(shown("2001:db8::1").as_deref(), Some("[2001:db8::1]:862"));
-        assert_eq!(shown("[2001:db8::1]").as_deref(), Some("[2001:db8::1]:862"));
-        assert_eq!(shown("[2001:db8::1]:5").as_deref(), Some("[2001:db8::1]:5"));
-        assert_eq!(shown("host"), None);
-        assert!(
-            resolve("host:port", 1)
-                .expect_err("no port")
-                .to_string()
-                .contains("port is no port")
-        );
     }
 }

@@ -20,7 +20,8 @@ use crate::history::{Record, Writer};
 use crate::recording::Recording;
 use crate::snapshot::{Reasons, Snapshot, TimestampCounts};
 use wirestamp::{
-    Error, ErrorKind, MissingReason, MonotonicTime, Result, UdpSocket, UtcCrossTimestamp, UtcTime,
+    Error, ErrorKind, MissingReason, MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp,
+    UtcTime,
 };
 
 /// Something that runs. It never waits; the loop does.
@@ -34,9 +35,17 @@ pub(crate) trait Task {
     /// Writes what it knows now.
     fn show(&self, moment: &Moment, into: &mut Snapshot);
 
+    /// Whether the host that it asks has been silent for so long that its name may mean another address by now.
+    fn is_silent(&self, _now: MonotonicTime) -> bool {
+        false
+    }
+
     /// Records what it knows of clocks now.
     fn record(&mut self, _moment: &Moment, _into: &mut Recording) {}
 }
+
+/// A host that has not answered for so long, or for as long as makes it stale, may be at another address.
+const SILENT: Span = Span::from_seconds(60);
 
 /// An instant on both of the system's clocks.
 pub(crate) struct Moment {

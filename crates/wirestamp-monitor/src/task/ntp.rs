@@ -1,6 +1,6 @@
 //! One NTP server, asked again and again. What an answer means is `wirestamp-ntp`'s affair.
 
-use super::{Moment, Task, Turn, counts, is_no_end};
+use super::{Moment, SILENT, Task, Turn, counts, is_no_end};
 use crate::configuration::Ntp;
 use crate::history::Record;
 use crate::place::Place;
@@ -37,6 +37,7 @@ pub(crate) struct NtpTask {
     /// Numbers the requests.
     newest: u32,
     due: MonotonicTime,
+    opened: MonotonicTime,
     /// Since when a response is awaited.
     asked: Option<MonotonicTime>,
     unanswered: u64,
@@ -64,6 +65,7 @@ impl NtpTask {
             configuration: configuration.clone(),
             address,
             due: socket.now(),
+            opened: socket.now(),
             socket,
             clock,
             client: Client::new(address, options),
@@ -187,6 +189,10 @@ impl NtpTask {
 }
 
 impl Task for NtpTask {
+    fn is_silent(&self, now: MonotonicTime) -> bool {
+        now - self.last.unwrap_or(self.opened) > self.stale_after().max(SILENT)
+    }
+
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
         self.collect()?;
         self.take(turn)?;

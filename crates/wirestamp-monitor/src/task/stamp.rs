@@ -1,6 +1,6 @@
 //! A STAMP session that runs on: its socket, its pace, its counts. What packets say is `wirestamp-probe`'s affair.
 
-use super::{Moment, Task, Turn, counts, is_no_end};
+use super::{Moment, SILENT, Task, Turn, counts, is_no_end};
 use crate::configuration::{Relation, Stamp};
 use crate::delays::Delays;
 use crate::history::Record;
@@ -40,6 +40,7 @@ pub(crate) struct StampTask {
     request: Vec<u8>,
     records: Vec<TransmitRecord>,
     due: MonotonicTime,
+    opened: MonotonicTime,
     sent: u64,
     /// Those whose transmit timestamp is awaited.
     awaited: usize,
@@ -95,6 +96,7 @@ impl StampTask {
         });
         Ok(Self {
             due: on_grid(socket.now(), configuration.interval) + after,
+            opened: socket.now(),
             configuration: configuration.clone(),
             peer,
             socket,
@@ -314,6 +316,10 @@ fn relation(configuration: &Stamp) -> Clocks {
 }
 
 impl Task for StampTask {
+    fn is_silent(&self, now: MonotonicTime) -> bool {
+        now - self.last.unwrap_or(self.opened) > self.stale_after().max(SILENT)
+    }
+
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
         self.take(turn.is_ready, turn.buffer)?;
         self.judge(turn);
