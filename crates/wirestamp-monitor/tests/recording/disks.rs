@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wirestamp::Simulation;
 use wirestamp_monitor::{Monitor, Place};
 
 /// Where the child records.
 const FOLDER: &str = "WIRESTAMP_TEST_RECORDING";
+/// A child that has not said what is awaited by then is given up.
+const HANGS: Duration = Duration::from_secs(120);
 
 /// Records until it is killed; says after each second what became of it.
 #[test]
@@ -58,7 +60,11 @@ fn start(mut command: Command, folder: &Path) -> (Child, impl Iterator<Item = Ve
         .spawn()
         .expect("it starts");
     let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let said = lines.map_while(Result::ok).filter_map(|line| {
+    let begun = Instant::now();
+    let lines = lines
+        .map_while(Result::ok)
+        .take_while(move |_| begun.elapsed() < HANGS);
+    let said = lines.filter_map(|line| {
         let said = line.strip_prefix("state ")?;
         Some(said.split(' ').map(str::to_owned).collect())
     });
