@@ -1,4 +1,5 @@
 //! What a monitor records, against the truth of a simulation and what happens to disks and processes.
+#![cfg(not(windows))]
 
 mod clocks;
 mod disks;
