@@ -237,7 +237,7 @@ fn what_waits_is_written_after_sighup_to_another_folder_and_after_sigterm() {
     assert!(child.wait().expect("it ended").success());
     for place in &places {
         let files = recorded(place);
-        assert!(files.len() > 1, "{files:?}");
+        assert!(!files.is_empty(), "{}", place.display());
         for file in files {
             let name = file.file_name().expect("a name").to_string_lossy();
             assert!(
