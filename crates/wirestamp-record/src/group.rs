@@ -4,11 +4,13 @@ use crate::row::Row;
 use crate::schema::{Column, Kind, VERSION};
 use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriterImpl;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::{
+    SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter,
+};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use std::fs::File;
 use std::sync::Arc;
@@ -53,8 +55,10 @@ impl<R> Group<'_, '_, R> {
     /// # Errors
     /// As [`text`](Self::text).
     pub fn host(&mut self) -> Result<()> {
-        let host = ByteArray::from(self.host);
-        self.column::<ByteArrayType>(Kind::Text, |_| Some(host.clone()))
+        let (host, rows) = (self.host, self.rows);
+        let (column, mut writer) = self.next(Kind::Text)?;
+        fill_text(rows, column, |_| Some(host), writer.typed())?;
+        writer.close()
     }
 
     /// Writes the next column, which holds integers.
@@ -62,7 +66,10 @@ impl<R> Group<'_, '_, R> {
     /// # Errors
     /// The writer's; a column of another kind; a NULL where the table allows none.
     pub fn integer(&mut self, value: impl Fn(&R) -> Option<i64>) -> Result<()> {
-        self.column::<Int64Type>(Kind::Integer, value)
+        let rows = self.rows;
+        let (column, mut writer) = self.next(Kind::Integer)?;
+        fill_integers(rows, column, value, writer.typed())?;
+        writer.close()
     }
 
     /// Writes the next column, which holds text.
@@ -70,57 +77,94 @@ impl<R> Group<'_, '_, R> {
     /// # Errors
     /// As [`integer`](Self::integer).
     pub fn text(&mut self, value: impl Fn(&R) -> Option<&str>) -> Result<()> {
-        let mut last = ByteArray::from("");
-        self.column::<ByteArrayType>(Kind::Text, |row| {
-            let text = value(row)?;
-            if last.data() != text.as_bytes() {
-                last = ByteArray::from(text);
-            }
-            Some(last.clone())
-        })
+        let rows = self.rows;
+        let (column, mut writer) = self.next(Kind::Text)?;
+        fill_text(rows, column, value, writer.typed())?;
+        writer.close()
     }
 
-    fn column<T: DataType>(
-        &mut self,
-        kind: Kind,
-        value: impl FnMut(&R) -> Option<T::T>,
-    ) -> Result<()> {
+    fn next(&mut self, kind: Kind) -> Result<(&'static Column, SerializedColumnWriter<'_>)> {
         let column = self.columns.next().filter(|column| column.kind == kind);
-        let (Some(column), Some(mut writer)) = (column, self.writer.next_column()?) else {
-            return Err(ParquetError::General(format!(
+        match (column, self.writer.next_column()?) {
+            (Some(column), Some(writer)) => Ok((column, writer)),
+            _ => Err(ParquetError::General(format!(
                 "the table has no such column: {kind:?}"
-            )));
-        };
-        fill(self.rows, column, value, writer.typed::<T>())?;
-        writer.close()
+            ))),
+        }
     }
 }
 
-fn fill<R, T: DataType>(
+fn fill_integers<R>(
     rows: &[R],
     column: &Column,
-    mut value: impl FnMut(&R) -> Option<T::T>,
-    writer: &mut ColumnWriterImpl<'_, T>,
+    value: impl Fn(&R) -> Option<i64>,
+    writer: &mut ColumnWriterImpl<'_, Int64Type>,
 ) -> Result<()> {
     let mut values = Vec::with_capacity(PIECE);
     let mut present = Vec::with_capacity(PIECE);
     for piece in rows.chunks(PIECE) {
         values.clear();
-        present.clear();
-        for row in piece {
-            let value = value(row);
-            present.push(i16::from(value.is_some()));
-            values.extend(value);
-        }
+        values.extend(piece.iter().filter_map(&value));
         if column.nullable {
+            present.clear();
+            let all = values.len() == piece.len();
+            present.extend(
+                piece
+                    .iter()
+                    .map(|row| i16::from(all || value(row).is_some())),
+            );
             writer.write_batch(&values, Some(&present), None)?;
         } else if values.len() == piece.len() {
             writer.write_batch(&values, None, None)?;
         } else {
-            return Err(ParquetError::General(format!("NULL in {}", column.name)));
+            return Err(null_in(column));
         }
     }
     Ok(())
+}
+
+/// The encoder wants a value for each row, though neighbours mostly have the same: what is at its place already stays there.
+fn fill_text<'v, R>(
+    rows: &'v [R],
+    column: &Column,
+    value: impl Fn(&'v R) -> Option<&'v str>,
+    writer: &mut ColumnWriterImpl<'_, ByteArrayType>,
+) -> Result<()> {
+    let mut values = Vec::<ByteArray>::with_capacity(PIECE);
+    let mut present = Vec::with_capacity(PIECE);
+    let mut last = ByteArray::from("");
+    for piece in rows.chunks(PIECE) {
+        let mut count = 0;
+        present.clear();
+        for row in piece {
+            let text = value(row);
+            present.push(i16::from(text.is_some()));
+            let Some(text) = text else { continue };
+            if values
+                .get(count)
+                .is_none_or(|value| value.data() != text.as_bytes())
+            {
+                if last.data() != text.as_bytes() {
+                    last = ByteArray::from(text);
+                }
+                values.truncate(count);
+                values.push(last.clone());
+            }
+            count += 1;
+        }
+        if column.nullable {
+            writer.write_batch(&values[..count], Some(&present), None)?;
+        } else if count == piece.len() {
+            writer.write_batch(&values[..count], None, None)?;
+        } else {
+            return Err(null_in(column));
+        }
+    }
+    Ok(())
+}
+
+fn null_in(column: &Column) -> ParquetError {
+    ParquetError::General(format!("NULL in {}", column.name))
 }
 
 fn schema<R: Row>() -> Result<TypePtr> {
@@ -159,13 +203,23 @@ fn properties<R: Row>(host: &str) -> Result<Arc<WriterProperties>> {
     for column in R::TABLE.columns {
         let path = ColumnPath::from(column.name);
         properties = match column.kind {
-            Kind::Text => properties.set_column_dictionary_enabled(path, true),
+            Kind::Text => properties
+                .set_column_dictionary_enabled(path.clone(), true)
+                .set_column_statistics_enabled(path, text_statistics(column)),
             Kind::Integer => properties
                 .set_column_dictionary_enabled(path.clone(), column.has_few_values)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
         };
     }
     Ok(Arc::new(properties.build()))
+}
+
+/// Readers pass over files of other hosts by them; those of other text take a fifth of the time and tell nobody anything.
+fn text_statistics(column: &Column) -> EnabledStatistics {
+    match column.name {
+        "host" => EnabledStatistics::Chunk,
+        _ => EnabledStatistics::None,
+    }
 }
 
 #[cfg(not(windows))]

@@ -50,6 +50,8 @@ pub struct Recorder<R> {
     label: String,
     options: Options,
     open: BTreeMap<Partition, Open<R>>,
+    /// The memory of the rows that were written last, for the next ones if no others are held: no file's rows keep more than they need.
+    spare: Vec<R>,
     held: usize,
     pushed: usize,
     files: u32,
@@ -79,6 +81,7 @@ impl<R: Row> Recorder<R> {
                 ..options
             },
             open: BTreeMap::new(),
+            spare: Vec::new(),
             held: 0,
             pushed: 0,
             files: 0,
@@ -94,8 +97,12 @@ impl<R: Row> Recorder<R> {
     /// A file that could not be written; if there was no room for more rows, its rows are lost.
     pub fn push(&mut self, at: i64, row: R) -> io::Result<()> {
         let partition = Partition::of(at, &row);
+        let (spare, held) = (&mut self.spare, self.held);
         let open = self.open.entry(partition).or_insert_with(|| Open {
-            rows: Vec::new(),
+            rows: match std::mem::take(spare) {
+                rows if held == 0 => rows,
+                _ => Vec::new(),
+            },
             since: Instant::now(),
             first: at,
             is_sorted: true,
@@ -198,6 +205,8 @@ impl<R: Row> Recorder<R> {
         if file.is_ok() {
             self.held -= open.rows.len();
             self.written += open.rows.len() as u64;
+            open.rows.clear();
+            self.spare = open.rows;
         } else {
             // not with the next row again, but when it is due
             open.since = Instant::now();

@@ -130,6 +130,62 @@ fn columns_read_back_as_they_were() {
     assert_eq!(version.value, Some(VERSION.to_string()));
 }
 
+/// More of them than are handed to the encoder at a time, with and without NULL between them.
+#[test]
+fn text_that_changes_from_row_to_row_reads_back_as_it_was() {
+    const ROWS: i64 = 30_000;
+    let interface = |number: i64| ["eth0", "eth1", "enp3s0f1"][(number / 5 % 3) as usize];
+    let reason = |number: i64| match number {
+        0..9_000 => None,
+        _ if number % 7 == 0 => Some("stale"),
+        _ if number % 5 == 0 => Some("overflow"),
+        _ => None,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder::new(folder.path(), "host", Options::default());
+    for sequence in 0..ROWS {
+        let row = Timestamp {
+            interface: interface(sequence).into(),
+            utc: reason(sequence).map_or(Ok((AT, 1)), Err),
+            ..timestamp(sequence)
+        };
+        recorder.push(AT, row).unwrap();
+    }
+    recorder.finish().unwrap();
+    let rows = rows(&complete(folder.path())[0]);
+    assert_eq!(rows.len(), ROWS as usize);
+    for (row, number) in rows.iter().zip(0..) {
+        assert_eq!(row.get_string(1).unwrap(), interface(number), "{number}");
+        let found = row.get_string(10).ok().map(String::as_str);
+        assert_eq!(found, reason(number), "{number}");
+        assert_eq!(row.get_long(8).is_ok(), reason(number).is_none());
+    }
+}
+
+/// Files of a size follow each other in one part, and in several at a time: rows of one never show up in another.
+#[test]
+fn files_hold_their_own_rows_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options {
+        rows: 50,
+        age: Duration::from_secs(3_600),
+    };
+    let mut recorder = Recorder::new(folder.path(), "host", options);
+    for sequence in 0..1_000 {
+        let hour = if sequence < 500 { 0 } else { sequence % 3 };
+        let at = AT + hour * 3_600_000_000_000;
+        recorder.push(at, timestamp(sequence)).unwrap();
+    }
+    recorder.finish().unwrap();
+    let mut found: Vec<_> = complete(folder.path())
+        .iter()
+        .flat_map(|path| rows(path))
+        .map(|row| row.get_long(3).unwrap())
+        .collect();
+    found.sort_unstable();
+    assert!(found.into_iter().eq(0..1_000));
+}
+
 #[test]
 fn rows_are_written_by_number_and_by_age() {
     let folder = tempfile::tempdir().unwrap();
