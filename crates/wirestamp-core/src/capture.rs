@@ -1,12 +1,19 @@
-//! Capture of the packets of an interface: what can be asked for, what is counted, and what a software timestamp
-//! says in UTC. Reads no packet.
+//! Capture of the packets of an interface: what can be asked for, what is counted, what a timestamp says in UTC, and when
+//! a capture is over. Reads no packet.
+
+mod account;
+mod buffer;
+
+pub use account::{Account, CapturedTime};
+pub use buffer::Blocks;
 
 use crate::configuration::Source;
-use crate::correlate::{ClockGeneration, Estimate};
-use crate::time::{RealTimeClock, Utc};
-use crate::timestamp::SoftwareTimestamp;
+use crate::error::{Error, ErrorKind};
+use crate::interface::InterfaceDescription;
 use alloc::string::String;
 use core::time::Duration;
+
+const OPERATION: &str = "capture";
 
 /// What to capture, and with which buffers. Every method returns the changed options.
 ///
@@ -180,43 +187,16 @@ pub enum CapturedDirection {
     Others,
 }
 
-/// Returns the software timestamp of a captured packet in UTC, as the kernel's real-time clock showed it.
-///
-/// The error bound is one tick of that clock: how far the clock itself is from UTC is what NTP and PTP daemons know.
-/// The generation counts the steps of the real-time clock that were noticed since the capture began; `steps`: until this packet was
-/// read. `None` if the system gives no UTC.
-pub fn software_utc(timestamp: &SoftwareTimestamp, steps: u32) -> Option<Estimate<Utc>> {
-    let before = u32::from(timestamp.clock_stepped);
-    Some(Estimate {
-        at: timestamp.utc?,
-        bound: RealTimeClock::LINUX.tick,
-        generation: ClockGeneration(steps.saturating_sub(before)),
-    })
+/// The error of a system that has no captures.
+pub fn refused(interface: &InterfaceDescription) -> Error {
+    let cause = "not available on this system: needs AF_PACKET";
+    Error::new(ErrorKind::NotSupported, OPERATION, &interface.name, cause)
+        .with_remedy("capture on Linux, or on a simulated interface")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::{MonotonicTime, Span, UtcTime};
-
-    #[test]
-    fn a_timestamp_from_before_a_step_belongs_to_the_generation_before() {
-        let mut timestamp = SoftwareTimestamp {
-            at: MonotonicTime::from_nanoseconds(5),
-            bound: Span::from_nanoseconds(300),
-            utc: Some(UtcTime::from_nanoseconds(7)),
-            clock_stepped: false,
-        };
-        let converted = software_utc(&timestamp, 3).expect("has UTC");
-        assert_eq!(converted.at, UtcTime::from_nanoseconds(7));
-        assert_eq!(converted.bound, Span::from_nanoseconds(1));
-        assert_eq!(converted.generation, ClockGeneration(3));
-        timestamp.clock_stepped = true;
-        let converted = software_utc(&timestamp, 3).map(|estimate| estimate.generation);
-        assert_eq!(converted, Some(ClockGeneration(2)));
-        timestamp.utc = None;
-        assert_eq!(software_utc(&timestamp, 3), None);
-    }
 
     #[test]
     fn counts_add_up() {

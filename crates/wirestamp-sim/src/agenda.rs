@@ -1,5 +1,6 @@
 //! What will happen and when. Makes nothing happen.
 
+use crate::capture::CaptureId;
 use crate::packet::PacketKey;
 use crate::socket::SocketId;
 use crate::timestamps::Waiting;
@@ -23,6 +24,12 @@ pub(crate) enum Happening {
     SlotFree { nic: usize, run: u32 },
     /// A connected peer's ICMP error reaches the socket.
     Refused(SocketId),
+    /// A block of a capture was held back long enough.
+    HeldBack(CaptureId, u64),
+    /// Another program sends its next request.
+    Asks(usize),
+    /// Another program answers.
+    Answers(PacketKey),
     /// The scenario's next event is due.
     Scripted,
     /// The program that disciplines a clock by means of this NIC measures and acts.

@@ -74,6 +74,7 @@ impl State {
                     self.set_virtual_clocks(nic, 0);
                     self.tell(nic, ChangeKind::Removed);
                     self.nics[nic.place()].present = false;
+                    self.captures.remove(self.nics[nic.place()].index);
                 }
             }
             Event::Add { nic, .. } => {

@@ -67,6 +67,11 @@ impl Nic {
         MacAddress::new([0x02, b's', b'i', b'm', 0, self.place as u8])
     }
 
+    /// Whether a frame is another station's.
+    pub(crate) fn is_for_others(&self, destination: MacAddress) -> bool {
+        !destination.is_multicast() && destination != self.mac()
+    }
+
     /// Whether a frame's destination is its own address, or a group that a socket has joined.
     pub(crate) fn lets_through(
         &self,

@@ -132,11 +132,17 @@ impl Clocks {
 
     /// Asks the clocks about timestamps that were just read.
     pub(crate) fn ask(&mut self, placement: &mut Placement, now: i64) -> ClocksRead {
-        if self.tells_exactly() && placement.is_unchanged(self.offset_at(now)) {
+        let difference = self.difference(now);
+        if difference.is_some_and(|difference| placement.is_unchanged(difference)) {
             return ClocksRead::Unchanged;
         }
         self.observe(placement.offset_mut(), now);
         ClocksRead::Read(self.system(now))
+    }
+
+    /// How far the real-time clock is ahead of the monotonic clock, where the system tells it exactly.
+    pub(crate) fn difference(&self, now: i64) -> Option<i64> {
+        self.tells_exactly().then(|| self.offset_at(now))
     }
 
     /// Takes in what the clocks say; returns the size of the step that shows.

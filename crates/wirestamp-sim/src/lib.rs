@@ -30,6 +30,7 @@
 mod agenda;
 mod backend;
 mod bind;
+mod capture;
 mod chance;
 mod clock;
 mod clock_device;
@@ -51,12 +52,14 @@ mod sockets;
 mod state;
 mod timestamping;
 mod timestamps;
+mod traffic;
 mod transmit;
 mod truth;
 mod virtual_clocks;
 mod work;
 mod world;
 
+pub use capture::{Block, Capture, Captured};
 pub use clock_device::ClockDevice;
 pub use control::NicName;
 pub use handles::{SimulatedClock, SimulatedSocket};

@@ -1,7 +1,9 @@
 //! Packets under way, and reuses their memory. Moves none.
 
 use crate::socket::SocketId;
+use crate::traffic::Sent;
 use crate::truth::Ends;
+use wirestamp_core::ethernet::VlanTag;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::HardwareTicks;
 use wirestamp_core::timestamp::KernelTime;
@@ -34,6 +36,9 @@ pub(crate) struct Packet {
     pub(crate) tag: Option<Tag>,
     /// A copy that the host keeps of its own multicast: it meets no NIC.
     pub(crate) looped_copy: bool,
+    pub(crate) vlan: Option<VlanTag>,
+    /// By which other program, if it was not sent by a socket.
+    pub(crate) sent_by: Option<Sent>,
     pub(crate) hardware: Option<(HardwareTicks, InterfaceIndex)>,
     pub(crate) software: Option<KernelTime>,
     pub(crate) interface: Option<InterfaceIndex>,

@@ -9,6 +9,7 @@ use crate::state::State;
 use crate::timestamps::Waiting;
 use crate::truth::{Ends, Fate};
 use std::net::SocketAddr;
+use wirestamp_core::capture::CapturedDirection;
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::{IcmpError, Notice};
 
@@ -37,6 +38,7 @@ impl State {
         }
         if let Ends::Ethernet { destination, .. } = packet.ends
             && !nic.lets_through(destination, &self.sockets)
+            && !self.captures.is_promiscuous(nic.index)
         {
             self.lose(key, Fate::Refused);
             return;
@@ -76,6 +78,12 @@ impl State {
         };
         let nic = &mut self.nics[ingress];
         packet.interface = Some(nic.index);
+        let direction = match packet.ends {
+            Ends::Ethernet { destination, .. } if nic.is_for_others(destination) => {
+                CapturedDirection::Others
+            }
+            _ => CapturedDirection::Received,
+        };
         if nic.settings.active && nic.settings.software_receive && warm {
             packet.software = Some(timestamp);
         }
@@ -92,6 +100,7 @@ impl State {
             self.record.note(sequence, |datagram| {
                 datagram.receive_software_at = datagram.receive_software_at.or(Some(time));
             });
+            self.tap(key, ingress, direction);
         }
     }
 
@@ -105,8 +114,15 @@ impl State {
                 source,
                 destination,
             } => (source, destination),
-            Ends::Ethernet { ethertype, .. } => {
-                self.deliver_to_each(packet, |socket, nic, _| socket.claims_frame(nic, ethertype));
+            Ends::Ethernet {
+                ethertype,
+                destination,
+                ..
+            } => {
+                let is_for_others = |nic: &Nic| nic.is_for_others(destination);
+                self.deliver_to_each(packet, |socket, nic, _| {
+                    socket.claims_frame(nic, ethertype) && !is_for_others(nic)
+                });
                 return;
             }
         };
@@ -123,7 +139,8 @@ impl State {
         };
         let nic = &self.nics[ingress];
         // no two sockets can claim it: their addresses would have been refused as taken
-        let claims = |socket: &SocketState| socket.claims(nic, source, destination);
+        let claims =
+            |socket: &SocketState| packet.vlan.is_none() && socket.claims(nic, source, destination);
         let claimant = self
             .sockets
             .iter()
@@ -134,6 +151,7 @@ impl State {
                 let fate = self.hand_to(id, &packet);
                 self.settle(packet, fate);
             }
+            None if packet.sent_by.is_some() => self.came_to_a_program(packet),
             None => {
                 self.send_refusal(packet.origin, destination);
                 self.settle(packet, Fate::Refused);

@@ -2,6 +2,7 @@
 //! jobs and change sinks are [`crate::work`]'s.
 
 use crate::agenda::{Agenda, Happening};
+use crate::capture::Captures;
 use crate::chance::Chance;
 use crate::codes::{Refusal, numbered};
 use crate::host::Clocks;
@@ -9,6 +10,7 @@ use crate::nic::{self, Nic};
 use crate::packet::Packets;
 use crate::scenario::{Cost, Event, Host, Link, Platform, Positive, Scenario};
 use crate::sockets::Sockets;
+use crate::traffic::Sender;
 use crate::truth::Record;
 use crate::work::Work;
 use wirestamp_core::backend::{Change, ChangeKind};
@@ -42,6 +44,10 @@ pub(crate) struct State {
     pub(crate) agenda: Agenda,
     pub(crate) packets: Packets,
     pub(crate) sockets: Sockets,
+    pub(crate) captures: Captures,
+    /// Other programs.
+    pub(crate) senders: Vec<Sender>,
+    pub(crate) seed: u64,
     pub(crate) next_socket: u64,
     pub(crate) next_port: u16,
     /// Since when at least one socket has receive timestamps enabled.
@@ -79,6 +85,9 @@ impl State {
             agenda: Agenda::default(),
             packets: Packets::default(),
             sockets: Sockets::default(),
+            captures: Captures::default(),
+            senders: Vec::new(),
+            seed,
             next_socket: 0,
             next_port: 49_152,
             timestamping_since: None,
@@ -93,6 +102,9 @@ impl State {
         };
         state.enter_next_scripted();
         (0..state.nics.len()).for_each(|nic| state.enter_discipline(nic));
+        for traffic in &scenario.traffic {
+            state.start_traffic(traffic);
+        }
         state
     }
 
@@ -120,6 +132,9 @@ impl State {
             Happening::SlotFree { nic, run } => self.nics[nic].free_slot(run),
             Happening::Disciplined { nic } => self.discipline(nic),
             Happening::Refused(socket) => self.refuse(socket),
+            Happening::HeldBack(capture, block) => self.captures.expire(capture, block),
+            Happening::Asks(sender) => self.ask(sender),
+            Happening::Answers(packet) => self.put_out(packet),
             Happening::LossNoticed => self.work.report(Change {
                 interface: None,
                 kind: ChangeKind::Unspecified,

@@ -11,6 +11,7 @@ use crate::truth::{Datagram, Ends, Fate};
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::backend::{Outgoing, Transport, Udp};
 use wirestamp_core::capability::TimestampSource;
+use wirestamp_core::capture::CapturedDirection;
 use wirestamp_core::configuration::Source;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::MonotonicTime;
@@ -301,6 +302,8 @@ impl State {
             payload,
             tag: hardware_tag,
             looped_copy: false,
+            vlan: None,
+            sent_by: None,
             hardware: None,
             software: None,
             interface: None,
@@ -313,9 +316,18 @@ impl State {
             self.no_wire(key, route.ingress.is_none());
             return;
         }
-        let nic = &mut self.nics[route.egress];
+        self.hand_to_driver(key);
+    }
+
+    /// The packet is on its way to the NIC's timestamp point; captures see it here.
+    pub(crate) fn hand_to_driver(&mut self, key: PacketKey) {
+        let Some(egress) = self.packets.find(key).map(|packet| packet.egress) else {
+            return;
+        };
+        self.tap(key, egress, CapturedDirection::Sent);
+        let nic = &mut self.nics[egress];
         let delay = nic.chance.delay(&nic.settings.path.transmit_hardware);
-        nic.last_departure = nic.last_departure.max(now.saturating_add(delay));
+        nic.last_departure = nic.last_departure.max(self.now.saturating_add(delay));
         self.agenda
             .enter(nic.last_departure, Happening::Departs(key));
     }

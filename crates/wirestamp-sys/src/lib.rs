@@ -28,6 +28,8 @@ mod unsupported;
 #[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
 use unsupported as native;
 
+#[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
+mod no_capture;
 pub mod packet_ring;
 pub mod vector;
 
@@ -49,6 +51,9 @@ pub use native::{
     Block, Capture, Captured, Datagrams, Frames, Header, Kind, Tag, Xdp, XdpBatch, XdpPacket,
     XdpSend, steered, wire, xdp_features,
 };
+
+#[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
+pub use no_capture::{Block, Capture, Captured};
 
 #[cfg(all(target_os = "linux", feature = "bare", not(wirestamp_unsupported)))]
 #[doc(hidden)]

@@ -3,20 +3,21 @@
 use crate::correlator::{Correlator, CorrelatorOptions};
 use crate::deadline::Deadline;
 use crate::host::Host;
+use crate::inner;
 use crate::interface::Interface;
 use std::fmt;
 use std::sync::Arc;
+use wirestamp_core::Result;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::capture::{
-    CaptureOptions, CaptureStatistics, CapturedDirection, Fanout, LinkType, software_utc,
+    CaptureOptions, CaptureStatistics, CapturedDirection, Fanout, LinkType,
 };
 use wirestamp_core::configuration::Source;
 use wirestamp_core::correlate::{ConversionError, Estimate};
 use wirestamp_core::ethernet::VlanTag;
 use wirestamp_core::time::{Utc, UtcTime};
 use wirestamp_core::timestamp::Timestamps;
-use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A capture of the packets that an interface receives and sends, whoever they are for.
 ///
@@ -28,14 +29,18 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// (most make one for each packet only after [`enable_hardware`](Interface::enable_hardware) with
 /// [`AllPackets`](crate::HardwareRequest::AllPackets), and only for received ones); the others keep the kernel's.
 ///
-/// Needs the privilege CAP_NET_RAW. Populated on: Linux.
+/// Needs Linux and the privilege CAP_NET_RAW. Simulated interfaces can be captured everywhere; they have no filters.
 ///
-/// ```no_run
+/// ```
+/// # #[cfg(feature = "sim")]
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::time::Duration;
 /// use wirestamp::{CaptureOptions, Interface};
 ///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut capture = Interface::find("eth0")?.capture(&CaptureOptions::new().filter("udp port 319"))?;
+/// let nic = Interface::find("sim0")?; // or "eth0", …
+/// let mut capture = nic.capture(&CaptureOptions::new().snap_length(128))?;
+/// # let socket = nic.bind((nic.description().addresses[0].address, 0).into())?;
+/// # socket.send_to(b"hello", socket.local_address()?, None)?;
 /// while let Some(block) = capture.next_block(Duration::from_secs(10))? {
 ///     for packet in block.packets() {
 ///         let time = packet.utc()?;
@@ -45,31 +50,33 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// println!("{:?}", capture.statistics()?);
 /// # Ok(())
 /// # }
+/// # #[cfg(not(feature = "sim"))]
+/// # fn main() {}
 /// ```
 pub struct Capture {
     host: Arc<Host>,
-    inner: wirestamp_sys::Capture,
+    inner: inner::Capture,
     /// Converts the NIC's timestamps.
     correlator: Option<Arc<Correlator>>,
 }
 
 /// Packets that arrived together, lent out of a [`Capture`]'s ring. Dropping it gives their memory back to the kernel.
 pub struct CaptureBlock<'a> {
-    inner: wirestamp_sys::Block<'a>,
+    inner: inner::Block<'a>,
     correlator: Option<&'a Correlator>,
 }
 
 /// A captured packet, as long as its [`CaptureBlock`] is there.
 #[derive(Clone, Copy)]
 pub struct CapturedPacket<'a> {
-    inner: wirestamp_sys::Captured<'a>,
+    inner: inner::Captured<'a>,
     correlator: Option<&'a Correlator>,
 }
 
 impl Capture {
     pub(crate) fn open(interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let correlator = correlator(interface, options)?;
-        let inner = wirestamp_sys::Capture::open(interface.description(), options)?;
+        let inner = interface.host().capture(interface.description(), options)?;
         Ok(Self {
             host: Arc::clone(interface.host()),
             inner,
@@ -85,7 +92,8 @@ impl Capture {
     ) -> Result<Vec<Self>> {
         let correlator = correlator(interface, options)?;
         let description = interface.description();
-        let all = wirestamp_sys::Capture::open_several(description, options, count, fanout)?;
+        let host = interface.host();
+        let all = host.capture_several(description, options, count, fanout)?;
         let around = |inner| Self {
             host: Arc::clone(interface.host()),
             inner,
@@ -103,7 +111,7 @@ impl Capture {
     /// [`CaptureOptions::hold`].
     ///
     /// # Errors
-    /// `NoSuchDevice` if the interface is gone or was switched off; `Io`.
+    /// `NoSuchDevice` if the interface is gone or was switched off: once, after the packets that came before; `Io`.
     #[inline]
     pub fn next_block(&mut self, wait: impl Into<Deadline>) -> Result<Option<CaptureBlock<'_>>> {
         let until = wait.into().resolve(|| self.host.now());
@@ -131,11 +139,6 @@ impl fmt::Debug for Capture {
 
 /// For the NIC's timestamps.
 fn correlator(interface: &Interface, options: &CaptureOptions) -> Result<Option<Arc<Correlator>>> {
-    if interface.description().simulated {
-        let cause = "simulated interfaces can't be captured";
-        let error = Error::new(ErrorKind::NotSupported, "capture", interface.name(), cause);
-        return Err(error.with_remedy("capture on an interface of this system"));
-    }
     if options.source == Source::Software {
         return Ok(None);
     }
@@ -230,7 +233,8 @@ impl<'a> CapturedPacket<'a> {
     pub fn utc(&self) -> Result<Estimate<Utc>, ConversionError> {
         let timestamps = self.timestamps();
         if let Some(software) = timestamps.software {
-            return software_utc(&software, self.inner.steps()).ok_or(ConversionError::UtcUnknown);
+            let converted = self.inner.software_utc(&software);
+            return converted.ok_or(ConversionError::UtcUnknown);
         }
         let hardware = timestamps.hardware.ok_or(ConversionError::UtcUnknown)?;
         match self.correlator {

@@ -108,6 +108,10 @@ macro_rules! hand_over_and_wrap {
     };
 }
 
+mod capture;
+
+pub(crate) use capture::{Block, Capture, Captured};
+
 impl<T: Supported> Socket<T> {
     /// The system's socket; `None` for a simulated one.
     pub(crate) fn native(&self) -> Option<&T::Native> {

@@ -2,7 +2,6 @@
 //! now, and what is made from it. How it is found by name is in `find`; how its hardware is
 //! switched, in `hardware`.
 
-#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 use crate::capture::Capture;
 use crate::clock::HardwareClock;
 use crate::correlator::{Correlator, CorrelatorOptions};
@@ -19,7 +18,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::capability::{Capabilities, PtpVerdict};
-#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 use wirestamp_core::capture::{CaptureOptions, Fanout};
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
@@ -252,10 +250,9 @@ impl Interface {
     ///
     /// # Errors
     /// `NotPermitted` without CAP_NET_RAW; `InvalidInput` for a filter that libpcap does not understand, or buffers that make no
-    /// sense; `NotSupported` for a filter where libpcap is not installed, for simulated interfaces, and for those whose packets
-    /// begin with neither Ethernet nor IP headers; `NoSuchDevice`; `Busy` if the buffer's memory is refused; with hardware
-    /// timestamps also as [`correlator`](Self::correlator).
-    #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+    /// sense; `NotSupported` for a filter where libpcap is not installed or the interface is simulated, for interfaces whose packets
+    /// begin with neither Ethernet nor IP headers, and for real ones on other systems than Linux; `NoSuchDevice`; `Busy` if the
+    /// buffer's memory is refused; with hardware timestamps also as [`correlator`](Self::correlator).
     pub fn capture(&self, options: &CaptureOptions) -> Result<Capture> {
         Capture::open(self, options)
     }
@@ -264,7 +261,6 @@ impl Interface {
     ///
     /// # Errors
     /// As [`capture`](Self::capture); `InvalidInput` for a count of 0, or above 256.
-    #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
     pub fn capture_queues(
         &self,
         options: &CaptureOptions,

@@ -7,7 +7,7 @@
 //! - [`Interface`] finds a network interface, says what it can timestamp and switches its
 //!   hardware timestamps on;
 //! - [`Correlator`] converts hardware timestamps to the monotonic clock or to UTC, each with an error bound;
-//! - `Capture` has the packets that an interface receives and sends, whoever they are for, with the same timestamps (Linux);
+//! - [`Capture`] has the packets that an interface receives and sends, whoever they are for, with the same timestamps (Linux, and simulated NICs);
 //! - `XdpReceiver` takes packets from the driver before the kernel has made anything of them, `XdpSender` hands frames to it (Linux);
 //! - [`Watch`] calls back when an interface or its clock changes;
 //! - [`latency`] measures the send path, the wire and the receive path;
@@ -71,7 +71,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
-#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 mod capture;
 mod clock;
 mod correlator;
@@ -98,7 +97,6 @@ mod watch;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 mod xdp;
 
-#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use capture::{Capture, CaptureBlock, CapturedPacket};
 pub use clock::HardwareClock;
 pub use correlator::{Correlator, CorrelatorOptions, CorrelatorStatus};

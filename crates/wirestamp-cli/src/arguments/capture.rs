@@ -8,10 +8,6 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[cfg_attr(
-    not(target_os = "linux"),
-    allow(dead_code, reason = "packets are captured on Linux")
-)]
 pub(crate) struct Capture {
     #[command(subcommand)]
     pub(crate) action: Option<Action>,
@@ -27,7 +23,7 @@ pub(crate) struct Capture {
     /// How many packets
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// How long; until Ctrl-C if it is left out
+    /// How long; until Ctrl-C if it is left out, except on a simulated interface
     #[arg(long = "for", value_name = "TIME", value_parser = time::duration)]
     pub(crate) duration: Option<Duration>,
     /// How many bytes of each packet to capture
@@ -118,6 +114,10 @@ Captures what the interface receives and sends, whoever it is for; each packet h
 timestamp, the error bound and the clock's generation. Needs root or CAP_NET_RAW, and Linux. Filters are compiled by libpcap, if it \
 is installed.
 
+Simulated interfaces (sim0, sim1) are captured everywhere, in virtual time, without filters: say how long or how many packets. What \
+passes there is what the [[traffic]] of a scenario sends; without it, sim1 sends sim0 a UDP request every 10 ms and gets an answer. The \
+same --seed is the same traffic, so one run on sim0 and one on sim1 are captures of both ends. --count alone waits an hour at most.
+
 With --write the packets go to a pcapng file, which Wireshark, tshark and tcpdump read: times in nanoseconds, clock, bound and \
 generation as a comment of each packet, received and dropped packets in the interface's statistics. While a file grows it is called \
 FILE.partial, and it is readable; it takes its name when it is complete. With --rotate-size or --rotate-every, files are called \
@@ -137,6 +137,7 @@ Examples:
   wirestamp capture eth0 -w all.pcapng --queues 4 --buffer 64
   wirestamp capture eth0 --parquet recordings --host web-7 --snaplen 192
   wirestamp capture eth0 --source hardware --count 1000 --json
+  wirestamp --sim i225 capture sim0 --for 1s -w sim0.pcapng
   wirestamp capture compare a.pcapng b.pcapng --clock-bound 50us
   wirestamp capture answers a.pcapng";
 

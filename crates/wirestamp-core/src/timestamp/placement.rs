@@ -53,6 +53,12 @@ impl Placement {
         }
     }
 
+    /// Returns in what steps the system's clocks count.
+    #[inline]
+    pub fn tick(&self) -> Span {
+        self.tick
+    }
+
     /// Returns whether the clocks are [`Clocks::Unchanged`], given their difference just now, read
     /// exactly.
     #[inline]

@@ -6,6 +6,7 @@ use super::filter::Filter;
 use super::merge::line;
 use super::nic::{Clock, Nic, TransmitTimestamps};
 use super::program::Program;
+use super::traffic::Traffic;
 use std::fmt::{Debug, Display};
 use toml::de::{DeTable, DeValue};
 use wirestamp_core::{Error, ErrorKind};
@@ -120,11 +121,25 @@ pub(super) fn document(document: &Document) -> Checked {
     for (name, own) in [("sim0", &document.sim0), ("sim1", &document.sim1)] {
         own.as_ref().map_or(Ok(()), |own| nic(name, own))?;
     }
-    document
-        .event
-        .iter()
-        .enumerate()
-        .try_for_each(|(number, happening)| event(&format!("event[{number}]"), happening))
+    let events = document.event.iter().enumerate();
+    for (number, happening) in events {
+        event(&format!("event[{number}]"), happening)?;
+    }
+    let traffic = document.traffic.iter().enumerate();
+    for (number, sender) in traffic {
+        sends(&format!("traffic[{number}]"), sender)?;
+    }
+    Ok(())
+}
+
+fn sends(name: &str, traffic: &Traffic) -> Checked {
+    let field = |rest: &str| format!("{name}.{rest}");
+    let interval = traffic.interval.nanoseconds();
+    within(field("interval"), interval, 100, 3_600_000_000_000)?;
+    within(field("size"), traffic.size, 16, 65_507)?;
+    within(field("flows"), traffic.flows, 1, 1_000)?;
+    within(field("port"), traffic.port, 1, u16::MAX)?;
+    within(field("vlan"), traffic.vlan, 0, 4_094)
 }
 
 fn nic(name: &str, nic: &Nic) -> Checked {

@@ -6,6 +6,7 @@
 use super::action::Event;
 use super::length::{Delay, Positive, Probability};
 use super::nic::Nic;
+use super::traffic::Traffic;
 use serde::Deserialize;
 
 /// Whose rules and error numbers the host follows.
@@ -39,6 +40,8 @@ pub(crate) struct Document {
     pub(crate) link: Link,
     pub(crate) cost: Cost,
     pub(crate) event: Vec<Event>,
+    /// What other programs send.
+    pub(crate) traffic: Vec<Traffic>,
 }
 
 /// The machine and its system.

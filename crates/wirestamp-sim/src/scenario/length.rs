@@ -121,6 +121,8 @@ pub(crate) struct Probability(u64);
 
 impl Probability {
     const CERTAIN: f64 = (1u64 << 53) as f64;
+    /// Of what always happens.
+    pub(crate) const CERTAINTY: Self = Self(1 << 53);
 
     pub(crate) const fn threshold(self) -> u64 {
         self.0

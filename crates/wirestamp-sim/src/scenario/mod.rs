@@ -11,6 +11,7 @@ mod merge;
 mod nic;
 mod presets;
 mod program;
+mod traffic;
 
 pub(crate) use action::{Event, Which};
 pub(crate) use cross::CrossKind;
@@ -19,6 +20,7 @@ pub(crate) use filter::Filter;
 pub(crate) use length::{Delay, Length, Positive, Probability};
 pub(crate) use nic::{Beyond, Clock, Nic, TransmitTimestamps};
 pub(crate) use program::{Kind, Program};
+pub(crate) use traffic::Traffic;
 
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -54,6 +56,12 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// ```toml
 #[doc = include_str!("fields.toml")]
 /// ```
+///
+/// Nothing is sent in a simulation but by the program that uses it, and by what the scenario says, with these defaults:
+///
+/// ```toml
+#[doc = include_str!("traffic.toml")]
+/// ```
 #[derive(Debug, Clone)]
 pub struct Scenario {
     name: String,
@@ -63,6 +71,7 @@ pub struct Scenario {
     pub(crate) link: Link,
     pub(crate) cost: Cost,
     pub(crate) events: Vec<Event>,
+    pub(crate) traffic: Vec<Traffic>,
 }
 
 impl Scenario {
@@ -121,6 +130,7 @@ impl Scenario {
             link: document.link,
             cost: document.cost,
             events,
+            traffic: document.traffic,
         })
     }
 }
@@ -136,6 +146,7 @@ impl Default for Scenario {
             link: Link::default(),
             cost: Cost::default(),
             events: Vec::new(),
+            traffic: Vec::new(),
         })
     }
 }

@@ -1,10 +1,10 @@
-//! Captures, on this system's loopback interface.
+//! Captures, on this system's loopback interface and on a simulated one.
 
 use std::net::UdpSocket;
 use std::time::{Duration, SystemTime};
 use wirestamp::{
-    CaptureOptions, CapturedDirection, ErrorKind, Interface, LinkType, Span, TimestampSource,
-    XdpFilter, XdpOptions, XdpSendOptions,
+    CaptureOptions, CapturedDirection, ErrorKind, Interface, LinkType, Simulation, Span,
+    TimestampSource, XdpFilter, XdpOptions, XdpSendOptions,
 };
 
 #[test]
@@ -71,10 +71,31 @@ fn a_filter_lets_its_packets_pass_and_each_has_utc_with_a_bound() {
 }
 
 #[test]
-fn a_simulated_interface_can_not_be_captured() {
+fn a_simulated_interface_is_captured_in_virtual_time() {
+    let simulation = Simulation::preset("ideal", 1).expect("known");
+    let nic = simulation.interface("sim0").expect("simulated");
+    let mut capture = nic.capture(&CaptureOptions::new()).expect("opens");
+    let none = capture.next_block(Duration::from_secs(3_600));
+    assert!(none.expect("waits").is_none(), "an hour without a packet");
+    let address = nic.description().addresses[0].address;
+    let socket = nic.bind((address, 0).into()).expect("binds");
+    let to = socket.local_address().expect("bound");
+    socket.send_to(b"by the NIC", to, None).expect("sent");
+    let block = capture.next_block(Duration::from_secs(1)).expect("waits");
+    let block = block.expect("a packet");
+    let ways: Vec<_> = block.packets().map(|packet| packet.direction()).collect();
+    assert_eq!(ways, [CapturedDirection::Sent, CapturedDirection::Received]);
+    let packet = block.packets().next().expect("two");
+    let truth = simulation.world().truth();
+    let left = truth.datagram(0).expect("sent").transmit_software_at;
+    let time = packet.utc().expect("no step");
+    assert_eq!(time.at, truth.utc() - (truth.now() - left));
+    assert_eq!(packet.kernel_time(), Some(time.at));
+}
+
+#[test]
+fn a_simulated_interface_has_no_xdp() {
     let nic = Interface::find("sim0").expect("simulated");
-    let error = nic.capture(&CaptureOptions::new()).expect_err("refused");
-    assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
     let error = nic
         .receive_xdp(&XdpOptions::new(XdpFilter::Everything))
         .expect_err("refused");

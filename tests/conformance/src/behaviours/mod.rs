@@ -1,9 +1,10 @@
 //! What a behaviour is and the list of all of them, one file per row of the
 //! specification's table, four for what real NICs and kinds
-//! of Windows showed, one for adopted sockets and one for Ethernet. Runs none.
+//! of Windows showed, one for adopted sockets, one for Ethernet and one for captures. Runs none.
 
 #[cfg(target_os = "linux")]
 mod adopting;
+mod captures;
 mod ethernet;
 mod nic_clock;
 mod nic_latency;
@@ -164,6 +165,7 @@ pub fn all() -> Vec<Behaviour> {
         nic_timestamps::ALL,
         nic_latency::ALL,
         ethernet::ALL,
+        captures::ALL,
         #[cfg(target_os = "linux")]
         adopting::ALL,
     ]

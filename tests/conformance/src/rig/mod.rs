@@ -7,6 +7,7 @@ mod cable;
 mod cable_elsewhere;
 #[cfg(not(target_os = "linux"))]
 use cable_elsewhere as cable;
+mod captures;
 mod ends;
 mod frames;
 mod host;
@@ -35,6 +36,7 @@ pub use network::Network;
 pub use origin::Origin;
 pub use other_program::hold_as_asked;
 
+pub(crate) use captures::{Captures, Marked, Seen as SeenPacket};
 pub(crate) use ends::{DELAYED, Family, PTP_EVENTS, Pair, SYNC};
 pub(crate) use frames::Frames;
 pub(crate) use host::{Course, Host};

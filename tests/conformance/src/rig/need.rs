@@ -65,6 +65,8 @@ pub enum Need {
     Linux,
     /// Ethernet sockets.
     Frames,
+    /// Captures.
+    Captures,
     /// A way for a NIC's datagrams to come back to it.
     OwnPath,
     /// Windows' interface.
@@ -205,6 +207,7 @@ impl Need {
             }
             Self::Linux | Self::VirtualClocks => "this is about something that Linux alone has",
             Self::Frames => "wirestamp has Ethernet sockets on Linux alone",
+            Self::Captures => "wirestamp captures on Linux alone",
             Self::OwnPath => {
                 "datagrams between two NICs of one host do not come back; a behaviour of its own measures with a peer"
             }

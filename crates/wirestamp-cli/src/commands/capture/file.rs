@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wirestamp::{Error, ErrorKind};
 
 const OPERATION: &str = "write the capture";
@@ -34,7 +34,8 @@ pub(super) struct Files {
 struct Open {
     to: To,
     written: u64,
-    since: Instant,
+    /// When it was begun, as the caller counts.
+    since: Duration,
 }
 
 #[derive(Debug)]
@@ -77,14 +78,14 @@ impl Files {
         })
     }
 
-    /// Begins a file.
-    pub(super) fn begin(&mut self) -> Result<(), Error> {
+    /// Begins a file, at `now` of any clock that is not stepped.
+    pub(super) fn begin(&mut self, now: Duration) -> Result<(), Error> {
         self.begun += 1;
         let to = self.start().map_err(|error| self.failed(&error))?;
         self.open = Some(Open {
             to,
             written: 0,
-            since: Instant::now(),
+            since: now,
         });
         Ok(())
     }
@@ -136,12 +137,13 @@ impl Files {
         written.map_err(|error| self.failed(&error))
     }
 
-    /// Whether a new file is due, with so many bytes still to be written.
-    pub(super) fn is_full(&self, waiting: usize) -> bool {
+    /// Whether a new file is due at `now`, with so many bytes still to be written.
+    pub(super) fn is_full(&self, waiting: usize, now: Duration) -> bool {
         let Some(open) = &self.open else {
             return false;
         };
-        let (size, age) = (open.written + waiting as u64, open.since.elapsed());
+        let size = open.written + waiting as u64;
+        let age = now.saturating_sub(open.since);
         self.rotation.size.is_some_and(|most| size >= most)
             || self.rotation.every.is_some_and(|every| age >= every)
     }
@@ -206,7 +208,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("made");
         let name = folder.path().join("a.pcapng");
         let mut files = Files::new(&name, rotation(None, None)).expect("valid");
-        files.begin().expect("begun");
+        files.begin(Duration::ZERO).expect("begun");
         files.write(b"packets").expect("written");
         let partial = folder.path().join("a.pcapng.partial");
         assert!(!name.exists());
@@ -225,8 +227,8 @@ mod tests {
         )
         .expect("valid");
         for _ in 0..4 {
-            files.begin().expect("begun");
-            assert!(!files.is_full(9) && files.is_full(10));
+            files.begin(Duration::ZERO).expect("begun");
+            assert!(!files.is_full(9, Duration::MAX) && files.is_full(10, Duration::ZERO));
             files.finish().expect("finished");
         }
         let mut names: Vec<_> = fs::read_dir(folder.path())
@@ -236,6 +238,20 @@ mod tests {
         names.sort();
         assert_eq!(names, ["a.b-00003.pcapng", "a.b-00004.pcapng"]);
         assert_eq!(files.names().len(), 2);
+    }
+
+    #[test]
+    fn a_file_is_full_when_it_is_old_enough() {
+        let folder = tempfile::tempdir().expect("made");
+        let every = Some(Duration::from_secs(10));
+        let rotation = Rotation {
+            every,
+            ..rotation(None, None)
+        };
+        let mut files = Files::new(&folder.path().join("a.pcapng"), rotation).expect("valid");
+        files.begin(Duration::from_secs(5)).expect("begun");
+        assert!(!files.is_full(usize::MAX, Duration::from_millis(14_999)));
+        assert!(files.is_full(0, Duration::from_secs(15)));
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! `capture IFACE`: packets as they come, to the terminal or to files.
 
-use super::queues;
 use super::sink::{Counted, Ended, Sink};
+use super::{queues, simulated};
 use crate::arguments::{self, Source as Wanted};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::session::Session;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wirestamp::{
-    Capture, CaptureOptions, Fanout, HardwareGuard, HardwareRequest, Interface, Source,
+    Capture, CaptureOptions, Fanout, HardwareGuard, HardwareRequest, Interface, MonotonicTime,
+    Source, Span,
 };
 
 /// How soon a signal, the end or a rotation is noticed while nothing comes.
@@ -22,6 +23,12 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let interface = Interface::find(arguments.interface.as_deref().unwrap_or_default())?;
+    let is_simulated = interface.description().simulated;
+    let sends = if is_simulated {
+        Some(simulated::prepare(arguments, &interface)?)
+    } else {
+        None
+    };
     output.use_lines();
     let source = source(arguments.source, &interface);
     let filter = arguments.filter.join(" ");
@@ -40,10 +47,16 @@ pub(super) fn run(
         vec![interface.capture(&options)?]
     };
     session.listen_to_interrupts();
-    let begun = Instant::now();
-    let end = arguments.duration.and_then(|time| begun.checked_add(time));
+    let begun = sink.clock.now();
+    let longest = is_simulated.then_some(simulated::LONGEST);
+    let end = arguments.duration.or(longest);
+    let end = end.and_then(|time| begun.checked_add(Span::from(time)));
     let ended = match &mut captures[..] {
-        [capture] => alone(&mut sink, capture, end, session, output),
+        [capture] => {
+            announce(&sink, sends, output)?;
+            alone(&mut sink, capture, end, session, output)
+        }
+        _ if is_simulated => queues::run_in_turn(&mut sink, captures, end, session),
         _ => queues::run(&mut sink, captures, end, session),
     };
     let Ended { counted, failure } = match ended {
@@ -54,9 +67,9 @@ pub(super) fn run(
             return Err(failure);
         }
     };
-    let time = begun.elapsed();
+    let time = sink.clock.since(begun);
     sink.captured.duration_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    let has_end = end.is_some() || arguments.count.is_some();
+    let has_end = arguments.duration.is_some() || arguments.count.is_some();
     sink.captured.interrupted &= has_end;
     let summary = sink.finish(&counted)?;
     if arguments.write.as_deref() != Some(Path::new("-")) {
@@ -73,22 +86,29 @@ pub(super) fn run(
     })
 }
 
+/// Says what is shown, unless it is written; in a simulation also who `sends`.
+fn announce(sink: &Sink<'_>, sends: Option<&str>, output: &mut Output) -> Result<(), Failure> {
+    if sink.is_recording() {
+        return Ok(());
+    }
+    let name = sink.captured.interface.as_str();
+    let text = match sends {
+        Some(sends) => format!("capturing on {name} in virtual time; {sends}"),
+        None => format!("capturing on {name}, until Ctrl-C unless --for or --count"),
+    };
+    Ok(output.now(|page| page.quiet(&text))?)
+}
+
 /// Captures in this thread.
 fn alone(
     sink: &mut Sink<'_>,
     capture: &mut Capture,
-    end: Option<Instant>,
+    end: Option<MonotonicTime>,
     session: &Session,
     output: &mut Output,
 ) -> Result<Ended, Failure> {
     if !sink.is_recording() {
         output.write_behind();
-        let name = sink.captured.interface.clone();
-        output.now(|page| {
-            page.quiet(&format!(
-                "capturing on {name}, until Ctrl-C unless --for or --count"
-            ));
-        })?;
     }
     sink.begin(capture.link_type())?;
     let failure = until_end(sink, capture, end, session, output).err();
@@ -106,13 +126,13 @@ fn alone(
 fn until_end(
     sink: &mut Sink<'_>,
     capture: &mut Capture,
-    end: Option<Instant>,
+    end: Option<MonotonicTime>,
     session: &Session,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let link_type = capture.link_type();
     while !session.is_interrupted() && sink.wanted() > 0 {
-        let left = end.map_or(STEP, |end| end.saturating_duration_since(Instant::now()));
+        let left = end.map_or(STEP, |end| (end - sink.clock.now()).to_duration());
         if left.is_zero() {
             break;
         }

@@ -1,20 +1,17 @@
 //! `wirestamp capture`: packets that are not our own, live or to files, and what files of them say.
 
 mod answers;
+mod clock;
 mod compare;
-#[cfg(target_os = "linux")]
 mod file;
-#[cfg(target_os = "linux")]
 mod live;
-#[cfg(all(target_os = "linux", feature = "parquet"))]
+#[cfg(feature = "parquet")]
 mod parquet;
-#[cfg(target_os = "linux")]
 mod queues;
-#[cfg(target_os = "linux")]
 mod shown;
-#[cfg(target_os = "linux")]
+mod simulated;
 mod sink;
-#[cfg(all(target_os = "linux", not(feature = "parquet")))]
+#[cfg(not(feature = "parquet"))]
 mod without_parquet;
 
 use crate::arguments::{self, CaptureAction};
@@ -38,20 +35,8 @@ pub(super) fn run(
     match &arguments.action {
         Some(CaptureAction::Compare(arguments)) => compare::run(arguments, output),
         Some(CaptureAction::Answers(arguments)) => answers::run(arguments, output),
-        None => live(arguments, session, output),
+        None => live::run(arguments, session, output),
     }
-}
-
-#[cfg(target_os = "linux")]
-use live::run as live;
-
-#[cfg(not(target_os = "linux"))]
-fn live(arguments: &arguments::Capture, _: &Session, _: &mut Output) -> Result<Exit, Failure> {
-    let name = arguments.interface.clone().unwrap_or_default();
-    let cause = "not available on this system: needs AF_PACKET";
-    let error = Error::new(ErrorKind::NotSupported, "capture", name, cause);
-    let remedy = "capture on Linux, or with Wireshark: wirestamp capture compare reads its files";
-    Err(error.with_remedy(remedy).into())
 }
 
 /// Opens a capture file.

@@ -5,7 +5,6 @@
 //! like could not be sent any more; if it was, none of them has a time. (Received ones that look alike have theirs: the network duplicated a packet that
 //! was sent once.)
 
-use super::sink::since_1970;
 use crate::arguments;
 use crate::commands::recordings;
 use std::collections::hash_map::Entry;
@@ -129,9 +128,9 @@ impl Store {
         self.give(self.now.saturating_sub(WINDOW))
     }
 
-    /// Writes the rows that were held long enough.
-    pub(super) fn poll(&mut self) -> Result<(), Error> {
-        let now = i64::try_from(since_1970()).unwrap_or(i64::MAX);
+    /// Writes the rows that were held long enough; `since_1970`: what the captured system's clock shows, in nanoseconds.
+    pub(super) fn poll(&mut self, since_1970: u64) -> Result<(), Error> {
+        let now = i64::try_from(since_1970).unwrap_or(i64::MAX);
         self.give(now.saturating_sub(WINDOW + LATE))?;
         let polled = self.recorder.poll();
         polled.map_err(|error| recordings::failed(&self.folder, &error))
@@ -269,12 +268,12 @@ mod tests {
     fn rows_are_written_while_no_packet_comes() {
         let folder = tempfile::tempdir().expect("made");
         let mut store = store(folder.path(), MOST);
-        let now = i64::try_from(since_1970()).expect("this century");
+        let now = 1_750_000_000_000_000_000;
         for (came, sequence) in [(now - 20_000_000_000, 1), (now, 2)] {
             store.alike.insert((1, sequence), (1, false));
             store.waiting.push_back((came, sent(sequence)));
         }
-        store.poll().expect("written");
+        store.poll(now.cast_unsigned()).expect("written");
         assert_eq!(files(folder.path()), 1);
         assert_eq!(store.waiting.len(), 1, "its like may still be sent");
     }

@@ -1,16 +1,19 @@
 //! `capture IFACE --queues N -w FILE`: the kernel divides the packets by flow among N rings; a thread for each encodes them, and this
-//! one writes all into one file, in order of time.
+//! one writes all into one file, in order of time. In a simulation, where threads would race for the time, this one does it in turn.
 
+use super::clock::Clock;
 use super::live::STEP;
-use super::sink::{Counted, Ended, LAST, PIECE, Sink, encode, since_1970};
+use super::sink::{Counted, Ended, LAST, PIECE, Sink, encode};
 use crate::failure::Failure;
 use crate::session::Session;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
-use wirestamp::{Capture, CaptureBlock, CaptureStatistics, Error, ErrorKind, LinkType};
+use std::time::Duration;
+use wirestamp::{
+    Capture, CaptureBlock, CaptureStatistics, Error, ErrorKind, LinkType, MonotonicTime,
+};
 use wirestamp_capture::merge::{Batch, Mark, Merge};
 use wirestamp_capture::pcapng::Encoder;
 
@@ -38,24 +41,20 @@ type Message = Result<Told, Error>;
 pub(super) fn run(
     sink: &mut Sink<'_>,
     captures: Vec<Capture>,
-    end: Option<Instant>,
+    end: Option<MonotonicTime>,
     session: &Session,
 ) -> Result<Ended, Failure> {
+    let mut writer = Writer::new(&captures, sink);
     let count = captures.len();
-    let Some(link_type) = captures.first().map(Capture::link_type) else {
-        return Ok(Ended {
-            counted: Vec::new(),
-            failure: None,
-        });
-    };
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         // it is gone before the threads are waited for, whatever fails: none of them waits for room in it for ever
         let (sender, receiver) = sync_channel(WAITING * count);
         for (queue, capture) in captures.into_iter().enumerate() {
             let (sender, stop) = (sender.clone(), &stop);
+            let reader = Reader::new(queue, &sink.clock);
             let thread = thread::Builder::new().name(format!("capture {queue}"));
-            let started = thread.spawn_scoped(scope, move || read(queue, capture, stop, &sender));
+            let started = thread.spawn_scoped(scope, move || read(reader, capture, stop, &sender));
             if let Err(error) = started {
                 stop.store(true, Ordering::Relaxed);
                 let cause = "the system starts no more threads";
@@ -66,25 +65,65 @@ pub(super) fn run(
             }
         }
         drop(sender);
-        sink.begin(link_type)?;
-        let mut writer = Writer {
-            merge: Merge::new(count),
-            link_type,
-            counted: vec![CaptureStatistics::default(); count],
-            begun: Instant::now(),
-            piece: Vec::with_capacity(2 * PIECE),
-            failure: None,
-        };
+        sink.begin(writer.link_type)?;
         let written = writer.write_all(sink, &receiver, end, session, &stop);
         stop.store(true, Ordering::Relaxed);
         written?;
-        let counted = writer.counted();
-        sink.end(&counted)?;
-        Ok(Ended {
-            counted,
-            failure: writer.failure.map(Failure::from),
-        })
+        writer.end(sink)
     })
+}
+
+/// The same in a simulation.
+pub(super) fn run_in_turn(
+    sink: &mut Sink<'_>,
+    captures: Vec<Capture>,
+    end: Option<MonotonicTime>,
+    session: &Session,
+) -> Result<Ended, Failure> {
+    let mut writer = Writer::new(&captures, sink);
+    sink.begin(writer.link_type)?;
+    let with_reader = |(queue, capture)| (Reader::new(queue, &sink.clock), capture);
+    let mut queues: Vec<_> = captures.into_iter().enumerate().map(with_reader).collect();
+    let is_over = |sink: &Sink<'_>| {
+        let is_time = end.is_some_and(|end| sink.clock.now() >= end);
+        is_time || session.is_interrupted() || sink.wanted() == 0
+    };
+    while writer.failure.is_none() && !is_over(sink) {
+        let left = end.map_or(TURN, |end| (end - sink.clock.now()).to_duration());
+        // time passes at the first one, for all
+        let mut wait = TURN.min(left);
+        for (reader, capture) in &mut queues {
+            loop {
+                match reader.turn(capture, wait) {
+                    Ok(told) if told.batch.marks.is_empty() => {
+                        writer.put(told, sink);
+                        break;
+                    }
+                    Ok(told) => writer.put(told, sink),
+                    Err(error) => {
+                        writer.failure.get_or_insert(error);
+                        break;
+                    }
+                }
+                wait = Duration::ZERO;
+            }
+            wait = Duration::ZERO;
+        }
+        writer.write(sink)?;
+        writer.rotate(sink)?;
+    }
+    sink.captured.interrupted = session.is_interrupted();
+    for (reader, capture) in &mut queues {
+        let rest = reader.rest(capture, |told| {
+            writer.put(told, sink);
+            ControlFlow::Continue(())
+        });
+        if let Err(error) = rest {
+            writer.failure.get_or_insert(error);
+        }
+    }
+    writer.write(sink)?;
+    writer.end(sink)
 }
 
 /// Puts together what the queues' threads hand over.
@@ -92,23 +131,37 @@ struct Writer {
     merge: Merge,
     link_type: LinkType,
     counted: Vec<CaptureStatistics>,
-    begun: Instant,
+    begun: MonotonicTime,
     piece: Vec<u8>,
     /// Why one of the queues could not go on: what all have is written, and nothing more is taken.
     failure: Option<Error>,
 }
 
 impl Writer {
+    fn new(captures: &[Capture], sink: &Sink<'_>) -> Self {
+        let count = captures.len();
+        Self {
+            merge: Merge::new(count),
+            link_type: captures
+                .first()
+                .map_or(LinkType::Ethernet, Capture::link_type),
+            counted: vec![CaptureStatistics::default(); count],
+            begun: sink.clock.now(),
+            piece: Vec::with_capacity(2 * PIECE),
+            failure: None,
+        }
+    }
+
     fn write_all(
         &mut self,
         sink: &mut Sink<'_>,
         receiver: &Receiver<Message>,
-        end: Option<Instant>,
+        end: Option<MonotonicTime>,
         session: &Session,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
         loop {
-            let left = end.map_or(STEP, |end| end.saturating_duration_since(Instant::now()));
+            let left = end.map_or(STEP, |end| (end - sink.clock.now()).to_duration());
             let is_over = left.is_zero() || session.is_interrupted() || sink.wanted() == 0;
             if is_over && !stop.swap(true, Ordering::Relaxed) {
                 sink.captured.interrupted = session.is_interrupted();
@@ -118,26 +171,44 @@ impl Writer {
                     stop.store(true, Ordering::Relaxed);
                     self.failure.get_or_insert(error);
                 }
-                Ok(Ok(told)) => {
-                    self.counted[told.queue] = told.counted;
-                    let now = self.begun.elapsed();
-                    self.merge.put(told.queue, told.batch, told.until, now);
-                }
+                Ok(Ok(told)) => self.put(told, sink),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.write(sink),
             }
             self.write(sink)?;
-            if sink.is_full() {
-                sink.end(&self.counted())?;
-                sink.begin(self.link_type)?;
-            }
+            self.rotate(sink)?;
         }
+    }
+
+    fn put(&mut self, told: Told, sink: &Sink<'_>) {
+        self.counted[told.queue] = told.counted;
+        let now = sink.clock.since(self.begun);
+        self.merge.put(told.queue, told.batch, told.until, now);
+    }
+
+    /// Begins the next file, if it is due.
+    fn rotate(&self, sink: &mut Sink<'_>) -> Result<(), Failure> {
+        if sink.is_full() {
+            sink.end(&self.counted())?;
+            sink.begin(self.link_type)?;
+        }
+        Ok(())
+    }
+
+    /// Completes the file.
+    fn end(self, sink: &mut Sink<'_>) -> Result<Ended, Failure> {
+        let counted = self.counted();
+        sink.end(&counted)?;
+        Ok(Ended {
+            counted,
+            failure: self.failure.map(Failure::from),
+        })
     }
 
     /// Writes what is due.
     fn write(&mut self, sink: &mut Sink<'_>) -> Result<(), Failure> {
         while sink.wanted() > 0 {
-            let (wanted, now) = (sink.wanted(), self.begun.elapsed());
+            let (wanted, now) = (sink.wanted(), sink.clock.since(self.begun));
             let has_more = self.merge.take(&mut self.piece, wanted, PIECE, now);
             let totals = self.merge.totals();
             let told = &mut sink.captured;
@@ -165,21 +236,31 @@ impl Writer {
 }
 
 /// Encodes the packets of one queue until it is to stop, and then what the kernel has counted until then.
-fn read(queue: usize, capture: Capture, stop: &AtomicBool, to: &SyncSender<Message>) {
-    let mut reader = Reader {
-        queue,
-        encoder: Encoder::new(),
-        marks: Vec::new(),
-        time: 0,
-        packets: 0,
+fn read(mut reader: Reader, mut capture: Capture, stop: &AtomicBool, to: &SyncSender<Message>) {
+    let give = |message| match to.send(message) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()), // nobody listens any more
     };
-    if let Err(error) = reader.read(capture, stop, to) {
-        drop(to.send(Err(error))); // nobody is there who would want to know
+    let mut failure = None;
+    while failure.is_none() && !stop.load(Ordering::Relaxed) {
+        match reader.turn(&mut capture, TURN) {
+            Ok(told) => {
+                if give(Ok(told)).is_break() {
+                    return;
+                }
+            }
+            Err(error) => failure = Some(error),
+        }
+    }
+    let rest = reader.rest(&mut capture, |told| give(Ok(told)));
+    if let Some(error) = failure.or(rest.err()) {
+        let _ = give(Err(error));
     }
 }
 
 struct Reader {
     queue: usize,
+    clock: Clock,
     encoder: Encoder,
     marks: Vec<Mark>,
     /// Of the last packet.
@@ -188,32 +269,37 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(
-        &mut self,
-        mut capture: Capture,
-        stop: &AtomicBool,
-        to: &SyncSender<Message>,
-    ) -> Result<(), Error> {
-        let mut ended = Ok(());
-        while ended.is_ok() && !stop.load(Ordering::Relaxed) {
-            let asked = since_1970();
-            let until = match capture.next_block(TURN) {
-                Ok(Some(block)) => {
-                    self.encode(&block, u64::MAX);
-                    self.time.saturating_sub(JUMBLED)
-                }
-                Ok(None) => asked.saturating_sub(HELD),
-                Err(error) => {
-                    // what it has is taken below
-                    ended = Err(error);
-                    continue;
-                }
-            };
-            let counted = capture.statistics()?;
-            if self.tell(to, until, counted).is_break() {
-                return Ok(());
-            }
+    fn new(queue: usize, clock: &Clock) -> Self {
+        Self {
+            queue,
+            clock: clock.clone(),
+            encoder: Encoder::new(),
+            marks: Vec::new(),
+            time: 0,
+            packets: 0,
         }
+    }
+
+    /// Takes a block, if one comes in time.
+    fn turn(&mut self, capture: &mut Capture, wait: Duration) -> Result<Told, Error> {
+        let asked = self.clock.since_1970();
+        let until = match capture.next_block(wait)? {
+            Some(block) => {
+                self.encode(&block, u64::MAX);
+                self.time.saturating_sub(JUMBLED)
+            }
+            None => asked.saturating_sub(HELD),
+        };
+        let counted = capture.statistics()?;
+        Ok(self.told(until, counted))
+    }
+
+    /// Takes what the kernel has counted and not yet handed over.
+    fn rest(
+        &mut self,
+        capture: &mut Capture,
+        mut give: impl FnMut(Told) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
         let counted = capture.statistics()?;
         let all = counted.received.saturating_sub(counted.dropped);
         while self.packets < all {
@@ -222,12 +308,13 @@ impl Reader {
             };
             self.encode(&block, all - self.packets);
             let until = self.time.saturating_sub(JUMBLED);
-            if self.tell(to, until, counted).is_break() {
+            drop(block);
+            if give(self.told(until, counted)).is_break() {
                 return Ok(());
             }
         }
-        let _ = self.tell(to, u64::MAX, counted);
-        ended
+        let _ = give(self.told(u64::MAX, counted));
+        Ok(())
     }
 
     fn encode(&mut self, block: &CaptureBlock<'_>, most: u64) {
@@ -248,27 +335,16 @@ impl Reader {
         }
     }
 
-    /// `Break`: nobody listens any more.
-    fn tell(
-        &mut self,
-        to: &SyncSender<Message>,
-        until: u64,
-        counted: CaptureStatistics,
-    ) -> ControlFlow<()> {
-        let batch = Batch {
-            bytes: self.encoder.take(),
-            marks: std::mem::take(&mut self.marks),
-        };
-        let queue = self.queue;
-        let told = Told {
-            queue,
-            batch,
+    /// What it has encoded.
+    fn told(&mut self, until: u64, counted: CaptureStatistics) -> Told {
+        Told {
+            queue: self.queue,
+            batch: Batch {
+                bytes: self.encoder.take(),
+                marks: std::mem::take(&mut self.marks),
+            },
             until,
             counted,
-        };
-        if to.send(Ok(told)).is_err() {
-            return ControlFlow::Break(());
         }
-        ControlFlow::Continue(())
     }
 }

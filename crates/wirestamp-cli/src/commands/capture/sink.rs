@@ -1,5 +1,6 @@
 //! Where captured packets go: the terminal, or pcapng files with what was counted; and the summary at the end.
 
+use super::clock::Clock;
 use super::file::{Files, Rotation};
 #[cfg(feature = "parquet")]
 use super::parquet::Store;
@@ -10,10 +11,10 @@ use crate::arguments::{self, Form};
 use crate::failure::Failure;
 use crate::output::{Output, Page, grouped, plural};
 use serde::Serialize;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use wirestamp::{
     Capture, CaptureBlock, CaptureStatistics, CapturedPacket, Estimate, Interface, LinkType,
-    Source, Span, Utc,
+    MonotonicTime, Source, Span, Utc,
 };
 use wirestamp_capture::note::{Known, Note};
 use wirestamp_capture::pcapng::{Encoder, Head, Packet, Statistics};
@@ -75,6 +76,9 @@ pub(super) struct Ended {
 /// What is done with packets.
 pub(super) struct Sink<'a> {
     arguments: &'a arguments::Capture,
+    pub(super) clock: Clock,
+    /// When it was made.
+    begun: MonotonicTime,
     encoder: Encoder,
     pub(super) files: Option<Files>,
     store: Option<Store>,
@@ -98,8 +102,11 @@ impl<'a> Sink<'a> {
         };
         let files = arguments.write.as_deref();
         let files = files.map(|name| Files::new(name, rotation)).transpose()?;
+        let clock = Clock::of(interface);
         Ok(Self {
             arguments,
+            begun: clock.now(),
+            clock,
             encoder: Encoder::new(),
             files,
             store: Store::open(arguments, interface.name())?,
@@ -132,7 +139,7 @@ impl<'a> Sink<'a> {
     pub(super) fn is_full(&self) -> bool {
         let waiting = self.encoder.bytes().len();
         let files = self.files.as_ref();
-        files.is_some_and(|files| files.is_full(waiting))
+        files.is_some_and(|files| files.is_full(waiting, self.clock.since(self.begun)))
     }
 
     /// Begins a file, if any is written.
@@ -140,7 +147,7 @@ impl<'a> Sink<'a> {
         let Some(files) = &mut self.files else {
             return Ok(());
         };
-        files.begin()?;
+        files.begin(self.clock.since(self.begun))?;
         self.encoder.head(&Head {
             program: concat!("wirestamp ", env!("CARGO_PKG_VERSION")),
             interface: &self.captured.interface,
@@ -149,7 +156,7 @@ impl<'a> Sink<'a> {
             snap_length: self.arguments.snaplen,
             queues: self.arguments.queues,
         });
-        self.file_begun = since_1970();
+        self.file_begun = self.clock.since_1970();
         self.write()
     }
 
@@ -158,7 +165,7 @@ impl<'a> Sink<'a> {
         if self.files.is_none() {
             return Ok(());
         }
-        let ended = since_1970();
+        let ended = self.clock.since_1970();
         for ((queue, now), before) in (0..).zip(counted).zip(&mut self.before) {
             let (kernel, was) = (now.kernel, before.kernel);
             self.encoder.statistics(&Statistics {
@@ -225,13 +232,15 @@ impl<'a> Sink<'a> {
         }
         self.store
             .as_mut()
-            .map_or(Ok(()), Store::poll)
+            .map_or(Ok(()), |store| store.poll(self.clock.since_1970()))
             .map_err(Failure::from)
     }
 
     /// Writes what waits, while nothing comes.
     pub(super) fn wait(&mut self) -> Result<(), Failure> {
-        self.store.as_mut().map_or(Ok(()), Store::poll)?;
+        if let Some(store) = &mut self.store {
+            store.poll(self.clock.since_1970())?;
+        }
         self.write()
     }
 
@@ -312,11 +321,6 @@ pub(super) fn encode(
         },
     });
     utc
-}
-
-pub(super) fn since_1970() -> u64 {
-    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Summary {

@@ -23,7 +23,7 @@ impl Store {
         match *self {}
     }
 
-    pub(super) fn poll(&mut self) -> Result<(), Error> {
+    pub(super) fn poll(&mut self, _: u64) -> Result<(), Error> {
         match *self {}
     }
 

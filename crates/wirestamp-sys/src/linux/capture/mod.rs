@@ -24,15 +24,15 @@ use socket2::{Domain, SockFilter, SockRef, Type};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use wirestamp_core::capture::{
-    CaptureOptions, CaptureStatistics, CapturedDirection, Fanout, LinkType,
+    Account, Blocks, CaptureOptions, CaptureStatistics, CapturedDirection, CapturedTime, Fanout,
+    LinkType,
 };
 use wirestamp_core::configuration::Source;
+use wirestamp_core::correlate::Estimate;
 use wirestamp_core::ethernet::VlanTag;
-use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::{HardwareTicks, MonotonicTime, UtcTime};
-use wirestamp_core::timestamp::{
-    Clocks, HardwareTimestamp, KernelTime, Placement, RawTimestamps, Timestamps,
-};
+use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::time::{MonotonicTime, Utc, UtcTime};
+use wirestamp_core::timestamp::{Clocks, SoftwareTimestamp, Timestamps};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 const OPEN: &str = "capture";
@@ -48,14 +48,8 @@ pub struct Capture {
     ring: Ring,
     /// The block that the kernel fills next, or has filled.
     next: usize,
-    placement: Placement,
-    /// Steps of the real-time clock that were noticed.
-    steps: u32,
-    statistics: CaptureStatistics,
+    account: Account,
     link_type: LinkType,
-    interface: InterfaceIndex,
-    /// Whether the NIC was asked for timestamps.
-    hardware: bool,
     name: String,
 }
 
@@ -82,17 +76,17 @@ impl Capture {
     /// an interface whose packets begin with neither Ethernet nor IP headers, or a filter where there is no libpcap;
     /// `NoSuchDevice`; `Busy` if the memory is refused.
     pub fn open(interface: &InterfaceDescription, options: &CaptureOptions) -> Result<Self> {
-        let layout = layout(interface, options)?;
+        let blocks = options.blocks(interface)?;
         let link_type = link_type(interface)?;
         let program = program(options, link_type)?;
-        Self::open_with(interface, options, layout, link_type, &program)
+        Self::open_with(interface, options, blocks, link_type, &program)
     }
 
     /// Opens one whose packets `program` lets pass.
     fn open_with(
         interface: &InterfaceDescription,
         options: &CaptureOptions,
-        (block, blocks): (u32, u32),
+        blocks: Blocks,
         link_type: LinkType,
         program: &[SockFilter],
     ) -> Result<Self> {
@@ -106,10 +100,11 @@ impl Capture {
         let hold = u32::try_from(options.hold.as_millis())
             .unwrap_or(u32::MAX)
             .max(1);
-        let request = packet_ring::request(block, blocks, hold);
+        let request = packet_ring::request(blocks.size, blocks.count, hold);
         call::set_option(fd.as_fd(), libc::SOL_PACKET, libc::PACKET_RX_RING, &request)
             .map_err(|error| no_buffer(interface, options, &error))?;
-        let ring = Ring::map(fd.as_fd(), block as usize, blocks as usize).map_err(failed)?;
+        let ring = Ring::map(fd.as_fd(), blocks.size as usize, blocks.count as usize);
+        let ring = ring.map_err(failed)?;
         if options.promiscuous {
             let request = packet_ring::promiscuous(interface.index);
             call::set_option(
@@ -126,12 +121,8 @@ impl Capture {
             fd: fd.into(),
             ring,
             next: 0,
-            placement: place::placement(),
-            steps: 0,
-            statistics: CaptureStatistics::default(),
+            account: Account::new(place::placement(), interface, options),
             link_type,
-            interface: interface.index,
-            hardware: options.source != Source::Software,
             name: interface.name.clone(),
         })
     }
@@ -146,24 +137,16 @@ impl Capture {
         count: usize,
         fanout: Fanout,
     ) -> Result<Vec<Self>> {
-        if !(1..=256).contains(&count) {
-            let cause = "the packets of an interface can be divided among 1 to 256 captures";
-            return Err(Error::new(
-                ErrorKind::InvalidInput,
-                OPEN,
-                &interface.name,
-                cause,
-            ));
-        }
+        CaptureOptions::check_count(count, interface)?;
         let failed = |error: io::Error| open_error(interface, &error);
-        let layout = layout(interface, options)?;
+        let blocks = options.blocks(interface)?;
         let link_type = link_type(interface)?;
         let program = program(options, link_type)?;
         let nothing = filter::nothing();
         let mut captures = Vec::with_capacity(count);
         let mut group = packet_ring::NEW_GROUP;
         for _ in 0..count {
-            let capture = Self::open_with(interface, options, layout, link_type, &nothing)?;
+            let capture = Self::open_with(interface, options, blocks, link_type, &nothing)?;
             let fd = capture.fd.as_fd();
             let mode = packet_ring::fanout(group, fanout);
             call::set_number(fd, libc::SOL_PACKET, libc::PACKET_FANOUT, mode).map_err(failed)?;
@@ -189,7 +172,7 @@ impl Capture {
     /// Waits for the next block of packets; `None` if there is none until `until`.
     ///
     /// # Errors
-    /// `NoSuchDevice` if the interface is gone or was switched off; `Io`.
+    /// `NoSuchDevice` once, after all that came before, if the interface is gone or was switched off; `Io`.
     pub fn next_block(&mut self, until: MonotonicTime) -> Result<Option<Block<'_>>> {
         if !self.ring.is_ours(self.next) && !self.wait(until)? {
             return Ok(None);
@@ -215,31 +198,36 @@ impl Capture {
             &mut counts,
         )
         .map_err(|error| system_error("count captured packets", &self.name, &error))?;
-        self.statistics = self.statistics.plus(packet_ring::statistics(&counts));
-        Ok(self.statistics)
+        Ok(self.account.count(packet_ring::statistics(&counts)))
     }
 
     /// Asks the clocks about the timestamps of the block that was just read.
     fn ask(&mut self) -> (Clocks, MonotonicTime) {
         let read_at = clock::now();
-        if self.placement.is_unchanged(clock::difference()) {
+        if self.account.is_unchanged(clock::difference()) {
             return (Clocks::Unchanged, read_at);
         }
-        if clock::observe(self.placement.offset_mut()).is_some() {
-            self.steps = self.steps.saturating_add(1);
-        }
+        self.account.observe(clock::observe);
         (Clocks::Read(read_at), read_at)
     }
 
     /// Whether the next block became ours.
-    fn wait(&self, until: MonotonicTime) -> Result<bool> {
+    fn wait(&mut self, until: MonotonicTime) -> Result<bool> {
         loop {
+            let gone = self.account.gone_until();
+            if gone.is_some() {
+                self.statistics()?;
+                if self.account.is_over(clock::now()) {
+                    return Err(self.account.end(&self.name, libc::ENETDOWN));
+                }
+            }
             let mut descriptors = [libc::pollfd {
                 fd: self.fd.as_raw_fd(),
                 events: libc::POLLIN,
                 revents: 0,
             }];
-            call::poll(&mut descriptors, clock::timeout(until))
+            let timeout = clock::timeout(gone.unwrap_or(until).min(until));
+            call::poll(&mut descriptors, timeout)
                 .map_err(|error| system_error("wait for packets", &self.name, &error))?;
             if self.ring.is_ours(self.next) {
                 return Ok(true);
@@ -254,13 +242,11 @@ impl Capture {
     }
 
     /// What the socket has to say of its interface.
-    fn check(&self) -> Result<()> {
+    fn check(&mut self) -> Result<()> {
         match SockRef::from(&self.fd).take_error() {
             Ok(Some(error)) if error.raw_os_error() == Some(libc::ENETDOWN) => {
-                let cause = "the interface is gone or was switched off";
-                Err(Error::new(ErrorKind::NoSuchDevice, OPEN, &self.name, cause)
-                    .with_code(libc::ENETDOWN)
-                    .with_remedy("switch it on and start again"))
+                self.account.gone(clock::now());
+                Ok(())
             }
             Ok(Some(error)) | Err(error) => Err(system_error(OPEN, &self.name, &error)),
             Ok(None) => Ok(()),
@@ -284,26 +270,14 @@ impl Block<'_> {
     pub fn count(&self) -> u32 {
         Packets::of(self.capture.ring.bytes(self.capture.next)).left()
     }
-
-    /// Steps of the real-time clock that were noticed until it was read.
-    #[inline]
-    pub fn steps(&self) -> u32 {
-        self.capture.steps
-    }
 }
 
 impl Drop for Block<'_> {
     fn drop(&mut self) {
         let capture = &mut *self.capture;
-        // the blocks that follow may be full already, so this is all that is known of their timestamps
-        let last = packet_ring::last(capture.ring.bytes(capture.next));
-        if let Some(utc) = last.filter(|_| !capture.hardware) {
-            let raw = RawTimestamps {
-                software: Some(KernelTime::Utc(utc)),
-                hardware: None,
-            };
-            capture.placement.place(raw, self.clocks);
-        }
+        let bytes = capture.ring.bytes(capture.next);
+        let (packets, last) = (Packets::of(bytes).left(), packet_ring::last(bytes));
+        capture.account.handed_over(packets, last, self.clocks);
         capture.ring.give_back(capture.next);
         capture.next = (capture.next + 1) % capture.ring.blocks();
     }
@@ -346,63 +320,34 @@ impl<'a> Captured<'a> {
         self.packet.direction()
     }
 
-    /// Steps of the real-time clock that were noticed until it was read.
-    #[inline]
-    pub fn steps(&self) -> u32 {
-        self.block.steps()
-    }
-
     /// When it was captured: the NIC's timestamp where it made one, else the kernel's.
     #[inline]
     pub fn timestamps(&self) -> Timestamps {
-        let Some(time) = self.packet.timestamp() else {
-            return Timestamps::NONE;
+        let time = CapturedTime {
+            at: self.packet.timestamp(),
+            is_hardware: self.packet.is_hardware(),
         };
-        let mut raw = RawTimestamps::default();
-        if self.packet.is_hardware() {
-            raw.hardware = Some(HardwareTimestamp {
-                ticks: HardwareTicks::new(time.nanoseconds().cast_unsigned()),
-                interface: Some(self.block.capture.interface),
-                read_at: self.block.read_at,
-            });
-        } else {
-            raw.software = Some(KernelTime::Utc(time));
-        }
-        self.block.capture.placement.peek(raw, self.block.clocks)
+        let Block {
+            capture,
+            clocks,
+            read_at,
+        } = self.block;
+        capture.account.timestamps(time, *clocks, *read_at)
+    }
+
+    /// A software timestamp of this packet in UTC.
+    #[inline]
+    pub fn software_utc(&self, timestamp: &SoftwareTimestamp) -> Option<Estimate<Utc>> {
+        self.block.capture.account.software_utc(timestamp)
     }
 }
 
 /// Which packets pass, and how much of each.
 fn program(options: &CaptureOptions, link_type: LinkType) -> Result<Vec<SockFilter>> {
-    let expression = options.filter.as_deref();
-    match expression.filter(|text| !text.trim().is_empty()) {
+    match options.expression() {
         Some(expression) => filter::compile(expression, link_type, options.snap_length),
         None => Ok(filter::everything(options.snap_length)),
     }
-}
-
-/// Bytes of a block, and how many there are.
-fn layout(interface: &InterfaceDescription, options: &CaptureOptions) -> Result<(u32, u32)> {
-    let wrong = |cause: &'static str| {
-        Err(Error::new(
-            ErrorKind::InvalidInput,
-            OPEN,
-            &interface.name,
-            cause,
-        ))
-    };
-    let (block, buffer) = (options.block, options.buffer);
-    if !block.is_power_of_two() || !(4_096..=1 << 30).contains(&block) {
-        return wrong("the size of a block must be a power of two, from 4 KiB to 1 GiB");
-    }
-    if buffer < 2 * block || buffer > 1 << 36 {
-        return wrong("the buffer must hold at least two blocks, and be no larger than 64 GiB");
-    }
-    if options.snap_length == 0 {
-        return wrong("a snap length of 0 captures nothing");
-    }
-    let blocks = u32::try_from(buffer / block).unwrap_or(u32::MAX);
-    Ok((block as u32, blocks))
 }
 
 /// What packets of this interface begin with, asked by a socket that receives nothing.

@@ -1,0 +1,27 @@
+//! What is different where the interface is simulated: time has no end of its own, and somebody must send something.
+
+use crate::arguments;
+use std::time::Duration;
+use wirestamp::{Error, ErrorKind, Interface, Simulation};
+
+/// So many packets that never come are waited for so long, in virtual time.
+pub(super) const LONGEST: Duration = Duration::from_secs(3_600);
+
+/// Sees to it that there are packets; returns what is to be said of them.
+pub(super) fn prepare(
+    arguments: &arguments::Capture,
+    interface: &Interface,
+) -> Result<&'static str, Error> {
+    if arguments.duration.is_none() && arguments.count.is_none() {
+        let cause = "virtual time has no end of its own";
+        let error = Error::new(ErrorKind::InvalidInput, "capture", interface.name(), cause);
+        return Err(error.with_remedy("say how long with --for, or how many packets with --count"));
+    }
+    let simulation = Simulation::default_of_process()?;
+    let world = simulation.world();
+    if world.has_traffic() {
+        return Ok("what the scenario's [[traffic]] sends");
+    }
+    world.start_traffic();
+    Ok("sim1 asks sim0 something every 10 ms: [[traffic]] in a scenario says otherwise")
+}

@@ -1,0 +1,332 @@
+//! `wirestamp capture` on simulated interfaces: on any machine, without root, and with the truth known.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_wirestamp");
+/// Bytes of headers before a UDP payload over IPv4.
+const HEADERS: i64 = 14 + 20 + 8;
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).output().expect("run")
+}
+
+/// What it prints, which must be JSON; it must succeed.
+fn json(arguments: &[&str]) -> Value {
+    let output = run(&[&["--json"], arguments].concat());
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let read = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    text.lines().map(read).collect()
+}
+
+fn number(value: &Value) -> i64 {
+    let text = value.as_str().and_then(|text| text.parse().ok());
+    value
+        .as_i64()
+        .or(text)
+        .unwrap_or_else(|| panic!("a number: {value}"))
+}
+
+fn utf8(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+fn scenario(folder: &Path, toml: &str) -> PathBuf {
+    let file = folder.join("scenario.toml");
+    fs::write(&file, toml).expect("written");
+    file
+}
+
+/// Captures into a file; returns its summary.
+fn capture(sim: &str, seed: &str, more: &[&str], file: &Path) -> Value {
+    let head = ["--sim", sim, "--seed", seed, "capture"];
+    let arguments = [&head[..], more, &["-w", utf8(file)]].concat();
+    json(&arguments)["summary"].clone()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let folder = tempfile::tempdir().expect("made");
+    let many = scenario(
+        folder.path(),
+        "preset = \"i225\"\n[[traffic]]\nflows = 30\ninterval = \"100us\"\nsize = 700\n",
+    );
+    let [a, b, other] = ["a", "b", "other"].map(|name| folder.path().join(name));
+    for more in [
+        &["sim0", "--for", "200ms"][..],
+        &["sim0", "--for", "200ms", "--queues", "3"],
+        &["sim0", "--for", "200ms", "--source", "hardware"],
+        &["sim1", "--count", "50", "--snaplen", "60"],
+    ] {
+        let summary = capture(utf8(&many), "7", more, &a);
+        capture(utf8(&many), "7", more, &b);
+        capture(utf8(&many), "8", more, &other);
+        let read = |file| fs::read(file).expect("written");
+        assert!(read(&a) == read(&b), "{more:?}: the same seed");
+        assert!(read(&a) != read(&other), "{more:?}: another seed");
+        assert!(number(&summary["packets"]) >= 50, "{summary:#}");
+        let piped = ["--sim", utf8(&many), "--seed", "7", "capture"];
+        let piped = run(&[&piped[..], more, &["-w", "-"]].concat());
+        assert!(piped.stdout == read(&a), "{more:?}: to standard output");
+    }
+}
+
+#[test]
+fn without_a_scenario_sim1_asks_and_sim0_answers() {
+    let folder = tempfile::tempdir().expect("made");
+    let file = folder.path().join("a.pcapng");
+    let summary = capture("ideal", "1", &["sim0", "--for", "1s"], &file);
+    // the last request is not answered in time
+    assert_eq!(number(&summary["packets"]), 199, "{summary:#}");
+    // and what the kernel still holds is waited for
+    let took = number(&summary["duration_ns"]);
+    assert!((1_000_000_000..1_020_000_000).contains(&took), "{took}");
+    assert_eq!(number(&summary["packets_bytes"]), 199 * (HEADERS + 64));
+    let report = json(&["capture", "answers", utf8(&file)]);
+    let [service] = &report["services"].as_array().expect("services")[..] else {
+        panic!("one service: {report:#}");
+    };
+    assert_eq!(number(&service["port"]), 4_000, "{service:#}");
+    let times = &service["answers"];
+    assert_eq!(number(&times["count"]), 99, "{service:#}");
+    // 200 us and 20 us on average, and what the host takes from the wire to the program
+    assert!(number(&times["min_ns"]) >= 200_000, "{times}");
+    assert!(
+        (210_000..240_000).contains(&number(&times["mean_ns"])),
+        "{times}"
+    );
+}
+
+#[test]
+fn captures_of_both_ends_give_the_paths_delays_and_losses_back() {
+    let folder = tempfile::tempdir().expect("made");
+    let path = scenario(
+        folder.path(),
+        "preset = \"ideal\"\n[link]\ndelay = \"3ms\"\nasymmetry = \"2ms\"\nlost = 0.05\n\
+         [[traffic]]\nfrom = \"sim0\"\ninterval = \"1ms\"\n",
+    );
+    let files = ["sim0", "sim1"].map(|name| {
+        let file = folder.path().join(name);
+        capture(utf8(&path), "3", &[name, "--for", "2s"], &file);
+        file
+    });
+    let [a, b] = [utf8(&files[0]), utf8(&files[1])];
+    let report = json(&["capture", "compare", a, b, "--clock-bound", "0"]);
+    let flows = report["flows"].as_array().expect("flows");
+    assert_eq!(flows.len(), 2, "{report:#}");
+    for (direction, delay) in [("a_to_b", 3_000_000), ("b_to_a", 5_000_000)] {
+        let mut found = flows.iter().filter(|flow| flow["direction"] == direction);
+        let flow = found.next().expect("both directions");
+        assert!((20..200).contains(&number(&flow["lost"])), "{flow:#}");
+        assert_eq!(
+            (number(&flow["duplicated"]), number(&flow["extra"])),
+            (0, 0)
+        );
+        let told = &flow["delay"];
+        // at each end, the kernel's timestamp is 100 ns from the NIC's
+        let delay = delay + 200;
+        assert_eq!(number(&told["min_ns"]), delay, "{flow:#}");
+        assert_eq!(number(&told["max_ns"]), delay, "{flow:#}");
+        assert_eq!(number(&told["error_bound_ns"]), 2);
+    }
+}
+
+#[test]
+fn files_are_rotated_in_virtual_time_and_the_newest_are_kept() {
+    let folder = tempfile::tempdir().expect("made");
+    let file = folder.path().join("r.pcapng");
+    let every = ["sim0", "--for", "1s", "--rotate-every", "250ms"];
+    let summary = capture("ideal", "1", &every, &file);
+    let files = summary["files"].as_array().expect("files");
+    assert_eq!(files.len(), 4, "{summary:#}");
+    let waiting = |file: &Value| {
+        let name = file.as_str().expect("a name");
+        number(&json(&["capture", "answers", name])["packets"])
+    };
+    let packets: i64 = files.iter().map(waiting).sum();
+    assert_eq!(packets, number(&summary["packets"]));
+    let kept = [&every[..], &["--files", "2", "--queues", "2"]].concat();
+    let summary = capture("ideal", "1", &kept, &file);
+    let names: Vec<_> = summary["files"].as_array().expect("files").clone();
+    assert_eq!(names.len(), 2, "{summary:#}");
+    let left = fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(
+        left, 2,
+        "the older ones are gone, and with them those of the first run"
+    );
+    let large = scenario(
+        folder.path(),
+        "preset = \"ideal\"\n[[traffic]]\nsize = 1400\ninterval = \"100us\"\n",
+    );
+    let size = ["sim0", "--for", "100ms", "--rotate-size", "1048576"];
+    let summary = capture(utf8(&large), "1", &size, &folder.path().join("s.pcapng"));
+    let files = summary["files"].as_array().expect("files");
+    assert!(files.len() >= 2, "{summary:#}");
+}
+
+#[test]
+fn packets_are_shown_in_every_form() {
+    let head = ["--sim", "ideal", "capture", "sim0", "--count", "4"];
+    let shown = run(&head);
+    let text = String::from_utf8_lossy(&shown.stdout);
+    assert!(
+        text.contains("capturing on sim0 in virtual time; sim1 asks sim0"),
+        "{text}"
+    );
+    let line = "±1ns  in  UDP 192.0.2.2:40000 > 192.0.2.1:4000 64 bytes";
+    assert_eq!(text.matches(line).count(), 2, "{text}");
+    let line = "±1ns  out UDP 192.0.2.1:4000 > 192.0.2.2:40000 64 bytes";
+    assert_eq!(text.matches(line).count(), 2, "{text}");
+    assert!(text.contains("captured 4 packets on sim0"), "{text}");
+    let with = |form: &str| run(&[&["--format", form], &head[..]].concat());
+    for form in ["json", "ndjson"] {
+        let lines = lines(&with(form));
+        assert_eq!(lines.len(), 5, "{lines:?}");
+        for line in &lines[..4] {
+            let packet = &line["packet"];
+            assert_eq!(number(&packet["length_bytes"]), HEADERS + 64, "{packet}");
+            assert_eq!(packet["clock"], "software");
+            assert!(
+                packet["time"]
+                    .as_str()
+                    .is_some_and(|time| time.starts_with("2025-06-15T"))
+            );
+        }
+        assert_eq!(number(&lines[4]["summary"]["packets"]), 4);
+    }
+    let csv = with("csv");
+    let csv = String::from_utf8_lossy(&csv.stdout);
+    assert_eq!(csv.lines().count(), 5, "{csv}");
+    assert!(
+        csv.starts_with("time,error_bound_ns,clock,generation,"),
+        "{csv}"
+    );
+}
+
+#[test]
+fn an_interface_that_goes_away_ends_the_capture_and_its_packets_are_kept() {
+    let folder = tempfile::tempdir().expect("made");
+    let vanishing = scenario(
+        folder.path(),
+        "preset = \"ideal\"\n[[event]]\nat = \"505ms\"\naction = \"remove\"\nnic = \"sim0\"\n",
+    );
+    for queues in ["1", "3"] {
+        let file = folder.path().join(queues);
+        let head = [
+            "--json",
+            "--sim",
+            utf8(&vanishing),
+            "capture",
+            "sim0",
+            "--for",
+            "1s",
+        ];
+        let output = run(&[&head[..], &["--queues", queues, "-w", utf8(&file)]].concat());
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let [summary, error] = &lines(&output)[..] else {
+            panic!("{output:?}");
+        };
+        assert_eq!(error["error"]["target"], "sim0", "{error}");
+        let told = json(&["capture", "answers", utf8(&file)]);
+        assert_eq!(number(&summary["summary"]["packets"]), 100, "{summary:#}");
+        assert_eq!(number(&told["packets"]), 100, "{told:#}");
+        // the last block was held back for 20 ms
+        let took = number(&summary["summary"]["duration_ns"]);
+        assert!((505_000_000..525_000_000).contains(&took), "{summary:#}");
+    }
+}
+
+#[test]
+fn a_step_of_the_clock_and_the_nics_timestamps_are_told_of_each_packet() {
+    let folder = tempfile::tempdir().expect("made");
+    let stepped = scenario(
+        folder.path(),
+        "preset = \"i225\"\n[[event]]\nat = \"505ms\"\naction = \"step_utc\"\nby = \"-10s\"\n",
+    );
+    let head = [
+        "--format",
+        "ndjson",
+        "--sim",
+        utf8(&stepped),
+        "capture",
+        "sim0",
+        "--for",
+        "1s",
+    ];
+    let output = run(&head);
+    let generations: Vec<_> = lines(&output)
+        .iter()
+        .filter_map(|line| line["packet"]["generation"].as_i64())
+        .collect();
+    assert!(generations.is_sorted(), "{generations:?}");
+    let of = |generation| {
+        generations
+            .iter()
+            .filter(|seen| **seen == generation)
+            .count()
+    };
+    assert_eq!((of(0), of(1)), (100, 99), "{generations:?}");
+    let output = run(&[&head[..], &["--source", "hardware"]].concat());
+    let packets = lines(&output);
+    let packets: Vec<_> = packets
+        .iter()
+        .filter(|line| line["packet"].is_object())
+        .collect();
+    for line in &packets {
+        let packet = &line["packet"];
+        let expected = match packet["direction"].as_str() {
+            Some("received") => "hardware",
+            _ => "software", // NICs timestamp what they receive
+        };
+        assert_eq!(packet["clock"], expected, "{packet}");
+    }
+    let by_the_nic = packets
+        .iter()
+        .filter(|line| line["packet"]["clock"] == "hardware");
+    let with_time = by_the_nic.filter(|line| line["packet"]["error_bound_ns"].is_number());
+    assert!(with_time.count() > 50, "{packets:?}");
+}
+
+#[test]
+fn what_makes_no_sense_in_a_simulation_is_told_with_a_remedy() {
+    for (arguments, code, told) in [
+        (
+            &["sim0"][..],
+            2,
+            "say how long with --for, or how many packets with --count",
+        ),
+        (&["sim0", "--for", "1s", "udp"], 5, "filter the file"),
+        (&["sim7", "--count", "1"], 3, "sim0"),
+        (&["sim0", "--for", "1s", "--queues", "2"], 2, "--write"),
+    ] {
+        let output = run(&[&["--sim", "i225", "capture"], arguments].concat());
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        assert!(text.contains(told), "{text}");
+    }
+    let output = run(&["--sim", "windows-modern", "capture", "sim0", "--count", "1"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    assert!(text.contains("AF_PACKET"), "{text}");
+    // more packets than ever come: it ends all the same
+    let folder = tempfile::tempdir().expect("made");
+    let two = scenario(
+        folder.path(),
+        "preset = \"ideal\"\n[[traffic]]\ncount = 1\n",
+    );
+    let summary = capture(
+        utf8(&two),
+        "1",
+        &["sim0", "--count", "3"],
+        &folder.path().join("a"),
+    );
+    assert_eq!(number(&summary["packets"]), 2, "{summary:#}");
+}
