@@ -28,35 +28,61 @@ fn is_possible() -> bool {
     false
 }
 
+/// A program that runs. It ends with the test, also with one that fails.
+struct Running(Option<Child>);
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        Self(Some(command.spawn().expect("started")))
+    }
+
+    fn id(&self) -> u32 {
+        self.0.as_ref().expect("runs").id()
+    }
+
+    /// What it printed when it has ended.
+    fn output(mut self) -> Output {
+        let child = self.0.take().expect("runs");
+        child.wait_with_output().expect("ended")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
 /// A running capture, which has begun.
-fn capture(mut command: Command, name: &str, file: &Path, more: &[&str]) -> Child {
+fn capture(mut command: Command, name: &str, file: &Path, more: &[&str]) -> Running {
     command
         .args(["capture", name, "--json", "-w"])
         .arg(file)
         .args(more);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command.spawn().expect("started");
+    let running = Running::start(&mut command);
     let partial = file.with_extension("pcapng.partial");
     for _ in 0..1_000 {
         if partial.exists() {
-            return child;
+            return running;
         }
         thread::sleep(10 * MS);
     }
-    let _ = child.kill();
-    let ended = child.wait();
-    panic!("{name}: no capture began: {ended:?}");
+    panic!("{name}: no capture began");
 }
 
 /// Ends it as Ctrl-C does; its summary.
-fn end(child: Child) -> (Value, Output) {
-    let id = child.id().to_string();
+fn end(running: Running) -> (Value, Output) {
+    let id = running.id().to_string();
     let status = Command::new("kill")
         .args(["-INT", &id])
         .status()
         .expect("run");
     assert!(status.success());
-    let output = child.wait_with_output().expect("ended");
+    let output = running.output();
     let line: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {output:?}"));
     (line["summary"].clone(), output)
@@ -534,11 +560,7 @@ fn packets_are_shown_a_line_each_and_files_are_rotated() {
         "300",
         "-w",
     ]);
-    let rotating = rotating
-        .arg(&rotated)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("started");
+    let rotating = Running::start(rotating.arg(&rotated).stdout(Stdio::piped()));
     while !folder.path().join("r-00001.pcapng.partial").exists() {
         thread::sleep(10 * MS);
     }
@@ -639,7 +661,7 @@ fn what_came_before_the_interface_went_away_is_kept() {
         })
         .expect("sent");
         ip("link del gone0");
-        let output = child.wait_with_output().expect("ended");
+        let output = child.output();
         assert_eq!(output.status.code(), Some(3), "{name}: {output:?}");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let lines: Vec<Value> = text

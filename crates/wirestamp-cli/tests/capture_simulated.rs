@@ -79,6 +79,22 @@ fn the_same_seed_gives_the_same_bytes() {
     }
 }
 
+/// When the time is over the kernel holds back packets of the last 20 ms, which it has counted.
+#[test]
+fn at_the_end_each_packet_that_was_counted_is_there() {
+    let folder = tempfile::tempdir().expect("made");
+    let file = folder.path().join("a.pcapng");
+    for queues in ["1", "3"] {
+        let more = ["sim0", "--for", "1s", "--queues", queues];
+        let summary = capture("ideal", "1", &more, &file);
+        let told = |name: &str| number(&summary[name]);
+        assert_eq!((told("received"), told("dropped")), (199, 0), "{summary:#}");
+        assert_eq!(told("packets"), 199, "{summary:#}");
+        let read = json(&["capture", "answers", utf8(&file)]);
+        assert_eq!(number(&read["packets"]), 199, "{read:#}");
+    }
+}
+
 #[test]
 fn without_a_scenario_sim1_asks_and_sim0_answers() {
     let folder = tempfile::tempdir().expect("made");

@@ -12,6 +12,10 @@ use wirestamp_core::time::{MonotonicTime, Utc, UtcTime};
 use wirestamp_core::timestamp::{SoftwareTimestamp, Timestamps};
 
 /// A capture of either.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "made once and hardly moved; where there are no native ones, they have no size"
+)]
 pub(crate) enum Capture {
     Native(wirestamp_sys::Capture),
     #[cfg(feature = "sim")]

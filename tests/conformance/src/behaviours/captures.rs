@@ -62,7 +62,7 @@ pub(super) const ALL: &[Behaviour] = &[
         .preset("i225"),
     Behaviour::new(
         5,
-        "a-packet-without-the-nics-timestamp-has-the-kernels",
+        "a-captured-packet-without-the-nics-timestamp-has-the-kernels",
         forgotten,
     )
     .needs(&[Need::Simulation, Need::HardwareReceive])
@@ -667,7 +667,9 @@ fn shared(rig: &Rig, fanout: Fanout, flows: usize, each: u32) -> Outcome<Vec<Vec
 
 fn divided(rig: &Rig) -> Outcome {
     const EACH: u32 = 6;
-    let all = shared(rig, Fanout::Flow, 24, EACH)?;
+    // no multiple of the captures: taken in turn, each flow would be in all of them
+    const FLOWS: usize = 23;
+    let all = shared(rig, Fanout::Flow, FLOWS, EACH)?;
     let mut homes: BTreeMap<u16, usize> = BTreeMap::new();
     let mut found: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
     for (queue, seen) in all.iter().enumerate() {
@@ -680,11 +682,11 @@ fn divided(rig: &Rig) -> Outcome {
             found.entry(*port).or_default().push(*number);
         }
     }
-    assert_eq!(found.len(), 24);
+    assert_eq!(found.len(), FLOWS);
     let whole: Vec<_> = (0..EACH).collect();
     assert!(found.values().all(|numbers| *numbers == whole), "{found:?}");
     let busy = all.iter().filter(|seen| !seen.is_empty()).count();
-    assert!(busy > 1, "24 flows in one capture");
+    assert!(busy > 1, "all flows in one capture");
     Ok(())
 }
 
