@@ -45,6 +45,12 @@ def functions(divided_by):
     return [(name, parameters.split(", "), " ".join(body.split())) for name, parameters, body in found]
 
 
+NO_CONNECTOR = (
+    "Spark reads object stores with Hadoop's connectors, and has none for this one: name it in spark-defaults.conf in the folder that SPARK_CONF_DIR names,"
+    " for S3 spark.jars.packages with org.apache.hadoop:hadoop-aws in the version of Spark's Hadoop; or ask without --spark"
+)
+
+
 class Tables:
     """Which tables a statement asks for: only their files are looked at. `only`: of one day, hour or bucket."""
 
@@ -229,11 +235,14 @@ class Spark:
     def _frame(self, statement):
         for table, found in self._tables.needed(statement):
             if found:
-                rows = self._guarded(lambda: self._session.read.parquet(*map(places.for_spark, found)))
+                rows = self._read(found)
             else:
                 rows = self._session.createDataFrame([], _spark_schema(TABLES[table]))
             rows.select(*TABLES[table].names).createOrReplaceTempView(table)
         return self._session.sql(statement)
+
+    def _read(self, found):
+        return self._guarded(lambda: self._session.read.parquet(*map(places.for_spark, found)))
 
     def _guarded(self, ask):
         from py4j.protocol import Py4JJavaError
@@ -244,8 +253,11 @@ class Spark:
         except PySparkException as error:
             raise Refused(str(error).partition("\n\nJVM stacktrace")[0]) from error
         except Py4JJavaError as error:
-            causes = [line for line in str(error).splitlines() if line.startswith("Caused by: ")]
-            raise Refused(f"Spark: {(causes or str(error).splitlines())[-1]}") from error
+            lines = str(error).splitlines()
+            if any("S3AFileSystem not found" in line or "No FileSystem for scheme" in line for line in lines):
+                raise Refused(NO_CONNECTOR) from error
+            causes = [line for line in lines if line.startswith("Caused by: ")]
+            raise Refused(f"Spark: {(causes or lines)[-1]}") from error
 
     def add(self, name, rows):
         self._session.createDataFrame(rows).createOrReplaceTempView(name)

@@ -13,7 +13,7 @@ import unittest
 
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import engine, kernel, main, simulate
+from wirestamp_fleet import engine, kernel, main, simulate, store
 
 FLEET = simulate.Fleet(hosts=100, links=6, windows=12, flows=60, packets=int(os.environ.get("PACKETS", 3_000)), wrong=5, seed=9)
 WORKERS = 3
@@ -90,6 +90,13 @@ class Clusters(unittest.TestCase):
         for name in self.embedded:
             with self.subTest(name):
                 self.same(running, name)
+
+    def test_a_store_without_a_connector_is_an_error_that_says_so(self):
+        running = engine.Spark(self.folder, "local[1]")
+        self.addCleanup(running.stop)
+        for url in ("s3://bucket/file.parquet", "gs://bucket/file.parquet"):
+            with self.assertRaisesRegex(store.Refused, "spark-defaults.conf"):
+                running._read([url])
 
     def test_an_answer_that_the_driver_may_not_hold_is_refused(self):
         before = engine.Spark(self.folder)

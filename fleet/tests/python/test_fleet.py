@@ -10,12 +10,13 @@ import shlex
 import shutil
 import tempfile
 import unittest
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import engine, kernel, main, report, schema, simulate, store
+from wirestamp_fleet import engine, kernel, main, progress, report, schema, simulate, store
 
 PAGE = pathlib.Path(__file__).parents[3] / "guide" / "fleet.md"
 DOCUMENT = pathlib.Path(__file__).parents[3] / "docs" / "parquet" / "schema.json"
@@ -187,6 +188,42 @@ class Simulated(unittest.TestCase):
         # what it says of its peers is left out: none of them suffers
         reasons = lambda rows: {row["host"]: row["reason"] for row in rows if row["host"] != name}
         self.assertEqual(reasons(self.clocks(folder=folder)), reasons(self.clocks()))
+
+    def test_a_bar_is_drawn_for_what_takes_long_and_one_at_a_time(self):
+        err, now = io.StringIO(), [0.0]
+        err.isatty = lambda: True
+        with contextlib.redirect_stderr(err), mock.patch.object(progress.time, "monotonic", lambda: now[0]):
+            bars = progress.here()
+            quick = bars("quick")
+            quick(0.5)
+            quick(1)
+            self.assertEqual(err.getvalue(), "")
+            outer = bars("outer")
+            inner = bars("inner")
+            for now[0], done in ((1, 0.25), (1.1, 0.3), (2, 0.5), (2.1, 1)):
+                inner(done)
+                outer(done)
+        drawn = [part for part in err.getvalue().split("\r") if part]
+        self.assertEqual([part.split()[-1] for part in drawn], ["25%", "50%", "100%"])
+        self.assertTrue(all(part.startswith("outer ") for part in drawn))
+        self.assertIs(progress.here(), progress.silent)
+
+    def test_packets_of_two_machines_with_one_name_show_as_duplicate(self):
+        """Both send the same numbers of a flow: which of them a packet is from cannot be told, and is not made up."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name))
+        flow, at = schema.flow_of("one", "two", 0), simulate.START
+        same = {"interface": "eth0", "flow": flow, "source": "hardware", "generation": 1, "error_bound": 10, "utc_minus_ticks": at, "reason": None}
+        rows = [
+            {"host": host, "direction": direction, "sequence": number, "ticks": number * 10**6 + machine * 1_000 + late} | same
+            for number in range(20)
+            for machine in (0, 1)
+            for host, direction, late in (("one", "tx", 0), ("two", "rx", 5_000))
+        ]
+        store.write(folder, "timestamps", pa.Table.from_pylist(rows), at, bucket=schema.bucket_of(flow))
+        [found] = lines(run("latency", folder)[1])
+        self.assertEqual((found["sent"], found["missing"], found["duplicate"]), (40, 0, 40))
+        outcomes = [row["outcome"] for row in lines(run("latency", folder, "--packets")[1])]
+        self.assertEqual(outcomes.count("duplicate"), 40)
 
     def test_the_name_of_a_folder_means_nothing(self):
         """Neither as a pattern nor as a column: both engines have rules for such names."""

@@ -242,6 +242,9 @@ class Stores(unittest.TestCase):
             for key in (WRONG, SECRET, *list(self.keys.values())[:2]):
                 self.assertNotIn(key, err)
 
+        with mock.patch.dict(os.environ, {"AWS_SECRET_ACCESS_KEY": SECRET}), mock.patch.object(engine, "Duck", side_effect=OSError(f"signed with {SECRET}")):
+            self.assertEqual(run("query", self.url, *asked), (2, "", "error: signed with …\n"))
+
     def test_nothing_is_written_to_a_store(self):
         for words in (
             ["compact", self.url],
