@@ -254,7 +254,7 @@ class Spark:
             raise Refused(str(error).partition("\n\nJVM stacktrace")[0]) from error
         except Py4JJavaError as error:
             lines = str(error).splitlines()
-            if any("S3AFileSystem not found" in line or "No FileSystem for scheme" in line for line in lines):
+            if any(re.search(r"Class org\.apache\.hadoop\.fs\.\S+ not found|No FileSystem for scheme", line) for line in lines):
                 raise Refused(NO_CONNECTOR) from error
             causes = [line for line in lines if line.startswith("Caused by: ")]
             raise Refused(f"Spark: {(causes or lines)[-1]}") from error
