@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from . import flows, kernel, places
 from . import progress as bars
+from .claims import STATEMENT, Claims
 from .schema import TABLES
 from .store import Refused, files
 
@@ -196,7 +197,7 @@ class Duck:
         claims = claimed(self)
         windows, answers, show = list(kernel.windows(links)), [], self.progress("clocks")
         for window in windows:
-            answers.append(kernel.window(window, claims, options))
+            answers.append(kernel.window(window, claims.of(window), options))
             show(len(answers) / len(windows))
         return pa.concat_tables(answers) if answers else kernel.CLOCKS.empty_table()
 
@@ -273,7 +274,8 @@ class Spark:
         claims = claimed(self)
 
         def solve(window):
-            return kernel.window(_exactly(window, kernel.LINKS), claims, options)
+            links = _exactly(window, kernel.LINKS)
+            return kernel.window(links, claims.of(links), options)
 
         def answer():
             groups = self._frame(text("links")).groupBy("window_start")
@@ -286,14 +288,8 @@ class Spark:
 
 
 def claimed(engine):
-    """What each host says of its clock, within how many nanoseconds of UTC it is: the largest bound beside the offset. What is
-    beyond the kernels' numbers is no claim."""
-    sane = f'"offset" BETWEEN -{kernel.MOST} AND {kernel.MOST} AND error_bound BETWEEN 0 AND {kernel.MOST}'
-    rows = engine.sql(
-        f'SELECT host, MAX(CASE WHEN {sane} THEN ABS("offset") + error_bound ELSE {2 * kernel.MOST} END) AS claim'
-        " FROM estimates WHERE clock = 'utc' AND \"offset\" IS NOT NULL GROUP BY host ORDER BY host"
-    )
-    return dict(zip(rows["host"].to_pylist(), (int(claim) for claim in rows["claim"].to_pylist()), strict=True))
+    """What each host says of its clock."""
+    return Claims(engine.sql(STATEMENT))
 
 
 def _columns(table):

@@ -93,7 +93,7 @@ def _worst(found, claims):
         last = entry["shown"]
         others = sorted(entry["with"])
         text = ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
-        claim = claims.get(entry["host"])
+        claim = claims.at(last["window_start"], 1).get(entry["host"])
         cells = [
             entry["host"],
             span(last["unclamped"]),

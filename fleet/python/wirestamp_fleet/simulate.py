@@ -67,7 +67,7 @@ def run(folder, fleet, progress=lambda done: None):
             _by_hour(folder, pa.concat_tables(probes))
             probes, held = [], 0
         progress((window + 1) / fleet.windows)
-    _estimates(folder, fleet, names)
+    _estimates(folder, fleet, names, clocks)
     store.write_file(pa.concat_tables(truth), folder / "truth" / "clocks.parquet")
     _packets(folder, fleet, names, clocks, chance)
     described = dataclasses.asdict(fleet) | {
@@ -213,13 +213,14 @@ def _truth(window, names, clocks, offsets):
     return pa.table({"window_start": start, "host": names, "offset": offsets, "wrong": pa.array(wrong, pa.string())})
 
 
-def _estimates(folder, fleet, names):
-    """Every host believes the same of its clock, also those that are wrong."""
+def _estimates(folder, fleet, names, clocks):
+    """Every host believes the same of its clock, also those that are wrong; each by the time that its clock shows."""
     count = len(names)
+    start = START + DAY * 3 * numpy.array([clocks.wrong.get(host) == KINDS[3] for host in range(count)])
     same = {
         "clock": pa.array(["utc"] * count),
-        "from": numpy.full(count, START),
-        "until": numpy.full(count, START + fleet.windows * WINDOW),
+        "from": start,
+        "until": start + fleet.windows * WINDOW,
         "generation": pa.nulls(count, pa.int64()),
         "offset": numpy.zeros(count, numpy.int64),
         "frequency_ppt": pa.nulls(count, pa.int64()),

@@ -63,7 +63,7 @@ class Clusters(unittest.TestCase):
             "packets": lambda running: running.packets(MOST),
             "flows": lambda running: running.flows(MOST),
             "links": lambda running: running.sql(engine.text("links")),
-            "claims": lambda running: engine.claimed(running),
+            "claims": lambda running: engine.claimed(running).at(simulate.START, simulate.WINDOW),
             "functions": lambda running: running.sql(
                 "SELECT host, hour_of(utc(ticks, utc_minus_ticks)) AS hour, COUNT(*) AS n,"
                 " MIN(earliest(ticks, utc_minus_ticks, error_bound)) AS first, MAX(latest(ticks, utc_minus_ticks, error_bound)) AS last,"

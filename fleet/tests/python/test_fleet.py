@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import engine, kernel, main, progress, report, schema, simulate, store
+from wirestamp_fleet import claims, engine, kernel, main, progress, report, schema, simulate, store
 
 PAGE = pathlib.Path(__file__).parents[3] / "guide" / "fleet.md"
 DOCUMENT = pathlib.Path(__file__).parents[3] / "docs" / "parquet" / "schema.json"
 FLEET = simulate.Fleet(hosts=120, links=6, windows=6, flows=12, packets=120, wrong=5, seed=7)
+NO_CLAIMS = claims.Claims(schema.TABLES["estimates"].empty_table())
 OPTIONS = ["--delays", "{folder}/delays.parquet"]
 
 
@@ -342,9 +343,9 @@ class Simulated(unittest.TestCase):
         later = row | {"window_start": 1, "unclamped": 5, "earliest": -500, "latest": 500, "reason": None, "contradicts": None, "excess": None}
         clocks = pa.Table.from_pylist([row, later], schema=kernel.CLOCKS)
         self.assertIn("20 µs  in 1 of 2 windows", report.summary(clocks))
-        self.assertIn("<td>20 µs<td>contradicts<td>", report._worst(report.hosts(clocks), {}))
+        self.assertIn("<td>20 µs<td>contradicts<td>", report._worst(report.hosts(clocks), NO_CLAIMS))
         right = pa.Table.from_pylist([later | {"window_start": 0}, later | {"unclamped": 9}], schema=kernel.CLOCKS)
-        self.assertIn("<td>9 ns<td>-500 ns and 500 ns<td>", report._worst(report.hosts(right), {}))
+        self.assertIn("<td>9 ns<td>-500 ns and 500 ns<td>", report._worst(report.hosts(right), NO_CLAIMS))
 
     def test_the_report_says_which_groups_it_leaves_out(self):
         pairs = pa.table({"host": [f"{number:03}-a" for number in range(61)], "peer": ["000-b"] * 61, "median": [5] * 61})
@@ -354,7 +355,7 @@ class Simulated(unittest.TestCase):
     def test_host_names_are_text_in_the_report(self):
         row = {name: None for name in kernel.CLOCKS.names} | {"window_start": 0, "host": "<b>x</b>", "reason": "unreachable"}
         pairs = pa.table({"host": [], "peer": [], "median": []})
-        page = report.page(pa.Table.from_pylist([row], kernel.CLOCKS), pairs, {})
+        page = report.page(pa.Table.from_pylist([row], kernel.CLOCKS), pairs, NO_CLAIMS)
         self.assertNotIn("<b>x", page)
         self.assertIn("&lt;b&gt;x", page)
 
@@ -396,13 +397,15 @@ class Simulated(unittest.TestCase):
         path.unlink()
         store.write_file(rows.cast(schema.TABLES["probes"]).replace_schema_metadata(rows.schema.metadata), path)
         [path] = (folder / "estimates").rglob("*.parquet")
-        claims = parquet.ParquetFile(path).read()
-        changed = [2**63 - 1 if host == honest[2] else bound for host, bound in zip(claims["host"].to_pylist(), claims["error_bound"].to_pylist(), strict=True)]
-        claims = claims.set_column(claims.schema.get_field_index("error_bound"), "error_bound", pa.array(changed, pa.int64()))
+        table = parquet.ParquetFile(path).read()
+        changed = [2**63 - 1 if host == honest[2] else bound for host, bound in zip(table["host"].to_pylist(), table["error_bound"].to_pylist(), strict=True)]
+        table = table.set_column(table.schema.get_field_index("error_bound"), "error_bound", pa.array(changed, pa.int64()))
         path.unlink()
-        store.write_file(claims.cast(schema.TABLES["estimates"]).replace_schema_metadata(claims.schema.metadata), path)
+        store.write_file(table.cast(schema.TABLES["estimates"]).replace_schema_metadata(table.schema.metadata), path)
         # a bound that says nothing is no claim, not a small one
-        self.assertGreater(engine.claimed(engine.Duck(folder))[honest[2]], kernel.MOST)
+        said = engine.claimed(engine.Duck(folder)).at(simulate.START, simulate.WINDOW)
+        self.assertNotIn(honest[2], said)
+        self.assertEqual({said[name] for name in honest[3:]}, {simulate.CLAIM})
         found = self.clocks(folder=folder)
         for name in honest[:2]:
             self.assertEqual({(row["reason"], row["offset"]) for row in found if row["host"] == name}, {("too_far", None)}, name)
