@@ -256,8 +256,12 @@ mod tests {
 
     #[test]
     fn what_can_not_be_rotated_is_refused() {
-        assert!(Files::new(Path::new("/dev/null"), rotation(Some(1 << 20), None)).is_err());
         assert!(Files::new(Path::new("a"), rotation(None, Some(3))).is_err());
-        assert!(Files::new(Path::new("/dev/null"), rotation(None, None)).is_ok());
+        assert!(Files::new(Path::new("-"), rotation(Some(1 << 20), None)).is_err());
+        if cfg!(unix) {
+            let device = Path::new("/dev/null"); // elsewhere a file of that name could be made
+            assert!(Files::new(device, rotation(Some(1 << 20), None)).is_err());
+            assert!(Files::new(device, rotation(None, None)).is_ok());
+        }
     }
 }
