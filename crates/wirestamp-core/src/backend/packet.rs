@@ -71,10 +71,10 @@ pub struct Received<T: Transport = Udp> {
     /// Who sent it. `None` if the system did not say.
     pub source: Option<T::Address>,
     /// To which of our addresses it came. Of a datagram `None` unless
-    /// [`Timestamping::packet_information`] asks for it.
+    /// [`Timestamping::packet_information`](crate::configuration::Timestamping::packet_information) asks for it.
     pub destination: Option<T::Destination>,
     /// Through which interface it came. Of a datagram populated where
-    /// [`Timestamping::packet_information`] asks for it; otherwise only where timestamps need it.
+    /// [`Timestamping::packet_information`](crate::configuration::Timestamping::packet_information) asks for it; otherwise only where timestamps need it.
     pub interface: Option<InterfaceIndex>,
     /// Its traffic class (DSCP and ECN). Populated on: Linux, after `UdpSocket::report_header`.
     pub traffic_class: Option<u8>,

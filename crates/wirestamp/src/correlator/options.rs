@@ -7,7 +7,7 @@ use wirestamp_core::cross::CrossMethod;
 use wirestamp_core::time::Span;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// The schedule by which a [`Correlator`] reads the clocks.
+/// The schedule by which a [`Correlator`](crate::Correlator) reads the clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
@@ -34,7 +34,7 @@ pub struct CorrelatorOptions {
     pub readings_per_batch: usize,
     /// How much of each second may go into reading the clocks. The correlator then reads as often
     /// as helps, `period` apart at most even if the budget does not pay for it, and takes as many
-    /// cross timestamps for one reading as delayed ones make necessary: see [`Sampling`]. If
+    /// cross timestamps for one reading as delayed ones make necessary: see [`Sampling`](crate::Sampling). If
     /// `None`, uses `period` and `readings_per_batch` as given, regardless of cost.
     #[cfg_attr(
         feature = "serde",
@@ -69,7 +69,7 @@ impl Default for CorrelatorOptions {
     }
 }
 
-/// The state of a [`Correlator`]: its readings, their failures, and their cost.
+/// The state of a [`Correlator`](crate::Correlator): its readings, their failures, and their cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
