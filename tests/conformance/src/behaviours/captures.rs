@@ -741,7 +741,13 @@ fn nonsense(rig: &Rig) -> Outcome {
         let refusal = refused_with_remedy(filtered, ErrorKind::NotSupported);
         assert!(refusal.remedy().contains("filter the file"), "{refusal}");
     } else if is_privileged() {
-        refused(filtered, ErrorKind::InvalidInput);
+        // the compiler of filters is a library that not every machine has, such as those of the emulated NICs
+        match filtered {
+            Err(error) if error.kind() == ErrorKind::NotSupported => {
+                assert!(error.remedy().contains("libpcap"), "{error}");
+            }
+            filtered => drop(refused(filtered, ErrorKind::InvalidInput)),
+        }
     }
     Ok(())
 }
