@@ -30,6 +30,8 @@ class ClaimsTest(unittest.TestCase):
         self.assertEqual(known.at(100, 1), {"a": 80, "b": 7}, "the first one holds until then")
         self.assertEqual(known.at(101, 1), {"a": 80, "b": 7})
         self.assertEqual(known.at(300, 100), {"b": 7}, "a says nothing then")
+        first = claims(("a", 0, 100, 0, 90), ("a", 100, 200, 0, 60))
+        self.assertEqual([first.at(50, 100), first.at(150, 10)], [{"a": 90}, {"a": 60}], "the greater one came first")
         self.assertEqual(known.at(4_900, 100), {"b": 7}, "not yet")
         self.assertEqual(known.at(4_901, 100), {"a": 999, "b": 7})
         self.assertEqual(known.at(-50, 50), {})
