@@ -240,6 +240,8 @@ impl Slot {
                 let text = format!("{host} has the address {address} now");
                 turn.events.add("address_changed", self.wanted.name(), text);
                 self.carry(turn);
+                // the task is over: if the next one can't be opened, its counts are not carried a second time
+                self.state = State::Starting;
                 self.open(Some(address), place, turn)
             }
         }
