@@ -42,8 +42,9 @@ prepare() {
     esac
 }
 
-# prepare_wine : lets cargo run what it compiled for x86_64-pc-windows-gnu
+# prepare_wine : lets cargo run what it compiled for x86_64-pc-windows-gnu. A program that hangs is ended, so that the
+# log names it; the longest, the conformance suite on the model, takes two minutes.
 prepare_wine() {
     wine=$(have wine) || exit $?
-    export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine/run
+    export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER="timeout --kill-after=10 600 $wine/run"
 }

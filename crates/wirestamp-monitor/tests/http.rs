@@ -9,6 +9,8 @@ use wirestamp_monitor::{Configuration, Place, Service};
 
 /// Longer than the server waits for a request or a reader.
 const LONG: Duration = Duration::from_secs(60);
+/// Longer than a server that reads at all leaves a sender waiting.
+const TAKEN: Duration = Duration::from_secs(10);
 
 struct Running {
     service: Service,
@@ -29,6 +31,8 @@ fn start(http: &str) -> Running {
 fn connected(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("connected");
     stream.set_read_timeout(Some(LONG)).expect("set");
+    // Wine does not always wake a sender whose connection was reset
+    stream.set_write_timeout(Some(TAKEN)).expect("set");
     stream
 }
 
