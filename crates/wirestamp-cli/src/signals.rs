@@ -63,15 +63,21 @@ pub(crate) fn takes_reload() -> bool {
     RELOAD.swap(false, Ordering::Relaxed)
 }
 
-/// Whether a hang-up was a request to reload.
+/// Whether hang-ups are requests to reload.
+#[cfg(unix)]
+fn reloads() -> bool {
+    #[cfg(feature = "monitor")]
+    return RELOADS.load(Ordering::Relaxed);
+    #[cfg(not(feature = "monitor"))]
+    false
+}
+
+/// Notes a hang-up as a request to reload, if it is one.
 #[cfg(unix)]
 fn is_reload() -> bool {
     #[cfg(feature = "monitor")]
-    if RELOADS.load(Ordering::Relaxed) {
-        RELOAD.store(true, Ordering::Relaxed);
-        return true;
-    }
-    false
+    RELOAD.fetch_or(reloads(), Ordering::Relaxed);
+    reloads()
 }
 
 /// Handles the signals from now on. Without handlers, if they can't be installed, a signal ends the
@@ -163,10 +169,10 @@ mod system {
     }
 
     fn start() -> io::Result<()> {
-        // nohup has SIGHUP ignored, and a program that handles it all the same would end on logout
-        let handled = [SIGINT, SIGTERM, SIGHUP]
-            .into_iter()
-            .filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+        // nohup has SIGHUP ignored, and a program that handles it all the same would end on logout, unless it ends nothing
+        let handles = |signal| signal != SIGHUP || super::reloads() || !is_ignored(SIGHUP);
+        let handled = [SIGINT, SIGTERM, SIGHUP].into_iter();
+        let handled = handled.filter(|signal| handles(*signal));
         let mut signals = Signals::new(handled)?;
         let answering = move || {
             let mut requests = Requests::default();

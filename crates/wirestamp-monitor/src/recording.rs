@@ -23,7 +23,29 @@ pub(crate) use handle::Recording;
 
 use claim::Said;
 
+use std::net::SocketAddr;
 use wirestamp::UtcTime;
+use wirestamp_probe::HostTimestamp;
+
+/// A packet of STAMP with its software timestamp: a row of `timestamps`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packet<'a> {
+    pub(crate) interface: &'a str,
+    /// This host's end and the other one.
+    pub(crate) between: [SocketAddr; 2],
+    /// The number that it carries.
+    pub(crate) sequence: u32,
+    pub(crate) is_sent: bool,
+    /// Or why there is none.
+    pub(crate) timestamp: Result<HostTimestamp, &'static str>,
+}
+
+impl Packet<'_> {
+    /// The interface of sockets that belong to none.
+    pub(crate) const ANY: &'static str = "any";
+    /// Why there is no receive timestamp.
+    pub(crate) const NO_TIMESTAMP: &'static str = "no_timestamp";
+}
 
 /// What is known of a clock from one instant to another: a row of `estimates`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

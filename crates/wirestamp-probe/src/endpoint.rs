@@ -1,9 +1,11 @@
 //! Joins reflector and session to sockets: receives, sends, takes timestamps. Decides nothing about packets.
 
 mod probe;
+mod seen;
 mod service;
 
 pub use probe::{PathMtu, Probe, ProbeOptions};
+pub use seen::{Passed, Seen};
 pub use service::ReflectorService;
 
 use crate::missing::Missing;

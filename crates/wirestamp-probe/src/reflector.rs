@@ -131,7 +131,6 @@ impl Reflector {
         arrival: &Arrival<'_>,
         into: &mut Vec<u8>,
     ) -> Result<Option<Prepared>, Dropped> {
-        let received = arrival.received.ok_or(Dropped::NoTimestamp)?;
         // nobody can answer port 0
         if arrival.source.port() == arrival.port || arrival.source.port() == 0 {
             return Err(Dropped::Loop);
@@ -146,6 +145,7 @@ impl Reflector {
         if self.limiter.is_over(arrival.source.ip(), arrival.now) {
             return Err(Dropped::RateLimit);
         }
+        let received = arrival.received.ok_or(Dropped::NoTimestamp)?;
         let area = &mut into[Mode::of(key.as_ref()).base_length()..];
         let follows_up = walk(area)
             .any(|step| matches!(step, crate::tlv::Step::Tlv(tlv) if tlv.kind == kind::FOLLOW_UP));

@@ -17,8 +17,8 @@ const LONGEST: (Duration, Duration) = (Duration::from_secs(60), Duration::from_s
 pub struct Recording {
     /// The folder of the tables; several hosts can share it.
     pub directory: PathBuf,
-    /// Which tables. Default: all.
-    #[serde(default = "all")]
+    /// Which tables. Default: all but `timestamps`.
+    #[serde(default = "usual")]
     pub tables: Vec<Table>,
     /// Of `probes`: the length of a window, 100 ms to 60 s, the same on all hosts. Default: 1 s.
     #[serde(default = "one_second", with = "duration")]
@@ -51,11 +51,13 @@ pub enum Table {
     Estimates,
     /// Cross timestamps of NICs' clocks.
     Cross,
+    /// Each packet of STAMP sessions and of the reflector.
+    Timestamps,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Probes, Self::Estimates, Self::Cross];
+    pub const ALL: [Self; 4] = [Self::Probes, Self::Estimates, Self::Cross, Self::Timestamps];
 
     /// Returns its name: that of its folder.
     pub const fn name(self) -> &'static str {
@@ -63,6 +65,7 @@ impl Table {
             Self::Probes => "probes",
             Self::Estimates => "estimates",
             Self::Cross => "cross",
+            Self::Timestamps => "timestamps",
         }
     }
 }
@@ -87,7 +90,7 @@ impl Recording {
             return Err(invalid(NAME, cause, "allow at least 1048576"));
         }
         if self.tables.is_empty() {
-            let remedy = "name probes, estimates or cross, or leave tables out";
+            let remedy = "name probes, estimates, cross or timestamps, or leave tables out";
             return Err(invalid(NAME, "tables is empty".into(), remedy));
         }
         if cfg!(not(feature = "parquet")) {
@@ -99,8 +102,9 @@ impl Recording {
     }
 }
 
-fn all() -> Vec<Table> {
-    Table::ALL.into()
+fn usual() -> Vec<Table> {
+    let tables = Table::ALL.into_iter();
+    tables.filter(|table| *table != Table::Timestamps).collect()
 }
 
 fn gigabyte() -> u64 {

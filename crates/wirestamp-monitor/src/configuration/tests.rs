@@ -81,7 +81,7 @@ clocks = \"utc\"",
             "tables is empty",
         ),
         (
-            "[recording]\ndirectory = \"d\"\ntables = [\"timestamps\"]",
+            "[recording]\ndirectory = \"d\"\ntables = [\"packets\"]",
             "unknown variant",
         ),
     ] {

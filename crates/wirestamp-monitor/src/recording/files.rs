@@ -7,7 +7,9 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wirestamp::{MonotonicTime, Span, UtcTime};
-use wirestamp_record::{ClockEstimate, Cross, Kept, Options, Probe, Recorder, Retention};
+use wirestamp_record::{
+    ClockEstimate, Cross, Kept, Options, Probe, Recorder, Retention, Timestamp,
+};
 
 /// So many rows of a table wait at most, before the interval is over.
 const ROWS: usize = 1 << 16;
@@ -22,6 +24,8 @@ pub(super) enum Row {
     Estimate(ClockEstimate),
     /// Taken at about this UTC.
     Cross(i64, Cross),
+    /// Passed at about this UTC.
+    Timestamp(i64, Timestamp),
 }
 
 impl Row {
@@ -30,6 +34,7 @@ impl Row {
             Self::Probe(_) => Table::Probes,
             Self::Estimate(_) => Table::Estimates,
             Self::Cross(..) => Table::Cross,
+            Self::Timestamp(..) => Table::Timestamps,
         }
     }
 }
@@ -47,6 +52,7 @@ pub(super) struct Files {
     probes: Recorder<Probe>,
     estimates: Recorder<ClockEstimate>,
     cross: Recorder<Cross>,
+    timestamps: Recorder<Timestamp>,
     retention: Retention,
     /// When the rows that wait began to.
     since: Option<MonotonicTime>,
@@ -76,6 +82,7 @@ impl Files {
             probes: Recorder::new(folder, host, options),
             estimates: Recorder::new(folder, host, options),
             cross: Recorder::new(folder, host, options),
+            timestamps: Recorder::new(folder, host, options),
             retention: Retention::new(folder, host, configuration.limit_bytes, configuration.keep),
             configuration: configuration.clone(),
             since: None,
@@ -133,6 +140,7 @@ impl Files {
                 Row::Probe(row) => self.probes.push(row.window_start, row),
                 Row::Estimate(row) => self.estimates.push(row.from, row),
                 Row::Cross(at, row) => self.cross.push(at, row),
+                Row::Timestamp(at, row) => self.timestamps.push(at, row),
             };
             result = result.and(pushed);
         }
@@ -142,7 +150,11 @@ impl Files {
     fn flush(&mut self) -> io::Result<()> {
         let probes = self.probes.flush();
         let estimates = self.estimates.flush();
-        probes.and(estimates).and(self.cross.flush())
+        let cross = self.cross.flush();
+        probes
+            .and(estimates)
+            .and(cross)
+            .and(self.timestamps.flush())
     }
 
     fn sweep(&mut self, now: MonotonicTime, utc: UtcTime) -> io::Result<()> {
@@ -178,6 +190,7 @@ impl Files {
             (self.probes.written(), self.probes.lost()),
             (self.estimates.written(), self.estimates.lost()),
             (self.cross.written(), self.cross.lost()),
+            (self.timestamps.written(), self.timestamps.lost()),
         ];
         let known = Table::ALL.into_iter().zip(counts).zip(&mut self.lost);
         for ((table, (written, lost)), told) in known {

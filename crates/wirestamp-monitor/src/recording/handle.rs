@@ -2,18 +2,19 @@
 
 use super::claim::Claim;
 use super::files::{Batch, Files, Row};
-use super::{Known, Said};
+use super::{Known, Packet, Said};
 use crate::configuration::{Recording as Configuration, Table};
 use crate::slot::Slot;
 use crate::snapshot::{Reasons, RecordingState};
 use crate::task::Moment;
+use std::net::SocketAddr;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wirestamp::{CrossTimestamp, Error, ErrorKind, MonotonicTime, Result, Span, UtcTime};
 use wirestamp_probe::session::{Differences, Window};
-use wirestamp_record::{ClockEstimate, Cross, Probe};
+use wirestamp_record::{ClockEstimate, Cross, Direction, Probe, Source, Timestamp, flow_of};
 
 /// So many rows wait for a slow disk, beside those that the thread has: 20,000 sessions have as many in a second.
 const WAITING: usize = 32_768;
@@ -140,6 +141,42 @@ impl Recording {
             method: reading.method().name(),
         };
         self.add(Row::Cross(at.nanoseconds(), row));
+    }
+
+    /// Whether single packets are wanted.
+    pub(crate) fn wants_packets(&self) -> bool {
+        self.has(Table::Timestamps)
+    }
+
+    /// A packet, which passed at about this time.
+    pub(crate) fn packet(&mut self, packet: &Packet<'_>, at: UtcTime) {
+        let [local, remote] = packet.between.map(|end| {
+            // a socket for both families has IPv4 addresses in IPv6's form
+            SocketAddr::new(end.ip().to_canonical(), end.port()).to_string()
+        });
+        let timestamp = packet.timestamp;
+        let utc = timestamp.map(|made| {
+            let bound = made.bound.saturating_nanoseconds().unsigned_abs();
+            (made.utc.nanoseconds(), bound)
+        });
+        let row = Timestamp {
+            interface: packet.interface.into(),
+            flow: flow_of(&local, &remote, 0),
+            sequence: packet.sequence.into(),
+            direction: if packet.is_sent {
+                Direction::Transmit
+            } else {
+                Direction::Receive
+            },
+            source: Source::Software,
+            generation: None,
+            ticks: timestamp
+                .ok()
+                .map(|made| made.at.nanoseconds().cast_unsigned()),
+            utc,
+        };
+        let at = utc.map_or(at.nanoseconds(), |(utc, _)| utc);
+        self.add(Row::Timestamp(at, row));
     }
 
     fn add(&mut self, row: Row) {

@@ -1,6 +1,6 @@
 //! What recording is in a program that was built without it: a configuration that asks for it is refused before.
 
-use super::{Known, Said};
+use super::{Known, Packet, Said};
 use crate::configuration::Recording as Configuration;
 use crate::slot::Slot;
 use crate::snapshot::RecordingState;
@@ -37,6 +37,14 @@ impl Recording {
     }
 
     pub(crate) fn cross(&mut self, _: &str, _: &CrossTimestamp, _: UtcTime) {
+        match *self {}
+    }
+
+    pub(crate) fn wants_packets(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn packet(&mut self, _: &Packet<'_>, _: UtcTime) {
         match *self {}
     }
 

@@ -3,10 +3,12 @@
 use super::{Moment, Task, Turn};
 use crate::configuration::Reflector as Configuration;
 use crate::place::Place;
+use crate::recording::Packet;
 use crate::snapshot::{Reasons, ReflectorState, Snapshot};
 use std::time::Duration;
 use wirestamp::{MonotonicTime, Result, Span, UdpSocket, utc_error_bound};
-use wirestamp_probe::endpoint::{Clock, ReflectorService};
+use wirestamp_probe::Missing;
+use wirestamp_probe::endpoint::{Clock, Passed, ReflectorService, Seen};
 use wirestamp_probe::reflector::{Dropped, Reflector, ReflectorConfiguration};
 use wirestamp_probe::tlv::SyncSource;
 
@@ -44,6 +46,20 @@ impl ReflectorTask {
     }
 }
 
+fn recorded(seen: &Seen) -> Packet<'static> {
+    let (is_sent, timestamp) = match seen.passed {
+        Passed::Sent(sent) => (true, sent.map_err(Missing::name)),
+        Passed::Received(received) => (false, received.ok_or(Packet::NO_TIMESTAMP)),
+    };
+    Packet {
+        interface: Packet::ANY,
+        between: [seen.local, seen.remote],
+        sequence: seen.sequence,
+        is_sent,
+        timestamp,
+    }
+}
+
 impl Task for ReflectorTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
         if self.asked.is_none_or(|asked| turn.now - asked >= ASK) {
@@ -51,7 +67,14 @@ impl Task for ReflectorTask {
             self.service
                 .set_clock_bound(utc_error_bound().filter(|_| self.has_kernel));
         }
-        self.service.serve(Duration::ZERO)?;
+        match turn.recording.as_deref_mut() {
+            Some(recording) if recording.wants_packets() => {
+                let utc = turn.utc;
+                let mut tell = |seen: &Seen| recording.packet(&recorded(seen), utc);
+                self.service.serve_observed(Duration::ZERO, &mut tell)?;
+            }
+            _ => self.service.serve(Duration::ZERO)?,
+        }
         Ok(turn.now + ASK)
     }
 

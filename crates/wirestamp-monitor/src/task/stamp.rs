@@ -1,6 +1,8 @@
 //! A STAMP session that runs on: its socket, its pace, its counts. What packets say is `wirestamp-probe`'s affair.
 
-use super::{Moment, SILENT, Task, Turn, counts, is_no_end};
+mod packets;
+
+use super::{Moment, SILENT, Task, Turn, counts};
 use crate::configuration::{Relation, Stamp};
 use crate::delays::Delays;
 use crate::history::Record;
@@ -9,14 +11,12 @@ use crate::recording::Recording;
 use crate::snapshot::{PeerState, Reasons, Snapshot};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
-use wirestamp::{Incoming, MonotonicTime, Result, Span, TransmitId, TransmitRecord, UdpSocket};
-use wirestamp_probe::Missing;
+use wirestamp::{MonotonicTime, Result, Span, TransmitRecord, UdpSocket};
 use wirestamp_probe::endpoint::Clock;
 use wirestamp_probe::session::{
-    Clocks, Measured, Rejected, ReplyArrival, Sample, Session, SessionConfiguration, Windows,
+    Clocks, Measured, Rejected, Sample, Session, SessionConfiguration, Windows,
 };
 
 /// Room for transmit timestamps: those of a second, for which the loop is hardly ever away, between these limits.
@@ -27,13 +27,12 @@ const AWAY: Duration = Duration::from_secs(1);
 const GRID: Duration = Duration::from_millis(100);
 /// An answer is never stale before.
 const FRESH: Span = Span::from_seconds(10);
-/// How much later a packet leaves than is written in it.
-const LATE: Span = Span::from_milliseconds(1);
 
 /// A session with one reflector.
 pub(crate) struct StampTask {
     configuration: Stamp,
     peer: SocketAddr,
+    local: SocketAddr,
     socket: UdpSocket,
     clock: Clock,
     session: Session,
@@ -99,6 +98,7 @@ impl StampTask {
             opened: socket.now(),
             configuration: configuration.clone(),
             peer,
+            local: socket.local_address()?,
             socket,
             clock,
             session,
@@ -124,92 +124,6 @@ impl StampTask {
         let interval = Span::from(self.configuration.interval);
         let timeout = Span::from(self.configuration.timeout);
         (interval + interval + interval + interval + timeout).max(FRESH)
-    }
-
-    fn send(&mut self) -> Result<()> {
-        let reading = self.socket.utc_cross_timestamp();
-        let late = reading.after - reading.before + LATE;
-        let sequence = self
-            .session
-            .request(reading.before, reading.utc, late, &mut self.request);
-        self.sent += 1;
-        self.awaited += 1;
-        if let Err(error) = self.socket.send(&self.request, Some(TransmitId(sequence))) {
-            self.awaited -= 1;
-            // the ICMP error of an earlier packet, or no route now: the packet is lost, the session goes on
-            self.refused += 1;
-            self.session.transmitted(sequence, Err(Missing::NotSent));
-            self.error = Some(error.to_string());
-            is_no_end(error)?;
-        }
-        // the kernel's is often there already, and need not wake the loop
-        self.collect()
-    }
-
-    fn collect(&mut self) -> Result<()> {
-        loop {
-            let count = self.socket.transmit_timestamps(&mut self.records)?;
-            self.awaited = self.awaited.saturating_sub(count);
-            for record in &self.records[..count] {
-                let sent = self.clock.outcome(&record.outcome, &self.socket);
-                self.session.transmitted(record.id.0, sent);
-            }
-            if count < self.records.len() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Takes what is there. Each read is a system call, so there is none that is bound to find nothing: what is left ends the next wait. While something
-    /// is missing it is looked for in any case, because this turn may judge that it never came.
-    fn take(&mut self, is_ready: bool, buffer: &mut [u8]) -> Result<()> {
-        let was_awaited = self.awaited > 0;
-        if was_awaited {
-            self.collect()?;
-        }
-        let is_read = is_ready || !self.session.all_answered();
-        let has_come = is_read && self.receive(buffer)?;
-        // what else ended the wait is in the error queue, and ends each wait until it is read
-        if is_ready && !has_come && !was_awaited {
-            self.collect()?;
-        }
-        Ok(())
-    }
-
-    /// Whether a packet came; reads on while an answer is missing.
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<bool> {
-        let mut has_come = false;
-        loop {
-            let mut incoming = Incoming::new(buffer);
-            match self
-                .socket
-                .try_receive_batch(slice::from_mut(&mut incoming))
-            {
-                Ok(0) => return Ok(has_come),
-                Ok(_) => has_come = true,
-                Err(error) => {
-                    self.error = Some(error.to_string());
-                    return is_no_end(error).map(|()| false);
-                }
-            }
-            let received = &incoming.received;
-            if received.truncated {
-                continue;
-            }
-            let arrival = ReplyArrival {
-                payload: incoming.payload(),
-                received: self.clock.read(&received.timestamps, &self.socket),
-                read: self.socket.now(),
-                hop_limit: received.hop_limit,
-                traffic_class: received.traffic_class,
-            };
-            if self.session.received(&arrival).is_ok() {
-                self.error = None;
-            }
-            if self.session.all_answered() {
-                return Ok(true);
-            }
-        }
     }
 
     /// A window that is open when they change, or when the session ends, has no row: another session may go on in it.
@@ -321,10 +235,10 @@ impl Task for StampTask {
     }
 
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
-        self.take(turn.is_ready, turn.buffer)?;
+        self.take(turn)?;
         self.judge(turn);
         if turn.now >= self.due {
-            self.send()?;
+            self.send(turn)?;
             // who is late catches up, but not by a burst
             let interval = Span::from(self.configuration.interval);
             self.due = (self.due + interval).max(turn.now);

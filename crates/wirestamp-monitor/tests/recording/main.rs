@@ -9,6 +9,7 @@ mod rows;
 #[path = "../endurance/servers.rs"]
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod servers;
+mod timestamps;
 
 use std::path::Path;
 use wirestamp::Simulation;

@@ -108,3 +108,36 @@ pub(crate) fn cross(folder: &Path) -> Vec<(String, i64, i64, u64)> {
     };
     rows(folder, "cross").iter().map(of).collect()
 }
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Timestamp {
+    pub(crate) host: String,
+    pub(crate) interface: String,
+    pub(crate) flow: i64,
+    pub(crate) sequence: i64,
+    pub(crate) is_sent: bool,
+    /// Of the monotonic clock, where there is a timestamp.
+    pub(crate) ticks: Option<i64>,
+    /// UTC and error bound, or the reason.
+    pub(crate) utc: Result<(i64, i64), String>,
+}
+
+pub(crate) fn timestamps(folder: &Path) -> Vec<Timestamp> {
+    let of = |row: &Row| {
+        let long = |column| row.get_long(column).ok();
+        let utc = long(7).zip(long(8)).map(|(ticks, more)| ticks + more);
+        let utc = utc.zip(long(9));
+        assert_eq!(utc.is_some(), text(row, 10).is_none(), "{row}");
+        assert_eq!(text(row, 5).as_deref(), Some("software"));
+        Timestamp {
+            host: text(row, 0).expect("a host"),
+            interface: text(row, 1).expect("an interface"),
+            flow: long(2).expect("a flow"),
+            sequence: long(3).expect("a number"),
+            is_sent: text(row, 4).expect("a direction") == "tx",
+            ticks: long(7),
+            utc: utc.ok_or_else(|| text(row, 10).expect("a reason")),
+        }
+    };
+    rows(folder, "timestamps").iter().map(of).collect()
+}

@@ -1,8 +1,9 @@
 //! A reflector on its sockets.
 
 use super::Clock;
+use super::seen::{Awaited, Observer, Passed, Seen, sequence};
 use crate::missing::Missing;
-use crate::reflector::{Arrival, Decision, Prepared, Reflector, ReflectorCounters};
+use crate::reflector::{Arrival, Decision, Dropped, Prepared, Reflector, ReflectorCounters};
 use std::net::{IpAddr, SocketAddr};
 use wirestamp::{
     Deadline, ErrorKind, Incoming, Outgoing, Received, Result, Span, TransmitRecord, UdpSocket,
@@ -23,6 +24,7 @@ pub struct ReflectorService {
     clock: Clock,
     buffer: Vec<u8>,
     records: Vec<TransmitRecord>,
+    awaited: Awaited,
 }
 
 #[derive(Debug)]
@@ -68,6 +70,7 @@ impl ReflectorService {
             clock,
             buffer: vec![0; BATCH * LONGEST],
             records: vec![TransmitRecord::EMPTY; BATCH],
+            awaited: Awaited::new(),
         })
     }
 
@@ -101,19 +104,50 @@ impl ReflectorService {
     /// # Errors
     /// `Io`, if the system's queues can't be read. Errors of single packets are no error.
     pub fn serve(&mut self, deadline: impl Into<Deadline>) -> Result<()> {
-        if self.answer_all()? {
+        self.serve_for(deadline.into(), None)
+    }
+
+    /// As [`serve`](Self::serve), and tells `tell` of each request that is answered, or lacks but its timestamp, and of each reply, as soon as its transmit timestamp has come or is
+    /// known to be missing. Replies that left before it was called are not told of.
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    pub fn serve_observed(
+        &mut self,
+        deadline: impl Into<Deadline>,
+        tell: &mut dyn FnMut(&Seen),
+    ) -> Result<()> {
+        self.serve_for(deadline.into(), Some(tell))
+    }
+
+    fn serve_for(
+        &mut self,
+        deadline: Deadline,
+        mut tell: Option<&mut dyn FnMut(&Seen)>,
+    ) -> Result<()> {
+        if tell.is_none() {
+            self.awaited.clear();
+        }
+        if self.answer_all(tell.as_mut().map(|tell| &mut **tell as _))? {
             return Ok(());
         }
         let sockets: Vec<_> = self.ports.iter().map(|port| &port.socket).collect();
         UdpSocket::wait_any(&sockets, deadline)?;
-        self.answer_all().map(drop)
+        self.answer_all(tell).map(drop)
     }
 
     /// Whether there was anything.
-    fn answer_all(&mut self) -> Result<bool> {
+    fn answer_all(&mut self, tell: Option<&mut dyn FnMut(&Seen)>) -> Result<bool> {
         let mut any = false;
+        let awaited = &mut self.awaited;
+        let mut at = Desk {
+            reflector: &mut self.reflector,
+            clock: &self.clock,
+            records: &mut self.records,
+            observer: Observer { tell, awaited },
+        };
         for port in &mut self.ports {
-            port.collect(&mut self.reflector, &self.clock, &mut self.records)?;
+            port.collect(&mut at)?;
             let mut batch: Vec<_> = self.buffer.chunks_mut(LONGEST).map(Incoming::new).collect();
             let count = match port.socket.try_receive_batch(&mut batch) {
                 Ok(count) => count,
@@ -125,29 +159,31 @@ impl ReflectorService {
             any |= count > 0;
             for incoming in &batch[..count] {
                 let (payload, received) = (incoming.payload(), &incoming.received);
-                if !port.answer(payload, received, &mut self.reflector, &self.clock) {
+                if !port.answer(payload, received, &mut at) {
                     // the reply that it carries is among those that are not yet sent
-                    port.send(&mut self.reflector)?;
-                    port.collect(&mut self.reflector, &self.clock, &mut self.records)?;
-                    port.answer(payload, received, &mut self.reflector, &self.clock);
+                    port.send(&mut at)?;
+                    port.collect(&mut at)?;
+                    port.answer(payload, received, &mut at);
                 }
             }
-            port.send(&mut self.reflector)?;
-            port.collect(&mut self.reflector, &self.clock, &mut self.records)?;
+            port.send(&mut at)?;
+            port.collect(&mut at)?;
         }
         Ok(any)
     }
 }
 
+/// What all ports share.
+struct Desk<'a, 'b> {
+    reflector: &'a mut Reflector,
+    clock: &'a Clock,
+    records: &'a mut [TransmitRecord],
+    observer: Observer<'b, 'a>,
+}
+
 impl Port {
     /// `false`: what is prepared has to be sent first.
-    fn answer(
-        &mut self,
-        payload: &[u8],
-        received: &Received,
-        reflector: &mut Reflector,
-        clock: &Clock,
-    ) -> bool {
+    fn answer(&mut self, payload: &[u8], received: &Received, at: &mut Desk<'_, '_>) -> bool {
         let Some(source) = received.source.filter(|_| !received.truncated) else {
             return true;
         };
@@ -157,29 +193,19 @@ impl Port {
             destination: received.destination,
             port: self.local.port(),
             now: self.socket.now(),
-            received: clock.read(&received.timestamps, &self.socket),
+            received: at.clock.read(&received.timestamps, &self.socket),
             hop_limit: received.hop_limit,
             traffic_class: received.traffic_class,
         };
         let asked = self.asked(received);
         let mut octets = self.spare.pop().unwrap_or_default();
-        match reflector.prepare(&arrival, &mut octets) {
-            Decision::Reply(prepared) if self.is_alike(&prepared, asked) => {
-                self.replies.push((prepared, octets));
-                true
-            }
+        match at.reflector.prepare(&arrival, &mut octets) {
             Decision::Reply(prepared) => {
-                // class and source are the socket's: what has others is sent before
-                let _ = self.send(reflector);
-                if self.socket.set_source(asked).is_ok() {
-                    self.source = asked;
+                if at.observer.is_there() {
+                    at.observer.tell(&self.seen(&arrival, asked));
                 }
-                if self
-                    .socket
-                    .set_traffic_class(prepared.traffic_class)
-                    .is_ok()
-                {
-                    self.traffic_class = prepared.traffic_class;
+                if !self.is_alike(&prepared, asked) {
+                    self.change(&prepared, asked, at);
                 }
                 self.replies.push((prepared, octets));
                 true
@@ -188,11 +214,41 @@ impl Port {
                 self.spare.push(octets);
                 false
             }
-            Decision::Drop(_) => {
+            Decision::Drop(reason) => {
+                if reason == Dropped::NoTimestamp && at.observer.is_there() {
+                    at.observer.tell(&self.seen(&arrival, asked));
+                }
                 self.spare.push(octets);
                 true
             }
         }
+    }
+
+    /// Class and source are the socket's: what has others is sent before.
+    fn change(&mut self, prepared: &Prepared, asked: Option<IpAddr>, at: &mut Desk<'_, '_>) {
+        let _ = self.send(at);
+        if self.socket.set_source(asked).is_ok() {
+            self.source = asked;
+        }
+        let class = prepared.traffic_class;
+        if self.socket.set_traffic_class(class).is_ok() {
+            self.traffic_class = class;
+        }
+    }
+
+    fn seen(&self, arrival: &Arrival<'_>, asked: Option<IpAddr>) -> Seen {
+        Seen {
+            local: self.own(asked),
+            remote: arrival.source,
+            // one that is answered has it
+            sequence: sequence(arrival.payload).unwrap_or_default(),
+            passed: Passed::Received(arrival.received),
+        }
+    }
+
+    /// The address that was asked, with the port.
+    fn own(&self, asked: Option<IpAddr>) -> SocketAddr {
+        SocketAddr::new(asked.unwrap_or(self.local.ip()), self.local.port())
     }
 
     fn is_alike(&self, prepared: &Prepared, asked: Option<IpAddr>) -> bool {
@@ -210,13 +266,18 @@ impl Port {
     }
 
     /// Sends what is prepared, with T3 of now.
-    fn send(&mut self, reflector: &mut Reflector) -> Result<()> {
+    fn send(&mut self, at: &mut Desk<'_, '_>) -> Result<()> {
         if self.replies.is_empty() {
             return Ok(());
         }
         let written = self.socket.now();
         for (prepared, octets) in &mut self.replies {
-            prepared.complete(written, reflector.key(), octets);
+            prepared.complete(written, at.reflector.key(), octets);
+        }
+        let local = self.own(self.source);
+        for (prepared, octets) in &self.replies {
+            at.observer
+                .awaits(prepared.id, [local, prepared.to], octets);
         }
         let (mut first, mut refused) = (0, Vec::new());
         while first < self.replies.len() {
@@ -240,9 +301,10 @@ impl Port {
             }
         }
         let ids = self.replies.iter().map(|(prepared, _)| prepared.id);
-        reflector.batch_sent(ids, written);
+        at.reflector.batch_sent(ids, written);
         for id in refused {
-            reflector.not_timestamped(id, Missing::NotSent);
+            at.reflector.not_timestamped(id, Missing::NotSent);
+            at.observer.ended(id, Err(Missing::NotSent));
         }
         self.spare
             .extend(self.replies.drain(..).map(|(_, octets)| octets));
@@ -250,21 +312,20 @@ impl Port {
     }
 
     /// Takes the transmit timestamps that have come.
-    fn collect(
-        &self,
-        reflector: &mut Reflector,
-        clock: &Clock,
-        records: &mut [TransmitRecord],
-    ) -> Result<()> {
+    fn collect(&self, at: &mut Desk<'_, '_>) -> Result<()> {
         loop {
-            let count = self.socket.transmit_timestamps(records)?;
-            for record in &records[..count] {
-                match clock.outcome(&record.outcome, &self.socket) {
-                    Ok(sent) => reflector.sent(record.id, sent.at, sent.bound, sent.method),
-                    Err(reason) => reflector.not_timestamped(record.id, reason),
+            let count = self.socket.transmit_timestamps(at.records)?;
+            for record in &at.records[..count] {
+                let sent = at.clock.outcome(&record.outcome, &self.socket);
+                match sent {
+                    Ok(sent) => at
+                        .reflector
+                        .sent(record.id, sent.at, sent.bound, sent.method),
+                    Err(reason) => at.reflector.not_timestamped(record.id, reason),
                 }
+                at.observer.ended(record.id, sent);
             }
-            if count < records.len() {
+            if count < at.records.len() {
                 return Ok(());
             }
         }

@@ -20,7 +20,7 @@ pub enum Dropped {
     SessionsFull,
     /// Its number was answered before (authenticated sessions).
     Replayed,
-    /// Its receive timestamp is missing.
+    /// Its receive timestamp is missing, and nothing else is wrong with it so far.
     NoTimestamp,
 }
 
