@@ -12,7 +12,7 @@ use crate::task::ptp::recorded_as;
 use crate::task::{
     ClockTask, Moment, NtpTask, PathTask, PtpTask, ReflectorTask, StampTask, Task, Turn,
 };
-use search::{Looked, RESOLVING, Search, Whereabouts, literal, unresolved};
+use search::{LATER, Looked, Search, Whereabouts, literal, unresolved};
 use std::net::SocketAddr;
 use std::path::Path as FilePath;
 use wirestamp::{Error, MonotonicTime, Result, Span};
@@ -198,18 +198,21 @@ impl Slot {
                 }
             },
             State::Failed { retry_at, .. } if *retry_at > turn.now => *retry_at,
-            State::Failed { .. } | State::Starting => match self.find() {
-                Ok(Some(resolving)) => {
-                    self.state = State::Resolving(resolving);
-                    turn.now + RESOLVING
-                }
-                Ok(None) => self.open(None, place, turn),
-                Err(error) => self.fail(&error, turn),
+            State::Failed { .. } | State::Starting => match self.wanted.host() {
+                None => self.open(None, place, turn),
+                Some((host, port)) => match Search::begin(host, port) {
+                    Ok(Some(search)) => {
+                        self.state = State::Resolving(search);
+                        turn.now
+                    }
+                    Ok(None) => turn.now + LATER,
+                    Err(error) => self.fail(&error, turn),
+                },
             },
-            State::Resolving(search) => match search.found() {
-                Some(Ok(address)) => self.open(Some(address), place, turn),
-                Some(Err(error)) => self.fail(&error, turn),
-                None => turn.now + RESOLVING,
+            State::Resolving(search) => match search.found(turn.now) {
+                Ok(Ok(address)) => self.open(Some(address), place, turn),
+                Ok(Err(error)) => self.fail(&error, turn),
+                Err(then) => then,
             },
         }
     }
@@ -252,12 +255,6 @@ impl Slot {
         if let Some(shown) = self.shown(&turn.moment) {
             self.carried = Some(Box::new(Carried::new(shown, turn.now)));
         }
-    }
-
-    fn find(&self) -> Result<Option<Search>> {
-        let host = self.wanted.host();
-        host.map(|(host, port)| Search::begin(host, port))
-            .transpose()
     }
 
     fn open(
@@ -395,3 +392,6 @@ impl Slot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,50 +1,95 @@
 //! Addresses of hosts: found before a task is opened, and again when a host has long been silent, because its name may mean another one by then.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 use wirestamp::{Error, ErrorKind, MonotonicTime, Result, Span};
 
-/// How often it is asked whether a name is resolved.
-pub(super) const RESOLVING: Span = Span::from_milliseconds(50);
+/// How soon it is asked whether a name is resolved: at first, and at most after twice as long each time.
+const RESOLVING: (Span, Span) = (Span::from_milliseconds(50), Span::from_seconds(2));
+/// So many names are resolved at the same time: each takes a thread, for as long as a resolver that does not answer is waited for.
+const MOST: usize = 16;
+/// When others are resolved, a place among them is asked for again after this.
+pub(super) const LATER: Span = Span::from_milliseconds(250);
 /// From one search for a silent host to the next.
 const AGAIN: Span = Span::from_seconds(300);
+
+/// How many names are resolved now, by all monitors of this process.
+static RESOLVED: AtomicUsize = AtomicUsize::new(0);
+
+/// A place among the names that are resolved.
+struct Place(());
+
+impl Place {
+    fn take() -> Option<Self> {
+        let more = |count| (count < MOST).then_some(count + 1);
+        let taken = RESOLVED.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+        taken.is_ok().then(|| Self(()))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        RESOLVED.fetch_sub(1, Ordering::AcqRel);
+    }
+}
 
 /// A search under way, on a thread of its own: it may take long.
 pub(super) struct Search {
     host: String,
     found: Receiver<Result<SocketAddr>>,
+    wait: Span,
 }
 
 impl Search {
-    pub(super) fn begin(host: &str, port: u16) -> Result<Self> {
+    /// `None`: too many names are being resolved.
+    pub(super) fn begin(host: &str, port: u16) -> Result<Option<Self>> {
         let (sender, found) = channel();
+        if let Some(address) = literal(host, port) {
+            let _ = sender.send(Ok(address));
+            return Ok(Some(Self::new(host, found)));
+        }
+        let Some(place) = Place::take() else {
+            return Ok(None);
+        };
         let wanted = host.to_owned();
         let search = move || {
-            let _ = sender.send(resolve(&wanted, port));
+            let found = resolve(&wanted, port);
+            drop(place);
+            let _ = sender.send(found);
         };
-        let host = host.to_owned();
-        if let Some(address) = literal(&host, port) {
-            let (sender, found) = channel();
-            let _ = sender.send(Ok(address));
-            return Ok(Self { host, found });
-        }
         let started = thread::Builder::new()
             .name("wirestamp-resolve".into())
             .spawn(search);
         match started {
-            Ok(_) => Ok(Self { host, found }),
-            Err(error) => Err(unresolved(&host, error.to_string())),
+            Ok(_) => Ok(Some(Self::new(host, found))),
+            Err(error) => Err(unresolved(host, error.to_string())),
         }
     }
 
-    /// What came of it; `None`: nothing yet.
-    pub(super) fn found(&self) -> Option<Result<SocketAddr>> {
+    fn new(host: &str, found: Receiver<Result<SocketAddr>>) -> Self {
+        Self {
+            host: host.to_owned(),
+            found,
+            wait: RESOLVING.0,
+        }
+    }
+
+    /// What came of it; or when to ask again.
+    pub(super) fn found(
+        &mut self,
+        now: MonotonicTime,
+    ) -> std::result::Result<Result<SocketAddr>, MonotonicTime> {
         match self.found.try_recv() {
-            Ok(found) => Some(found),
-            Err(TryRecvError::Empty) => None,
+            Ok(found) => Ok(found),
+            Err(TryRecvError::Empty) => {
+                let wait = self.wait;
+                self.wait = (wait + wait).min(RESOLVING.1);
+                Err(now + wait)
+            }
             Err(TryRecvError::Disconnected) => {
-                Some(Err(unresolved(&self.host, "the search ended".into())))
+                Ok(Err(unresolved(&self.host, "the search ended".into())))
             }
         }
     }
@@ -86,25 +131,29 @@ impl Whereabouts {
         &mut self,
         now: MonotonicTime,
         is_silent: bool,
-        begin: impl FnOnce() -> Result<Search>,
+        begin: impl FnOnce() -> Result<Option<Search>>,
     ) -> Looked {
-        match &self.search {
-            None if is_silent && now >= self.not_before => {
-                self.not_before = now + AGAIN;
-                self.search = begin().ok();
-                Looked::At(now + RESOLVING)
+        if self.search.is_none() && is_silent && now >= self.not_before {
+            let begun = begin();
+            let is_later = matches!(begun, Ok(None));
+            self.not_before = now + if is_later { LATER } else { AGAIN };
+            self.search = begun.ok().flatten();
+            if is_later {
+                return Looked::At(self.not_before);
             }
-            None => Looked::There,
-            Some(search) => match search.found() {
-                None => Looked::At(now + RESOLVING),
-                Some(found) => {
-                    self.search = None;
-                    match found {
-                        Ok(address) if address != self.address => Looked::Moved(address),
-                        _ => Looked::There,
-                    }
+        }
+        let Some(search) = &mut self.search else {
+            return Looked::There;
+        };
+        match search.found(now) {
+            Err(then) => Looked::At(then),
+            Ok(found) => {
+                self.search = None;
+                match found {
+                    Ok(address) if address != self.address => Looked::Moved(address),
+                    _ => Looked::There,
                 }
-            },
+            }
         }
     }
 }
@@ -166,13 +215,10 @@ mod tests {
         assert!(error.to_string().contains("port is no port"));
     }
 
-    fn finds(found: Result<SocketAddr>) -> Result<Search> {
+    fn finds(found: Result<SocketAddr>) -> Result<Option<Search>> {
         let (sender, receiver) = channel();
         sender.send(found).expect("open");
-        Ok(Search {
-            host: "host".into(),
-            found: receiver,
-        })
+        Ok(Some(Search::new("host", receiver)))
     }
 
     #[test]
@@ -180,31 +226,65 @@ mod tests {
         let [old, new] =
             ["192.0.2.1:862", "192.0.2.2:862"].map(|text| text.parse().expect("it is one"));
         let at = |seconds| MonotonicTime::MIN + Span::from_seconds(seconds);
-        let never = || -> Result<Search> { panic!("nothing is looked for") };
+        let never = || -> Result<Option<Search>> { panic!("nothing is looked for") };
         let mut there = Whereabouts::new(old);
         assert_eq!(there.look(at(0), false, never), Looked::There, "it answers");
         // it is where it was
-        let soon = at(1) + RESOLVING;
-        assert_eq!(there.look(at(1), true, || finds(Ok(old))), Looked::At(soon));
-        assert!(there.is_searched());
-        assert_eq!(there.look(soon, true, never), Looked::There);
+        assert_eq!(there.look(at(1), true, || finds(Ok(old))), Looked::There);
         assert_eq!(there.look(at(300), true, never), Looked::There, "too soon");
         // the name is not found
         let failed = || finds(Err(unresolved("host", "gone".into())));
-        assert!(matches!(there.look(at(301), true, failed), Looked::At(_)));
+        assert_eq!(there.look(at(301), true, failed), Looked::There);
         assert_eq!(there.look(at(302), true, never), Looked::There);
-        // the search takes a while
+        // others are looked for
+        let later = Looked::At(at(601) + LATER);
+        assert_eq!(there.look(at(601), true, || Ok(None)), later);
+        assert!(!there.is_searched());
+        // the search takes a while, and is asked less and less often
         let (sender, found) = channel();
-        let slow = Search {
-            host: "host".into(),
-            found,
-        };
-        assert!(matches!(
-            there.look(at(601), true, || Ok(slow)),
-            Looked::At(_)
-        ));
-        assert!(matches!(there.look(at(602), true, never), Looked::At(_)));
+        let slow = Search::new("host", found);
+        let mut now = at(602);
+        let mut looked = there.look(now, true, || Ok(Some(slow)));
+        let mut times = 0;
+        while now < at(662) {
+            let Looked::At(then) = looked else {
+                panic!("{looked:?}")
+            };
+            assert!(there.is_searched() && then > now);
+            (now, times) = (then, times + 1);
+            looked = there.look(now, true, never);
+        }
+        assert!((30..40).contains(&times), "{times}");
         sender.send(Ok(new)).expect("open");
-        assert_eq!(there.look(at(603), false, never), Looked::Moved(new));
+        assert_eq!(there.look(now, false, never), Looked::Moved(new));
+        assert!(!there.is_searched());
+    }
+
+    /// Another test resolves a name meanwhile.
+    fn all_places() -> Vec<Place> {
+        let mut places = Vec::new();
+        while places.len() < MOST {
+            match Place::take() {
+                Some(place) => places.push(place),
+                None => thread::yield_now(),
+            }
+        }
+        places
+    }
+
+    #[test]
+    fn so_many_names_are_resolved_at_a_time_and_addresses_always() {
+        let begun = |host| Search::begin(host, 862).expect("a thread");
+        let places = all_places();
+        assert!(Place::take().is_none() && begun("localhost").is_none());
+        let found = begun("192.0.2.1").map(|mut search| search.found(MonotonicTime::MIN));
+        assert!(matches!(found, Some(Ok(Ok(_)))));
+        drop(places);
+        let mut search = begun("localhost").expect("a place");
+        while search.found(MonotonicTime::MIN).is_err() {
+            thread::yield_now();
+        }
+        // it gave its place back
+        drop(all_places());
     }
 }
