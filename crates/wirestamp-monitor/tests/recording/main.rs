@@ -11,9 +11,14 @@ mod rows;
 mod servers;
 mod timestamps;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wirestamp::Simulation;
 use wirestamp_monitor::{Configuration, Monitor, Place};
+
+/// Where WIRESTAMP_TEST_RECORDINGS says that files of some tests stay, for `scripts/fleet`.
+fn kept(name: &str) -> Option<PathBuf> {
+    std::env::var_os("WIRESTAMP_TEST_RECORDINGS").map(|folder| Path::new(&folder).join(name))
+}
 
 /// A monitor of host `a` that records there, with these lines in its table and this after it.
 fn monitor(simulation: &Simulation, folder: &Path, lines: &str, after: &str) -> Monitor {

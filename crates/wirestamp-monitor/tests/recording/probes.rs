@@ -2,10 +2,10 @@
 
 use crate::remote::{Remote, run, sessions};
 use crate::rows::{self, Probe, files};
-use crate::{configuration, monitor};
+use crate::{configuration, kept, monitor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::path::Path;
+
 use wirestamp::sim::Ends;
 use wirestamp::{MonotonicTime, Simulation, Span};
 use wirestamp_monitor::{Monitor, Place};
@@ -207,13 +207,12 @@ fn sessions_that_begin_anew_have_each_window_once() {
     once(&rows);
 }
 
-/// Three hosts, each with a monitor that probes the other two. WIRESTAMP_TEST_RECORDINGS keeps the files, for `wirestamp-fleet clocks`.
+/// Three hosts, each with a monitor that probes the other two. `wirestamp-fleet clocks` is asked about the files, too, if they are [`kept`].
 #[test]
 fn what_three_hosts_record_fits_together() {
     const AHEAD: [(&str, i64); 3] = [("a", 0), ("b", 40_000), ("c", -3_000_000)];
-    let kept = std::env::var_os("WIRESTAMP_TEST_RECORDINGS");
     let made = tempfile::tempdir().expect("made");
-    let folder = kept.as_ref().map_or(made.path(), Path::new);
+    let folder = &kept("clocks").unwrap_or_else(|| made.path().to_owned());
     for (number, (host, own)) in (1..).zip(AHEAD) {
         let simulation = Simulation::preset("igc", number).expect("a preset");
         let by = Span::from_nanoseconds(own.into());

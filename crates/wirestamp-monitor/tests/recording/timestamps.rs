@@ -1,8 +1,8 @@
 //! The rows of `timestamps`: each packet of a session at both of its ends, with the times that the simulation knows.
 
-use crate::configuration;
 use crate::remote::run_until;
 use crate::rows::{self, Timestamp};
+use crate::{configuration, kept};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -95,13 +95,11 @@ fn datagram(row: &Timestamp, passed: &[Passed]) -> Option<usize> {
 type Found = BTreeMap<(String, bool, i64), Vec<usize>>;
 
 fn check(preset: &str, seconds: i64) -> (Vec<Timestamp>, Vec<Passed>, Found) {
-    let folder = tempfile::tempdir().expect("made");
+    let made = tempfile::tempdir().expect("made");
+    let folder = kept(preset).unwrap_or_else(|| made.path().to_owned());
     let simulation = Simulation::preset(preset, 5).expect("a preset");
-    let reflector = probed(&simulation, folder.path(), seconds);
-    let (rows, passed) = (
-        rows::timestamps(folder.path()),
-        truth(&simulation, reflector),
-    );
+    let reflector = probed(&simulation, &folder, seconds);
+    let (rows, passed) = (rows::timestamps(&folder), truth(&simulation, reflector));
     let mut found = Found::new();
     let now = simulation.world().truth();
     let offset = now.utc().nanoseconds() - now.now().nanoseconds();
