@@ -23,6 +23,9 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// Each packet has a software timestamp: when the program in the driver saw it, on the monotonic clock. It has the NIC's, too, where the
 /// driver tells it ([`XdpFeatures::receive_timestamp`]); [`way`](Self::way) says whether the NIC is asked. A [`Correlator`](crate::Correlator) converts it.
 ///
+/// Many drivers restart the NIC when a program is attached, and again when the receiver is dropped: the link is down for seconds, for the
+/// whole host. Opening waits until it is up again, 10 s at most.
+///
 /// Needs the privileges CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW. Populated on: Linux 5.9 and later; NICs' timestamps since 6.6.
 ///
 /// ```no_run

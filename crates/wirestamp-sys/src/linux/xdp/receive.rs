@@ -67,7 +67,7 @@ pub struct XdpPacket<'a> {
 }
 
 impl Xdp {
-    /// Opens one in the best way that the system accepts.
+    /// Opens one in the best way that the system accepts. Where the NIC is restarted for it, waits until the link is up again, 10 s at most.
     ///
     /// # Errors
     /// `NotPermitted` without CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW; `NotSupported` if no way works; `InvalidInput` for options that make no

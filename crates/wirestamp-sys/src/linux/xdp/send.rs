@@ -8,7 +8,7 @@ use super::super::error::system_error;
 use super::metadata::{self, METADATA};
 use super::rings::{Frames, Ring};
 use super::socket::{bind, check, frame_size, likely_features, open_best, open_error, statistics};
-use opening::{attach_passing, can_wake, no_metadata, register, share, wait_for_link};
+use opening::{attach_passing, can_wake, no_metadata, register, share};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
@@ -63,9 +63,6 @@ impl XdpSend {
         let (opened, tried) = open_best(interface, ways, |way| {
             Self::open_so(interface, options, way)
         })?;
-        if options.zero_copy {
-            wait_for_link(interface)?;
-        }
         Ok(Self { tried, ..opened })
     }
 

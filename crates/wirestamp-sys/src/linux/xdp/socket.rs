@@ -2,18 +2,21 @@
 
 use super::super::call;
 use super::super::error::system_error;
+use super::super::interface::list as list_interfaces;
 use super::features;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceState};
 use wirestamp_core::xdp::{XdpFeatures, XdpMode, XdpWay};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 pub(super) const OPEN: &str = "open an AF_XDP socket";
 /// The kernel has let go of a queue by then.
 const LET_GO: Duration = Duration::from_millis(200);
+/// How long a restart of the NIC is waited for. The emulated igb takes 5 s.
+const RESTART: Duration = Duration::from_secs(10);
 /// Counts of `xdp_statistics`: received packets that were dropped, and that were invalid; sent ones that were invalid; ring full, no free
 /// frame, nothing to send.
 const STATISTICS: usize = 6;
@@ -31,21 +34,29 @@ pub(super) fn likely_features(interface: &InterfaceDescription) -> Result<XdpFea
 }
 
 /// Opens in the first way that is offered and that the system accepts; returns the better ones with the reasons why they are not, or failed,
-/// too.
+/// too. Where a driver was asked, waits until the link is up again.
 pub(super) fn open_best<T>(
     interface: &InterfaceDescription,
     ways: impl Iterator<Item = (XdpWay, Option<&'static str>)>,
     open: impl Fn(XdpWay) -> Result<T>,
 ) -> Result<(T, Vec<(XdpWay, Error)>)> {
     let mut tried = Vec::new();
+    let mut may_restart = false;
     for (way, obstacle) in ways {
         if let Some(cause) = obstacle {
             let error = Error::new(ErrorKind::NotSupported, OPEN, &interface.name, cause);
             tried.push((way, error));
             continue;
         }
+        // also where it then fails
+        may_restart |= way.mode != XdpMode::Generic;
         match open(way) {
-            Ok(opened) => return Ok((opened, tried)),
+            Ok(opened) => {
+                if may_restart {
+                    wait_for_link(interface)?;
+                }
+                return Ok((opened, tried));
+            }
             Err(error) if is_final(&error) => return Err(error),
             Err(error) => tried.push((way, error)),
         }
@@ -55,6 +66,22 @@ pub(super) fn open_best<T>(
         let cause = "no way is known";
         Error::new(ErrorKind::NotSupported, OPEN, &interface.name, cause)
     }))
+}
+
+/// Waits until the link is up again, if it was: many drivers restart the NIC for an XDP program or zero copy. What is sent meanwhile is kept, or
+/// dropped by the kernel, and nothing is received.
+fn wait_for_link(interface: &InterfaceDescription) -> Result<()> {
+    let until = Instant::now() + RESTART;
+    let is_up = |one: &InterfaceDescription| {
+        one.index == interface.index && one.state == InterfaceState::Up
+    };
+    while interface.state == InterfaceState::Up
+        && Instant::now() < until
+        && !list_interfaces()?.iter().any(is_up)
+    {
+        thread::sleep(RESTART / 200);
+    }
+    Ok(())
 }
 
 /// Whether another way would fail, too.
@@ -144,5 +171,61 @@ pub(super) fn open_error(interface: &InterfaceDescription, error: &io::Error) ->
         }
         Some(libc::EAFNOSUPPORT) => described.with_remedy("needs CONFIG_XDP_SOCKETS"),
         _ => described,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::xdp::cable::{Cable, ip, with_cable};
+
+    const DOWN: Duration = Duration::from_millis(400);
+
+    fn is_up(cable: &Cable) -> bool {
+        let all = list_interfaces().expect("a list");
+        let mut ends = all.iter().filter(|one| one.index == cable.end.index);
+        ends.any(|one| one.state == InterfaceState::Up)
+    }
+
+    /// Opens in `ways`; the "driver" takes the link down for a while at the first of them, and only the last works. Whether the link is up then.
+    fn is_up_after(cable: &Cable, ways: &[XdpMode]) -> bool {
+        let all = XdpWay::of(XdpFeatures::from_masks(u64::MAX, 0, 0))
+            .filter(|way| ways.contains(&way.mode))
+            .map(|way| (way, None));
+        let opened = open_best(&cable.end, all, |way| {
+            if way.mode == ways[0] {
+                ip("link set xdp0 down").expect("was there");
+                assert!(!is_up(cable));
+                thread::spawn(|| {
+                    thread::sleep(DOWN);
+                    ip("link set xdp0 up").expect("was there");
+                });
+            }
+            if Some(&way.mode) == ways.last() {
+                return Ok(way.mode);
+            }
+            Err(Error::new(ErrorKind::NotSupported, OPEN, "xdp1", "fails"))
+        });
+        assert_eq!(opened.expect("opens").0, ways[ways.len() - 1]);
+        let found = is_up(cable);
+        thread::sleep(2 * DOWN);
+        found
+    }
+
+    #[test]
+    fn what_opens_by_a_driver_that_restarts_the_nic_is_waited_for_until_the_link_is_up() {
+        with_cable(|cable| {
+            for ways in [
+                &[XdpMode::ZeroCopy][..],
+                &[XdpMode::Copy],
+                &[XdpMode::ZeroCopy, XdpMode::Generic],
+            ] {
+                assert!(is_up_after(cable, ways), "{ways:?}");
+            }
+            assert!(
+                !is_up_after(cable, &[XdpMode::Generic]),
+                "no driver was asked, so nobody restarts it"
+            );
+        });
     }
 }

@@ -5,19 +5,14 @@ use super::super::program;
 use super::super::rings::{self, Frames, Ring};
 use super::super::socket::{OPEN, open_error};
 use crate::linux::call;
-use crate::linux::interface::list as list_interfaces;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::thread;
-use std::time::{Duration, Instant};
-use wirestamp_core::interface::{InterfaceDescription, InterfaceState};
+use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::xdp::XdpWay;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A ring of free frames has to be there in any case.
 const SMALLEST_RING: u32 = 64;
-/// How long a restart of the NIC is waited for. The emulated igb takes 5 s.
-const RESTART: Duration = Duration::from_secs(10);
 
 /// Drivers send without a copy only while they have a program. Where there is one, nobody's business is touched.
 pub(super) fn attach_passing(interface: &InterfaceDescription) -> Result<Option<OwnedFd>> {
@@ -83,20 +78,4 @@ pub(super) fn can_wake(fd: &OwnedFd, interface: &InterfaceDescription) -> Result
         }
         _ => Ok(()),
     }
-}
-
-/// Waits until the link is up again, if it was: drivers restart the NIC for zero copy, also where it then fails. What is sent meanwhile is kept,
-/// or dropped by the kernel.
-pub(super) fn wait_for_link(interface: &InterfaceDescription) -> Result<()> {
-    let until = Instant::now() + RESTART;
-    let is_up = |one: &InterfaceDescription| {
-        one.index == interface.index && one.state == InterfaceState::Up
-    };
-    while interface.state == InterfaceState::Up
-        && Instant::now() < until
-        && !list_interfaces()?.iter().any(is_up)
-    {
-        thread::sleep(RESTART / 200);
-    }
-    Ok(())
 }
