@@ -112,6 +112,10 @@ impl Capture {
     pub fn next_block(&mut self, until: MonotonicTime) -> Result<Option<Block<'_>>> {
         self.world.with(|state| state.pass(state.cost.now));
         let held = loop {
+            // what waits comes before the end, however late it is asked for
+            if let Some(held) = self.world.with(|state| state.captures.lend(self.id)) {
+                break held;
+            }
             let gone = self.account.gone_until();
             let now = self.world.with(|state| state.monotonic_now());
             if self.account.is_over(now) {

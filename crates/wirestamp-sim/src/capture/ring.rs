@@ -57,8 +57,6 @@ pub(crate) struct Ring {
     opened: u64,
     ready: VecDeque<Held>,
     lent: u32,
-    /// The next block is still the program's.
-    frozen: bool,
     /// Since they were asked for.
     counted: CaptureStatistics,
     spare: Vec<Held>,
@@ -79,7 +77,6 @@ impl Ring {
             opened: 0,
             ready: VecDeque::new(),
             lent: 0,
-            frozen: false,
             counted: CaptureStatistics::default(),
             spare: Vec::new(),
         }
@@ -92,7 +89,8 @@ impl Ring {
         let captured = captured.min(room - PACKET_HEADER); // what does not fit into a block is cut
         let takes = (PACKET_HEADER + captured).next_multiple_of(ALIGNMENT);
         self.counted.received += 1;
-        if (self.open.as_ref()).is_some_and(|(_, open)| open.taken + takes > room) {
+        // Linux leaves at least one byte of a block that has packets
+        if (self.open.as_ref()).is_some_and(|(_, open)| open.taken + takes >= room) {
             self.retire();
         }
         let begins = self.open.is_none();
@@ -120,7 +118,6 @@ impl Ring {
         if self.is_full() {
             return false;
         }
-        self.frozen = false;
         self.opened += 1;
         self.open = Some((self.opened, self.spare.pop().unwrap_or_default()));
         true
@@ -132,8 +129,7 @@ impl Ring {
             return;
         };
         self.ready.push_back(open);
-        if self.is_full() && !self.frozen {
-            self.frozen = true;
+        if self.is_full() {
             self.counted.freezes += 1;
         }
     }
@@ -210,6 +206,25 @@ mod tests {
     }
 
     #[test]
+    fn packets_begin_at_multiples_of_8_bytes() {
+        let mut ring = ring(4_096, 2, 65_536);
+        // 82 + 50 bytes are 136: one less in a block than there were of 132
+        let begun = (0..40).map(|_| ring.put(&passing(&[1; 50])));
+        let second = begun.skip(1).position(|begins| begins.is_some());
+        assert_eq!(second, Some(28));
+    }
+
+    #[test]
+    fn a_packet_that_would_fill_its_block_exactly_begins_the_next_one() {
+        let half = (4_096 - 48) / 2 - 82;
+        for (length, second) in [(half, Some(2)), (half - ALIGNMENT, None)] {
+            let mut ring = ring(4_096, 2, 65_536);
+            ring.put(&passing(&vec![1; length]));
+            assert_eq!(ring.put(&passing(&vec![1; length])), second, "{length}");
+        }
+    }
+
+    #[test]
     fn what_comes_while_all_blocks_are_the_programs_is_dropped_and_counted() {
         let mut ring = ring(4_096, 2, 65_536);
         for _ in 0..11 {
@@ -225,6 +240,13 @@ mod tests {
         let second = ring.lend().expect("full");
         assert_eq!(second.entries.len(), 4);
         assert_eq!(ring.count(), CaptureStatistics::new(1, 0, 0));
+        // the memory of the first is used again, and all of it is free
+        for _ in 0..3 {
+            assert_eq!(ring.put(&passing(&[3; 918])), None);
+        }
+        ring.expire(3);
+        let third = ring.lend().expect("full");
+        assert_eq!(third.entries.len(), 4);
     }
 
     #[test]

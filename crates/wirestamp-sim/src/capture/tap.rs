@@ -63,11 +63,16 @@ pub(crate) enum News {
 
 impl Captures {
     pub(crate) fn news(&mut self, id: CaptureId) -> Option<News> {
-        let open = self.open.get_mut(&id)?;
-        if let Some(held) = open.ring.lend() {
+        if let Some(held) = self.lend(id) {
             return Some(News::Block(held));
         }
+        let open = self.open.get_mut(&id)?;
         std::mem::take(&mut open.down).then_some(News::Down)
+    }
+
+    /// The next block, if one is ready.
+    pub(crate) fn lend(&mut self, id: CaptureId) -> Option<Held> {
+        self.open.get_mut(&id)?.ring.lend()
     }
 
     pub(crate) fn give_back(&mut self, id: CaptureId, held: Held) {
@@ -225,7 +230,8 @@ impl State {
         options: &CaptureOptions,
     ) -> Result<Blocks> {
         if self.platform == Platform::Windows {
-            return Err(capture::refused(interface));
+            let remedy = "capture on a simulated Linux: a preset that is not Windows'";
+            return Err(capture::refused(interface).with_remedy(remedy));
         }
         let blocks = options.blocks(interface)?;
         if let Some(expression) = options.expression() {

@@ -75,8 +75,20 @@ mod tests {
                 "interval = \"10ns\"",
                 "traffic[0].interval is 10; allowed: 100 to",
             ),
+            (
+                "interval = \"3601s\"",
+                "traffic[0].interval is 3601000000000; allowed: 100 to 3600000000000",
+            ),
             ("size = 4", "traffic[0].size is 4; allowed: 16 to 65507"),
+            (
+                "size = 65_508",
+                "traffic[0].size is 65508; allowed: 16 to 65507",
+            ),
             ("flows = 0", "traffic[0].flows is 0; allowed: 1 to 1000"),
+            (
+                "flows = 1_001",
+                "traffic[0].flows is 1001; allowed: 1 to 1000",
+            ),
             ("port = 0", "traffic[0].port is 0; allowed: 1 to 65535"),
             ("vlan = 4095", "traffic[0].vlan is 4095; allowed: 0 to 4094"),
             ("answered = 2", "no probability"),
@@ -89,5 +101,12 @@ mod tests {
                 "{error}"
             );
         }
+        let second = "[[traffic]]\n[[traffic]]\nflows = 0";
+        let error = Scenario::from_toml(second).expect_err("the second one");
+        let error = error.to_string();
+        assert!(
+            error.contains("traffic[1].flows") && error.contains("line 3"),
+            "{error}"
+        );
     }
 }

@@ -97,6 +97,13 @@ pub(super) const ALL: &[Behaviour] = &[
     )
     .needs(&[Need::Changes])
     .also(&[Need::Captures]),
+    Behaviour::new(
+        14,
+        "a-capture-that-is-read-late-has-the-last-packets-of-an-interface-too",
+        gone_and_read_late,
+    )
+    .needs(&[Need::Changes])
+    .also(&[Need::Captures]),
     Behaviour::new(15, "two-captures-give-the-delays-between-them", compared)
         .also(&[Need::Captures])
         .toml(FAULTY),
@@ -112,6 +119,9 @@ pub(super) const ALL: &[Behaviour] = &[
         .preset("unprivileged"),
     Behaviour::new(17, "a-capture-that-makes-no-sense", nonsense).also(&[Need::Captures]),
     Behaviour::new(17, "a-capture-where-there-are-none", none_here),
+    Behaviour::new(17, "a-capture-on-a-simulated-windows", none_on_windows)
+        .needs(&[Need::Simulation])
+        .preset("windows-modern"),
 ];
 
 const RECEIVING: Timestamping = Timestamping::OFF;
@@ -495,6 +505,15 @@ fn dropped(rig: &Rig) -> Outcome {
 }
 
 fn gone(rig: &Rig) -> Outcome {
+    ends_after_its_packets(rig, None)
+}
+
+/// Asked once while the kernel still holds the packets back, and then not before the time is over for which they are waited for.
+fn gone_and_read_late(rig: &Rig) -> Outcome {
+    ends_after_its_packets(rig, Some(3 * HELD))
+}
+
+fn ends_after_its_packets(rig: &Rig, late: Option<Duration>) -> Outcome {
     const COUNT: u32 = 5;
     let sender = rig.near_socket(Family::V4)?;
     let to = rig.nobody(Family::V4)?;
@@ -506,6 +525,12 @@ fn gone(rig: &Rig) -> Outcome {
     rig.remove_near()?;
     let capture = &mut captures.near.capture;
     let mut seen = Vec::new();
+    if let Some(late) = late {
+        let block = capture.next_block(Duration::from_millis(10))?;
+        seen.extend(block.iter().flat_map(|block| marked.of(block)));
+        drop(block);
+        rig.pass(late);
+    }
     let error = loop {
         match capture.next_block(Duration::from_secs(10)) {
             Ok(Some(block)) => seen.extend(marked.of(&block)),
@@ -758,6 +783,20 @@ fn none_here(rig: &Rig) -> Outcome {
         rig.privileged(opened)?;
     } else {
         refused_with_remedy(opened, ErrorKind::NotSupported);
+    }
+    Ok(())
+}
+
+fn none_on_windows(rig: &Rig) -> Outcome {
+    let (near, options) = (rig.near()?, CaptureOptions::new());
+    for error in [
+        refused_with_remedy(near.capture(&options), ErrorKind::NotSupported),
+        refused_with_remedy(
+            near.capture_queues(&options, 2, Fanout::Flow),
+            ErrorKind::NotSupported,
+        ),
+    ] {
+        assert!(error.remedy().contains("preset"), "{error}");
     }
     Ok(())
 }
