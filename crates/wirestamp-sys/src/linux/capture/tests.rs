@@ -130,6 +130,28 @@ fn a_full_ring_counts_what_it_drops() {
 }
 
 #[test]
+fn the_kernels_counts_are_taken_before_they_overflow() {
+    with_capture(&CaptureOptions::new(), |mut capture| {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
+        let to = socket.local_addr().expect("bound");
+        let left_to_count = |capture: &Capture| {
+            let mut counts = [0; STATISTICS];
+            let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
+            call::option(capture.fd.as_fd(), level, name, &mut counts).expect("counted");
+            packet_ring::statistics(&counts).received
+        };
+        for (age, left) in [(COUNTED - Span::from_seconds(5), 2), (COUNTED, 0)] {
+            socket.send_to(b"is counted", to).expect("sent");
+            capture.counted_at = clock::now() - age;
+            let block = capture.next_block(in_a_second()).expect("waits");
+            drop(block.expect("a packet"));
+            assert_eq!(left_to_count(&capture), left, "{age:?}");
+        }
+        assert_eq!(capture.statistics().expect("counted").received, 2);
+    });
+}
+
+#[test]
 fn several_captures_divide_the_packets_and_none_sees_one_twice() {
     in_namespace("capture", || {
         let shared = Capture::open_several(&loopback(), &CaptureOptions::new(), 2, Fanout::Turn);
