@@ -83,8 +83,13 @@ impl Report for Answered {
             Some(dropped) => format!("{} dropped by the capture", grouped(dropped)),
             None => "drops not told".into(),
         };
+        let cut = if self.truncated {
+            ", ends within a packet"
+        } else {
+            ""
+        };
         page.line(&format!(
-            "{}: {}, {dropped}",
+            "{}: {}, {dropped}{cut}",
             self.file,
             plural(self.packets, "packet")
         ));
@@ -96,6 +101,14 @@ impl Report for Answered {
             page.gap();
             let more = plural((self.services.len() - self.shown) as u64, "more service");
             page.quiet(&format!("{more}: --services, --json"));
+        }
+        let left_out = [
+            (self.others, "neither UDP nor TCP, or cut off"),
+            (self.without_time, "without a time"),
+            (self.left_out, "of services beyond the first 1,024"),
+        ];
+        for (count, why) in left_out.into_iter().filter(|(count, _)| *count > 0) {
+            page.quiet(&format!("{}: {why}", plural(count, "packet")));
         }
     }
 }

@@ -2,6 +2,7 @@
 //! complete. What is no regular file is written through.
 
 use crate::failure::told;
+use crate::signals;
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -65,6 +66,9 @@ impl Files {
         }
         if rotates && is_through(name) {
             return Err(wrong("only files can be rotated"));
+        }
+        if name.is_dir() {
+            return Err(wrong("is a folder").with_remedy("name a file in it"));
         }
         if rotation.keep.is_some() && !rotates {
             return Err(wrong("--files needs --rotate-size or --rotate-every"));
@@ -134,7 +138,14 @@ impl Files {
             To::File { file, .. } | To::Through(file) => file.write_all(bytes),
             To::Standard(standard) => standard.write_all(bytes).and_then(|()| standard.flush()),
         };
-        written.map_err(|error| self.failed(&error))
+        match written {
+            // a reader who left is no failure: the capture ends as by a signal
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                signals::stop();
+                Ok(())
+            }
+            written => written.map_err(|error| self.failed(&error)),
+        }
     }
 
     /// Whether a new file is due at `now`, with so many bytes still to be written.
@@ -162,8 +173,12 @@ impl Files {
             .keep
             .is_some_and(|keep| self.complete.len() > keep as usize)
         {
-            if let Some(oldest) = self.complete.pop_front() {
-                fs::remove_file(&oldest).map_err(|error| self.failed(&error))?;
+            let removed = self.complete.pop_front().map(fs::remove_file);
+            // somebody may have taken it away
+            if let Some(Err(error)) = removed
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                return Err(self.failed(&error));
             }
         }
         Ok(())
@@ -171,7 +186,7 @@ impl Files {
 
     /// Those that are there.
     pub(super) fn names(&self) -> Vec<String> {
-        let names = self.complete.iter();
+        let names = self.complete.iter().filter(|name| name.exists());
         names.map(|name| name.display().to_string()).collect()
     }
 
@@ -241,6 +256,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_somebody_took_away_is_not_missed() {
+        let folder = tempfile::tempdir().expect("made");
+        let name = folder.path().join("a.pcapng");
+        let mut files = Files::new(&name, rotation(Some(10), Some(1))).expect("valid");
+        for _ in 0..3 {
+            files.begin(Duration::ZERO).expect("begun");
+            files.finish().expect("finished");
+            for entry in fs::read_dir(folder.path()).expect("a folder") {
+                fs::remove_file(entry.expect("an entry").path()).expect("was there");
+            }
+        }
+        assert!(files.names().is_empty());
+    }
+
+    #[test]
     fn a_file_is_full_when_it_is_old_enough() {
         let folder = tempfile::tempdir().expect("made");
         let every = Some(Duration::from_secs(10));
@@ -258,6 +288,11 @@ mod tests {
     fn what_can_not_be_rotated_is_refused() {
         assert!(Files::new(Path::new("a"), rotation(None, Some(3))).is_err());
         assert!(Files::new(Path::new("-"), rotation(Some(1 << 20), None)).is_err());
+        let folder = tempfile::tempdir().expect("made");
+        for rotation in [rotation(None, None), rotation(Some(1 << 20), None)] {
+            let error = Files::new(folder.path(), rotation).expect_err("a folder");
+            assert!(error.to_string().contains("name a file in it"), "{error}");
+        }
         if cfg!(unix) {
             let device = Path::new("/dev/null"); // elsewhere a file of that name could be made
             assert!(Files::new(device, rotation(Some(1 << 20), None)).is_err());

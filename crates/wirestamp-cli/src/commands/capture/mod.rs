@@ -41,9 +41,14 @@ pub(super) fn run(
 
 /// Opens a capture file.
 fn open(path: &Path) -> Result<Reader<'static>, Error> {
+    const OPERATION: &str = "read the capture";
     let name = path.display().to_string();
     let file = File::open(path)
-        .map_err(|error| told(ErrorKind::InvalidInput, "read the capture", &name, &error))?;
+        .map_err(|error| told(ErrorKind::InvalidInput, OPERATION, &name, &error))?;
+    if path.is_dir() {
+        let error = Error::new(ErrorKind::InvalidInput, OPERATION, name, "is a folder");
+        return Err(error.with_remedy("name a file in it"));
+    }
     Reader::new(name, file)
 }
 
