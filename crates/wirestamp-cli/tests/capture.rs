@@ -614,6 +614,38 @@ fn packets_are_shown_a_line_each_and_files_are_rotated() {
 
 /// The packets come just before the interface goes: those that the kernel still holds are kept as well.
 #[test]
+fn packets_that_come_one_by_one_are_in_the_file_while_it_grows() {
+    if !is_possible() {
+        return;
+    }
+    let network = Network::builder().hosts(["a", "b"]).seed(3);
+    let network = network.build().expect("made");
+    let folder = tempfile::tempdir().expect("made");
+    let file = folder.path().join("slow.pcapng");
+    let (host, to) = (network.host("a"), network.host("b").ipv4());
+    let filter = ["udp", "dst", "port", "4000"];
+    let running = capture(host.command(PROGRAM), "net0", &file, &filter);
+    let partial = file.with_extension("pcapng.partial");
+    let size = || partial.metadata().expect("is there").len();
+    thread::sleep(500 * MS);
+    let empty = size();
+    let sent = host.run(|| {
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("binds");
+        for _ in 0..60 {
+            socket.send_to(b"one by one", (to, 4000)).expect("sent");
+            thread::sleep(50 * MS);
+            if size() > empty {
+                return true;
+            }
+        }
+        false
+    });
+    assert!(sent.expect("sent"), "nothing for 3 s while packets come");
+    let (_, output) = end(running);
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
 fn what_came_before_the_interface_went_away_is_kept() {
     const SENT: i64 = 30;
     if !is_possible() {

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_wirestamp");
 /// Bytes of headers before a UDP payload over IPv4.
@@ -345,4 +346,77 @@ fn what_makes_no_sense_in_a_simulation_is_told_with_a_remedy() {
         &folder.path().join("a"),
     );
     assert_eq!(number(&summary["packets"]), 2, "{summary:#}");
+}
+
+#[test]
+fn packets_that_are_wanted_are_waited_for_as_long_as_some_come() {
+    let folder = tempfile::tempdir().expect("made");
+    let rare = scenario(
+        folder.path(),
+        "preset = \"ideal\"\n[[traffic]]\ninterval = \"50min\"\n",
+    );
+    for queues in ["1", "2"] {
+        let more = ["sim0", "--count", "6", "--queues", queues];
+        let summary = capture(utf8(&rare), "1", &more, &folder.path().join(queues));
+        assert_eq!(number(&summary["packets"]), 6, "{summary:#}");
+    }
+}
+
+#[test]
+fn a_folder_is_no_file_to_write_or_to_read() {
+    let folder = tempfile::tempdir().expect("made");
+    let inner = folder.path().join("inner");
+    fs::create_dir(&inner).expect("made");
+    for arguments in [
+        &["--sim", "ideal", "capture", "sim0", "--count", "3", "-w"][..],
+        &["capture", "answers"],
+    ] {
+        let output = run(&[arguments, &[utf8(&inner)]].concat());
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains("is a folder; name a file in it"), "{text}");
+    }
+    let left = fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(left, 1, "nothing was written");
+}
+
+#[test]
+fn a_reader_of_the_file_who_leaves_ends_the_capture_and_is_no_failure() {
+    for queues in ["1", "2"] {
+        let mut command = Command::new(PROGRAM);
+        command.args(["--sim", "ideal", "capture", "sim0", "--for", "1h"]);
+        command.args(["--queues", queues, "-w", "-"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = command.spawn().expect("run");
+        let mut some = [0; 100];
+        let mut reader = running.stdout.take().expect("piped");
+        reader.read_exact(&mut some).expect("a header");
+        drop(reader);
+        let output = running.wait_with_output().expect("ended");
+        assert!(output.status.success(), "{output:?}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+    }
+}
+
+#[test]
+fn what_a_file_lacks_is_told() {
+    let folder = tempfile::tempdir().expect("made");
+    let file = folder.path().join("a");
+    let tagged = scenario(
+        folder.path(),
+        "preset = \"ideal\"\n[[traffic]]\nsize = 1400\n",
+    );
+    let more = ["sim0", "--count", "9", "--snaplen", "20"];
+    capture(utf8(&tagged), "1", &more, &file);
+    let bytes = fs::read(&file).expect("written");
+    // the statistics are behind the last packet
+    fs::write(&file, &bytes[..bytes.len() - 150]).expect("written");
+    let text = |arguments: &[&str]| {
+        let output = run(arguments);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let told = text(&["capture", "answers", utf8(&file)]);
+    assert!(told.contains("ends within a packet"), "{told}");
+    assert!(told.contains("neither UDP nor TCP, or cut off"), "{told}");
 }

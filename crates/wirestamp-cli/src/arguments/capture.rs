@@ -116,7 +116,8 @@ is installed.
 
 Simulated interfaces (sim0, sim1) are captured everywhere, in virtual time, without filters: say how long or how many packets. What \
 passes there is what the [[traffic]] of a scenario sends; without it, sim1 sends sim0 a UDP request every 10 ms and gets an answer. The \
-same --seed is the same traffic, so one run on sim0 and one on sim1 are captures of both ends. --count alone waits an hour at most.
+same --seed is the same traffic, so one run on sim0 and one on sim1 are captures of both ends. With --count alone, an hour \
+without a packet is the end.
 
 With --write the packets go to a pcapng file, which Wireshark, tshark and tcpdump read: times in nanoseconds, clock, bound and \
 generation as a comment of each packet, received and dropped packets in the interface's statistics. While a file grows it is called \

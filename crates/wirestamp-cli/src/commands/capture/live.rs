@@ -48,9 +48,11 @@ pub(super) fn run(
     };
     session.listen_to_interrupts();
     let begun = sink.clock.now();
-    let longest = is_simulated.then_some(simulated::LONGEST);
-    let end = arguments.duration.or(longest);
-    let end = end.and_then(|time| begun.checked_add(Span::from(time)));
+    let end = End {
+        at: (arguments.duration).and_then(|time| begun.checked_add(Span::from(time))),
+        quiet: (is_simulated && arguments.duration.is_none()).then_some(simulated::LONGEST),
+        last: begun,
+    };
     let ended = match &mut captures[..] {
         [capture] => {
             announce(&sink, sends, output)?;
@@ -86,6 +88,32 @@ pub(super) fn run(
     })
 }
 
+/// When a capture ends by itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    at: Option<MonotonicTime>,
+    /// After so long without a packet.
+    quiet: Option<Duration>,
+    /// When the last packet came.
+    last: MonotonicTime,
+}
+
+impl End {
+    /// How long it still captures, at `now`.
+    pub(super) fn left(&self, now: MonotonicTime) -> Option<Duration> {
+        let quiet = self
+            .quiet
+            .and_then(|time| self.last.checked_add(Span::from(time)));
+        let ends = [self.at, quiet].into_iter().flatten().min();
+        ends.map(|end| (end - now).to_duration())
+    }
+
+    /// Packets came.
+    pub(super) fn came(&mut self, now: MonotonicTime) {
+        self.last = now;
+    }
+}
+
 /// Says what is shown, unless it is written; in a simulation also who `sends`.
 fn announce(sink: &Sink<'_>, sends: Option<&str>, output: &mut Output) -> Result<(), Failure> {
     if sink.is_recording() {
@@ -103,7 +131,7 @@ fn announce(sink: &Sink<'_>, sends: Option<&str>, output: &mut Output) -> Result
 fn alone(
     sink: &mut Sink<'_>,
     capture: &mut Capture,
-    end: Option<MonotonicTime>,
+    end: End,
     session: &Session,
     output: &mut Output,
 ) -> Result<Ended, Failure> {
@@ -113,12 +141,12 @@ fn alone(
     sink.begin(capture.link_type())?;
     let failure = until_end(sink, capture, end, session, output).err();
     sink.captured.interrupted = session.is_interrupted();
-    match (failure, rest(sink, capture, output)) {
-        (None, Err(failure)) | (Some(failure), Err(_)) => Err(failure),
-        (failure, Ok(counted)) => Ok(Ended {
+    match rest(sink, capture, output) {
+        Ok((counted, failed)) => Ok(Ended {
             counted: vec![counted],
-            failure,
+            failure: failure.or(failed),
         }),
+        Err(failed) => Err(failure.unwrap_or(failed)),
     }
 }
 
@@ -126,18 +154,21 @@ fn alone(
 fn until_end(
     sink: &mut Sink<'_>,
     capture: &mut Capture,
-    end: Option<MonotonicTime>,
+    mut end: End,
     session: &Session,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let link_type = capture.link_type();
     while !session.is_interrupted() && sink.wanted() > 0 {
-        let left = end.map_or(STEP, |end| (end - sink.clock.now()).to_duration());
+        let left = end.left(sink.clock.now()).unwrap_or(STEP);
         if left.is_zero() {
             break;
         }
         match capture.next_block(left.min(STEP))? {
-            Some(block) => sink.take(&block, link_type, u64::MAX, output)?,
+            Some(block) => {
+                sink.take(&block, link_type, u64::MAX, output)?;
+                end.came(sink.clock.now());
+            }
             None => sink.wait()?,
         }
         if sink.is_full() {
@@ -150,17 +181,18 @@ fn until_end(
     Ok(())
 }
 
-/// Takes what the kernel still has, and completes the file.
+/// Takes what the kernel still has, and completes the file, also where the kernel hands over no more.
 fn rest(
     sink: &mut Sink<'_>,
     capture: &mut Capture,
     output: &mut Output,
-) -> Result<Counted, Failure> {
-    let kernel = sink.drain(capture, output)?;
+) -> Result<(Counted, Option<Failure>), Failure> {
+    let kernel = capture.statistics()?;
+    let failed = sink.drain(capture, kernel, output).err();
     let written = sink.captured.packets;
     let counted = Counted { kernel, written };
     sink.end(&[counted])?;
-    Ok(counted)
+    Ok((counted, failed))
 }
 
 /// The clock that can be had.

@@ -2,7 +2,7 @@
 //! one writes all into one file, in order of time. In a simulation, where threads would race for the time, this one does it in turn.
 
 use super::clock::Clock;
-use super::live::STEP;
+use super::live::{End, STEP};
 use super::sink::{Counted, Ended, LAST, PIECE, Sink, encode};
 use crate::failure::Failure;
 use crate::session::Session;
@@ -41,7 +41,7 @@ type Message = Result<Told, Error>;
 pub(super) fn run(
     sink: &mut Sink<'_>,
     captures: Vec<Capture>,
-    end: Option<MonotonicTime>,
+    end: End,
     session: &Session,
 ) -> Result<Ended, Failure> {
     let mut writer = Writer::new(&captures, sink);
@@ -77,19 +77,18 @@ pub(super) fn run(
 pub(super) fn run_in_turn(
     sink: &mut Sink<'_>,
     captures: Vec<Capture>,
-    end: Option<MonotonicTime>,
+    mut end: End,
     session: &Session,
 ) -> Result<Ended, Failure> {
     let mut writer = Writer::new(&captures, sink);
     sink.begin(writer.link_type)?;
     let with_reader = |(queue, capture)| (Reader::new(queue, &sink.clock), capture);
     let mut queues: Vec<_> = captures.into_iter().enumerate().map(with_reader).collect();
-    let is_over = |sink: &Sink<'_>| {
-        let is_time = end.is_some_and(|end| sink.clock.now() >= end);
-        is_time || session.is_interrupted() || sink.wanted() == 0
-    };
-    while writer.failure.is_none() && !is_over(sink) {
-        let left = end.map_or(TURN, |end| (end - sink.clock.now()).to_duration());
+    while writer.failure.is_none() && !session.is_interrupted() && sink.wanted() > 0 {
+        let left = end.left(sink.clock.now()).unwrap_or(TURN);
+        if left.is_zero() {
+            break;
+        }
         // time passes at the first one, for all
         let mut wait = TURN.min(left);
         for (reader, capture) in &mut queues {
@@ -99,7 +98,10 @@ pub(super) fn run_in_turn(
                         writer.put(told, sink);
                         break;
                     }
-                    Ok(told) => writer.put(told, sink),
+                    Ok(told) => {
+                        writer.put(told, sink);
+                        end.came(sink.clock.now());
+                    }
                     Err(error) => {
                         writer.failure.get_or_insert(error);
                         break;
@@ -156,12 +158,12 @@ impl Writer {
         &mut self,
         sink: &mut Sink<'_>,
         receiver: &Receiver<Message>,
-        end: Option<MonotonicTime>,
+        end: End,
         session: &Session,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
         loop {
-            let left = end.map_or(STEP, |end| (end - sink.clock.now()).to_duration());
+            let left = end.left(sink.clock.now()).unwrap_or(STEP);
             let is_over = left.is_zero() || session.is_interrupted() || sink.wanted() == 0;
             if is_over && !stop.swap(true, Ordering::Relaxed) {
                 sink.captured.interrupted = session.is_interrupted();

@@ -4,7 +4,7 @@ use crate::arguments;
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Interface, Simulation};
 
-/// So many packets that never come are waited for so long, in virtual time.
+/// Without `--for`, a capture ends after so long without a packet, in virtual time: some of those that are wanted may never come.
 pub(super) const LONGEST: Duration = Duration::from_secs(3_600);
 
 /// Sees to it that there are packets; returns what is to be said of them.

@@ -2,6 +2,7 @@
 
 use super::clock::Clock;
 use super::file::{Files, Rotation};
+use super::live::STEP;
 #[cfg(feature = "parquet")]
 use super::parquet::Store;
 use super::shown::Shown;
@@ -79,6 +80,8 @@ pub(super) struct Sink<'a> {
     pub(super) clock: Clock,
     /// When it was made.
     begun: MonotonicTime,
+    /// When what waited was written last.
+    written: MonotonicTime,
     encoder: Encoder,
     pub(super) files: Option<Files>,
     store: Option<Store>,
@@ -103,9 +106,11 @@ impl<'a> Sink<'a> {
         let files = arguments.write.as_deref();
         let files = files.map(|name| Files::new(name, rotation)).transpose()?;
         let clock = Clock::of(interface);
+        let begun = clock.now();
         Ok(Self {
             arguments,
-            begun: clock.now(),
+            begun,
+            written: begun,
             clock,
             encoder: Encoder::new(),
             files,
@@ -230,6 +235,10 @@ impl<'a> Sink<'a> {
         if !page.is_empty() {
             output.now(|text| page.iter().for_each(|line| text.line(line)))?;
         }
+        // whoever reads the file while it grows sees packets that come one by one, too
+        if self.files.is_some() && self.clock.since(self.written) >= STEP {
+            self.write()?;
+        }
         self.store
             .as_mut()
             .map_or(Ok(()), |store| store.poll(self.clock.since_1970()))
@@ -248,18 +257,19 @@ impl<'a> Sink<'a> {
     pub(super) fn write(&mut self) -> Result<(), Failure> {
         if let Some(files) = &mut self.files {
             files.write(self.encoder.bytes())?;
+            self.written = self.clock.now();
         }
         self.encoder.clear();
         Ok(())
     }
 
-    /// Takes what the kernel has counted and not yet handed over, so that each packet is there or among the dropped ones.
+    /// Takes what the kernel has `counted` and not yet handed over, so that each packet is there or among the dropped ones.
     pub(super) fn drain(
         &mut self,
         capture: &mut Capture,
+        counted: CaptureStatistics,
         output: &mut Output,
-    ) -> Result<CaptureStatistics, Failure> {
-        let counted = capture.statistics()?;
+    ) -> Result<(), Failure> {
         let link_type = capture.link_type();
         let all = counted.received.saturating_sub(counted.dropped);
         while self.captured.packets < all && self.wanted() > 0 {
@@ -269,7 +279,7 @@ impl<'a> Sink<'a> {
             let most = all - self.captured.packets;
             self.take(&block, link_type, most, output)?;
         }
-        Ok(counted)
+        Ok(())
     }
 
     /// Completes the Parquet files; the summary of what was `counted` of each queue.
