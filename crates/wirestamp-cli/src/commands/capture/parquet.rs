@@ -91,7 +91,7 @@ impl Store {
             return self.leave_out();
         };
         let utc = packet.utc();
-        self.now = utc.map_or(self.now, |time| time.at.nanoseconds());
+        self.go_on(utc.map_or(self.now, |time| time.at.nanoseconds()))?;
         let timestamps = packet.timestamps();
         let (source, ticks) = match packet.clock() {
             TimestampSource::Hardware => {
@@ -126,6 +126,15 @@ impl Store {
             self.push(self.now, row)?;
         }
         self.give(self.now.saturating_sub(WINDOW))
+    }
+
+    /// A packet has this time. If the clock was stepped back, the rows from before would wait until it shows their times again: they go now.
+    fn go_on(&mut self, now: i64) -> Result<(), Error> {
+        if now < self.now.saturating_sub(LATE) {
+            self.give(i64::MAX)?;
+        }
+        self.now = now;
+        Ok(())
     }
 
     /// Writes the rows that were held long enough; `since_1970`: what the captured system's clock shows, in nanoseconds.
@@ -262,6 +271,20 @@ mod tests {
             store.give(0).expect("room");
         }
         assert_eq!((store.waiting.len(), store.alike.len()), (3, 3));
+    }
+
+    #[test]
+    fn rows_from_before_a_step_back_do_not_wait_until_the_clock_is_there_again() {
+        let folder = tempfile::tempdir().expect("made");
+        let mut store = store(folder.path(), MOST);
+        let now = 1_750_000_000_000_000_000;
+        for (step, waiting) in [(0, 1), (-LATE, 2), (-LATE - 1, 0)] {
+            store.now = now;
+            store.alike.insert((1, step), (1, false));
+            store.waiting.push_back((now, sent(step)));
+            store.go_on(now + step).expect("written");
+            assert_eq!((store.waiting.len(), store.now), (waiting, now + step));
+        }
     }
 
     #[test]
