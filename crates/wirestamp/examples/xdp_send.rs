@@ -2,6 +2,7 @@
 //! AF_XDP, and else why not. The frames are of an ethertype for experiments, to everybody.
 //!
 //! As root, on Linux: `cargo run --example xdp_send -- eth0`. For the NIC's timestamps: `wirestamp enable eth0` before.
+//! Many drivers restart the NIC for it, and its link is down for seconds.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

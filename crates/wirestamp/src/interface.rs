@@ -271,7 +271,8 @@ impl Interface {
     }
 
     /// Takes packets from the driver, before the kernel has made anything of them: see [`XdpReceiver`]. The best way that the system accepts is
-    /// taken; [`XdpReceiver::way`] says which, [`XdpReceiver::tried`] why not a better one.
+    /// taken; [`XdpReceiver::way`] says which, [`XdpReceiver::tried`] why not a better one. Many drivers restart the NIC for it: the link is down
+    /// for seconds.
     ///
     /// # Errors
     /// `NotPermitted` without CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW; `NotSupported` if no way works, or on a simulated interface; `Busy` if the
@@ -282,6 +283,7 @@ impl Interface {
     }
 
     /// Sends frames out of memory shared with the driver, each with a transmit ID, in the best way that works: see [`XdpSender`].
+    /// For zero copy many drivers restart the NIC: the link is down for seconds, unless [`XdpSendOptions::zero_copy`] switches it off.
     ///
     /// Needs CAP_NET_RAW; for zero copy CAP_BPF and CAP_NET_ADMIN, too.
     ///
