@@ -29,15 +29,18 @@ pub struct XdpOptions {
     pub queue: u32,
     /// How many packets may wait: a power of two, 64 to 65,536. Each takes 2 KiB (4 KiB where packets may be larger).
     pub frames: u32,
+    /// Whether the driver is asked, which many restart the NIC for. Otherwise the kernel runs the program, later and with a copy, and the NIC is left as it is.
+    pub driver: bool,
 }
 
 impl XdpOptions {
-    /// Takes what `filter` says from the first queue, with room for 4,096 packets.
+    /// Takes what `filter` says from the first queue, with room for 4,096 packets, from the driver where it can.
     pub const fn new(filter: XdpFilter) -> Self {
         Self {
             filter,
             queue: 0,
             frames: 4_096,
+            driver: true,
         }
     }
 
@@ -51,6 +54,12 @@ impl XdpOptions {
     #[must_use]
     pub const fn frames(self, frames: u32) -> Self {
         Self { frames, ..self }
+    }
+
+    /// Sets whether the driver is asked. `false`: packets come by the kernel's copy, without the NIC's timestamps, and its link stays up.
+    #[must_use]
+    pub const fn driver(self, driver: bool) -> Self {
+        Self { driver, ..self }
     }
 }
 

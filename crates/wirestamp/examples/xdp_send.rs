@@ -2,13 +2,18 @@
 //! AF_XDP, and else why not. The frames are of an ethertype for experiments, to everybody.
 //!
 //! As root, on Linux: `cargo run --example xdp_send -- eth0`. For the NIC's timestamps: `wirestamp enable eth0` before.
-//! Many drivers restart the NIC for it, and its link is down for seconds.
+//! `zero-copy` behind the name asks for zero copy, also where frames have no timestamp by it: many drivers restart the NIC for it, and its link is
+//! down for seconds.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
-fn send(name: &str, out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
+fn send(
+    name: &str,
+    zero_copy: bool,
+    out: &mut impl Write,
+) -> Result<(), Box<dyn std::error::Error>> {
     use std::time::Duration;
     use wirestamp::{
         Ethertype, Interface, MacAddress, TransmitId, TransmitOutcome, TransmitRecord,
@@ -26,7 +31,11 @@ fn send(name: &str, out: &mut impl Write) -> Result<(), Box<dyn std::error::Erro
     packet.extend(b"wirestamp");
     packet.resize(60, 0); // as Ethernet wants it
 
-    let mut sender = interface.send_xdp(&XdpSendOptions::new())?;
+    let mut options = XdpSendOptions::new();
+    if zero_copy {
+        options = options.zero_copy(true);
+    }
+    let mut sender = interface.send_xdp(&options)?;
     writeln!(out, "{:?}", sender.way())?;
     for (way, error) in sender.tried() {
         writeln!(out, "not {way:?}: {error}")?;
@@ -59,15 +68,18 @@ fn send(name: &str, out: &mut impl Write) -> Result<(), Box<dyn std::error::Erro
 }
 
 #[cfg(not(target_os = "linux"))]
-fn send(_: &str, out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
+fn send(_: &str, _: bool, out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
     writeln!(out, "AF_XDP is Linux's")?;
     Ok(())
 }
 
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_else(|| "eth0".into());
+    let zero_copy = std::env::args()
+        .nth(2)
+        .is_some_and(|word| word == "zero-copy");
     let mut out = io::stdout();
-    match send(&name, &mut out) {
+    match send(&name, zero_copy, &mut out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(out, "{error}");

@@ -283,7 +283,8 @@ impl Interface {
     }
 
     /// Sends frames out of memory shared with the driver, each with a transmit ID, in the best way that works: see [`XdpSender`].
-    /// For zero copy many drivers restart the NIC: the link is down for seconds, unless [`XdpSendOptions::zero_copy`] switches it off.
+    /// For zero copy many drivers restart the NIC, and the link is down for seconds. It is tried where frames have the NIC's timestamp by it, unless
+    /// [`XdpSendOptions::zero_copy`] says otherwise.
     ///
     /// Needs CAP_NET_RAW; for zero copy CAP_BPF and CAP_NET_ADMIN, too.
     ///

@@ -24,7 +24,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// driver tells it ([`XdpFeatures::receive_timestamp`]); [`way`](Self::way) says whether the NIC is asked. A [`Correlator`](crate::Correlator) converts it.
 ///
 /// Many drivers restart the NIC when a program is attached, and again when the receiver is dropped: the link is down for seconds, for the
-/// whole host. Opening waits until it is up again, 10 s at most.
+/// whole host. Opening waits until it is up again, 10 s at most. [`XdpOptions::driver`] leaves the driver alone.
 ///
 /// Needs the privileges CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW. Populated on: Linux 5.9 and later; NICs' timestamps since 6.6.
 ///

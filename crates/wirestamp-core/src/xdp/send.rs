@@ -20,20 +20,20 @@ pub struct XdpSendOptions {
     pub queue: u32,
     /// How many frames may be queued and under way: a power of two, 64 to 32,768. Each takes 2 KiB (4 KiB where packets may be larger).
     pub frames: u32,
-    /// Whether zero copy is tried. It attaches an XDP program, whereupon many drivers restart the NIC, and the packets that the queue
-    /// receives reach the host through memory of this socket.
-    pub zero_copy: bool,
+    /// Whether zero copy is tried; `None`: where the driver tells of the NIC's timestamps, which take it. It attaches an XDP program, whereupon many
+    /// drivers restart the NIC, and the packets that the queue receives reach the host through memory of this socket.
+    pub zero_copy: Option<bool>,
     /// How long a transmit timestamp is waited for; `None`: as learnt from those that came, 200 ms at first.
     pub deadline: Option<Span>,
 }
 
 impl XdpSendOptions {
-    /// Sends by the first queue, with room for 1,024 frames, without a copy where the driver can.
+    /// Sends by the first queue, with room for 1,024 frames, without a copy where frames have the NIC's timestamp by that.
     pub const fn new() -> Self {
         Self {
             queue: 0,
             frames: 1_024,
-            zero_copy: true,
+            zero_copy: None,
             deadline: None,
         }
     }
@@ -50,10 +50,14 @@ impl XdpSendOptions {
         Self { frames, ..self }
     }
 
-    /// Sets whether zero copy is tried; without it no packet has the NIC's timestamp, and the NIC is left as it is.
+    /// Sets whether zero copy is tried, whatever the driver tells. `true`: for less work, though the NIC is restarted for it. `false`: no packet has the
+    /// NIC's timestamp, and the NIC is left as it is.
     #[must_use]
     pub const fn zero_copy(self, zero_copy: bool) -> Self {
-        Self { zero_copy, ..self }
+        Self {
+            zero_copy: Some(zero_copy),
+            ..self
+        }
     }
 
     /// Sets how long a transmit timestamp is waited for, from handing over its frame.
@@ -77,21 +81,21 @@ impl XdpWay {
     /// system accepts is taken.
     ///
     /// Only a driver that takes frames without a copy can be asked for the NIC's timestamp. Where they are copied, the kernel makes a socket
-    /// buffer of each, whatever the driver can: [`XdpMode::Generic`].
+    /// buffer of each, whatever the driver can: [`XdpMode::Generic`]. `zero_copy`: see [`XdpSendOptions::zero_copy`].
     ///
     /// ```
     /// use wirestamp_core::xdp::{XdpFeatures, XdpMode, XdpWay};
     ///
-    /// let mut ways = XdpWay::to_send(XdpFeatures::from_masks(0xf, 0, 1), true);
+    /// let mut ways = XdpWay::to_send(XdpFeatures::from_masks(0xf, 0, 1), None);
     /// let (best, obstacle) = ways.next().expect("three");
     /// assert_eq!((best.mode, best.hardware, obstacle), (XdpMode::ZeroCopy, true, None));
     /// ```
     pub fn to_send(
         features: XdpFeatures,
-        zero_copy: bool,
+        zero_copy: Option<bool>,
     ) -> impl Iterator<Item = (Self, Option<&'static str>)> + Clone {
         let copied = match features {
-            _ if !zero_copy => Some("zero copy is switched off in the options"),
+            _ if zero_copy == Some(false) => Some("zero copy is switched off in the options"),
             XdpFeatures { driver: false, .. } => Some("the driver has no XDP"),
             XdpFeatures {
                 zero_copy: false, ..
@@ -100,10 +104,12 @@ impl XdpWay {
         };
         let silent = "the driver does not tell of transmit timestamps for AF_XDP";
         let silent = (!features.transmit_timestamp).then_some(silent);
+        let unasked = "zero copy restarts many NICs: it is tried for the NIC's timestamps, or if the options ask for it";
+        let unasked = zero_copy.is_none().then_some(unasked);
         let way = |mode, hardware| Self { mode, hardware };
         [
             (way(XdpMode::ZeroCopy, true), copied.or(silent)),
-            (way(XdpMode::ZeroCopy, false), copied),
+            (way(XdpMode::ZeroCopy, false), copied.or(unasked)),
             (way(XdpMode::Generic, false), None),
         ]
         .into_iter()
@@ -242,17 +248,22 @@ mod tests {
             ways.map(|(_, why)| why.unwrap_or("")).collect::<Vec<_>>()
         };
         let able = XdpFeatures::from_masks(0xf, 0, 1);
-        assert_eq!(obstacles(able, true), ["", "", ""]);
+        assert_eq!(obstacles(able, Some(true)), ["", "", ""]);
+        let unasked = obstacles(able, None);
+        assert!(unasked[0].is_empty() && unasked[1].contains("restarts") && unasked[2].is_empty());
         let off = "zero copy is switched off in the options";
-        assert_eq!(obstacles(able, false), [off, off, ""]);
+        assert_eq!(obstacles(able, Some(false)), [off, off, ""]);
         let copied = "the driver takes no frames without a copy";
         let tells = XdpFeatures::from_masks(0x7, 0, 1);
-        assert_eq!(obstacles(tells, true), [copied, copied, ""]);
+        assert_eq!(obstacles(tells, None), [copied, copied, ""]);
         let silent = "the driver does not tell of transmit timestamps for AF_XDP";
         let without = XdpFeatures::from_masks(0xf, 0, 0);
-        assert_eq!(obstacles(without, true), [silent, "", ""]);
+        assert_eq!(obstacles(without, Some(true)), [silent, "", ""]);
         let none = "the driver has no XDP";
-        assert_eq!(obstacles(XdpFeatures::default(), true), [none, none, ""]);
+        assert_eq!(
+            obstacles(XdpFeatures::default(), Some(true)),
+            [none, none, ""]
+        );
     }
 
     #[test]

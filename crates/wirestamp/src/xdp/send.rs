@@ -29,7 +29,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 ///
 /// With zero copy a program that lets everything pass is attached to the interface, unless it has one, and many drivers restart the NIC at that, and
 /// again when the sender is dropped: the link is down for seconds. Opening waits until it is up again, 10 s at most;
-/// [`XdpSendOptions::zero_copy`] avoids it. A queue has one AF_XDP socket: to receive by AF_XDP as well, open the [`XdpReceiver`](crate::XdpReceiver) first, on another
+/// by default only where frames have the NIC's timestamp by it, and [`XdpSendOptions::zero_copy`] asks for it or avoids it. A queue has one AF_XDP socket: to receive by AF_XDP as well, open the [`XdpReceiver`](crate::XdpReceiver) first, on another
 /// queue, and drop it last: the program at the interface is its.
 ///
 /// Populated on: Linux 5.4 and later; transmit timestamps since 6.11.

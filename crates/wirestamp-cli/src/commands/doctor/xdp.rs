@@ -41,7 +41,7 @@ fn text(features: XdpFeatures) -> String {
     } else {
         "no NIC timestamps"
     };
-    let best = XdpWay::to_send(features, true).next();
+    let best = XdpWay::to_send(features, None).next();
     let sent = match best.and_then(|(_, obstacle)| obstacle) {
         None => TOLD.to_owned(),
         Some(why_not) => {

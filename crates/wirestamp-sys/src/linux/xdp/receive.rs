@@ -74,7 +74,12 @@ impl Xdp {
     /// sense; `Busy` if the interface has an XDP program already; `NoSuchDevice`.
     pub fn open(interface: &InterfaceDescription, options: &XdpOptions) -> Result<Self> {
         check(interface, options.queue, options.frames, MOST_FRAMES)?;
-        let ways = XdpWay::of(likely_features(interface)?).map(|way| (way, None));
+        let ways = XdpWay::of(likely_features(interface)?);
+        let unasked = "the options leave the driver alone";
+        let ways = ways.map(|way| {
+            let is_left = !options.driver && way.mode != XdpMode::Generic;
+            (way, is_left.then_some(unasked))
+        });
         let (opened, tried) = open_best(interface, ways, |way| {
             Self::open_so(interface, options, way)
         })?;

@@ -73,11 +73,6 @@ impl XdpSend {
     ) -> Result<Self> {
         let failed = |error: io::Error| open_error(interface, &error);
         let zero_copy = way.mode == XdpMode::ZeroCopy;
-        let link = if zero_copy {
-            attach_passing(interface)?
-        } else {
-            None
-        };
         let fd =
             socket2::Socket::new(libc::AF_XDP.into(), socket2::Type::RAW, None).map_err(failed)?;
         let fd = OwnedFd::from(fd);
@@ -87,6 +82,12 @@ impl XdpSend {
         let metadata = if way.hardware { METADATA as u32 } else { 0 };
         register(&fd, &frames, metadata).map_err(|error| no_metadata(failed(error), way))?;
         let (to_send, completed) = share(&fd, options.frames, receiving, size).map_err(failed)?;
+        // only now: a way that fails before has not restarted the NIC
+        let link = if zero_copy {
+            attach_passing(interface)?
+        } else {
+            None
+        };
         bind(fd.as_fd(), interface, options.queue, way.mode).map_err(failed)?;
         if zero_copy {
             can_wake(&fd, interface)?;

@@ -120,6 +120,23 @@ fn without_the_drivers_help_the_kernel_hands_packets_over() {
 }
 
 #[test]
+fn a_driver_is_left_alone_if_that_is_asked_for() {
+    with_cable(|cable| {
+        let mut socket = cable.open(&options().driver(false));
+        assert_eq!(socket.way().mode, XdpMode::Generic);
+        assert!(!socket.tried().is_empty());
+        for (_, error) in socket.tried() {
+            assert!(
+                error.to_string().contains("leave the driver alone"),
+                "{error}"
+            );
+        }
+        cable.send(0x88f7, b"generic");
+        assert_eq!(payloads(&mut socket), [b"generic"]);
+    });
+}
+
+#[test]
 fn packets_that_nobody_fetches_are_counted() {
     const SENT: u64 = 500;
     with_cable(|cable| {
