@@ -87,11 +87,14 @@ impl Claim {
         }
     }
 
-    /// Ends the interval; the next one begins here. `None`: there was none.
+    /// Ends the interval; the next one begins here. `None`: there was none, or nobody looked since the one before ended.
     pub(crate) fn take(&mut self, until: UtcTime) -> Option<Known> {
+        let (all, is_broken) = (self.all.take(), std::mem::take(&mut self.is_broken));
+        if all.is_none() && !is_broken {
+            return None;
+        }
         let from = self.from.replace(until)?;
-        let all = self.all.take().filter(|_| !self.is_broken);
-        self.is_broken = false;
+        let all = all.filter(|_| !is_broken);
         Some(Known {
             // a clock that was set back
             from: from.min(until),
@@ -152,6 +155,18 @@ mod tests {
             Ok((0, 2_000))
         );
         assert_eq!(claimed(12, &[said(-100, 50)]), Ok((-100, 50)));
+    }
+
+    /// A monitor that ends right after an interval did knew the time until then: a row without a claim would say that it did not.
+    #[test]
+    fn an_interval_without_a_look_is_none() {
+        let mut claim = Claim::default();
+        for (second, said) in [Some(Said::new(0, 10, 0)), None].into_iter().enumerate() {
+            let second = second as i64;
+            claim.look(&moment(second), said);
+            assert!(claim.take(utc(second)).is_some(), "{said:?}");
+            assert_eq!(claim.take(utc(second)), None, "{said:?}");
+        }
     }
 
     #[test]
