@@ -35,6 +35,7 @@ mod monitor;
 #[cfg(feature = "otlp")]
 pub mod otlp;
 mod own;
+mod patience;
 mod place;
 mod recording;
 mod rfc3339;

@@ -5,12 +5,14 @@ use crate::events::{Events, SHOWN};
 use crate::history::{Record, Writer};
 use crate::interfaces::Interfaces;
 use crate::own::Own;
+use crate::patience::PATIENCE;
 use crate::place::Place;
 use crate::recording::Recordings;
 use crate::slot::{Slot, Wanted};
 use crate::snapshot::{HistoryState, Snapshot};
 use crate::task::{Moment, Realtime, Turn, compare};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Instant;
 use wirestamp::{MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp};
 
 /// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
@@ -80,6 +82,7 @@ impl Monitor {
         let wanted = Wanted::of(&configuration, &interfaces.with_clocks());
         let mut slots = Vec::new();
         exchange(&mut slots, wanted);
+        let moment = moment(&clock);
         Ok(Self {
             host: configuration.host_name(),
             started: clock.now(),
@@ -94,7 +97,7 @@ impl Monitor {
                 .as_ref()
                 .map(Writer::start)
                 .transpose()?,
-            recordings: Recordings::start(&configuration, place.is_simulated())?,
+            recordings: Recordings::start(&configuration, place.is_simulated(), &moment)?,
             kept: 0,
             clocks_due: MonotonicTime::MIN,
             look_at: MonotonicTime::MIN,
@@ -322,7 +325,8 @@ impl Monitor {
                 .map(Writer::start)
                 .transpose()?;
         }
-        self.recordings.reload(&configuration)?;
+        self.recordings
+            .reload(&configuration, &moment(&self.clock))?;
         *self.own.reloads.entry("done".to_owned()).or_default() += 1;
         let before = self.slots.len();
         self.slots.retain(|slot| !slot.has_old_key());
@@ -354,11 +358,8 @@ impl Monitor {
 
     /// Returns what is known now: estimates, error bounds and ages are of this instant.
     pub fn snapshot(&mut self) -> Snapshot {
-        let reading = self.clock.utc_cross_timestamp();
-        let moment = Moment {
-            now: reading.after,
-            reading,
-        };
+        let moment = moment(&self.clock);
+        let reading = moment.reading;
         let mut snapshot = Snapshot {
             schema: SCHEMA.to_owned(),
             host: self.host.clone(),
@@ -381,6 +382,27 @@ impl Monitor {
         self.realtime.show(&moment, &mut snapshot);
         snapshot.events = self.events.after(0, SHOWN);
         snapshot
+    }
+}
+
+/// Ends what writes to disks, which share the time that there is for it.
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        let until = Instant::now() + PATIENCE;
+        // it writes while history is waited for
+        self.recordings.close();
+        if let Some(history) = &mut self.history {
+            history.end(until);
+        }
+        self.recordings.end(until);
+    }
+}
+
+fn moment(clock: &UdpSocket) -> Moment {
+    let reading = clock.utc_cross_timestamp();
+    Moment {
+        now: reading.after,
+        reading,
     }
 }
 

@@ -26,7 +26,8 @@ pub struct Recording {
     /// Of `estimates`: from one row of a clock to the next, 1 s to 1 h. Default: 10 s.
     #[serde(default = "ten_seconds", with = "duration")]
     pub interval: Duration,
-    /// Rows wait so long at most before they become a file, 1 s to 1 h: a crash loses those that wait. Default: 10 min.
+    /// Rows wait so long at most before they become a file, 1 s to 1 h: a crash loses those that wait. At its end the monitor writes them, and waits 5 s at most
+    /// for a disk that hangs. Default: 10 min.
     #[serde(default = "ten_minutes", with = "duration")]
     pub file_interval: Duration,
     /// This host's older files are removed; at least 1 h. Default: 14 days.

@@ -2,6 +2,7 @@
 
 use super::{Journal, Record};
 use crate::configuration::History;
+use crate::patience::{PATIENCE, ends_by};
 use crate::snapshot::HistoryState;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -78,13 +79,26 @@ impl Writer {
     }
 }
 
+impl Writer {
+    /// Writes what it has, and waits for the disk until then.
+    pub(crate) fn end(&mut self, until: Instant) {
+        drop(self.records.take());
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        thread.thread().unpark();
+        if !ends_by(thread, until) {
+            let folder = self.configuration.directory.display();
+            tracing::error!(
+                "{folder}: history ends, its last records are lost: the disk did not answer in time"
+            );
+        }
+    }
+}
+
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.records.take());
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
-        }
+        self.end(Instant::now() + PATIENCE);
     }
 }
 

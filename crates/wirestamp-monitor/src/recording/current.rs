@@ -6,6 +6,7 @@ use crate::events::Events;
 use crate::slot::Slot;
 use crate::snapshot::{NtpState, RecordingState};
 use crate::task::Moment;
+use std::time::Instant;
 use wirestamp::{Result, utc_error_bound};
 
 /// The recording that a configuration asks for, if it does.
@@ -20,7 +21,11 @@ pub(crate) struct Recordings {
 }
 
 impl Recordings {
-    pub(crate) fn start(configuration: &Configuration, is_simulated: bool) -> Result<Self> {
+    pub(crate) fn start(
+        configuration: &Configuration,
+        is_simulated: bool,
+        moment: &Moment,
+    ) -> Result<Self> {
         let mut new = Self {
             current: None,
             ending: Vec::new(),
@@ -28,12 +33,12 @@ impl Recordings {
             ntp_ppm: 0,
             state: String::new(),
         };
-        new.reload(configuration)?;
+        new.reload(configuration, moment)?;
         Ok(new)
     }
 
     /// Goes over to another configuration. The old recording writes what it has meanwhile, in the same folder or another.
-    pub(crate) fn reload(&mut self, configuration: &Configuration) -> Result<()> {
+    pub(crate) fn reload(&mut self, configuration: &Configuration, moment: &Moment) -> Result<()> {
         let drifts = configuration.ntp.iter().map(|ntp| ntp.max_drift_ppm);
         self.ntp_ppm = drifts.max().unwrap_or(0);
         let (wanted, host) = (configuration.recording.as_ref(), configuration.host_name());
@@ -44,12 +49,10 @@ impl Recordings {
         if is_same {
             return Ok(());
         }
-        let start = |wanted| Recording::start(wanted, host, self.is_simulated);
+        let start = |wanted| Recording::start(wanted, host, self.is_simulated, moment);
         let new = wanted.map(start).transpose()?;
-        if let Some(mut old) = std::mem::replace(&mut self.current, new) {
-            old.close();
-            self.ending.push(old);
-        }
+        self.close();
+        self.current = new;
         self.state.clear();
         Ok(())
     }
@@ -60,6 +63,22 @@ impl Recordings {
 
     pub(crate) fn show(&self) -> Option<RecordingState> {
         self.current.as_ref().map(Recording::show)
+    }
+
+    /// Takes no more rows. What it has is written meanwhile.
+    pub(crate) fn close(&mut self) {
+        if let Some(mut current) = self.current.take() {
+            current.close();
+            self.ending.push(current);
+        }
+    }
+
+    /// Writes what all of them have, those of earlier configurations as well. Waits for their disks until then.
+    pub(crate) fn end(&mut self, until: Instant) {
+        self.close();
+        for mut recording in self.ending.drain(..) {
+            recording.end(until);
+        }
     }
 
     /// Once a second: hands over what is recorded, and notes whether it is written.

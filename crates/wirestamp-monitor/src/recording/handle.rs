@@ -4,6 +4,7 @@ use super::claim::Claim;
 use super::files::{Batch, Files, Row};
 use super::{Known, Packet, Said};
 use crate::configuration::{Recording as Configuration, Table};
+use crate::patience::{LOOK, PATIENCE, ends_by};
 use crate::slot::Slot;
 use crate::snapshot::{Reasons, RecordingState};
 use crate::task::Moment;
@@ -11,7 +12,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wirestamp::{CrossTimestamp, Error, ErrorKind, MonotonicTime, Result, Span, UtcTime};
 use wirestamp_probe::session::{Differences, Window};
 use wirestamp_record::{ClockEstimate, Cross, Direction, Probe, Source, Timestamp, flow_of};
@@ -21,16 +22,18 @@ const WAITING: usize = 32_768;
 /// So many batches are on their way to the thread.
 const BATCHES: usize = 2;
 
-/// Takes rows. Dropping it writes what it has.
+/// Takes rows. Dropping it writes what it has, as far as the disk lets it.
 pub(crate) struct Recording {
     configuration: Configuration,
     host: String,
     claim: Claim,
     /// When clocks are estimated again.
     estimates_due: Option<MonotonicTime>,
-    /// The last look.
-    last: Option<(MonotonicTime, UtcTime)>,
+    /// The last look, or when it began.
+    last: (MonotonicTime, UtcTime),
     rows: Vec<Row>,
+    /// All rows that it was given.
+    taken: u64,
     batches: Option<SyncSender<Batch>>,
     may_wait: bool,
     state: Arc<Mutex<RecordingState>>,
@@ -43,9 +46,10 @@ impl Recording {
         configuration: &Configuration,
         host: String,
         is_simulated: bool,
+        moment: &Moment,
     ) -> Result<Self> {
         let (batches, received) = sync_channel(BATCHES);
-        let mut new = Self::without_thread(configuration, host, is_simulated, batches);
+        let mut new = Self::without_thread(configuration, host, is_simulated, moment, batches);
         let mut files = Files::new(configuration, &new.host, Arc::clone(&new.state));
         let thread = thread::Builder::new()
             .name("wirestamp-record".into())
@@ -60,6 +64,7 @@ impl Recording {
         configuration: &Configuration,
         host: String,
         is_simulated: bool,
+        moment: &Moment,
         batches: SyncSender<Batch>,
     ) -> Self {
         // a counter that begins at 1 has no increase: it is there from the start
@@ -78,8 +83,9 @@ impl Recording {
             host,
             claim: Claim::default(),
             estimates_due: None,
-            last: None,
+            last: (moment.now, moment.reading.utc),
             rows: Vec::new(),
+            taken: 0,
             batches: Some(batches),
             may_wait: is_simulated,
             state: Arc::new(Mutex::new(state)),
@@ -183,6 +189,7 @@ impl Recording {
         if !self.has(row.table()) {
             return;
         }
+        self.taken += 1;
         if self.rows.len() < WAITING {
             self.rows.push(row);
             return;
@@ -197,7 +204,7 @@ impl Recording {
         let always = self.configuration.clock_bound.map(Span::from);
         let always = always.map(|bound| Said::new(0, bound.saturating_nanoseconds(), 0));
         self.claim.look(moment, always.or(said));
-        self.last = Some((moment.now, utc));
+        self.last = (moment.now, utc);
         let interval = Span::from(self.configuration.interval);
         let due = *self.estimates_due.get_or_insert(moment.now + interval);
         if moment.now >= due {
@@ -205,7 +212,7 @@ impl Recording {
             self.end_claim(utc);
             slots.iter_mut().for_each(|slot| slot.record(moment, self));
         }
-        self.hand_over(moment.now, utc);
+        self.hand_over();
     }
 
     fn end_claim(&mut self, utc: UtcTime) {
@@ -214,11 +221,11 @@ impl Recording {
         }
     }
 
-    fn hand_over(&mut self, now: MonotonicTime, utc: UtcTime) {
+    fn hand_over(&mut self) {
         let Some(batches) = &self.batches else {
             return;
         };
-        let rows = std::mem::take(&mut self.rows);
+        let ((now, utc), rows) = (self.last, std::mem::take(&mut self.rows));
         let batch = Batch { now, utc, rows };
         let sent = if self.may_wait {
             batches
@@ -227,25 +234,29 @@ impl Recording {
         } else {
             batches.try_send(batch)
         };
-        if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) = sent {
-            self.rows = batch.rows;
+        match sent {
+            Ok(()) => {}
+            Err(TrySendError::Full(batch)) => self.rows = batch.rows,
+            Err(TrySendError::Disconnected(batch)) => {
+                self.rows = batch.rows;
+                self.batches = None;
+                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                "failed".clone_into(&mut state.state);
+                state.error = Some("the thread that writes them has ended".to_owned());
+            }
         }
     }
 
     /// Takes no more rows. What it has is written meanwhile.
     pub(crate) fn close(&mut self) {
-        if let Some((_, utc)) = self.last {
-            self.end_claim(utc);
-        }
+        self.end_claim(self.last.1);
         self.configuration.tables.clear();
         self.is_over();
     }
 
     /// Whether all is written since it was closed.
     pub(crate) fn is_over(&mut self) -> bool {
-        if let Some((now, utc)) = self.last {
-            self.hand_over(now, utc);
-        }
+        self.hand_over();
         if self.rows.is_empty() {
             self.batches = None;
         }
@@ -260,13 +271,42 @@ impl Recording {
     }
 }
 
+impl Recording {
+    /// Takes no more rows, and writes what it has. Waits for the disk until then; in a simulation for as long as it takes, so that the same seed writes the
+    /// same files. Returns how many rows are lost at most, and says so.
+    pub(crate) fn end(&mut self, until: Instant) -> u64 {
+        if self.thread.is_none() {
+            return 0; // it has ended before, and said what it lost
+        }
+        self.close();
+        while !self.is_over() && (self.may_wait || Instant::now() < until) {
+            thread::sleep(LOOK);
+        }
+        let Some(thread) = self.thread.take() else {
+            return 0;
+        };
+        let has_ended = ends_by(thread, until);
+        let RecordingState {
+            rows, lost, error, ..
+        } = self.show();
+        let known: u64 = rows.values().chain(lost.values()).sum();
+        let unwritten = self.taken.saturating_sub(known);
+        if unwritten > 0 {
+            let hangs = "the disk did not answer in time";
+            let why = error.filter(|_| has_ended);
+            let (folder, why) = (self.configuration.directory.display(), why.as_deref());
+            let why = why.unwrap_or(hangs);
+            tracing::error!(
+                "{folder}: the recording ends, {unwritten} rows at most are lost: {why}"
+            );
+        }
+        unwritten
+    }
+}
+
 impl Drop for Recording {
     fn drop(&mut self) {
-        self.may_wait = true; // nothing is measured any more
-        self.close();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.end(Instant::now() + PATIENCE);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::slot::Slot;
 use crate::snapshot::RecordingState;
 use crate::task::Moment;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wirestamp::{CrossTimestamp, Error, ErrorKind, Result, UtcTime};
 use wirestamp_probe::session::Window;
 
@@ -14,7 +14,12 @@ use wirestamp_probe::session::Window;
 pub(crate) enum Recording {}
 
 impl Recording {
-    pub(crate) fn start(configuration: &Configuration, _: String, _: bool) -> Result<Self> {
+    pub(crate) fn start(
+        configuration: &Configuration,
+        _: String,
+        _: bool,
+        _: &Moment,
+    ) -> Result<Self> {
         let target = configuration.directory.display().to_string();
         let cause = "this program is built without it";
         Err(Error::new(ErrorKind::NotSupported, "record", target, cause))
@@ -58,6 +63,10 @@ impl Recording {
     }
 
     pub(crate) fn is_over(&mut self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn end(&mut self, _: Instant) -> u64 {
         match *self {}
     }
 

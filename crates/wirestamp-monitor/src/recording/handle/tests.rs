@@ -1,5 +1,6 @@
 use super::*;
 use std::time::Instant;
+use wirestamp::UtcCrossTimestamp;
 
 fn configuration(folder: &str, more: &str) -> Configuration {
     toml::from_str(&format!("directory = '{folder}'\n{more}")).expect("it can be read")
@@ -15,12 +16,21 @@ fn window(number: i64) -> Window {
     }
 }
 
-fn at(second: i64) -> (MonotonicTime, UtcTime) {
+fn at(second: i64) -> Moment {
     let nanoseconds = second * 1_000_000_000;
-    (
-        MonotonicTime::from_nanoseconds(nanoseconds),
-        UtcTime::from_nanoseconds(1_795_392_000_000_000_000 + nanoseconds),
-    )
+    let now = MonotonicTime::from_nanoseconds(nanoseconds);
+    let reading = UtcCrossTimestamp {
+        before: now,
+        utc: UtcTime::from_nanoseconds(1_795_392_000_000_000_000 + nanoseconds),
+        after: now,
+    };
+    Moment { now, reading }
+}
+
+fn hand_over(recording: &mut Recording, second: i64) {
+    let Moment { now, reading } = at(second);
+    recording.last = (now, reading.utc);
+    recording.hand_over();
 }
 
 /// A thread that takes nothing: its disk does not answer.
@@ -28,15 +38,14 @@ fn at(second: i64) -> (MonotonicTime, UtcTime) {
 fn a_disk_that_hangs_holds_nothing_up_and_what_it_costs_is_counted() {
     let (batches, received) = sync_channel(BATCHES);
     let wanted = configuration("/nonexistent", "");
-    let mut recording = Recording::without_thread(&wanted, "db7".into(), false, batches);
+    let mut recording = Recording::without_thread(&wanted, "db7".into(), false, &at(0), batches);
     let peer: Arc<str> = "db8".into();
     let sessions: usize = 5_000;
     for second in 0..12 {
         for _ in 0..sessions {
             recording.probe(&peer, &window(second));
         }
-        let (now, utc) = at(second);
-        recording.hand_over(now, utc);
+        hand_over(&mut recording, second);
     }
     // two batches are on their way, the rest waits
     let waiting = 12 * sessions - 2 * sessions;
@@ -46,8 +55,7 @@ fn a_disk_that_hangs_holds_nothing_up_and_what_it_costs_is_counted() {
     let arrived: usize = received.try_iter().map(|batch| batch.rows.len()).sum();
     assert_eq!(arrived, 2 * sessions);
     // it answers again
-    let (now, utc) = at(12);
-    recording.hand_over(now, utc);
+    hand_over(&mut recording, 12);
     assert_eq!(recording.rows.len(), 0);
     let batch = received.try_recv().expect("there is one");
     assert_eq!(batch.rows.len(), WAITING);
@@ -58,12 +66,11 @@ fn a_disk_that_hangs_holds_nothing_up_and_what_it_costs_is_counted() {
 fn tables_that_are_not_asked_for_have_no_rows() {
     let (batches, received) = sync_channel(BATCHES);
     let wanted = configuration("/nonexistent", "tables = [\"estimates\"]");
-    let mut recording = Recording::without_thread(&wanted, "db7".into(), false, batches);
+    let mut recording = Recording::without_thread(&wanted, "db7".into(), false, &at(0), batches);
     assert_eq!(recording.window(), None);
     recording.probe(&"db8".into(), &window(1));
-    recording.estimate("utc", &Known::nothing(at(0).1, "no"));
-    let (now, utc) = at(1);
-    recording.hand_over(now, utc);
+    recording.estimate("utc", &Known::nothing(at(0).reading.utc, "no"));
+    hand_over(&mut recording, 1);
     let rows = received.try_recv().expect("there is a batch").rows;
     assert!(matches!(rows.as_slice(), [Row::Estimate(_)]));
     let counted: Vec<_> = recording.show().lost.into_keys().collect();
@@ -78,13 +85,12 @@ fn a_folder_that_cannot_be_made_fails_at_once_and_recovers() {
     let place = folder.path().join("recordings");
     std::fs::write(&place, "a file where the folder should be").expect("written");
     let wanted = configuration(place.to_str().expect("plain"), "file_interval = \"1h\"");
-    let mut recording = Recording::start(&wanted, "db7".into(), true).expect("it starts");
+    let mut recording = Recording::start(&wanted, "db7".into(), true, &at(0)).expect("it starts");
     let until = |recording: &mut Recording, state: &str| {
         let begun = Instant::now();
         for second in 0..60 {
             recording.probe(&"db8".into(), &window(second));
-            let (now, utc) = at(second);
-            recording.hand_over(now, utc);
+            hand_over(recording, second);
             let shown = recording.show();
             if shown.state == state {
                 return shown;
@@ -103,4 +109,75 @@ fn a_folder_that_cannot_be_made_fails_at_once_and_recovers() {
     let recovered = until(&mut recording, "recording");
     assert_eq!((recovered.error, recovered.lost["probes"]), (None, 0));
     assert!(recovered.rows["probes"] > 0);
+}
+
+/// A monitor that is reloaded and ended within a second has rows that no look handed over.
+#[test]
+fn what_came_before_the_first_look_is_written() {
+    let folder = tempfile::tempdir().expect("made");
+    let wanted = configuration(folder.path().to_str().expect("plain"), "");
+    let mut recording = Recording::start(&wanted, "db7".into(), false, &at(0)).expect("it starts");
+    recording.probe(&"db8".into(), &window(0));
+    recording.close();
+    let begun = Instant::now();
+    while !recording.is_over() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never ends");
+        thread::sleep(LOOK);
+    }
+    assert_eq!(recording.show().rows["probes"], 1);
+    assert_eq!(recording.end(begun), 0, "all is written");
+}
+
+/// The thread took a batch, and its disk answers no more.
+#[test]
+fn an_end_does_not_wait_for_a_disk_that_hangs_and_knows_what_it_costs() {
+    let wanted = configuration("/nonexistent", "");
+    let (batches, received) = sync_channel(BATCHES);
+    let mut recording = Recording::without_thread(&wanted, "db7".into(), false, &at(0), batches);
+    let (release, held) = sync_channel::<()>(0);
+    let (hangs, took) = sync_channel(1);
+    recording.thread = Some(thread::spawn(move || {
+        let taken = received.recv();
+        let _ = hangs.send(());
+        let _ = held.recv();
+        drop((taken, received));
+    }));
+    for second in 0..6 {
+        recording.probe(&"db8".into(), &window(second));
+        hand_over(&mut recording, second);
+        if second == 0 {
+            took.recv().expect("it took the first");
+        }
+    }
+    // two batches are on their way, the rest waits
+    assert_eq!(recording.rows.len(), 3);
+    let begun = Instant::now();
+    assert_eq!(recording.end(begun + Duration::from_millis(100)), 6);
+    assert!(begun.elapsed() >= Duration::from_millis(100));
+    drop(recording);
+    assert!(begun.elapsed() < PATIENCE, "it was waited for twice");
+    drop(release);
+}
+
+#[test]
+fn a_disk_that_fails_at_the_end_costs_what_it_could_not_write() {
+    let wanted = configuration("/proc/nowhere", "");
+    let mut recording = Recording::start(&wanted, "db7".into(), false, &at(0)).expect("it starts");
+    recording.probe(&"db8".into(), &window(0));
+    assert_eq!(recording.end(Instant::now() + Duration::from_secs(60)), 1);
+}
+
+#[test]
+fn a_thread_that_is_gone_is_a_failure() {
+    let wanted = configuration("/nonexistent", "");
+    let (batches, received) = sync_channel(BATCHES);
+    let mut recording = Recording::without_thread(&wanted, "db7".into(), false, &at(0), batches);
+    recording.probe(&"db8".into(), &window(0));
+    drop(received);
+    hand_over(&mut recording, 1);
+    let shown = recording.show();
+    assert_eq!(shown.state, "failed");
+    assert!(shown.error.is_some(), "{shown:?}");
+    recording.close();
+    assert!(recording.is_over());
 }
