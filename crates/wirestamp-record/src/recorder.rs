@@ -90,6 +90,14 @@ impl<R: Row> Recorder<R> {
         }
     }
 
+    /// Makes the folder, and a file in it that is removed again: whether files can be written is known before there is one to write.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn check(&self) -> io::Result<()> {
+        Draft::in_folder(&self.root, &self.label).map(drop)
+    }
+
     /// Takes a row. `at`: UTC in nanoseconds since 1970, which says in which hour it is stored; where a timestamp could not be
     /// converted, the host's real-time clock will do.
     ///

@@ -101,8 +101,8 @@ impl Recordings {
         let is_news = self.state == "failed" || before == "failed";
         if is_news && before != self.state {
             let message = match shown.error {
-                Some(error) => format!("recordings are not written: {error}"),
-                None => "recordings are written again".to_owned(),
+                Some(error) => format!("recordings fail: {error}"),
+                None => "recordings succeed again".to_owned(),
             };
             events.add("recording", "recording", message);
         }

@@ -57,8 +57,12 @@ pub(super) struct Files {
     /// When the rows that wait began to.
     since: Option<MonotonicTime>,
     swept: Option<MonotonicTime>,
-    /// When writing failed last.
-    failed: Option<MonotonicTime>,
+    /// Whether files were written since, or time passed that makes some too old.
+    is_unswept: bool,
+    /// When writing failed last, and how.
+    failed: Option<(MonotonicTime, io::Error)>,
+    /// What could not be removed.
+    stuck: Option<io::Error>,
     kept: Kept,
     removed: u64,
     /// What the state says already of rows that were given up.
@@ -87,7 +91,9 @@ impl Files {
             configuration: configuration.clone(),
             since: None,
             swept: None,
+            is_unswept: true,
             failed: None,
+            stuck: None,
             kept: Kept::default(),
             removed: 0,
             lost: [0; Table::ALL.len()],
@@ -104,8 +110,9 @@ impl Files {
         }
         if let Some((now, utc)) = last {
             let written = self.flush();
-            let swept = self.sweep(now, utc);
-            self.tell(now, written.and(swept));
+            self.judge(now, written);
+            self.sweep(now, utc);
+            self.tell();
         }
     }
 
@@ -113,24 +120,50 @@ impl Files {
         let Batch { now, utc, rows } = batch;
         let is_first = self.since.is_none();
         let since = *self.since.get_or_insert(now);
+        let before = self.written();
         let mut result = self.push(rows);
         let is_due = now - since >= Span::from(self.configuration.file_interval);
-        let is_retried = self.failed.is_some_and(|at| now - at >= RETRY);
+        let is_retried = (self.failed.as_ref()).is_some_and(|(at, _)| now - *at >= RETRY);
+        let is_tried = is_first || is_due || is_retried;
         if is_first {
             // that nothing can be written there is known at once
-            let made = std::fs::create_dir_all(&self.configuration.directory);
-            result = result.and(made).and(self.sweep(now, utc));
-        } else if is_due || is_retried {
+            result = result.and(self.probes.check());
+        } else if is_tried {
             self.since = Some(now);
             result = result.and(self.flush());
-            if self.swept.is_none_or(|at| now - at >= SWEEP) {
-                result = result.and(self.sweep(now, utc));
-            }
-        } else if result.is_ok() {
-            // neither better nor worse than before
+        }
+        // memory may have been full before the interval was over
+        let has_written = self.written() != before;
+        self.is_unswept |= is_tried || has_written;
+        // what kept it from writing may have kept it from listing
+        let recovers = self.failed.is_some() && is_tried && result.is_ok();
+        let is_soon = self.swept.is_some_and(|at| now - at < SWEEP);
+        let is_swept = self.is_unswept && (!is_soon || recovers);
+        if is_tried || result.is_err() {
+            // else it is neither better nor worse than before
+            self.judge(now, result);
+        } else if !has_written && !is_swept {
             return;
         }
-        self.tell(now, result);
+        if is_swept {
+            self.sweep(now, utc);
+        }
+        self.tell();
+    }
+
+    /// Rows in files.
+    fn written(&self) -> u64 {
+        self.counts().iter().map(|(written, _)| written).sum()
+    }
+
+    /// Rows written and given up, in the order of [`Table::ALL`].
+    fn counts(&self) -> [(u64, u64); Table::ALL.len()] {
+        [
+            (self.probes.written(), self.probes.lost()),
+            (self.estimates.written(), self.estimates.lost()),
+            (self.cross.written(), self.cross.lost()),
+            (self.timestamps.written(), self.timestamps.lost()),
+        ]
     }
 
     fn push(&mut self, rows: Vec<Row>) -> io::Result<()> {
@@ -157,25 +190,40 @@ impl Files {
             .and(self.timestamps.flush())
     }
 
-    fn sweep(&mut self, now: MonotonicTime, utc: UtcTime) -> io::Result<()> {
+    fn sweep(&mut self, now: MonotonicTime, utc: UtcTime) {
         self.swept = Some(now);
         let kept = self.retention.sweep(utc.nanoseconds());
-        self.kept = kept.map_err(|error| {
-            io::Error::new(error.kind(), format!("old files are not removed: {error}"))
-        })?;
-        self.removed += self.kept.removed;
-        Ok(())
+        self.is_unswept = kept.is_err();
+        match kept {
+            Ok(kept) => {
+                self.kept = kept;
+                self.removed += kept.removed;
+                self.stuck = None;
+            }
+            Err(error) => {
+                let why = format!("old files are not removed: {error}");
+                if self.stuck.is_none() {
+                    tracing::error!("{}: {why}", self.configuration.directory.display());
+                }
+                self.stuck = Some(io::Error::new(error.kind(), why));
+            }
+        }
     }
 
-    fn tell(&mut self, now: MonotonicTime, result: io::Result<()>) {
-        let error = result.err();
+    /// Notes whether writing succeeded.
+    fn judge(&mut self, now: MonotonicTime, result: io::Result<()>) {
         let folder = self.configuration.directory.display();
-        match (&error, self.failed) {
-            (Some(error), None) => tracing::error!("{folder}: recordings are not written: {error}"),
-            (None, Some(_)) => tracing::info!("{folder}: recordings are written again"),
+        match (&result, &self.failed) {
+            (Err(error), None) => tracing::error!("{folder}: recordings are not written: {error}"),
+            (Ok(()), Some(_)) => tracing::info!("{folder}: recordings are written again"),
             _ => {}
         }
-        self.failed = error.is_some().then_some(now);
+        self.failed = result.err().map(|error| (now, error));
+    }
+
+    fn tell(&mut self) {
+        let written = self.failed.as_ref().map(|(_, error)| error);
+        let error = written.or(self.stuck.as_ref()).map(io::Error::to_string);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let name = if error.is_some() {
             "failed"
@@ -183,16 +231,13 @@ impl Files {
             "recording"
         };
         name.clone_into(&mut state.state);
-        state.error = error.map(|error| error.to_string());
+        state.error = error;
         (state.files, state.bytes, state.removed) =
             (self.kept.files, self.kept.bytes, self.removed);
-        let counts = [
-            (self.probes.written(), self.probes.lost()),
-            (self.estimates.written(), self.estimates.lost()),
-            (self.cross.written(), self.cross.lost()),
-            (self.timestamps.written(), self.timestamps.lost()),
-        ];
-        let known = Table::ALL.into_iter().zip(counts).zip(&mut self.lost);
+        let known = Table::ALL
+            .into_iter()
+            .zip(self.counts())
+            .zip(&mut self.lost);
         for ((table, (written, lost)), told) in known {
             // the measuring loop counts what it could not hand over
             let more = lost - std::mem::replace(told, lost);

@@ -31,7 +31,7 @@ export function showAttention(snapshot) {
   });
   snapshot.ptp.filter((port) => port.holdover).forEach((port) => found.push(`PTP port ${port.interface} follows no timeTransmitter any more.`));
   if (snapshot.history?.state === "live_only" && snapshot.history.error) found.push(`The history is not written: ${snapshot.history.error}`);
-  if (snapshot.recording?.state === "failed") found.push(`The recordings are not written: ${snapshot.recording.error}`);
+  if (snapshot.recording?.state === "failed") found.push(`Recordings fail: ${snapshot.recording.error}`);
   const now = missing(snapshot);
   for (const [name, total] of now) {
     const added = total - (before?.get(name) ?? total);

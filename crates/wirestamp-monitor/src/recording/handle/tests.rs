@@ -181,3 +181,97 @@ fn a_thread_that_is_gone_is_a_failure() {
     recording.close();
     assert!(recording.is_over());
 }
+
+/// What the thread says once it is so.
+fn shown(recording: &Recording, is_so: impl Fn(&RecordingState) -> bool) -> RecordingState {
+    let begun = Instant::now();
+    loop {
+        let shown = recording.show();
+        if is_so(&shown) {
+            return shown;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{shown:?}");
+        thread::sleep(LOOK);
+    }
+}
+
+fn files(folder: &std::path::Path) -> usize {
+    let inner = std::fs::read_dir(folder).into_iter().flatten();
+    let counted = inner.map(|entry| {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { files(&path) } else { 1 }
+    });
+    counted.sum()
+}
+
+/// What cannot be removed is said, and costs no small files.
+#[cfg(unix)]
+#[test]
+fn files_that_cannot_be_removed_do_not_make_others_smaller() {
+    let folder = tempfile::tempdir().expect("made");
+    let text = folder.path().to_str().expect("plain");
+    let wanted = configuration(text, "file_interval = \"100s\"\ntables = [\"probes\"]");
+    let table = folder.path().join("probes");
+    // a link to itself can't be listed
+    std::os::unix::fs::symlink(&table, &table).expect("made");
+    let mut recording = Recording::start(&wanted, "db7".into(), true, &at(0)).expect("it starts");
+    let mut until = |seconds: std::ops::Range<i64>, state: &str| {
+        for second in seconds {
+            recording.probe(&"db8".into(), &window(second));
+            hand_over(&mut recording, second);
+        }
+        shown(&recording, |shown| shown.state == state)
+    };
+    let error = until(0..2, "failed").error.expect("there is one");
+    assert!(error.starts_with("old files are not removed"), "{error}");
+    std::fs::remove_file(&table).expect("removed");
+    until(2..99, "recording");
+    assert_eq!(files(folder.path()), 0, "the interval is not over");
+    drop(recording);
+    assert_eq!(files(folder.path()), 1);
+}
+
+/// What memory has no room for is a file before the interval is over: it counts at once, and towards the limit.
+#[test]
+fn files_that_memory_makes_are_counted_at_once_and_kept_below_the_limit() {
+    let folder = tempfile::tempdir().expect("made");
+    let text = folder.path().to_str().expect("plain");
+    let lines = "file_interval = \"1h\"\nlimit_bytes = 1048576";
+    let wanted = configuration(text, lines);
+    let mut recording = Recording::start(&wanted, "db7".into(), true, &at(0)).expect("it starts");
+    let peer: Arc<str> = "db8".into();
+    for second in 0..200 {
+        for number in 0..3_000 {
+            let one = |least: i64| Differences {
+                least: Span::from_nanoseconds(i128::from(least)),
+                middle: Span::from_nanoseconds(i128::from(least + number)),
+            };
+            // what no encoding makes small
+            let odd = 0x9e37_79b9_7f4a_7c15_u64.cast_signed();
+            let mixed = (second * 3_000 + number).wrapping_mul(odd);
+            let noise = (mixed ^ (mixed >> 29)).wrapping_mul(odd);
+            recording.probe(
+                &peer,
+                &Window {
+                    forward: Some(one(noise >> 20)),
+                    backward: Some(one(noise >> 16)),
+                    ..window(second)
+                },
+            );
+        }
+        hand_over(&mut recording, second);
+    }
+    shown(&recording, |shown| {
+        shown.rows["probes"] > 500_000 && shown.removed > 0
+    });
+}
+
+/// A service may not write everywhere. That is known at once, not when the first file is due.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_is_there_and_may_not_be_written_fails_at_once() {
+    let wanted = configuration("/proc", "file_interval = \"1h\"");
+    let mut recording = Recording::start(&wanted, "db7".into(), true, &at(0)).expect("it starts");
+    hand_over(&mut recording, 0);
+    shown(&recording, |shown| shown.state == "failed");
+}
