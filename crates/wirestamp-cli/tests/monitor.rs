@@ -122,9 +122,14 @@ fn start_without_hang_ups(file: &Path, log: &Path) -> (Child, String) {
 }
 
 fn start_by(mut command: Command, file: &Path, log: &Path) -> (Child, String) {
-    let mut child = command
+    command
         .args(["--sim", "igc", "monitor", "--config"])
-        .arg(file)
+        .arg(file);
+    started(command, log)
+}
+
+fn started(mut command: Command, log: &Path) -> (Child, String) {
+    let mut child = command
         .stdout(Stdio::piped())
         .stderr(fs::File::create(log).expect("made"))
         .spawn()
@@ -260,6 +265,71 @@ fn what_waits_is_written_after_sighup_to_another_folder_and_after_sigterm() {
                 "{name}"
             );
         }
+    }
+}
+
+/// In a file system whose server answers nobody: who asks for something there waits until it is killed.
+#[cfg(all(feature = "parquet", target_os = "linux"))]
+#[test]
+fn sigterm_waits_five_seconds_for_a_disk_that_hangs() {
+    const MOUNT: &str = "exec 7<>/dev/fuse && mount -i -t fuse -o fd=7,rootmode=40000,user_id=0,group_id=0 none \"$1\" && shift && exec \"$@\"";
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, log) = (folder.path().join("m.toml"), folder.path().join("log"));
+    let hangs = folder.path().join("hangs");
+    fs::create_dir(&hangs).expect("made");
+    let mounted = |program: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", MOUNT, "sh"]);
+        command
+            .arg(&hangs)
+            .arg(program)
+            .env_remove("JOURNAL_STREAM");
+        command
+    };
+    let may = mounted("true").output();
+    let may = may.is_ok_and(|ended| ended.status.success());
+    if !may && std::env::var_os("WIRESTAMP_NO_SKIP").is_none() {
+        let why = "skipped: no mount namespace without privilege, or no FUSE";
+        writeln!(std::io::stderr(), "{why}").expect("open");
+        return;
+    }
+    let shown = hangs.display();
+    let text = format!(
+        "[http]\nlisten = \"127.0.0.1:0\"\n[history]\ndirectory = '{shown}/history'\n[recording]\ndirectory = '{shown}/recordings'\ninterval = \"1s\"\n"
+    );
+    fs::write(&file, text).expect("written");
+    let mut command = mounted(env!("CARGO_BIN_EXE_wirestamp"));
+    command
+        .env_remove("WIRESTAMP_SIM")
+        .args(["monitor", "--config"])
+        .arg(&file);
+    let (mut child, _) = started(command, &log);
+    // until there are rows
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&child, "-TERM");
+    let begun = Instant::now();
+    let ended = loop {
+        if let Some(ended) = child.try_wait().expect("known") {
+            break ended;
+        }
+        if begun.elapsed() > Duration::from_secs(60) {
+            child.kill().expect("killed");
+            panic!(
+                "it does not end: {}",
+                fs::read_to_string(&log).expect("read")
+            );
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let took = begun.elapsed();
+    assert!(ended.success(), "{ended}");
+    assert!(took > Duration::from_secs(4), "it did not wait: {took:?}");
+    let said = fs::read_to_string(&log).expect("read");
+    for part in [
+        "history ends, its last records are lost",
+        "rows at most are lost",
+    ] {
+        assert!(said.contains(part), "{said}");
     }
 }
 
