@@ -152,7 +152,7 @@ fn a_reload_goes_on_in_another_folder_and_sessions_run_on() {
     let mut remotes = [Remote::on(&simulation, 10_001, 7)];
     let after = sessions(&[("b", &remotes[0])]);
     let mut monitor = monitor(&simulation, &places[0], "", &after);
-    run(&mut monitor, 20, &mut remotes);
+    run(&mut monitor, 25, &mut remotes);
     let sent = monitor.snapshot().peers[0].sent;
     let other = configuration("a", &places[1], "interval = \"5s\"", &after);
     monitor.reload(other.clone()).expect("it is right");
@@ -163,7 +163,12 @@ fn a_reload_goes_on_in_another_folder_and_sessions_run_on() {
     assert!(shown.peers[0].sent >= sent + 398, "{:?}", shown.peers);
     // what the first folder is to have is there before the end
     let before = rows::probes(&places[0]);
-    assert!((16..=20).contains(&before.len()), "{}", before.len());
+    assert!((21..=25).contains(&before.len()), "{}", before.len());
+    // and its claim lasts until it ended, though the interval was not over
+    let mut claims = rows::estimates(&places[0]);
+    claims.retain(|row| row.clock == "utc");
+    let claimed = claims.last().expect("claims").until - claims[0].from;
+    assert!((23 * SECOND..26 * SECOND).contains(&claimed), "{claims:?}");
     let none = configuration("a", &places[1], "tables = [\"cross\"]", &after);
     monitor.reload(none).expect("it is right");
     run(&mut monitor, 20, &mut remotes);
