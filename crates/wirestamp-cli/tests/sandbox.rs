@@ -133,12 +133,15 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// `None`: nobody answers, which is said in JSON, too.
 fn status(folder: &Path) -> Option<Value> {
     let told = Command::new(PROGRAM)
         .args(["ptp", "status", "sbb", "--json"])
         .env("XDG_RUNTIME_DIR", folder)
-        .output();
-    serde_json::from_slice(&told.expect("runs").stdout).ok()
+        .output()
+        .expect("runs");
+    let answer = told.status.success().then_some(told.stdout)?;
+    serde_json::from_slice(&answer).ok()
 }
 
 /// Whether it measures a timeTransmitter now.
