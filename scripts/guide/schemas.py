@@ -130,7 +130,7 @@ WRONG = (
     '[history]\ndirectory = "d"\nlimit_bytes = 1048575',
     '[recording]\ndirectory = "d"\nlimit_bytes = 1048575',
     '[recording]\ndirectory = "d"\ntables = []',
-    '[recording]\ndirectory = "d"\ntables = ["timestamps"]',
+    '[recording]\ndirectory = "d"\ntables = ["packets"]',
     '[otlp]\nendpoint = "https://127.0.0.1/"',
     "[metrics]\nseries_limit = 1.5",
 )

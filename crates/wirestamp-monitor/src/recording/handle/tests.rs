@@ -161,7 +161,9 @@ fn an_end_does_not_wait_for_a_disk_that_hangs_and_knows_what_it_costs() {
 
 #[test]
 fn a_disk_that_fails_at_the_end_costs_what_it_could_not_write() {
-    let wanted = configuration("/proc/nowhere", "");
+    let file = tempfile::NamedTempFile::new().expect("made");
+    let place = file.path().join("in a file");
+    let wanted = configuration(place.to_str().expect("plain"), "");
     let mut recording = Recording::start(&wanted, "db7".into(), false, &at(0)).expect("it starts");
     recording.probe(&"db8".into(), &window(0));
     assert_eq!(recording.end(Instant::now() + Duration::from_secs(60)), 1);
@@ -195,6 +197,7 @@ fn shown(recording: &Recording, is_so: impl Fn(&RecordingState) -> bool) -> Reco
     }
 }
 
+#[cfg(unix)]
 fn files(folder: &std::path::Path) -> usize {
     let inner = std::fs::read_dir(folder).into_iter().flatten();
     let counted = inner.map(|entry| {
