@@ -43,12 +43,13 @@ pub(super) fn run(
 fn open(path: &Path) -> Result<Reader<'static>, Error> {
     const OPERATION: &str = "read the capture";
     let name = path.display().to_string();
-    let file = File::open(path)
-        .map_err(|error| told(ErrorKind::InvalidInput, OPERATION, &name, &error))?;
+    // Windows says of one that access is denied
     if path.is_dir() {
         let error = Error::new(ErrorKind::InvalidInput, OPERATION, name, "is a folder");
         return Err(error.with_remedy("name a file in it"));
     }
+    let file = File::open(path)
+        .map_err(|error| told(ErrorKind::InvalidInput, OPERATION, &name, &error))?;
     Reader::new(name, file)
 }
 
