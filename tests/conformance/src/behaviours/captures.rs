@@ -120,7 +120,7 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(17, "a-capture-that-makes-no-sense", nonsense).also(&[Need::Captures]),
     Behaviour::new(17, "a-capture-where-there-are-none", none_here),
     Behaviour::new(17, "a-capture-on-a-simulated-windows", none_on_windows)
-        .needs(&[Need::Simulation])
+        .needs(&[Need::VirtualTime])
         .preset("windows-modern"),
 ];
 
