@@ -13,6 +13,8 @@ use wirestamp_record::{
 
 /// So many rows of a table wait at most, before the interval is over.
 const ROWS: usize = 1 << 16;
+/// Packets are more, and are divided among as many files as there are buckets: those of ten minutes, with ten peers at 10 Hz that probe back. 24 MB.
+const PACKETS: usize = 1 << 18;
 /// After an error, writing is tried again so often.
 const RETRY: Span = Span::from_seconds(5);
 /// Files are listed so often at most.
@@ -86,7 +88,14 @@ impl Files {
             probes: Recorder::new(folder, host, options),
             estimates: Recorder::new(folder, host, options),
             cross: Recorder::new(folder, host, options),
-            timestamps: Recorder::new(folder, host, options),
+            timestamps: Recorder::new(
+                folder,
+                host,
+                Options {
+                    rows: PACKETS,
+                    ..options
+                },
+            ),
             retention: Retention::new(folder, host, configuration.limit_bytes, configuration.keep),
             configuration: configuration.clone(),
             since: None,
