@@ -20,7 +20,7 @@ from unittest import mock
 import pyarrow.parquet as parquet
 from pyarrow import fs
 
-from wirestamp_fleet import engine, main, simulate, store
+from wirestamp_fleet import engine, main, places, simulate, store
 
 FLEET = simulate.Fleet(hosts=40, links=4, windows=3, flows=8, packets=100, wrong=4, seed=5)
 START = 60
@@ -169,6 +169,19 @@ class Stores(unittest.TestCase):
         asked = ["SELECT COUNT(*) AS n FROM probes"]
         with mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL": f"http://{self.server.address}"}):
             self.assertEqual(run("query", f"s3://{BUCKET}/fleet/", *asked), run("query", self.folder, *asked))
+
+    def test_a_server_of_ones_own_is_not_looked_for_at_aws(self):
+        known = lambda **variables: mock.patch.dict(os.environ, variables, clear=True)
+        own = {"endpoint_override": "own:9000", "scheme": "http", "region": "us-east-1"}
+        with known():
+            self.assertEqual(places._of_environment({}), {})
+        with known(AWS_ENDPOINT_URL="http://own:9000"):
+            self.assertEqual(places._of_environment({}), own)
+            self.assertEqual(places._of_environment({"endpoint_override": "other", "region": "here"}), {"endpoint_override": "other", "region": "here"})
+        with known(AWS_ENDPOINT_URL="https://all", AWS_ENDPOINT_URL_S3="http://own:9000"):
+            self.assertEqual(places._of_environment({}), own)
+        with known(AWS_ENDPOINT_URL="http://own:9000", AWS_DEFAULT_REGION="there"):
+            self.assertEqual(places._of_environment({}), own | {"region": "there"})
 
     def test_latency_in_parts_goes_on(self):
         parts = self.work / "parts"
