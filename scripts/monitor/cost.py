@@ -92,6 +92,8 @@ def configuration(folder):
     text = MONITOR.replace("HISTORY", str(folder / "history"))
     if interval := os.environ.get("RECORDING"):
         text += RECORDING.replace("RECORDINGS", str(folder / "recordings")).replace("INTERVAL", interval)
+        if os.environ.get("PACKETS"):
+            text += 'tables = ["probes", "estimates", "cross", "timestamps"]\n'
     for number in range(CABLES):
         text += f'[[ntp]]\nserver = "10.78.{number}.2"\n'
         for host in range(SESSIONS):
