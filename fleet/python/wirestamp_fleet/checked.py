@@ -10,9 +10,19 @@ def read(place):
     """Keys of good files by their names below the place. What cannot be read is forgotten."""
     try:
         found = json.loads(place.checked.read_text())
-        return found if isinstance(found, dict) else {}
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
+    return {name: value for name, value in found.items() if _is_key(value)} if isinstance(found, dict) else {}
+
+
+def _is_key(value):
+    """Size, time, and the rows that make no sense: host, reason, number."""
+    return (
+        isinstance(value, list)
+        and len(value) in (2, 3)
+        and all(type(number) is int for number in value[:2])
+        and all(isinstance(row, list) and list(map(type, row)) == [str, str, int] for rows in value[2:] for row in (rows if isinstance(rows, list) else [None]))
+    )
 
 
 def write(place, good):

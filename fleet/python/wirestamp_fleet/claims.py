@@ -5,18 +5,29 @@ import pyarrow.compute as compute
 
 from . import kernel
 
-STATEMENT = 'SELECT host, "from", "until", "offset", error_bound FROM estimates WHERE clock = \'utc\' ORDER BY host, "from", "until", "offset", error_bound'
 NOTHING = 2 * kernel.MOST
 """Greater than any claim: that none was made."""
+MOST_ELSEWHERE = 64
+"""Times of clocks that are far off for which claims are in memory."""
 
 
 class Claims:
     """Rows of `estimates` about UTC, found by the time for which they hold."""
 
-    def __init__(self, rows):
-        """`rows`: those of STATEMENT."""
+    def __init__(self, read, first=None, last=None):
+        """`read`: gives the rows of claims.sql for a condition. With `first` and `last`, those of this time are in memory, and others are read when
+        they are asked for; else all are."""
+        self._read, self._first, self._last = read, first, last
+        self._elsewhere = []
+        self._keep(read("TRUE" if first is None else f'"until" >= {_within(first)} AND "from" <= {_within(last)}'))
+
+    def __getstate__(self):
+        """What goes to Spark's executors: those in memory."""
+        return self.__dict__ | {"_read": None}
+
+    def _keep(self, rows):
         hosts = rows["host"].combine_chunks().dictionary_encode() if rows.num_rows else None
-        self._names = hosts.dictionary.to_pylist() if hosts is not None else []
+        self._names = numpy.array(hosts.dictionary.to_pylist() if hosts is not None else [], object)
         host = hosts.indices.to_numpy(zero_copy_only=False) if hosts is not None else numpy.zeros(0, numpy.int64)
         first, until = (rows[name].to_numpy() for name in ("from", "until"))
         bound = _bounds(rows)
@@ -32,27 +43,39 @@ class Claims:
     def at(self, start, length):
         """The greatest claim of each host that holds in a window, or in a part of it. A host is left out that said nothing then, or that once said
         that it knows nothing."""
-        greatest = {}
+        if self._first is not None and not (self._first <= start and start + max(length, 1) <= self._last):
+            return self._other(start, length).at(start, length)
+        greatest = numpy.full(len(self._names), -1)
         for longest, first, until, host, bound in self._groups:
             begin, end = (numpy.searchsorted(first, _within(time), side="left") for time in (start - longest, start + max(length, 1)))
-            some = slice(begin, end)
-            holds = until[some] >= _within(start)
-            for place, claim in zip(host[some][holds].tolist(), bound[some][holds].tolist(), strict=True):
-                greatest[place] = max(greatest.get(place, 0), claim)
-        return {self._names[place]: claim for place, claim in greatest.items() if claim <= kernel.MOST}
+            holds = until[begin:end] >= _within(start)
+            numpy.maximum.at(greatest, host[begin:end][holds], bound[begin:end][holds])
+        known = (greatest >= 0) & (greatest <= kernel.MOST)
+        return dict(zip(self._names[known].tolist(), greatest[known].tolist(), strict=True))
+
+    def _other(self, start, length):
+        """Those of another time, and of as much after it as is in memory here."""
+        for other in self._elsewhere:
+            if other._first <= start and start + max(length, 1) <= other._last:
+                return other
+        del self._elsewhere[:-MOST_ELSEWHERE]
+        self._elsewhere.append(Claims(self._read, start, start + max(length, 1) + self._last - self._first))
+        return self._elsewhere[-1]
 
     def of(self, links):
         """The same for rows of kernel.LINKS, which are of one window. A window is of the time of those who sent the probes: another host, whose clock shows
         another time by at least a window, is asked for what it said by its own."""
         start, length = links["window_start"][0].as_py(), max(compute.max(links["length"]).as_py() or 0, 1)
-        senders, elsewhere = set(links["host"].to_pylist()), {}
-        for peer, forward, backward in zip(*(links[name].to_pylist() for name in ("peer", "forward", "backward")), strict=True):
-            ahead = forward if forward is not None else -(backward or 0)
-            if peer not in senders and abs(ahead) >= length:
-                elsewhere.setdefault(ahead // length * length, set()).add(peer)
         answer = self.at(start, length)
-        for ahead, peers in elsewhere.items():
-            then = self.at(start + ahead, 2 * length)
+        behind = compute.if_else(compute.equal(links["backward"], -(2**63)), 2**63 - 1, compute.negate(links["backward"].fill_null(0)))
+        ahead = compute.coalesce(links["forward"], behind)
+        far = compute.or_(compute.greater_equal(ahead, length), compute.less_equal(ahead, -length))
+        far = compute.and_(far, compute.invert(compute.is_in(links["peer"], value_set=links["host"])))
+        elsewhere = {}
+        for peer, by in zip(links["peer"].filter(far).to_pylist(), ahead.filter(far).to_pylist(), strict=True):
+            elsewhere.setdefault(by // length * length, set()).add(peer)
+        for by, peers in elsewhere.items():
+            then = self.at(start + by, 2 * length)
             answer = {host: claim for host, claim in answer.items() if host not in peers}
             answer |= {host: claim for host, claim in then.items() if host in peers}
         return answer

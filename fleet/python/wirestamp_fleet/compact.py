@@ -1,9 +1,12 @@
-"""Merges small files. Can be killed at any time and run again: a merged file takes its name before the old ones go, and a list in
-it says which those are."""
+"""Merges small files. Can be killed at any time and run again: a list of its own says which files a merged one replaces, before it takes its name."""
 
+import dataclasses
 import hashlib
+import json
+import os
 import pathlib
 import time
+import uuid
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -13,69 +16,135 @@ from .schema import TABLES, VERSION
 
 OLD = 24 * 3_600
 """Drafts of this age belong to nobody any more."""
+LIST = ".wirestamp-merging.json"
+
+
+def replaced(place):
+    """Names below a place of files that a merged one holds already: a compaction was killed before it removed them. Only this program's list
+    counts, and only for the content that it names: what a file says of itself can be of anybody."""
+    try:
+        written = json.loads(place.read(LIST))
+        (merged, content), olds = written["merged"], written["replaced"]
+        olds = {name: old for name, old in olds.items() if _is_recording(name) and name != merged}
+        is_sound = _is_recording(merged)
+    except FileNotFoundError:
+        return set()
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return set()
+    if not is_sound or _content(place, merged) != content:
+        return set()
+    return {name for name, old in olds.items() if _content(place, name) == old}
+
+
+def _is_recording(name):
+    parts = name.split("/")
+    return parts[0] in TABLES and name.endswith(".parquet") and not {"", ".", ".."} & set(parts)
+
+
+def _content(place, name):
+    try:
+        return hashlib.sha256(place.read(name)).hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+@dataclasses.dataclass
+class Done:
+    """Files before and after, drafts that were removed, and files that cannot be used."""
+
+    before: int = 0
+    after: int = 0
+    drafts: int = 0
+    left: int = 0
 
 
 def run(folder, progress):
-    """How many files there were, how many there are, and how many drafts were removed."""
-    root = pathlib.Path(folder)
-    if not root.is_dir():
-        raise store.Refused(f"{root}: no such folder")
-    before = after = 0
-    folders = sorted({pathlib.Path(name).parent for table in TABLES for name in store.files(places.Folder(root), table)})
-    for place, inside in enumerate(folders):
-        found = _finish(root, inside)
-        before += len(found)
-        after += _merge(root, inside, found)
-        progress((place + 1) / len(folders))
-    drafts = [path for path in root.rglob(".wirestamp-*.part") if time.time() - path.stat().st_mtime > OLD]
-    for draft in drafts:
-        draft.unlink()
-    return before, after, len(drafts)
+    """Merges the files of each folder. Those that cannot be used stay, and are named."""
+    place = places.Folder(folder)
+    if not place.exists():
+        raise store.Refused(f"{place}: no such folder")
+    for name in replaced(place):
+        (place.root / name).unlink(missing_ok=True)
+    (place.root / LIST).unlink(missing_ok=True)
+    done, folders = Done(), {}
+    for table in TABLES:
+        found = store.files(place, table, skip=True)
+        done.left += found.left
+        for name in found.keys:
+            folders.setdefault((table, pathlib.Path(name).parent), []).append(name)
+    for number, ((table, _), names) in enumerate(sorted(folders.items())):
+        done.before += len(names)
+        done.after += _merge(place, table, names)
+        progress((number + 1) / len(folders))
+    for draft in place.root.rglob(".wirestamp-*.part"):
+        if time.time() - draft.stat().st_mtime > OLD:
+            draft.unlink(missing_ok=True)
+            done.drafts += 1
+    return done
 
 
-def _finish(root, inside):
-    """Removes what an earlier run had merged already but not removed; returns the rest."""
-    for path in store.visible(inside.glob("*.parquet")):
-        left = [inside / name for name in store.merged(path) if (inside / name).exists()]
-        # a merged file that was damaged since does not replace anything
-        if left and store.wrong(path, inside.relative_to(root).parts[0]) is None:
-            for old in left:
-                old.unlink()
-    return store.visible(inside.glob("*.parquet"))
-
-
-def _merge(root, inside, found):
-    table = inside.relative_to(root).parts[0]
-    left, some, rows = 0, [], 0
-    for path in [*found, None]:
-        size = parquet.read_metadata(path).num_rows if path else 0
-        if some and (path is None or rows + size > store.ROWS):
-            _write(table, inside, some)
-            left, some, rows = left + 1, [], 0
-        if path:
-            some.append(path)
-            rows += size
+def _merge(place, table, names):
+    """How many files are left."""
+    left, some, held = 0, [], 0
+    for name in [*names, None]:
+        rows = _read(place, table, name) if name else None
+        if some and (name is None or (rows and held + rows[0].num_rows > store.GROUP)):
+            left += _write(place, table, some)
+            some, held = [], 0
+        if rows:
+            some.append((name, *rows))
+            held += rows[0].num_rows
     return left
 
 
-def _write(table, inside, paths):
-    if len(paths) == 1:
-        return
-    schema = TABLES[table]
-    rows = pa.concat_tables([parquet.ParquetFile(path).read().select(schema.names).cast(schema) for path in paths])
+def _read(place, table, name):
+    """The rows of a file, and the hash of its content; None if it was removed."""
+    try:
+        content = place.read(place.relative(name))
+    except FileNotFoundError:
+        return None
+    rows = parquet.ParquetFile(pa.BufferReader(content)).read(TABLES[table].names)
+    return rows.cast(TABLES[table]), hashlib.sha256(content).hexdigest()
+
+
+def _write(place, table, some):
+    if len(some) == 1:
+        return 1
+    names = [place.relative(name) for name, _, _ in some]
+    rows = pa.concat_tables([part for _, part, _ in some])
     if table == "timestamps":
         # as wirestamp-record does, so that neighbours differ by little
         rows = rows.sort_by([(name, "ascending") for name in ("flow", "host", "direction", "sequence", "ticks")])
-    rows = rows.replace_schema_metadata(
-        {
-            b"wirestamp.table": table,
-            b"wirestamp.version": str(VERSION),
-            b"wirestamp.host": "several",
-            store.MERGED: "/".join(path.name for path in paths),
-        }
-    )
+    rows = rows.replace_schema_metadata({b"wirestamp.table": table, b"wirestamp.version": str(VERSION), b"wirestamp.host": "several"})
     # names of merged files would grow with each merge
-    number = hashlib.sha256("/".join(path.name for path in paths).encode()).hexdigest()[:16]
-    store.write_file(rows, inside / f"merged-{number}.parquet")
-    for path in paths:
-        path.unlink()
+    number = hashlib.sha256("/".join(names).encode()).hexdigest()[:16]
+    file = pathlib.Path(some[0][0]).with_name(f"merged-{number}.parquet")
+    draft = file.with_name(f".wirestamp-{uuid.uuid4().hex}.part")
+    try:
+        store.write_file(rows, draft)
+        merged = place.relative(str(file))
+        contents = {name: content for name, (_, _, content) in zip(names, some, strict=True)}
+        _list(place, [merged, _content(place, place.relative(str(draft)))], contents)
+        os.replace(draft, file)
+    finally:
+        draft.unlink(missing_ok=True)
+    store.sync(file.parent)
+    for name in names:
+        if name != merged:
+            (place.root / name).unlink(missing_ok=True)
+    (place.root / LIST).unlink()
+    return 1
+
+
+def _list(place, merged, olds):
+    """Complete or absent, and lasting before the merged file has its name."""
+    draft = place.root / f".wirestamp-{uuid.uuid4().hex}.part"
+    try:
+        with open(draft, "w") as file:
+            json.dump({"merged": merged, "replaced": olds}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, place.root / LIST)
+    finally:
+        draft.unlink(missing_ok=True)
+    store.sync(place.root)

@@ -1,6 +1,8 @@
 """Runs the SQL of this package and its kernels: in this process with DuckDB, or on Spark. Both give the same integers."""
 
 import collections
+import concurrent.futures
+import contextlib
 import itertools
 import os
 import pathlib
@@ -9,13 +11,23 @@ import sys
 import tempfile
 
 import pyarrow as pa
+import pyarrow.compute as compute
 
-from . import flows, kernel, places
+from . import flows, kernel, places, store
 from . import progress as bars
-from .claims import STATEMENT, Claims
-from .schema import TABLES
-from .store import Refused, files
+from .claims import Claims
+from .schema import TABLES, sound
+from .store import Again, Refused, files
 
+CONFIGURED = "configured"
+BATCH = 1 << 14
+"""Rows of an answer that are on their way together."""
+LEAST = 64 << 20
+"""Bytes without which the embedded engine does not work."""
+LINK = 2_000
+"""Of memory for each row of `probes` that is held: the rows are a sixteenth of it."""
+SOLVED = 64 << 20
+"""Of memory for each window that is solved at the same time."""
 SQL = pathlib.Path(__file__).with_name("sql")
 PACKETS = " ORDER BY host, flow, sequence, sent, delay, peer, error_bound NULLS FIRST, outcome"
 DUCK_QUANTILES = {
@@ -53,25 +65,27 @@ NO_CONNECTOR = (
 
 
 class Tables:
-    """Which tables a statement asks for: only their files are looked at. `only`: of one day, hour or bucket."""
+    """Which tables a statement asks for: only their files are looked at. `only`: of one day, hour or bucket. `look_at`: as of store.files."""
 
-    def __init__(self, folder, skip, only, progress):
+    def __init__(self, folder, skip, only, progress, look_at=None):
         self.place = places.of(folder)
-        self.keys = {}
-        self._skip, self._only, self._progress, self._known = skip, only, progress, set()
+        self.known = {}
+        self._skip, self._only, self._progress, self._look_at = skip, only, progress, look_at
 
     def needed(self, statement):
-        """Table and files of each that is asked for the first time."""
-        if not self._known and not self.place.exists():
+        """The files of each table that is asked for the first time."""
+        if not self.known and not self.place.exists():
             raise Refused(f"{self.place}: no such folder")
         for table in TABLES:
-            if table not in self._known and re.search(rf"\b{table}\b", statement, re.IGNORECASE):
+            if table not in self.known and re.search(rf"\b{table}\b", statement, re.IGNORECASE):
                 if "bucket=" in self._only and table != "timestamps":
                     raise Refused(f"--only {self._only}: {table} has no buckets")
-                self._known.add(table)
-                found = files(self.place, table, self._skip, self._only, self._progress(f"check {table}"))
-                self.keys |= found
-                yield table, list(found)
+                self.known[table] = files(self.place, table, self._skip, self._only, self._progress(f"check {table}"), self._look_at)
+                yield self.known[table]
+
+    def remove_gone(self):
+        """The tables of which files were removed since they were listed. An error, unless they are to be passed over."""
+        return [found for found in self.known.values() if found.remove_gone(self.place, self._skip)]
 
 
 class Duck:
@@ -89,6 +103,8 @@ class Duck:
             raise Refused(f"--memory {memory}: {error}") from error
         [[limit]] = self._connection.sql("SELECT current_setting('memory_limit')").fetchall()
         self._memory = flows.bytes_of(limit)
+        # the rest is for the answer on its way and the kernels
+        self._connection.execute(f"SET memory_limit = '{max(self._memory // 2, min(self._memory, LEAST))}B'")
         self.progress = progress
         self._tables = Tables(folder, skip, only, progress)
         self._place = self._tables.place
@@ -100,78 +116,115 @@ class Duck:
 
     def sql(self, statement):
         """The answer as an Arrow table."""
-        answer = self._relation(statement)
-        if answer is None:
-            return pa.table({})
-        with bars.asked(self.progress, "query", self._connection.query_progress):
-            return self._guarded(answer.to_arrow_table)
+        while True:
+            with contextlib.suppress(Again):
+                return self.stream(statement).read_all()
 
-    def _relation(self, statement):
-        for table, found in self._tables.needed(statement):
-            self._view(table, found)
-        return self._guarded(lambda: self._connection.sql(statement))
+    def stream(self, statement):
+        """The answer as it comes, in batches. Again: a file was removed meanwhile, which is left out the next time."""
+        for found in self._tables.needed(statement):
+            self._view(found)
+        return self._reader(statement)
+
+    def _reader(self, statement):
+        answer = self._guarded(lambda: self._connection.sql(statement))
+        if answer is None:
+            return pa.RecordBatchReader.from_batches(pa.schema([]), [])
+        reader = self._guarded(lambda: answer.to_arrow_reader(BATCH))
+        schema = whole_numbers(reader.schema)
+        return pa.RecordBatchReader.from_batches(schema, self._batches(reader, schema))
+
+    def _batches(self, reader, schema):
+        with bars.asked(self.progress, "query", self._connection.query_progress):
+            while True:
+                try:
+                    batch = self._guarded(reader.read_next_batch)
+                except StopIteration:
+                    return
+                yield fitting(batch, schema)
 
     def _guarded(self, ask):
         import duckdb
 
         try:
             return ask()
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError) as error:
+            if gone := self._tables.remove_gone():
+                for found in gone:
+                    self._view(found)
+                raise Again from error
             text = str(error).strip()
             # what a store's client says comes as Python prints it
             raise Refused(text.splitlines()[-1] if text.startswith("Traceback") else text) from error
 
-    def _view(self, table, found, where=""):
-        if found:
-            self._guarded(lambda: self._connection.read_parquet(found, hive_partitioning=False).create_view(f"{table}_files", replace=True))
-            self._connection.sql(f'CREATE OR REPLACE VIEW "{table}" AS SELECT {_columns(table)} FROM {table}_files {where}')
-        else:
+    def _view(self, found, names=None, where=""):
+        """A table as a view of its files, or of those named."""
+        table, names = found.table, list(found.keys) if names is None else names
+        if not names:
             self.add(table, TABLES[table].empty_table())
+            return
+        conditions = " AND ".join(filter(None, [where, sound(table) if found.partly else ""]))
+        self._guarded(lambda: self._connection.read_parquet(names, hive_partitioning=False).create_view(f"{table}_files", replace=True))
+        self._connection.sql(f'CREATE OR REPLACE VIEW "{table}" AS SELECT {_columns(table)} FROM {table}_files {conditions and "WHERE "}{conditions}')
+
+    @contextlib.contextmanager
+    def _only_of(self, names, where=""):
+        """Has `timestamps` be some files and rows for what is asked meanwhile."""
+        known = self._tables.known["timestamps"]
+        self._view(known, names, where)
+        try:
+            yield
+        finally:
+            self._view(known)
 
     def add(self, name, rows):
+        self._connection.sql(f'DROP VIEW IF EXISTS "{name}"')
         self._connection.register(name, rows)
 
     def packets(self, most):
         """One row for each packet that was sent."""
-        return self.sql(text("latency", most=most) + PACKETS)
+        return self.stream(text("latency", most=most) + PACKETS)
 
     def flows(self, most):
         """One row for each flow. Both directions of one are in one bucket, so each bucket is joined by itself."""
-        parts = [part for found in self.buckets().values() for part in self._split(found)]
-        rows = pa.concat_tables([kernel.FLOWS.empty_table(), *self._joined(parts, most)])
-        return rows.sort_by([("host", "ascending"), ("flow", "ascending")])
+        while True:
+            with contextlib.suppress(Again):
+                parts = [part for found in self.buckets().values() for part in self._split(found)]
+                rows = pa.concat_tables([kernel.FLOWS.empty_table(), *self._joined(parts, most)])
+                return rows.sort_by([("host", "ascending"), ("flow", "ascending")])
 
     def buckets(self):
         """The files of each bucket of `timestamps`; all of them as one, if some are in no bucket."""
-        for _, found in self._tables.needed("timestamps"):
-            self._timestamps = found
+        for found in self._tables.needed("timestamps"):
+            self._view(found)
         apart = collections.defaultdict(list)
-        for path in self._timestamps:
+        for path in self.keys():
             apart[path.split("/")[-2]].append(path)
         whole = not apart or not all(name.startswith("bucket=") for name in apart)
-        return {"bucket=all": self._timestamps} if whole else dict(sorted(apart.items()))
+        return {"bucket=all": list(self.keys())} if whole else dict(sorted(apart.items()))
 
     def keys(self):
-        """Of the files that were asked for so far, what they must still have to be the same."""
-        return self._tables.keys
+        """The files of `timestamps`, with what they must still have to be the same."""
+        return self._tables.known["timestamps"].keys
 
     def part(self, found, most, packets):
         """The answer from some files of `timestamps`, a table or its batches: a row for each packet, or for each flow."""
         if not packets:
             return pa.concat_tables([kernel.FLOWS.empty_table(), *self._joined(self._split(found), most)])
-        self._view("timestamps", found)
-        return self._guarded(lambda: self._connection.sql(text("latency", most=most) + PACKETS).to_arrow_reader())
+        self._view(self._tables.known["timestamps"], found)
+        return self._reader(text("latency", most=most) + PACKETS)
 
     def _split(self, found):
         """Parts for the kernel that fit into the memory, by flow where the files are too large."""
         _, most = flows.several(self._memory)
-        rows = flows.rows_of(self._place, found)
+        known = self._tables.known["timestamps"]
+        rows = self._guarded(lambda: flows.rows_of(self._place, found))
         if rows <= most:
-            return [flows.Part(self._place, found, rows)] if found else []
-        self._view("timestamps", found)
-        counts = self.sql("SELECT flow, COUNT(*) AS rows FROM timestamps GROUP BY flow ORDER BY flow")
+            return [flows.Part(self._place, found, rows, known.partly)] if found else []
+        with self._only_of(found):
+            counts = self._reader("SELECT flow, COUNT(*) AS rows FROM timestamps GROUP BY flow ORDER BY flow").read_all()
         counts = zip(counts["flow"].to_pylist(), counts["rows"].to_pylist(), strict=True)
-        return [flows.Part(self._place, found, rows, first, last) for first, last, rows in flows.split(counts, most)]
+        return [flows.Part(self._place, found, rows, known.partly, first, last) for first, last, rows in flows.split(counts, most)]
 
     def _joined(self, parts, most):
         """The rows of each part. What is larger than the memory is left to SQL, which spills."""
@@ -180,26 +233,60 @@ class Duck:
         large = [part for part in parts if part.rows > rows]
         answers = itertools.chain(flows.answers(fit, most, count), (self._spilling(part, most) for part in large))
         show, done, total = self.progress("join"), 0, sum(part.rows for part in parts)
-        for part, answer in zip(fit + large, answers, strict=True):
-            yield answer
+        answers = iter(answers)
+        for part in fit + large:
+            yield self._guarded(lambda: next(answers))
             done += part.rows
-            show(done / total)
+            show(done / max(total, 1))
 
     def _spilling(self, part, most):
         """The same as `Part.answer`."""
-        self._view("timestamps", part.files, f"WHERE flow BETWEEN {part.first} AND {part.last}")
-        self._connection.sql(f"CREATE OR REPLACE TEMP VIEW delays AS {text('latency', most=most)}")
-        return _exactly(self.sql(text("pairs", **DUCK_QUANTILES)), kernel.FLOWS)
+        with self._only_of(part.files, f"flow BETWEEN {part.first} AND {part.last}"):
+            self._connection.sql(f"CREATE OR REPLACE TEMP VIEW delays AS {text('latency', most=most)}")
+            return _exactly(self._reader(text("pairs", **DUCK_QUANTILES)).read_all(), kernel.FLOWS)
 
     def clocks(self, options):
-        """The mesh of each window."""
-        links = _exactly(self.sql(text("links")), kernel.LINKS)
-        claims = claimed(self)
-        windows, answers, show = list(kernel.windows(links)), [], self.progress("clocks")
-        for window in windows:
-            answers.append(kernel.window(window, claims.of(window), options))
-            show(len(answers) / len(windows))
-        return pa.concat_tables(answers) if answers else kernel.CLOCKS.empty_table()
+        """The mesh of each window, in their order, as they are solved."""
+        return pa.RecordBatchReader.from_batches(kernel.CLOCKS, self._clocks(options))
+
+    def _clocks(self, options):
+        """So many windows are in memory as are solved at a time, and those that the engine gave beside."""
+        several = max(min(os.cpu_count() or 1, self._memory // SOLVED), 1)
+        waiting = collections.deque()
+        with concurrent.futures.ThreadPoolExecutor(several) as threads:
+            try:
+                for links, said in self._windows():
+                    waiting.append(threads.submit(kernel.window, links, said, options))
+                    if len(waiting) > several:
+                        yield from waiting.popleft().result().to_batches()
+                while waiting:
+                    yield from waiting.popleft().result().to_batches()
+            finally:
+                threads.shutdown(cancel_futures=True)
+
+    def _windows(self):
+        """Of each window, in their order, the links and what hosts claim of their clocks."""
+        show = self.progress("clocks")
+        ranges = list(self._ranges())
+        for number, (first, last) in enumerate(ranges):
+            links = _exactly(self._reader(text("links", some=f"window_start BETWEEN {first} AND {last}")).read_all(), kernel.LINKS)
+            length = compute.max(links["length"]).as_py() or 0
+            said = claimed(self, first, last + length)
+            for window in kernel.windows(links):
+                yield window, said.of(window)
+            show((number + 1) / len(ranges))
+
+    def _ranges(self):
+        """First and last window of several that fit into the memory together; one at least."""
+        held, first, last = 0, None, None
+        for batch in self.stream("SELECT window_start, COUNT(*) AS rows FROM probes GROUP BY window_start ORDER BY window_start"):
+            for start, rows in zip(batch["window_start"].to_pylist(), batch["rows"].to_pylist(), strict=True):
+                if first is not None and held + rows > self._memory // LINK:
+                    yield first, last
+                    held, first = 0, None
+                held, first, last = held + rows, start if first is None else first, start
+        if first is not None:
+            yield first, last
 
 
 class Spark:
@@ -208,42 +295,51 @@ class Spark:
     name = "spark"
 
     def __init__(self, folder, master="local[2]", skip=False, only="", progress=bars.silent):
-        from pyspark.sql import SparkSession
-
-        # the workers' Python is this one, with this package
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.appName("wirestamp-fleet").master(master)
-        for key, value in {
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
-            "spark.sql.session.timeZone": "UTC",
-            "spark.sql.shuffle.partitions": "8",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
-            "spark.sql.ansi.enabled": "true",
-            "spark.sql.ansi.doubleQuotedIdentifiers": "true",
-        }.items():
-            builder = builder.config(key, value)
-        self._session = builder.getOrCreate()
-        self._session.sparkContext.setLogLevel("ERROR")
-        self._tables = Tables(folder, skip, only, progress)
+        """`master`: CONFIGURED for what spark-submit or spark-defaults.conf says."""
+        self._session = _session(master)
+        self._skip, self._named = skip, folder if places.is_url(folder) else os.path.abspath(folder)
+        self._tables = Tables(self._named, skip, only, progress, self._look_at)
         for name, parameters, body in functions("DIV"):
             self._session.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({', '.join(parameters)}) RETURNS BIGINT RETURN {body}")
 
+    def _look_at(self, place, table, names):
+        """Has the executors look at the files: there may be more than one machine reads."""
+        if not names:
+            return
+        context, named = self._session.sparkContext, self._named
+
+        def look(some):
+            there = places.of(named)
+            return [store.look(there, name, table) for name in some]
+
+        parts = min(len(names), 4 * context.defaultParallelism)
+        yield from zip(names, self._guarded(context.parallelize(names, parts).mapPartitions(look).collect), strict=True)
+
     def sql(self, statement):
-        return self._guarded(lambda: self._frame(statement).toArrow())
+        answer = self._guarded(lambda: self._frame(statement).toArrow())
+        # with `skip`, Spark passes over them
+        self._tables.remove_gone()
+        return answer
+
+    def stream(self, statement):
+        """The answer as one batch reader; the driver holds it."""
+        return self.sql(statement).to_reader(BATCH)
 
     def _frame(self, statement):
-        for table, found in self._tables.needed(statement):
-            if found:
-                rows = self._read(found)
+        for found in self._tables.needed(statement):
+            table = found.table
+            if found.keys:
+                rows = self._read(found.keys, TABLES[table])
             else:
                 rows = self._session.createDataFrame([], _spark_schema(TABLES[table]))
+            if found.partly:
+                rows = rows.filter(sound(table))
             rows.select(*TABLES[table].names).createOrReplaceTempView(table)
         return self._session.sql(statement)
 
-    def _read(self, found):
-        return self._guarded(lambda: self._session.read.parquet(*map(places.for_spark, found)))
+    def _read(self, names, schema):
+        reader = self._session.read.schema(_spark_schema(schema)).option("ignoreMissingFiles", str(self._skip).lower())
+        return self._guarded(lambda: reader.parquet(*map(places.for_spark, names)))
 
     def _guarded(self, ask):
         from py4j.protocol import Py4JJavaError
@@ -252,8 +348,10 @@ class Spark:
         try:
             return ask()
         except PySparkException as error:
+            self._tables.remove_gone()
             raise Refused(str(error).partition("\n\nJVM stacktrace")[0]) from error
         except Py4JJavaError as error:
+            self._tables.remove_gone()
             lines = str(error).splitlines()
             if any(re.search(r"Class org\.apache\.hadoop\.fs\.\S+ not found|No FileSystem for scheme", line) for line in lines):
                 raise Refused(NO_CONNECTOR) from error
@@ -264,7 +362,7 @@ class Spark:
         self._session.createDataFrame(rows).createOrReplaceTempView(name)
 
     def packets(self, most):
-        return self.sql(text("latency", most=most) + PACKETS)
+        return self.stream(text("latency", most=most) + PACKETS)
 
     def flows(self, most):
         self._guarded(lambda: self._frame(text("latency", most=most)).createOrReplaceTempView("delays"))
@@ -278,18 +376,64 @@ class Spark:
             return kernel.window(links, claims.of(links), options)
 
         def answer():
-            groups = self._frame(text("links")).groupBy("window_start")
+            groups = self._frame(text("links", some="TRUE")).groupBy("window_start")
             return groups.applyInArrow(solve, _spark_schema(kernel.CLOCKS)).toArrow()
 
-        return _exactly(self._guarded(answer), kernel.CLOCKS).sort_by([("window_start", "ascending"), ("host", "ascending")])
+        rows = _exactly(self._guarded(answer), kernel.CLOCKS).sort_by([("window_start", "ascending"), ("host", "ascending")])
+        self._tables.remove_gone()
+        return rows.to_reader(BATCH)
 
     def stop(self):
         self._session.stop()
 
 
-def claimed(engine):
-    """What each host says of its clock."""
-    return Claims(engine.sql(STATEMENT))
+def _session(master):
+    """A session whose configuration is the user's: only where it says nothing, a master on this machine gets what suits it."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    SparkContext._ensure_initialized()  # reads spark-defaults.conf, and what spark-submit was told
+    conf = SparkConf(_jvm=SparkContext._jvm)
+    if master != CONFIGURED:
+        conf.setMaster(master)
+    elif not conf.contains("spark.master"):
+        raise Refused("--spark configured: neither spark-submit --master nor spark-defaults.conf names a master")
+    unless = {"spark.app.name": "wirestamp-fleet", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
+    if conf.get("spark.master").startswith("local"):
+        unless["spark.sql.shuffle.partitions"] = "8"
+        if not {"SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME"} & set(os.environ):
+            unless |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    for key, value in unless.items():
+        conf.setIfMissing(key, value)
+    # unless something is said, the workers' Python is this one, with this package
+    os.environ.setdefault("PYSPARK_PYTHON", conf.get("spark.pyspark.python") or sys.executable)
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    # what the statements of this package mean
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    session.conf.set("spark.sql.ansi.enabled", "true")
+    session.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")
+    return session
+
+
+def claimed(engine, first=None, last=None):
+    """What each host says of its clock; with `first` and `last`, what is said of other times is read when it is asked for."""
+    return Claims(lambda some: engine.sql(text("claims", some=some)), first, last)
+
+
+def whole_numbers(schema):
+    """A schema in which sums of integers, which DuckDB makes of 128 bits, have 64, as in Spark."""
+    fits = lambda kind: pa.types.is_decimal(kind) and kind.scale == 0 and kind.precision > 18
+    return pa.schema([field.with_type(pa.int64()) if fits(field.type) else field for field in schema])
+
+
+def fitting(batch, schema):
+    """A batch with the types of a schema."""
+    try:
+        columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    except pa.ArrowInvalid as error:
+        raise Refused(f"{error}: 64 bits do not hold a sum of the answer; CAST(... AS DOUBLE) what is summed") from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _columns(table):

@@ -10,7 +10,7 @@ import pyarrow.parquet as parquet
 
 from . import kernel
 from . import wirestamp_fleet_kernels as rust
-from .store import Refused
+from .schema import sound_rows
 
 COLUMNS = ["flow", "sequence", "ticks", "utc_minus_ticks", "error_bound", "host", "direction"]
 SIDES = {"tx": 0, "rx": 1}
@@ -23,8 +23,10 @@ ENOUGH = 1 << 22
 class Part:
     """Some files, and the flows of them that one run of the kernel joins."""
 
-    def __init__(self, place, files, rows, first=-(2**63), last=2**63 - 1):
+    def __init__(self, place, files, rows, partly=False, first=-(2**63), last=2**63 - 1):
+        """`partly`: some rows make no sense and are left out."""
         self.place, self.files, self.rows, self.first, self.last = place, files, rows, first, last
+        self.condition = sound_rows("timestamps") if partly else None
 
     def answer(self, most):
         """Rows of kernel.FLOWS."""
@@ -36,11 +38,7 @@ class Part:
                         self._add(packets, numbers, file.read_row_group(group, COLUMNS, use_threads=False))
         names = sorted(numbers, key=str.encode)
         places = {name: place for place, name in enumerate(names)}
-        try:
-            found = packets.flows([places[name] for name in numbers], most)
-        except OverflowError as error:
-            raise Refused(f"{self.files[0]} and others: {error}") from error
-        return _flows(found, names)
+        return _flows(packets.flows([places[name] for name in numbers], most), names)
 
     def _may_have(self, group):
         known = group.column(_place(group, "flow")).statistics
@@ -49,6 +47,8 @@ class Part:
     def _add(self, packets, numbers, rows):
         if rows["ticks"].null_count or rows["utc_minus_ticks"].null_count:
             rows = rows.filter(compute.and_(rows["ticks"].is_valid(), rows["utc_minus_ticks"].is_valid()))
+        if self.condition is not None:
+            rows = rows.filter(self.condition)
         for batch in rows.to_batches():
             columns = [_numbers(batch[name]) for name in COLUMNS[:5]]
             host, direction = batch["host"], batch["direction"]

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 
 from . import wirestamp_fleet_kernels as rust
+from .schema import MOST
 
 
 def _schema(**columns):
@@ -16,7 +17,7 @@ def _schema(**columns):
 
 _INT, _TEXT = pa.int64(), pa.string()
 LINKS = _schema(
-    window_start=_INT, host=_TEXT, peer=_TEXT, forward=_INT, backward=_INT, length=_INT, probes=_INT, variants=_INT
+    window_start=_INT, host=_TEXT, peer=_TEXT, forward=_INT, backward=_INT, length=_INT, variants=_INT
 )
 CLOCKS = _schema(
     window_start=_INT,
@@ -36,10 +37,6 @@ FLOWS = _schema(
     **dict.fromkeys(("sent", "missing", "duplicate", "reordered", "unmatched", "least", "median", "p99", "most"), _INT),
     error_bound=_INT,
 )
-
-
-MOST = 2**53
-"""Greatest number of nanoseconds that the kernels compute with: 104 days."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,20 +1,24 @@
 """The command line."""
 
 import argparse
-import json
+import contextlib
+import itertools
 import os
 import pathlib
 import re
 import sys
+import tempfile
 
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 
-from . import compact, engine, parts, places, progress, report, simulate, store
+from . import answers, compact, engine, parts, places, progress, report, simulate, store
 from .kernel import MOST, Options
 
 
+SHOWN = 40
+"""Rows of a table on a terminal."""
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
@@ -45,7 +49,7 @@ def _parser():
             added.add_argument("--only", type=_only, metavar="PART", help="only what is stored in this part: day=2026-11-23, day=2026-11-23/hour=06")
             added.add_argument("--memory", default="4GB", help="hold at most so much, then spill to disk (default: 4GB)")
             added.add_argument("--skip-unusable", action="store_true", help="pass over damaged files and other versions; each is named")
-            added.add_argument("--spark", metavar="MASTER", help="run on Spark: local[2], or spark://HOST:PORT")
+            added.add_argument("--spark", metavar="MASTER", help="run on Spark: local[2], spark://HOST:PORT, yarn, or configured: what spark-submit or spark-defaults.conf says")
         return added
 
     simulated = command("simulate", _simulate, "Write a simulated fleet and its truth into a new folder", reads=False)
@@ -144,12 +148,26 @@ def _simulate(chosen):
 
 
 def _clocks(chosen):
-    rows = _engine(chosen).clocks(_options(chosen))
-    if not rows.num_rows:
-        raise store.Refused(f"{chosen.folder}: no probes")
+    running, options = _engine(chosen), _options(chosen)
+    clocks = lambda: _not_empty(running.clocks(options), f"{chosen.folder}: no probes")
     if chosen.output or not (chosen.summary or sys.stdout.isatty()):
-        return _show(rows, chosen.output)
-    print(report.summary(rows))
+        return _show(clocks, chosen.output)
+    print(store.terminal(report.summary(_again(lambda: report.Hosts(clocks())))))
+
+
+def _not_empty(rows, otherwise):
+    """A reader that has a row, or an error."""
+    for first in rows:
+        if first.num_rows:
+            return pa.RecordBatchReader.from_batches(rows.schema, itertools.chain([first], rows))
+    raise store.Refused(otherwise)
+
+
+def _again(ask):
+    """Asks once more if a file was removed meanwhile that may be left out."""
+    while True:
+        with contextlib.suppress(store.Again):
+            return ask()
 
 
 def _latency(chosen):
@@ -157,44 +175,77 @@ def _latency(chosen):
     if chosen.output and (chosen.output.endswith("/") or pathlib.Path(chosen.output).is_dir()):
         if chosen.spark:
             raise store.Refused("parts in a folder are the embedded engine's: with --spark, name a file")
-        count, kept = parts.write(running, chosen.output, chosen.most, chosen.packets)
+        count, kept = _again(lambda: parts.write(running, chosen.output, chosen.most, chosen.packets))
         print(f"{count} parts in {chosen.output}, {kept} of them from an earlier run")
         return
-    rows = running.packets(chosen.most) if chosen.packets else running.flows(chosen.most)
-    if not rows.num_rows:
-        raise store.Refused(f"{chosen.folder}: no transmit timestamps whose UTC is known")
-    _show(rows, chosen.output)
+    rows = lambda: running.packets(chosen.most) if chosen.packets else running.flows(chosen.most).to_reader()
+    _show(lambda: _not_empty(rows(), f"{chosen.folder}: no transmit timestamps whose UTC is known"), chosen.output)
 
 
 def _query(chosen):
-    _show(_engine(chosen).sql(chosen.sql), chosen.output)
+    running = _engine(chosen)
+    _show(lambda: running.stream(chosen.sql), chosen.output)
 
 
 def _compact(chosen):
     _here("compact", chosen.folder, "compact the folder before it is copied there")
-    before, after, drafts = compact.run(chosen.folder, progress.here()("compact"))
-    print(f"{before} files are now {after}; {drafts} drafts removed")
+    done = compact.run(chosen.folder, progress.here()("compact"))
+    print(f"{done.before} files are now {done.after}; {done.drafts} drafts removed" + f"; {done.left} unusable left as they are" * (done.left > 0))
 
 
 def _report(chosen):
-    running = _engine(chosen)
-    clocks = running.clocks(_options(chosen))
-    page = report.page(clocks, running.flows(10**9), engine.claimed(running))
-    place = pathlib.Path(chosen.output)
-    place.write_text(page, encoding="utf-8")
-    print(f"{place.resolve()}: {len(page) // 1024 + 1} kB")
+    running, options = _engine(chosen), _options(chosen)
+    with tempfile.TemporaryDirectory(prefix="wirestamp-fleet-") as work:
+        file = _again(lambda: store.write_file(store.large(running.clocks(options)), pathlib.Path(work) / "clocks.parquet"))
+        page = report.page(lambda: parquet.ParquetFile(file).iter_batches(), running.flows(10**9), engine.claimed(running, 0, 0))
+    with store.draft(pathlib.Path(chosen.output)) as place:
+        place.write_text(page, encoding="utf-8")
+    print(f"{pathlib.Path(chosen.output).resolve()}: {len(page) // 1024 + 1} kB")
 
 
-def _show(rows, output):
-    if output and output.endswith(".csv"):
-        csv.write_csv(rows, output)
-    elif output:
-        store.write_file(rows, output)
+def _show(ask, output):
+    """Writes the answer as it comes. `ask`: begins it."""
+    if output:
+        _again(lambda: _write(ask(), output))
     elif sys.stdout.isatty():
-        print(report.table(rows.slice(0, 40)))
-        if rows.num_rows > 40:
-            print(f"{rows.num_rows} rows; --output FILE writes all of them")
+        _print_table(ask())
     else:
-        for batch in rows.to_batches(max_chunksize=10_000):
+        for batch in _again_at_first(ask):
             for row in batch.to_pylist():
-                print(json.dumps(row, ensure_ascii=False, default=str))
+                print(answers.line(row))
+
+
+def _write(rows, output):
+    answers.distinct(rows.schema)
+    if output.endswith(".csv"):
+        with store.draft(pathlib.Path(output)) as place, csv.CSVWriter(place, rows.schema) as writer:
+            for batch in rows:
+                writer.write_batch(batch)
+    else:
+        store.write_file(store.large(rows), output)
+
+
+def _again_at_first(ask):
+    """The batches; asks once more for a removed file as long as nothing was given away."""
+    while True:
+        begun = False
+        try:
+            rows = ask()
+            answers.distinct(rows.schema)
+            for batch in rows:
+                yield batch
+                begun = True
+            return
+        except store.Again:
+            if begun:
+                raise
+
+
+def _print_table(rows):
+    held, count = [], 0
+    for batch in rows:
+        held += [batch.slice(0, max(SHOWN - count, 0))]
+        count += batch.num_rows
+    print(store.terminal(report.table(pa.Table.from_batches(held, rows.schema))))
+    if count > SHOWN:
+        print(f"{count} rows; --output FILE writes all of them")

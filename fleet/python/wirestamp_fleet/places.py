@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pathlib
+import stat
 import urllib.parse
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ SCHEMES = ("s3", "gs", "abfs", "abfss")
 OPTIONS = ("endpoint_override", "region", "scheme")
 """What may stand after `?`: neither keys, nor what makes or removes buckets."""
 PIECE = 1 << 22
+LINK = "a symbolic link to a folder, which is not followed: name the folder that it leads to as DIR, or mount it here"
 
 
 class Refused(Exception):
@@ -45,15 +47,44 @@ class Folder:
         return self.root.is_dir()
 
     def files(self, below):
-        """Each file that ends in `.parquet`, and what it must still have to be the same: it is never written again under its name."""
-        return {str(path): _key(path) for path in (self.root / below).rglob("*.parquet")}
+        """Each file that ends in `.parquet`, with what it must still have to be the same (it is never written again under its name); and each place
+        that was not looked into, with the reason. Links to folders below a table's are not followed: `compact` would remove files elsewhere."""
+        found, closed = {}, {}
+        folders = [str(self.root / below)]
+        for link in [self.root / part for part in list(pathlib.Path(below).parents)[:-2]] + [self.root / below]:
+            if link.parent != self.root and link.is_symlink():
+                return {}, {str(link): LINK}
+        while folders:
+            folder = folders.pop()
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append(entry.path)
+                        elif entry.is_symlink() and entry.is_dir():
+                            closed[entry.path] = LINK
+                        elif entry.name.endswith(".parquet"):
+                            found[entry.path] = _key(entry)
+            except FileNotFoundError:
+                continue  # the table has no files, or the monitor removed the folder meanwhile
+            except OSError as error:
+                closed[folder] = f"cannot be read ({error.strerror})"
+        return found, closed
 
     def relative(self, name):
         return str(pathlib.Path(name).relative_to(self.root))
 
     def open(self, name):
         """What pyarrow reads the file from."""
+        # opening a pipe would wait for a writer
+        if not stat.S_ISREG(os.stat(name).st_mode):
+            raise OSError("not a regular file")
         return pa.OSFile(name)
+
+    def read(self, name):
+        """The content of the file with this name below the place."""
+        with self.open(str(self.root / name)) as source:
+            return source.read()
 
     def read_through(self, name):
         """Nothing: what cannot be read of a file here is the file's own fault."""
@@ -98,7 +129,7 @@ class Store:
 
         selector = fs.FileSelector(f"{self._root}/{below}", allow_not_found=True, recursive=True)
         found = [info for info in self.filesystem.get_file_info(selector) if info.type == fs.FileType.File]
-        return {self._name(info.path): [info.size, info.mtime_ns] for info in found if info.path.endswith(".parquet")}
+        return {self._name(info.path): [info.size, info.mtime_ns] for info in found if info.path.endswith(".parquet")}, {}
 
     def relative(self, name):
         return name.removeprefix(f"{self.url}/")
@@ -106,6 +137,11 @@ class Store:
     def open(self, name):
         """As of a folder."""
         return self.filesystem.open_input_file(f"{self._root}/{self.relative(name)}")
+
+    def read(self, name):
+        """As of a folder."""
+        with self.open(name) as source:
+            return source.read()
 
     def read_through(self, name):
         """Reads an object to its end: an error, if it is the store that does not answer and not the object that is damaged."""

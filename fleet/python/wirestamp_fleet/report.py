@@ -2,6 +2,7 @@
 
 import html
 
+import pyarrow as pa
 import pyarrow.compute as compute
 
 NS = ((1e9 * 86_400, "d"), (1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
@@ -24,12 +25,21 @@ def table(rows):
     return "\n".join("  ".join(value.rjust(width) for value, width in zip(line, widths, strict=True)) for line in lines)
 
 
-def hosts(clocks):
-    """One entry a host, the worst first: those that contradict the others, then by the distance of their estimate. Shown is the last window, of a host
-    that contradicts the others the last in which it does: another host's wrong dates may open windows in which nobody is left to contradict."""
-    found = {}
-    for row in clocks.to_pylist():
-        entry = found.setdefault(row["host"], {"host": row["host"], "contradicted": 0, "windows": 0, "with": set(), "excess": 0})
+class Hosts:
+    """What is known of each host over all windows. Shown is the last window, of a host that contradicts the others the last in which it does: another
+    host's wrong dates may open windows in which nobody is left to contradict."""
+
+    def __init__(self, clocks):
+        """`clocks`: batches of kernel.CLOCKS, in the order of their windows."""
+        self.windows, self._last, self._found = 0, None, {}
+        for batch in clocks:
+            for row in batch.to_pylist():
+                self._add(row)
+
+    def _add(self, row):
+        self.windows += row["window_start"] != self._last
+        self._last = row["window_start"]
+        entry = self._found.setdefault(row["host"], {"host": row["host"], "contradicted": 0, "windows": 0, "with": set(), "excess": 0})
         entry["windows"] += 1
         entry["last"] = row
         if row["reason"] == "contradicts" or not entry["contradicted"]:
@@ -40,19 +50,27 @@ def hosts(clocks):
             entry["contradicted"] += 1
             entry["with"].update((row["contradicts"] or "").split())
             entry["excess"] = max(entry["excess"], row["excess"] or 0)
-    order = lambda entry: (-entry["contradicted"], -abs(entry["shown"]["unclamped"] or 0), entry["host"])
-    return sorted(found.values(), key=order)
+
+    def worst_first(self):
+        """One entry a host: those that contradict the others, then by the distance of their estimate."""
+        order = lambda entry: (-entry["contradicted"], -abs(estimate(entry["shown"]) or 0), entry["host"])
+        return sorted(self._found.values(), key=order)
 
 
-def summary(clocks, most=10):
+def estimate(row):
+    """The estimate of a clock: within its bounds where it has any."""
+    return row["unclamped"] if row["offset"] is None else row["offset"]
+
+
+def summary(hosts, most=10):
     """The worst hosts, as text."""
-    found = hosts(clocks)
+    found = hosts.worst_first()
     wrong = [entry for entry in found if entry["contradicted"]]
-    lines = [f"{len(found)} hosts, {compute.count_distinct(clocks['window_start']).as_py()} windows; {len(wrong)} contradict the others"]
+    lines = [f"{len(found)} hosts, {hosts.windows} windows; {len(wrong)} contradict the others"]
     for entry in (wrong or found)[:most]:
         last = entry["shown"]
         what = f"in {entry['contradicted']} of {entry['windows']} windows, by up to {span(entry['excess'])}" if entry["contradicted"] else _bounds(last)
-        lines.append(f"  {entry['host']:28} {span(last['unclamped']):>10}  {what}")
+        lines.append(f"  {entry['host']:28} {span(estimate(last)):>10}  {what}")
     return "\n".join(lines)
 
 
@@ -63,10 +81,11 @@ def _bounds(row):
 
 
 def page(clocks, pairs, claims):
-    """The whole report."""
-    found = hosts(clocks)
+    """The whole report. `clocks`: gives the batches of kernel.CLOCKS, as often as it is asked."""
+    hosts = Hosts(clocks())
+    found = hosts.worst_first()
     wrong = [entry for entry in found if entry["contradicted"]]
-    windows = compute.count_distinct(clocks["window_start"]).as_py() if clocks.num_rows else 0
+    windows = hosts.windows
     known = [entry["last"] for entry in found if entry["last"]["earliest"] is not None]
     widths = sorted((row["latest"] - row["earliest"]) / 2 for row in known)
     median = span(round(widths[len(widths) // 2])) if widths else "–"
@@ -79,7 +98,7 @@ def page(clocks, pairs, claims):
         "<h2>Clock map</h2><p>Each square is a host, by name; colour is the last window's estimate. Framed: contradicts the others; its colour is of the last window in which it does.</p>",
         _map(found),
         "<h2>Timeline</h2><p>The six worst hosts: estimate over the windows (line), guaranteed bounds where there are any (area). Logarithmic beyond ±100 ns.</p>",
-        _timeline(clocks, [entry["host"] for entry in found[:6]]),
+        _timeline(clocks(), [entry["host"] for entry in found[:6]]),
         "<h2>One-way delays</h2><p>Median between groups of hosts (the name up to its last hyphen), sender in rows.</p>",
         _matrix(pairs),
         _losses(pairs),
@@ -96,7 +115,7 @@ def _worst(found, claims):
         claim = claims.at(last["window_start"], 1).get(entry["host"])
         cells = [
             entry["host"],
-            span(last["unclamped"]),
+            span(estimate(last)),
             f"{span(last['earliest'])} and {span(last['latest'])}" if last["earliest"] is not None else last["reason"],
             f"±{span(claim)}" if claim is not None else "nothing",
             text or "–",
@@ -132,9 +151,9 @@ def _map(found):
     for place, entry in enumerate(sorted(found, key=lambda entry: entry["host"])):
         x, y = place % across * side, place // across * side
         frame = ' stroke="#000" stroke-width="2"' if entry["contradicted"] else ""
-        title = html.escape(f"{entry['host']}: {span(entry['last']['unclamped'])}")
+        title = html.escape(f"{entry['host']}: {span(estimate(entry['last']))}")
         squares.append(
-            f'<rect x="{x + 1}" y="{y + 1}" width="10" height="10" fill="{_colour(entry["shown"]["unclamped"])}"{frame}><title>{title}</title></rect>'
+            f'<rect x="{x + 1}" y="{y + 1}" width="10" height="10" fill="{_colour(estimate(entry["shown"]))}"{frame}><title>{title}</title></rect>'
         )
     height = (len(found) - 1) // across * side + side + 2
     return f'<svg viewBox="0 0 {across * side + 2} {height}" role="img" aria-label="clock map">' + "".join(squares) + "</svg>"
@@ -142,8 +161,8 @@ def _map(found):
 
 def _timeline(clocks, names):
     lines = {name: [] for name in names}
-    for row in clocks.to_pylist():
-        if row["host"] in lines:
+    for batch in clocks:
+        for row in batch.filter(compute.is_in(batch["host"], value_set=pa.array(names, pa.string()))).to_pylist():
             lines[row["host"]].append(row)
     width, height, half = 960, 90, 40
     parts = []
@@ -157,16 +176,16 @@ def _timeline(clocks, names):
         for number, row in area:
             tall = y(row["earliest"]) - y(row["latest"])
             parts.append(f'<rect x="{x(number) - max(step, 3) / 2:.1f}" y="{y(row["latest"]):.1f}" width="{max(step, 3):.1f}" height="{tall:.1f}" fill="#cde"/>')
-        points = " ".join(f"{x(number):.1f},{y(row['unclamped']):.1f}" for number, row in enumerate(rows) if row["unclamped"] is not None)
+        points = " ".join(f"{x(number):.1f},{y(estimate(row)):.1f}" for number, row in enumerate(rows) if estimate(row) is not None)
         parts.append(f'<line x1="230" x2="{width - 10}" y1="{top + 45}" y2="{top + 45}" stroke="#999" stroke-dasharray="2"/>')
         parts.append(f'<polyline points="{points}" fill="none" stroke="#b00" stroke-width="1.5"/>')
-        last = span(rows[-1]["unclamped"]) if rows else "–"
+        last = span(estimate(rows[-1])) if rows else "–"
         parts.append(f'<text x="0" y="{top + 42}">{html.escape(name)}</text><text x="0" y="{top + 58}">{last}</text>')
     return f'<svg viewBox="0 0 {width} {max(len(lines), 1) * height}" role="img" aria-label="timeline">' + "".join(parts) + "</svg>"
 
 
 def _size(row):
-    values = [row["unclamped"], row["earliest"], row["latest"]]
+    values = [estimate(row), row["earliest"], row["latest"]]
     return max([abs(_scale(value)) for value in values if value is not None] + [0])
 
 

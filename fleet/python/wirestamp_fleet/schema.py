@@ -1,6 +1,10 @@
 """The tables as docs/parquet describes them. A test compares both."""
 
+import functools
+import operator
+
 import pyarrow as pa
+import pyarrow.compute as compute
 
 VERSION = 1
 BUCKETS = 16
@@ -28,6 +32,30 @@ TABLES = {
         "host:s peer:s window_start:i window:i forward:i? backward:i? forward_middle:i? backward_middle:i? count:i"
     ),
 }
+
+MOST = 2**53
+"""Greatest number of nanoseconds that is computed with: 104 days."""
+YEARS = 2**62
+
+ROWS = {
+    "timestamps": [("error_bound", 0, MOST)],
+    "cross": [("bracket", 0, MOST)],
+    "estimates": [],
+    "probes": [("window_start", -YEARS, YEARS), ("window", 1, MOST), ("count", 0, YEARS)],
+}
+"""For each table: column, least and greatest value. A row with another value makes no sense and is left out; NULL is none. Of `estimates` every row
+says something: with a bound beyond reason, that its host claims nothing."""
+
+
+def sound(table):
+    """The rows of a table that make sense, as a condition in SQL; none for all."""
+    return " AND ".join(f'("{column}" IS NULL OR "{column}" BETWEEN {least} AND {most})' for column, least, most in ROWS[table])
+
+
+def sound_rows(table):
+    """The same as an expression of Arrow."""
+    conditions = [compute.field(column).is_null() | ((compute.field(column) >= least) & (compute.field(column) <= most)) for column, least, most in ROWS[table]]
+    return functools.reduce(operator.and_, conditions)
 
 
 def flow_of(one, other, stream):

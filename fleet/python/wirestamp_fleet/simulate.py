@@ -63,7 +63,7 @@ def run(folder, fleet, progress=lambda done: None):
         probes.append(_probes(fleet, window, names, links, least, clocks, offsets, chance))
         truth.append(_truth(window, names, clocks, offsets))
         held += len(links[0])
-        if held >= store.ROWS or window + 1 == fleet.windows:
+        if held >= store.GROUP or window + 1 == fleet.windows:
             _by_hour(folder, pa.concat_tables(probes))
             probes, held = [], 0
         progress((window + 1) / fleet.windows)

@@ -1,6 +1,8 @@
 """Reading and writing the tables. A file that is not what it should be is named, and refused or passed over as the user says."""
 
+import collections
 import concurrent.futures
+import contextlib
 import dataclasses
 import datetime
 import os
@@ -9,48 +11,122 @@ import sys
 import uuid
 
 import pyarrow as pa
+import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
-from . import checked
+from . import checked, compact
 from .places import Refused
-from .schema import TABLES, VERSION
+from .schema import ROWS, TABLES, VERSION
 
-ROWS = 1 << 20
-MERGED = b"wirestamp.merged"
+GROUP = 1 << 20
+"""Rows of a row group, and of a file."""
+LARGE = 1 << 17
+"""Rows of a row group of answers."""
+NAMED = 20
+"""Files and rows beyond so many are counted and not named."""
 
 
-def files(place, table, skip=False, only="", show=lambda done: None):
-    """The usable files of a table, sorted, each with what it must still have to be the same. Without `skip`, the first unusable one is an
-    error. `only`: below this of the table's folders."""
+class Again(Refused):
+    """A file was removed while it was read, and is left out from now on."""
+
+    def __init__(self):
+        super().__init__("a file was removed while the answer was written: ask again")
+
+
+def files(place, table, skip=False, only="", show=lambda done: None, look_at=None):
+    """The usable files of a table, sorted. Without `skip`, the first unusable one is an error. `only`: below this of the table's folders.
+    `look_at`: looks at files elsewhere, as Spark's executors."""
     below = f"{table}/{only}".rstrip("/")
-    keys = place.files(below)
+    keys, closed = place.files(below)
+    pairs = _looked(place, table, below, keys, show, look_at)
+    replaced = compact.replaced(place)
+    pairs = [(name, seen) for name, seen in pairs if place.relative(name) not in replaced]
+    wrong = closed | {name: seen.wrong for name, seen in pairs if seen.wrong is not None}
+    unusable = [f"{name}: {why}" for name, why in sorted(wrong.items())]
+    if unusable and not skip:
+        raise Refused(f"{unusable[0]}; {len(unusable)} unusable file(s) or folder(s); pass over them with --skip-unusable")
+    for line in unusable[:NAMED]:
+        _say(f"skipped {line}")
+    if unusable:
+        _say(f"skipped {len(unusable)} unusable file(s) or folder(s) of {table}")
+    good = [(name, seen) for name, seen in pairs if seen.wrong is None]
+    _name_rows(good)
+    return Files(table, {name: keys[name] for name, _ in good}, any(seen.refused for _, seen in good), len(unusable))
+
+
+@dataclasses.dataclass
+class Files:
+    """Usable files of a table, each with what it must still have to be the same."""
+
+    table: str
+    keys: dict
+    partly: bool
+    """Whether some have rows that make no sense, which are to be left out."""
+    left: int
+    """How many cannot be used."""
+
+    def remove_gone(self, place, skip):
+        """Takes out the files that were removed since they were listed, and names them. Whether there were any."""
+        there, _ = place.files(self.table)
+        gone = [name for name in self.keys if name not in there]
+        if gone and not skip:
+            raise Refused(f"{gone[0]}: removed while it was read; {len(gone)} such file(s); pass over them with --skip-unusable")
+        for name in gone:
+            del self.keys[name]
+        for name in gone[:NAMED]:
+            _say(f"skipped {name}: removed while it was read")
+        if gone:
+            _say(f"skipped {len(gone)} removed file(s) of {self.table}")
+        return bool(gone)
+
+
+def _say(line):
+    print(terminal(line), file=sys.stderr)
+
+
+def terminal(text):
+    """Text of somebody else, without what moves a terminal's cursor or changes its colours."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else f"\\x{ord(letter):02x}" for letter in text)
+
+
+def _name_rows(good):
+    """Names rows that are left out: of each file, host and reason the first."""
+    lines, rows = [], 0
+    for name, seen in good:
+        for host, reason, count in seen.refused:
+            lines.append(f"left out {count} row(s) of {name}, host {host}: {reason}")
+            rows += count
+    for line in lines[:NAMED]:
+        _say(line)
+    if len(lines) > NAMED:
+        _say(f"left out {rows} row(s) in all")
+
+
+def _looked(place, table, below, keys, show, look_at):
+    """Every file with what is known of it. What is good is remembered."""
     found = visible(keys)
-    known = checked.read(place)
     names = {name: place.relative(name) for name in found}
-    looked = []
-    with concurrent.futures.ThreadPoolExecutor() as several:
-        look = lambda name: _look(place, name, table, keys[name], known.get(names[name]))
-        try:
-            for seen in several.map(look, found):
-                looked.append(seen)
-                show(len(looked) / (len(found) + 1))
-        finally:
-            several.shutdown(cancel_futures=True)
+    known = checked.read(place)
+    looked = {name: _Looked.remembered(known.get(names[name]), keys[name]) for name in found}
+    todo = [name for name in found if looked[name] is None]
+    for done, (name, (wrong, refused)) in enumerate((look_at or here)(place, table, todo)):
+        looked[name] = _Looked(wrong, refused)
+        show(done / len(todo))
     show(1)
-    good = {names[name]: seen.key for name, seen in zip(found, looked, strict=True) if seen.wrong is None and seen.key is not None}
+    good = {names[name]: seen.value(keys[name]) for name, seen in looked.items() if seen.wrong is None and keys[name] is not None}
     if good != {name: value for name, value in known.items() if name.startswith(f"{below}/")}:
         rest = {name: value for name, value in known.items() if not name.startswith(f"{below}/")}
         checked.write(place, rest | good)
-    # a compaction that was interrupted has left files beside the one that they were merged into
-    pairs = list(zip(found, looked, strict=True))
-    replaced = {f"{_folder(name)}/{old}" for name, seen in pairs if seen.wrong is None for old in seen.merged}
-    pairs = [(name, seen) for name, seen in pairs if name not in replaced]
-    unusable = [f"{name}: {seen.wrong}" for name, seen in pairs if seen.wrong is not None]
-    if unusable and not skip:
-        raise Refused(f"{unusable[0]}; {len(unusable)} unusable file(s); pass over them with --skip-unusable")
-    for line in unusable:
-        print(f"skipped {line}", file=sys.stderr)
-    return {name: keys[name] for name, seen in pairs if seen.wrong is None}
+    return list(looked.items())
+
+
+def here(place, table, names):
+    """Looks at files in this process."""
+    with concurrent.futures.ThreadPoolExecutor() as several:
+        try:
+            yield from zip(names, several.map(lambda name: look(place, name, table), names), strict=True)
+        finally:
+            several.shutdown(cancel_futures=True)
 
 
 def visible(names):
@@ -67,66 +143,90 @@ class _Looked:
     """What is known of a file."""
 
     wrong: str | None
-    merged: list
-    key: list | None
+    refused: list
+    """Host, reason and number of the rows that make no sense."""
+
+    @classmethod
+    def remembered(cls, value, key):
+        """`value`: what was remembered, size and time first."""
+        return cls(None, value[2] if len(value) > 2 else []) if value is not None and value[:2] == key else None
+
+    def value(self, key):
+        return [*key, self.refused] if self.refused else key
 
 
-def _look(place, name, table, key, known):
-    # a key with a third value: the files that were merged into this one
-    if known is not None and known[:2] == key:
-        return _Looked(None, known[2] if len(known) > 2 else [], known)
+def look(place, name, table):
+    """Why a file cannot be used, and which of its rows cannot: host, reason, number. Its pages are decoded: damage in the middle is found too."""
     try:
         with place.open(name) as source:
-            names = merged(source)
-            found = wrong(source, table)
+            found, refused = wrong(source, table)
     except OSError as error:
-        names, found = [], f"cannot be read ({error})"
+        return f"cannot be read ({error})", []
     if found is not None:
         place.read_through(name)
-    return _Looked(found, names, [*key, names] if key and names else key)
-
-
-def merged(source):
-    """The names of the files that a compaction has merged into this one."""
-    try:
-        names = (parquet.read_metadata(source).metadata or {}).get(MERGED, b"").decode()
-    except (pa.ArrowException, OSError, ValueError):
-        return []
-    return [name for name in names.split("/") if name and name == os.path.basename(name)]
+    return found, refused
 
 
 def wrong(source, table):
-    """Why a file cannot be used. Its pages are decoded: a file that is damaged in the middle is found too."""
+    """The same of an open file."""
+    refused = collections.Counter()
     try:
         with parquet.ParquetFile(source) as file:
-            metadata = file.schema_arrow.metadata or {}
-            metadata |= file.metadata.metadata or {}
-            version = metadata.get(b"wirestamp.version")
-            if version is None:
-                return "not written by wirestamp"
-            if version != str(VERSION).encode():
-                return f"version {version.decode(errors='replace')} of the tables, this program knows {VERSION}"
-            if metadata.get(b"wirestamp.table") != table.encode():
-                return f"not of the table {table}"
+            found = _described(file, table)
+            if found is not None:
+                return found, []
             expected = TABLES[table]
-            found = [(field.name, field.type) for field in file.schema_arrow]
-            if found != [(field.name, field.type) for field in expected]:
-                return "other columns than the table has"
             # text as its dictionary: what every page has is decoded, but no text is made a hundred thousand times
             texts = [field.name for field in expected if field.type == pa.string()]
             with parquet.ParquetFile(source, metadata=file.metadata, read_dictionary=texts, pre_buffer=True) as whole:
                 rows = 0
-                for batch in (batch for group in range(file.metadata.num_row_groups) for batch in whole.iter_batches(row_groups=[group])):
+                groups = range(file.metadata.num_row_groups)
+                for batch in (batch for group in groups for batch in whole.iter_batches(row_groups=[group], columns=expected.names)):
                     rows += batch.num_rows
                     for field in expected:
                         if not field.nullable and batch[field.name].null_count:
-                            return f"NULL in the column {field.name}"
+                            return f"NULL in the column {field.name}", []
+                    _add_refused(batch, table, refused)
                 # memory is shared out by this number
                 if rows != file.metadata.num_rows:
-                    return f"damaged or incomplete ({rows} rows instead of {file.metadata.num_rows})"
+                    return f"damaged or incomplete ({rows} rows instead of {file.metadata.num_rows})", []
     except (pa.ArrowException, OSError, ValueError) as error:
-        return f"damaged or incomplete ({' '.join(str(error).split())})"
+        return f"damaged or incomplete ({' '.join(str(error).split())})", []
+    return None, [[host, reason, count] for (host, reason), count in sorted(refused.items())[:NAMED]]
+
+
+def _described(file, table):
+    """Why a file is not one of a table, by its metadata."""
+    metadata = file.schema_arrow.metadata or {}
+    metadata |= file.metadata.metadata or {}
+    version = metadata.get(b"wirestamp.version")
+    if version is None:
+        return "not written by wirestamp"
+    if version != str(VERSION).encode():
+        return f"version {version.decode(errors='replace')} of the tables, this program knows {VERSION}"
+    if metadata.get(b"wirestamp.table") != table.encode():
+        return f"not of the table {table}"
+    # columns that a later release adds are left out: the version changes if those that are known mean something else
+    names = file.schema_arrow.names
+    if len(set(names)) < len(names) or any(
+        field.name not in names or file.schema_arrow.field(field.name).type != field.type for field in TABLES[table]
+    ):
+        return "other columns than the table has"
     return None
+
+
+def _add_refused(batch, table, refused):
+    """Counts the rows that make no sense by host and reason."""
+    for column, least, most in ROWS[table]:
+        values = batch[column]
+        seen = compute.min_max(values).as_py()
+        if seen["min"] is None or (seen["min"] >= least and seen["max"] <= most):
+            continue
+        beyond = compute.or_(compute.less(values, least), compute.greater(values, most))
+        some = batch.filter(compute.fill_null(beyond, False))
+        first = {host: value for host, value in zip(reversed(some["host"].to_pylist()), reversed(some[column].to_pylist()), strict=True)}
+        for host, count in collections.Counter(some["host"].to_pylist()).items():
+            refused[host, f"{column} is {first[host]}, not between {least} and {most}"] += count
 
 
 def write(folder, table, columns, at, host="fleet", name=None, bucket=None):
@@ -144,32 +244,62 @@ def write(folder, table, columns, at, host="fleet", name=None, bucket=None):
 
 
 def write_file(rows, place, metadata=None):
-    """Writes a table, or what a reader of batches gives, under another name, syncs and renames it."""
-    place = pathlib.Path(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    draft = place.with_name(f".wirestamp-{uuid.uuid4().hex}.part")
+    """Writes a table, or what a reader of batches gives, complete or not at all."""
     options = {
         "compression": "zstd",
         "compression_level": 1,
         "use_dictionary": [field.name for field in rows.schema if field.type == pa.string()],
         "column_encoding": {field.name: "DELTA_BINARY_PACKED" for field in rows.schema if field.type == pa.int64()},
     }
-    try:
-        with open(draft, "wb") as file:
-            schema = rows.schema if metadata is None else rows.schema.with_metadata(metadata)
-            with parquet.ParquetWriter(file, schema, **options) as writer:
-                parts = [rows] if isinstance(rows, pa.Table) else rows
-                for part in parts:
-                    write = writer.write_table if isinstance(part, pa.Table) else writer.write_batch
-                    write(part, row_group_size=ROWS)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, place)
-    finally:
-        draft.unlink(missing_ok=True)
-    folder = os.open(place.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    place = pathlib.Path(place)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with draft(place) as written, open(written, "wb") as file:
+        schema = rows.schema if metadata is None else rows.schema.with_metadata(metadata)
+        with parquet.ParquetWriter(file, schema, **options) as writer:
+            parts = [rows] if isinstance(rows, pa.Table) else rows
+            for part in parts:
+                write = writer.write_table if isinstance(part, pa.Table) else writer.write_batch
+                write(part, row_group_size=GROUP)
     return place
+
+
+@contextlib.contextmanager
+def draft(place):
+    """A file under another name, which is synced and renamed at the end."""
+    if not place.parent.is_dir():
+        raise Refused(f"{place}: there is no folder {place.parent}")
+    written = place.with_name(f".wirestamp-{uuid.uuid4().hex}.part")
+    try:
+        yield written
+        with open(written, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(written, place)
+    finally:
+        written.unlink(missing_ok=True)
+    sync(place.parent)
+
+
+def large(rows):
+    """The same rows in batches of many, for row groups that readers like."""
+
+    def batches():
+        held, count = [], 0
+        for batch in rows:
+            held.append(batch)
+            count += batch.num_rows
+            if count >= LARGE:
+                yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+                held, count = [], 0
+        if held:
+            yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+
+    return pa.RecordBatchReader.from_batches(rows.schema, batches())
+
+
+def sync(folder):
+    """Makes names in a folder last."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -46,7 +46,7 @@ def generate(folder, count):
         one, other = simulate._name(number % 2_000), simulate._name((7 * number + 1) % 2_003)
         buckets.setdefault(bucket_of(flow_of(one, other, number)), []).append((flow_of(one, other, number), one, other))
     packets = max(count // 2 // flows // HOURS, 1)
-    some = max(store.ROWS // (2 * packets), 1)
+    some = max(store.GROUP // (2 * packets), 1)
     for hour in range(HOURS):
         for bucket, flows in sorted(buckets.items()):
             flows = sorted(flows)

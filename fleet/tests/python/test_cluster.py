@@ -59,10 +59,10 @@ class Clusters(unittest.TestCase):
     def asked(cls):
         """Every query and kernel of the package, and SQL as users write it."""
         return {
-            "clocks": lambda running: running.clocks(cls.options),
-            "packets": lambda running: running.packets(MOST),
+            "clocks": lambda running: running.clocks(cls.options).read_all(),
+            "packets": lambda running: running.packets(MOST).read_all(),
             "flows": lambda running: running.flows(MOST),
-            "links": lambda running: running.sql(engine.text("links")),
+            "links": lambda running: running.sql(engine.text("links", some="TRUE")),
             "claims": lambda running: engine.claimed(running).at(simulate.START, simulate.WINDOW),
             "functions": lambda running: running.sql(
                 "SELECT host, hour_of(utc(ticks, utc_minus_ticks)) AS hour, COUNT(*) AS n,"

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import claims, engine, kernel, main, progress, report, schema, simulate, store
+from wirestamp_fleet import claims, compact, engine, kernel, main, progress, report, schema, simulate, store
 
 PAGE = pathlib.Path(__file__).parents[3] / "guide" / "fleet.md"
 DOCUMENT = pathlib.Path(__file__).parents[3] / "docs" / "parquet" / "schema.json"
 FLEET = simulate.Fleet(hosts=120, links=6, windows=6, flows=12, packets=120, wrong=5, seed=7)
-NO_CLAIMS = claims.Claims(schema.TABLES["estimates"].empty_table())
+NO_CLAIMS = claims.Claims(lambda some: schema.TABLES["estimates"].empty_table())
 OPTIONS = ["--delays", "{folder}/delays.parquet"]
 
 
@@ -280,25 +280,34 @@ class Simulated(unittest.TestCase):
         for place in range(5):
             part = rows.slice(place * 900, 900 if place < 4 else None)
             store.write_file(part.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{place}.parquet"))
-        saved = {path: path.read_bytes() for path in path.parent.glob("*.parquet")}
         # what no question counts, such as a copy on its way, is neither merged nor removed
         hidden = [path.with_name(f"{mark}hidden.parquet") for mark in "._"]
         for place in hidden:
             shutil.copy(path.with_name("0.parquet"), place)
-        code, out, _ = run("compact", folder)
-        self.assertEqual(code, 0, out)
+        here = f"SELECT COUNT(*) AS rows FROM probes WHERE window_start < {simulate.START + simulate.DAY}"
+        replace = os.replace
+
+        def killed(old, new):
+            """After the merged file has its name, and before the old ones go."""
+            replace(old, new)
+            if pathlib.Path(new).name.startswith("merged-"):
+                raise KeyboardInterrupt
+
+        with mock.patch.object(compact.os, "replace", killed):
+            self.assertEqual(run("compact", folder)[0], 130)
+        self.assertEqual(len(list(path.parent.glob("*.parquet"))), 5 + 1 + len(hidden))
+        # the old ones are not counted twice, in a copy of the folder neither, and the next run removes them
+        copied = folder.with_name("copied")
+        shutil.copytree(folder, copied, copy_function=shutil.copyfile)
+        for place in (folder, copied):
+            self.assertEqual(lines(run("query", place, here)[1]), [{"rows": rows.num_rows}])
+        [merged] = path.parent.glob("merged-*.parquet")
+        self.assertEqual(run("compact", folder)[::2], (0, ""))
         for place in hidden:
             place.unlink()
-        merged = probes_of(folder)
-        self.assertEqual(self.clocks(folder=folder), self.clocks())
-        # killed before the old files were removed: they are not counted twice, and the next run removes them
-        for place, content in saved.items():
-            place.write_bytes(content)
-        here = f"SELECT COUNT(*) AS rows FROM probes WHERE window_start < {simulate.START + simulate.DAY}"
-        _, out, _ = run("query", folder, here)
-        self.assertEqual(lines(out), [{"rows": rows.num_rows}])
-        run("compact", folder)
         self.assertEqual(probes_of(folder), merged)
+        self.assertEqual(self.clocks(folder=folder), self.clocks())
+        self.assertFalse((folder / compact.LIST).exists())
 
     def bad_delays(self):
         place = pathlib.Path(self.temporary.name) / "bad.csv"
@@ -342,10 +351,10 @@ class Simulated(unittest.TestCase):
         row = {name: None for name in kernel.CLOCKS.names} | {"window_start": 0, "host": "a", "unclamped": 20_000, "reason": "contradicts", "contradicts": "b", "excess": 7}
         later = row | {"window_start": 1, "unclamped": 5, "earliest": -500, "latest": 500, "reason": None, "contradicts": None, "excess": None}
         clocks = pa.Table.from_pylist([row, later], schema=kernel.CLOCKS)
-        self.assertIn("20 µs  in 1 of 2 windows", report.summary(clocks))
-        self.assertIn("<td>20 µs<td>contradicts<td>", report._worst(report.hosts(clocks), NO_CLAIMS))
+        self.assertIn("20 µs  in 1 of 2 windows", report.summary(report.Hosts(clocks.to_reader())))
+        self.assertIn("<td>20 µs<td>contradicts<td>", report._worst(report.Hosts(clocks.to_reader()).worst_first(), NO_CLAIMS))
         right = pa.Table.from_pylist([later | {"window_start": 0}, later | {"unclamped": 9}], schema=kernel.CLOCKS)
-        self.assertIn("<td>9 ns<td>-500 ns and 500 ns<td>", report._worst(report.hosts(right), NO_CLAIMS))
+        self.assertIn("<td>9 ns<td>-500 ns and 500 ns<td>", report._worst(report.Hosts(right.to_reader()).worst_first(), NO_CLAIMS))
 
     def test_the_report_says_which_groups_it_leaves_out(self):
         pairs = pa.table({"host": [f"{number:03}-a" for number in range(61)], "peer": ["000-b"] * 61, "median": [5] * 61})
@@ -355,7 +364,7 @@ class Simulated(unittest.TestCase):
     def test_host_names_are_text_in_the_report(self):
         row = {name: None for name in kernel.CLOCKS.names} | {"window_start": 0, "host": "<b>x</b>", "reason": "unreachable"}
         pairs = pa.table({"host": [], "peer": [], "median": []})
-        page = report.page(pa.Table.from_pylist([row], kernel.CLOCKS), pairs, NO_CLAIMS)
+        page = report.page(lambda: pa.Table.from_pylist([row], kernel.CLOCKS).to_reader(), pairs, NO_CLAIMS)
         self.assertNotIn("<b>x", page)
         self.assertIn("&lt;b&gt;x", page)
 

@@ -197,7 +197,7 @@ class Stores(unittest.TestCase):
         files = store.files
         with mock.patch.object(engine, "files", lambda *words: listed.append(files(*words)) or listed[-1]):
             _, out, _ = run("query", self.url, "SELECT COUNT(DISTINCT host) AS hosts FROM probes", "--only", "day=2026-11-26")
-        self.assertTrue(listed[0] and all("/day=2026-11-26/" in name for name in listed[0]))
+        self.assertTrue(listed[0].keys and all("/day=2026-11-26/" in name for name in listed[0].keys))
         self.assertEqual(json.loads(out), {"hosts": 1})  # the one whose clock is three days off
 
     def test_files_that_were_checked_are_remembered_in_the_cache_and_not_in_the_store(self):
@@ -272,8 +272,8 @@ class Stores(unittest.TestCase):
 
     def test_a_server_that_dies_is_an_error_and_no_file_is_blamed(self):
         """While files are checked, and when they have been and are read."""
-        look, files = store._look, store.files
-        dying = lambda line: mock.patch.object(store, "_look", lambda *words: line.cut() or look(*words))
+        look, files = store.look, store.files
+        dying = lambda line: mock.patch.object(store, "look", lambda *words: line.cut() or look(*words))
         dead_later = lambda line: mock.patch.object(engine, "files", lambda *words: (files(*words), line.cut())[0])
         for change, words in (
             (dying, ["latency", "--skip-unusable"]),

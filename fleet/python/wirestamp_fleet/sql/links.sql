@@ -7,8 +7,7 @@ SELECT
     MIN(forward) AS forward,
     MIN(backward) AS backward,
     MAX("window") AS length,
-    SUM("count") AS probes,
     COUNT(*) AS variants
-FROM (SELECT DISTINCT * FROM probes)
+FROM (SELECT DISTINCT * FROM probes WHERE {some})
 GROUP BY window_start, host, peer
 ORDER BY window_start, host, peer

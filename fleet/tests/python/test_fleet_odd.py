@@ -1,0 +1,356 @@
+"""Folders and files that are not as they should be: nothing is left out unsaid, and one bad row, file or folder does not stop the rest."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import unittest
+from unittest import mock
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from test_fleet import lines, probes_of, run
+from wirestamp_fleet import checked, compact, engine, flows, places, report, schema, simulate, store
+
+FLEET = simulate.Fleet(hosts=30, links=3, windows=4, flows=6, packets=60, wrong=0, seed=3)
+COUNT = "SELECT COUNT(*) AS rows FROM probes"
+
+
+class Odd(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.folder = pathlib.Path(cls.temporary.name) / "fleet"
+        simulate.run(cls.folder, FLEET)
+        cls.rows = lines(run("query", cls.folder, COUNT)[1])[0]["rows"]
+
+    def copy(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name)) / "fleet"
+        shutil.copytree(self.folder, folder)
+        return folder
+
+    def changed(self, folder, table, change):
+        """Changes the rows of the only file of a table, or of its first bucket."""
+        path = sorted((folder / table).rglob("*.parquet"))[0]
+        old = parquet.ParquetFile(path).read()
+        rows = [row | change(number, row) for number, row in enumerate(old.to_pylist())]
+        path.unlink()
+        store.write_file(pa.Table.from_pylist(rows, old.schema), path)
+        return path
+
+    def asked(self, words, *, code=0):
+        found, out, err = run(*words)
+        self.assertEqual(found, code, err)
+        return lines(out), err
+
+    def refused(self, words, *texts):
+        _, err = self.asked(words, code=2)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        for text in texts:
+            self.assertIn(text, err)
+
+    def test_a_link_to_a_folder_is_an_error_or_counted(self):
+        for link in ("probes/day=2026-11-23", "probes/day=2026-11-23/hour=00", "probes/day=2026-11-24"):
+            folder = self.copy()
+            place, elsewhere = folder / link, folder.parent / "elsewhere"
+            if place.exists():
+                shutil.move(place, elsewhere)
+            else:
+                shutil.copytree(folder / "probes" / "day=2026-11-23", elsewhere)
+            place.symlink_to(elsewhere)
+            self.refused(["query", folder, COUNT], str(place), "symbolic link", "--skip-unusable")
+            self.refused(["clocks", folder], str(place))
+            found, err = self.asked(["query", folder, COUNT, "--skip-unusable"])
+            self.assertEqual(found, [{"rows": 0 if link != "probes/day=2026-11-24" else self.rows}])
+            self.assertIn("skipped 1 unusable", err)
+            self.refused(["query", folder, COUNT, "--only", link.removeprefix("probes/")], str(place))
+            # nothing elsewhere is merged
+            before = sorted(elsewhere.rglob("*"))
+            _, err = self.asked_compact(folder)
+            self.assertIn("symbolic link", err)
+            self.assertEqual(sorted(elsewhere.rglob("*")), before)
+
+    def asked_compact(self, folder):
+        code, out, err = run("compact", folder)
+        self.assertEqual(code, 0, err)
+        return out, err
+
+    def test_a_table_may_be_a_link(self):
+        folder = self.copy()
+        shutil.move(folder / "probes", folder.parent / "elsewhere")
+        (folder / "probes").symlink_to(folder.parent / "elsewhere")
+        self.assertEqual(self.asked(["query", folder, COUNT]), ([{"rows": self.rows}], ""))
+
+    def test_a_folder_that_cannot_be_read_is_an_error_or_counted(self):
+        folder, scandir = self.copy(), os.scandir
+        closed = folder / "probes" / "day=2026-11-24"
+        shutil.copytree(folder / "probes" / "day=2026-11-23", closed)
+
+        def denied(place):
+            """As for a user who may not: tests run as root."""
+            if str(place) == str(closed):
+                raise PermissionError(13, "Permission denied", place)
+            return scandir(place)
+
+        with mock.patch.object(places.os, "scandir", denied):
+            self.refused(["query", folder, COUNT], str(closed), "Permission denied")
+            found, err = self.asked(["query", folder, COUNT, "--skip-unusable"])
+        self.assertEqual(found, [{"rows": self.rows}])
+        self.assertIn(f"skipped {closed}: cannot be read", err)
+        self.assertIn("skipped 1 unusable", err)
+
+    def test_a_pipe_is_not_waited_for(self):
+        folder = self.copy()
+        os.mkfifo(probes_of(folder).with_name("pipe.parquet"))
+        self.refused(["query", folder, COUNT], "pipe.parquet", "not a regular file")
+        self.assertEqual(self.asked(["query", folder, COUNT, "--skip-unusable"])[0], [{"rows": self.rows}])
+
+    def test_a_row_that_makes_no_sense_is_named_and_the_rest_goes_on(self):
+        """Each with a value that stopped everything before: an overflow, a division by zero, a negative window."""
+        most = 2**63 - 1
+        for table, column, value, words in (
+            ("probes", "window", -5, ["clocks"]),
+            ("probes", "window", 0, ["clocks"]),
+            ("probes", "window", most, ["clocks"]),
+            ("probes", "window_start", most, ["clocks"]),
+            ("probes", "window_start", -(2**63), ["clocks"]),
+            ("probes", "count", -1, ["clocks"]),
+            ("probes", "count", most, ["clocks"]),
+            ("timestamps", "error_bound", most, ["latency"]),
+            ("timestamps", "error_bound", most, ["latency", "--packets"]),
+            ("timestamps", "error_bound", -(2**63), ["latency"]),
+        ):
+            with self.subTest(f"{table} {column} {value} {words}"):
+                folder, host = self.copy(), []
+                path = self.changed(folder, table, lambda number, row: (host.append(row["host"]), {column: value})[1] if number == 3 else {})
+                # named each time, and not only by the first question
+                for _ in range(2):
+                    found, err = self.asked([words[0], folder, *words[1:]])
+                    self.assertIn(f"left out 1 row(s) of {path}, host {host[0]}: {column} is {value}, not between", err)
+                self.assertGreater(len(found), len(self.asked([words[0], self.folder, *words[1:]])[0]) - 2)
+                self.assertEqual(run("report", folder, "--output", folder / "page.html")[0], 0)
+
+    def test_the_row_is_left_out_wherever_it_is_read(self):
+        folder = self.copy()
+        self.changed(folder, "timestamps", lambda number, row: {"error_bound": 2**63 - 1} if number % 7 == 3 else {})
+        quiet = contextlib.redirect_stderr(io.StringIO())
+        quiet.__enter__()
+        self.addCleanup(quiet.__exit__, None, None, None)
+        running = engine.Duck(folder)
+        whole, packets = running.flows(10**9), running.packets(10**9).read_all()
+        self.assertEqual(sum(whole["sent"].to_pylist()), len(packets) - sum(whole["duplicate"].to_pylist()))
+        with mock.patch.object(flows, "several", lambda memory: (1, 1)):
+            self.assertEqual(engine.Duck(folder).flows(10**9), whole)
+        running = engine.Duck(folder)
+        names = list(running.buckets().values())[0]
+        apart = flows.Part(running._place, names, 10**6, True)
+        self.assertEqual(running._spilling(apart, 10**9).sort_by("flow"), apart.answer(10**9).sort_by("flow"))
+
+    def test_estimates_beyond_reason_say_nothing_and_stop_nothing(self):
+        most = 2**63 - 1
+        for name, value in (("error_bound", most), ("error_bound", -5), ("offset", -most - 1), ("from", most), ("until", -most - 1), ("from", -most - 1), ("until", most)):
+            folder = self.copy()
+            self.changed(folder, "estimates", lambda number, row: {name: value} if number == 2 else {})
+            found, err = self.asked(["clocks", folder])
+            self.assertEqual(({row["reason"] for row in found}, err), ({None}, ""), name)
+
+    def test_many_counts_do_not_overflow(self):
+        """Distinct rows of the same pair and window, each with a large count."""
+        folder = self.copy()
+        self.changed(folder, "probes", lambda number, row: {"host": "a", "peer": "b", "window_start": simulate.START, "count": 2**62 - number})
+        found, err = self.asked(["clocks", folder])
+        self.assertEqual(({row["host"] for row in found}, err), ({"a", "b"}, ""))
+
+    def test_tables_without_rows(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name))
+        for table, bucket in (("timestamps", 3), ("probes", None), ("estimates", None), ("cross", None)):
+            store.write(folder, table, schema.TABLES[table].empty_table(), simulate.START, bucket=bucket)
+        self.refused(["clocks", folder], "no probes")
+        self.refused(["latency", folder], "no transmit timestamps")
+        self.refused(["latency", folder, "--packets"], "no transmit timestamps")
+        self.refused(["clocks", folder, "--output", folder / "clocks.csv"], "no probes")
+        self.assertFalse((folder / "clocks.csv").exists())
+        code, out, err = run("latency", folder, "--output", f"{folder}/parts/")
+        self.assertEqual((code, err), (0, ""), out)
+        self.asked_compact(folder)
+
+    def vanishing(self, folder, path):
+        """Files are checked, and then a monitor removes one of them."""
+        files = store.files
+
+        def removed(*words):
+            found = files(*words)
+            path.unlink(missing_ok=True)
+            return found
+
+        return mock.patch.object(engine, "files", removed)
+
+    def test_a_file_that_vanishes_is_named_or_counted(self):
+        for table, words in (
+            ("probes", ["clocks"]),
+            ("probes", ["query", COUNT]),
+            ("probes", ["query", "SELECT * FROM probes"]),
+            ("timestamps", ["latency"]),
+            ("timestamps", ["latency", "--packets"]),
+            ("timestamps", ["query", "SELECT flow, COUNT(*) AS n FROM timestamps GROUP BY flow"]),
+            ("probes", ["clocks", "--output", "{folder}/answer.csv"]),
+            ("timestamps", ["latency", "--output", "{folder}/answer.parquet"]),
+            ("timestamps", ["latency", "--output", "{folder}/parts/"]),
+            ("probes", ["report", "--output", "{folder}/page.html"]),
+        ):
+            with self.subTest(words):
+                folder = self.copy()
+                words = [word.format(folder=folder) for word in words]
+                path = sorted((folder / table).rglob("*.parquet"))[0]
+                twin = path.with_name("twin.parquet")
+                shutil.copy(path, twin)
+                with self.vanishing(folder, twin):
+                    code, out, err = run(words[0], folder, *words[1:])
+                self.assertEqual(code, 2, err)
+                self.assertTrue(err.startswith(f"error: {twin}: removed while it was read"), err)
+                shutil.copy(path, twin)
+                with self.vanishing(folder, twin):
+                    code, out, err = run(words[0], folder, *words[1:], "--skip-unusable")
+                self.assertEqual(code, 0, err)
+                self.assertIn(f"skipped {twin}: removed while it was read", err)
+                self.assertIn(f"skipped 1 removed file(s) of {table}", err)
+                if "--output" not in words:
+                    self.assertEqual(sorted(out.splitlines()), sorted(run(words[0], self.folder, *words[1:])[1].splitlines()))
+
+    def test_a_file_that_vanishes_before_it_is_checked(self):
+        folder = self.copy()
+        gone = probes_of(folder).with_name("gone.parquet")
+        files = places.Folder.files
+        listed = lambda place, below: (lambda found: ({**found[0], str(gone): [1, 1]}, found[1]))(files(place, below))
+        with mock.patch.object(places.Folder, "files", listed):
+            self.refused(["query", folder, COUNT], str(gone), "No such file")
+            found, err = self.asked(["query", folder, COUNT, "--skip-unusable"])
+        self.assertEqual(found, [{"rows": self.rows}])
+
+    def test_compact_goes_on_after_a_damaged_file_and_a_removed_one(self):
+        folder = self.copy()
+        path = probes_of(folder)
+        shutil.copy(path, path.with_name("twin.parquet"))
+        damaged = path.with_name("damaged.parquet")
+        damaged.write_bytes(path.read_bytes()[:-400])
+        out, err = self.asked_compact(folder)
+        self.assertIn("1 unusable left as they are", out)
+        self.assertIn(f"skipped {damaged}: damaged", err)
+        self.assertEqual({file.name[:6] for file in path.parent.glob("*.parquet")}, {"damage", "merged"})
+        read = compact._read
+        for name in ("one", "two"):
+            shutil.copy(next(path.parent.glob("merged-*")), path.with_name(f"{name}.parquet"))
+        with mock.patch.object(compact, "_read", lambda place, table, name: (name.endswith("/one.parquet") and os.unlink(name), read(place, table, name))[1]):
+            self.asked_compact(folder)
+        self.assertEqual(len(list(path.parent.glob("*.parquet"))), 2)
+
+    def test_what_a_file_says_of_others_removes_and_hides_nothing(self):
+        folder = self.copy()
+        path = probes_of(folder)
+        rows = parquet.ParquetFile(path).read()
+        hostile = path.with_name("hostile.parquet")
+        told = rows.schema.metadata | {b"wirestamp.merged": path.name.encode()}
+        store.write_file(rows.slice(0, 1).replace_schema_metadata(told), hostile)
+        self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": self.rows + 1}])
+        self.asked_compact(folder)
+        self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": self.rows + 1}])
+
+    def test_a_list_of_somebody_else_removes_nothing(self):
+        folder = self.copy()
+        path = probes_of(folder)
+        outside = folder.parent / "outside.parquet"
+        outside.write_bytes(b"")
+        name, place = str(path.relative_to(folder)), places.Folder(folder)
+        good = {"merged": [name, compact._content(place, name)], "replaced": {}}
+        for written in (
+            "junk",
+            "[" * 100_000,
+            json.dumps([1]),
+            json.dumps(good | {"replaced": {"../outside.parquet": compact._content(place, "../outside.parquet")}}),
+            json.dumps(good | {"replaced": {name: good["merged"][1]}}),
+            json.dumps(good | {"merged": [name, "other"], "replaced": {name: good["merged"][1]}}),
+            json.dumps(good | {"merged": [["x"], 1], "replaced": {"probes/x.parquet": 5}}),
+        ):
+            (folder / compact.LIST).write_text(written)
+            self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": self.rows}], written[:80])
+            self.asked_compact(folder)
+            self.assertTrue(path.exists() and outside.exists(), written[:80])
+
+    def test_added_columns_are_left_out(self):
+        folder = self.copy()
+        path = probes_of(folder)
+        rows = parquet.ParquetFile(path).read()
+        path.unlink()
+        halves = [rows.slice(0, 50), rows.slice(50)]
+        more = halves[1].add_column(0, "temperature", pa.array([1.5] * len(halves[1]))).append_column("later", pa.array(["x"] * len(halves[1])))
+        for name, half in (("old", halves[0]), ("new", more)):
+            store.write_file(half.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{name}.parquet"))
+        self.assertEqual(self.asked(["query", folder, "SELECT * FROM probes ORDER BY ALL"]), self.asked(["query", self.folder, "SELECT * FROM probes ORDER BY ALL"]))
+        self.asked_compact(folder)
+        self.assertEqual(self.asked(["clocks", folder]), self.asked(["clocks", self.folder]))
+
+    def test_junk_among_what_was_checked_is_forgotten(self):
+        folder = self.copy()
+        self.asked(["query", folder, COUNT])
+        name, key = next(iter(json.loads((folder / ".wirestamp-checked.json").read_text()).items()))
+        for junk in (5, None, "x", [], [1], ["a", "b"], [*key, 5], [*key, [5]], [*key, [["a", "b", "c"]]], [*key, [["a", "b"]]], {"a": 1}, [*key, [], []]):
+            (folder / ".wirestamp-checked.json").write_text(json.dumps({name: junk, "x": junk}))
+            self.assertEqual(self.asked(["query", folder, COUNT]), ([{"rows": self.rows}], ""), junk)
+        (folder / ".wirestamp-checked.json").write_text("[" * 100_000)
+        self.assertEqual(checked.read(places.Folder(folder)), {})
+
+    def test_answers_are_complete_or_absent(self):
+        folder = self.copy()
+        for name in ("clocks.csv", "clocks.parquet"):
+            place = folder / name
+            place.write_text("as it was")
+            rows = engine.Duck.clocks
+
+            def interrupted(running, options):
+                yield rows(running, options).read_next_batch()
+                raise KeyboardInterrupt
+
+            clocks = lambda running, options: pa.RecordBatchReader.from_batches(engine.kernel.CLOCKS, interrupted(running, options))
+            with mock.patch.object(engine.Duck, "clocks", clocks), mock.patch.object(store, "LARGE", 1):
+                self.assertEqual(run("clocks", folder, "--output", place)[0], 130)
+            self.assertEqual(place.read_text(), "as it was")
+        place = folder / "page.html"
+        place.write_text("as it was")
+
+        def full(place, text, **how):
+            place.write_bytes(text.encode()[:100])
+            raise OSError(28, "No space left on device")
+
+        with mock.patch.object(pathlib.Path, "write_text", full):
+            self.assertEqual(run("report", folder, "--output", place)[0], 2)
+        self.assertEqual(place.read_text(), "as it was")
+        self.assertEqual(list(folder.glob(".wirestamp-*.part")), [])
+
+    def test_names_of_others_move_no_cursor(self):
+        self.assertEqual(store.terminal("a\x1b[31mb\u202ec\td\n"), "a\\x1b[31mb\\x202ec\td\n")
+        folder = self.copy()
+        self.changed(folder, "probes", lambda number, row: {"host": "\x1b[2J"} | ({"window": 0} if number == 0 else {}))
+        code, out, err = run("clocks", folder, "--summary")
+        self.assertEqual(code, 0)
+        self.assertNotIn("\x1b", out + err)
+        self.assertIn("\\x1b[2J", out)
+        self.assertIn("\\x1b[2J", err)
+
+    def test_the_estimate_that_is_shown_is_within_the_bounds(self):
+        row = {"window_start": 0, "host": "a", "offset": 200, "earliest": -200, "latest": 200, "unclamped": 4_000, "reason": None, "contradicts": None, "excess": None}
+        clocks = pa.Table.from_pylist([row, row | {"host": "b", "offset": 210, "latest": 300, "unclamped": 210}], schema=engine.kernel.CLOCKS)
+        text = report.summary(report.Hosts(clocks.to_reader()))
+        self.assertIn("200 ns  between -200 ns and 200 ns", text)
+        self.assertNotIn("4 µs", text)
+        self.assertLess(text.index("  b "), text.index("  a "))
+        page = report.page(lambda: clocks.to_reader(), pa.table({name: [] for name in engine.kernel.FLOWS.names}), mock.Mock(at=lambda start, length: {}))
+        self.assertNotIn("4 µs", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
