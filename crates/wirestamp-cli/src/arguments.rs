@@ -164,6 +164,14 @@ pub(crate) enum Command {
     #[cfg(feature = "monitor")]
     #[command(after_help = top::HELP)]
     Top(Top),
+    /// Not in this build: measure all the time, and show it to Prometheus, browsers and programs
+    #[cfg(not(feature = "monitor"))]
+    #[command(disable_help_flag = true)]
+    Monitor(NotBuilt),
+    /// Not in this build: show a monitor live in the terminal
+    #[cfg(not(feature = "monitor"))]
+    #[command(disable_help_flag = true)]
+    Top(NotBuilt),
     /// List what a simulated NIC can be
     #[command(after_help = help::PRESETS)]
     Presets(Presets),
@@ -195,6 +203,8 @@ impl Command {
             Self::Monitor(_) => "monitor-ready",
             #[cfg(feature = "monitor")]
             Self::Top(_) => "monitor",
+            #[cfg(not(feature = "monitor"))]
+            Self::Monitor(_) | Self::Top(_) => "monitor",
             Self::Capture(capture) => match capture.action {
                 Some(CaptureAction::Compare(_)) => "capture-compare",
                 Some(CaptureAction::Answers(_)) => "capture-answers",
@@ -209,6 +219,14 @@ impl Command {
             Self::Manual(_) => "manual",
         }
     }
+}
+
+/// What a command takes that is not in this build: anything, and it says so.
+#[cfg(not(feature = "monitor"))]
+#[derive(Debug, Args)]
+pub(crate) struct NotBuilt {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _rest: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -240,7 +258,11 @@ mod tests {
 
     #[test]
     fn every_command_has_examples() {
+        let built = cfg!(feature = "monitor");
         for command in Arguments::command().get_subcommands() {
+            if !built && ["monitor", "top"].contains(&command.get_name()) {
+                continue;
+            }
             let help = command
                 .get_after_help()
                 .map(ToString::to_string)
@@ -265,6 +287,49 @@ mod tests {
             ["wirestamp", "presets", "--json"],
         ] {
             assert!(Arguments::try_parse_from(line).expect("valid").global.json);
+        }
+    }
+
+    #[test]
+    #[cfg(not(feature = "monitor"))]
+    fn what_is_not_built_is_known_whatever_follows() {
+        for line in [
+            "wirestamp monitor",
+            "wirestamp monitor --config monitor.toml --check",
+            "wirestamp top --self",
+            "wirestamp top --help",
+        ] {
+            let command = Arguments::try_parse_from(line.split(' '))
+                .expect(line)
+                .command;
+            assert!(
+                matches!(command, Command::Monitor(_) | Command::Top(_)),
+                "{line}"
+            );
+        }
+    }
+
+    /// An option that another needs is an error where that one is ruled out: it would have no effect.
+    #[test]
+    fn no_option_is_without_effect() {
+        for line in [
+            "latency --echo 127.0.0.1 --dscp 46",
+            "latency --plot x.svg --clocks utc",
+            "latency --html x.html --key-file key",
+            "latency --histogram x --least-delay 1us",
+            "latency --max-p999 1ms --ecn 1",
+            "ptp eth0 --plot x.svg",
+            "ptp eth0 --runs 5",
+            "ptp eth0 --only 5",
+            #[cfg(feature = "monitor")]
+            "top 192.0.2.7 --config monitor.toml",
+            "capture lo -w x.pcapng --queues 2 --host name",
+        ] {
+            let words = line.split(' ');
+            assert!(
+                Arguments::try_parse_from(std::iter::once("wirestamp").chain(words)).is_err(),
+                "{line}"
+            );
         }
     }
 

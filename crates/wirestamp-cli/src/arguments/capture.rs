@@ -45,7 +45,12 @@ pub(crate) struct Capture {
     #[arg(long, value_name = "DIR", conflicts_with = "queues")]
     pub(crate) parquet: Option<PathBuf>,
     /// Name of this host in those files, unique in the fleet
-    #[arg(long, value_name = "NAME", requires = "parquet")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "parquet",
+        conflicts_with = "queues"
+    )]
     pub(crate) host: Option<String>,
     /// Begins a new file when one has so many bytes (1 MiB at least)
     #[arg(long, value_name = "BYTES", requires = "write", value_parser = clap::value_parser!(u64).range(1 << 20..))]
@@ -83,7 +88,7 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) vlan: bool,
     /// How far the clocks of the two captures can be apart: part of each error bound. 0 for two captures of one host
-    #[arg(long, value_name = "TIME", value_parser = time::duration)]
+    #[arg(long, value_name = "TIME", value_parser = time::with_unit)]
     pub(crate) clock_bound: Option<Duration>,
     /// How long a packet of one capture waits for its like: longer than any delay
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time::duration)]

@@ -41,20 +41,20 @@ pub(crate) struct Latency {
     pub(crate) ipv6: bool,
     /// A UDP echo service (port 7 if none is given), on NICs that don't loop back. "Wire" is then the whole round trip outside
     /// this host
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "peer", value_parser = echo_address)]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "Stamp", value_parser = echo_address)]
     pub(crate) echo: Option<SocketAddr>,
     /// Whose clock timestamps
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
     /// Writes the three histograms, too: as an interval log, which HdrHistogram's tools read. If a path
     /// has negative values, the tag of its histogram says what was added to all of them: wire+10000ns
-    #[arg(long, value_name = "FILE", conflicts_with = "peer")]
+    #[arg(long, value_name = "FILE", conflicts_with = "Stamp")]
     pub(crate) histogram: Option<PathBuf>,
     /// Draw the distribution and the quantiles of each path into an SVG file
-    #[arg(long, value_name = "FILE", conflicts_with = "peer")]
+    #[arg(long, value_name = "FILE", conflicts_with = "Stamp")]
     pub(crate) plot: Option<PathBuf>,
     /// Write a report that a browser shows: quantiles, conditions, and plots that can be zoomed. One file, which loads nothing
-    #[arg(long, value_name = "FILE", conflicts_with = "peer")]
+    #[arg(long, value_name = "FILE", conflicts_with = "Stamp")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: Limits,

@@ -17,7 +17,7 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "[PATH=]TIME", value_parser = limit)]
     pub(crate) max_p99: Vec<Limit>,
     /// The same for 99.9 %
-    #[arg(long, value_name = "[PATH=]TIME", value_parser = limit, conflicts_with = "peer")]
+    #[arg(long, value_name = "[PATH=]TIME", value_parser = limit, conflicts_with = "Stamp")]
     pub(crate) max_p999: Vec<Limit>,
     /// So many packets may be lost: `0.1` or `0.1%`. Fewer are no reason for exit code 6 then
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -68,7 +68,7 @@ impl LimitedPath {
 /// Reads `50us` or `send_path=20us`.
 fn limit(text: &str) -> Result<Limit, String> {
     let Some((path, time)) = text.split_once('=') else {
-        let time = super::time::duration(text)?;
+        let time = super::time::with_unit(text)?;
         return Ok(Limit { path: None, time });
     };
     let found = LimitedPath::ALL
@@ -78,7 +78,7 @@ fn limit(text: &str) -> Result<Limit, String> {
         let known = LimitedPath::ALL.map(LimitedPath::name).join(", ");
         format!("'{path}' is no path; write {known}, or the time alone")
     })?;
-    let time = super::time::duration(time)?;
+    let time = super::time::with_unit(time)?;
     Ok(Limit {
         path: Some(path),
         time,
@@ -108,6 +108,12 @@ mod tests {
         assert_eq!(limit("send-path=50us"), Ok(Limit { path, time }));
         assert!(limit("cable=50us").is_err_and(|error| error.contains("receive_path")));
         assert!(limit("wire=fast").is_err());
+        for number in ["50", "wire=50"] {
+            assert!(
+                limit(number).is_err_and(|error| error.contains("50us")),
+                "{number}"
+            );
+        }
     }
 
     #[test]

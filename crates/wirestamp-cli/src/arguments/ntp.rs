@@ -2,7 +2,7 @@
 
 use super::Source;
 use clap::Args;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -62,26 +62,28 @@ fn target(text: &str) -> Result<Target, String> {
         name: name.to_owned(),
         port,
     };
-    if let Ok(address) = text.parse::<SocketAddr>() {
-        return Ok(made(&address.ip().to_string(), Some(address.port())));
-    }
-    let bare = text
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    let bare = bare.unwrap_or(text);
-    // an address with a zone, too: fe80::1%eth0
-    if bare.parse::<IpAddr>().is_ok() || bare.matches(':').count() > 1 {
-        return Ok(made(bare, None));
-    }
     let wrong = || {
         format!("'{text}' is no host; write ntp.example.org, 192.0.2.1:123 or [2001:db8::1]:123")
     };
-    let (name, port) = match bare.split_once(':') {
-        Some((name, port)) => {
-            let port = port.parse().ok().filter(|port| *port > 0);
-            (name, Some(port.ok_or_else(wrong)?))
-        }
-        None => (bare, None),
+    let port = |text: &str| text.parse().ok().filter(|port| *port > 0).ok_or_else(wrong);
+    // in brackets an IPv6 address, with a zone perhaps: [fe80::1%eth0]:123
+    if let Some((address, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        let number = address
+            .split_once('%')
+            .map_or(address, |(number, _)| number);
+        let _address: Ipv6Addr = number.parse().map_err(|_| wrong())?;
+        return match rest.strip_prefix(':') {
+            Some(rest) => Ok(made(address, Some(port(rest)?))),
+            None if rest.is_empty() => Ok(made(address, None)),
+            None => Err(wrong()),
+        };
+    }
+    if text.parse::<IpAddr>().is_ok() || text.matches(':').count() > 1 {
+        return Ok(made(text, None));
+    }
+    let (name, port) = match text.split_once(':') {
+        Some((name, rest)) => (name, Some(port(rest)?)),
+        None => (text, None),
     };
     if name.is_empty() || name.contains(|letter: char| letter.is_whitespace() || letter == '/') {
         return Err(wrong());
@@ -128,6 +130,9 @@ mod tests {
         assert_eq!(read("[2001:db8::1]"), host("2001:db8::1", None));
         assert_eq!(read("[2001:db8::1]:9"), host("2001:db8::1", Some(9)));
         assert_eq!(read("fe80::1%eth0"), host("fe80::1%eth0", None));
+        assert_eq!(read("[fe80::1%eth0]"), host("fe80::1%eth0", None));
+        assert_eq!(read("[fe80::1%eth0]:9"), host("fe80::1%eth0", Some(9)));
+        assert_eq!(read("[fe80::1%2]:9"), host("fe80::1%2", Some(9)));
         for wrong in [
             "",
             ":123",
@@ -136,6 +141,10 @@ mod tests {
             "host:65536",
             "a b",
             "ntp://host",
+            "[fe80::1%eth0]:",
+            "[fe80::1%eth0]9",
+            "[eth0]:9",
+            "[192.0.2.1]:9",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }

@@ -19,13 +19,29 @@ pub(crate) struct Ptp {
     #[arg(long, value_name = "SCENARIO", conflicts_with = "interfaces")]
     pub(crate) simulate: Option<String>,
     /// Draw the simulation's errors and bounds into an SVG file
-    #[arg(long, value_name = "FILE", requires = "simulate")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "simulate",
+        conflicts_with = "interfaces"
+    )]
     pub(crate) plot: Option<PathBuf>,
     /// Runs of the campaign
-    #[arg(long, value_name = "N", requires = "simulate", default_value_t = 5_000)]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "simulate",
+        conflicts_with = "interfaces",
+        default_value_t = 5_000
+    )]
     pub(crate) runs: u32,
     /// Run this one of the campaign only, and show what happens in it
-    #[arg(long, value_name = "RUN", requires = "simulate")]
+    #[arg(
+        long,
+        value_name = "RUN",
+        requires = "simulate",
+        conflicts_with = "interfaces"
+    )]
     pub(crate) only: Option<u32>,
     /// How long; until Ctrl-C if it is left out
     #[arg(long = "for", value_name = "TIME", value_parser = super::time::duration)]
@@ -91,17 +107,17 @@ pub(crate) struct Ptp {
     #[arg(long, value_enum, value_name = "CLOCK")]
     pub(crate) steer: Option<Steered>,
     /// At the start, step the steered clock if it is off by more [default: 20us]
-    #[arg(long, value_name = "TIME", value_parser = super::time::duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) first_step: Option<Duration>,
     /// Later, step it if it is off by more; 0: never [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = super::time::duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) step: Option<Duration>,
     /// Correct its frequency by no more than this, in ppm, on top of the learnt frequency [default: 500, or
     /// what the clock takes]
     #[arg(long, value_name = "PPM")]
     pub(crate) slew_limit: Option<u32>,
     /// Do not follow an offset beyond this, and end if it lasts for a minute; 0: follow any [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = super::time::duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) max_step: Option<Duration>,
     /// At the start, step the clock by whatever it is off, not by up to 1000 s only
     #[arg(long)]
@@ -110,7 +126,7 @@ pub(crate) struct Ptp {
     #[arg(long)]
     pub(crate) keep_measuring: bool,
     /// What of the path delay is certain: cable takes about 5 ns a metre
-    #[arg(long, value_name = "TIME", value_parser = super::time::duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) least_delay: Option<Duration>,
     /// Listen to this timeTransmitter only: a clock or port identity (repeatable; two or more are compared)
     #[arg(long, value_name = "IDENTITY")]
@@ -125,7 +141,7 @@ pub(crate) struct Ptp {
     #[arg(long, value_name = "N")]
     pub(crate) compare_domain: Vec<u8>,
     /// Sources that are right may differ by this beside their error bounds [default: 1us]
-    #[arg(long, value_name = "TIME", value_parser = super::time::duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) tolerance: Option<Duration>,
     /// Keep all capabilities, files and system calls (Linux): for debugging
     #[arg(long)]

@@ -18,7 +18,7 @@ pub(crate) struct Stamp {
     #[arg(long, value_enum, value_name = "RELATION", requires = "peer", default_value_t = Relation::Auto)]
     pub(crate) clocks: Relation,
     /// How far this host's clock is from UTC at most, instead of what the kernel says
-    #[arg(long, value_name = "TIME", requires = "peer", value_parser = super::time::duration)]
+    #[arg(long, value_name = "TIME", requires = "peer", value_parser = super::time::with_unit)]
     pub(crate) clock_bound: Option<Duration>,
     /// Authenticate with the key in this file: 32 to 2048 hexadecimal digits
     #[arg(long, value_name = "FILE", requires = "peer")]
@@ -36,7 +36,7 @@ pub(crate) struct Stamp {
     #[arg(long, value_name = "ECN", requires = "peer", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..4))]
     pub(crate) ecn: u8,
     /// A delay that no packet can be faster than, in each direction: narrows the offset
-    #[arg(long, value_name = "TIME", requires = "peer", default_value = "0s", value_parser = super::time::duration)]
+    #[arg(long, value_name = "TIME", requires = "peer", default_value = "0s", value_parser = super::time::with_unit)]
     pub(crate) least_delay: Duration,
     /// Writes a JSON object for each packet, too, one a line
     #[arg(long, value_name = "FILE", requires = "peer")]
@@ -146,7 +146,7 @@ fn clock_bound(text: &str) -> Result<ClockBound, String> {
     match text {
         "kernel" => Ok(ClockBound::Kernel),
         "none" => Ok(ClockBound::None),
-        other => super::time::duration(other)
+        other => super::time::with_unit(other)
             .map(ClockBound::At)
             .map_err(|error| format!("{error}; or write kernel or none")),
     }

@@ -1,4 +1,5 @@
-//! Durations on the command line: with units, or in seconds as the field's other tools take them.
+//! Durations on the command line: how long to run or wait, also in seconds as the field's other tools take them; limits
+//! and bounds with a unit, because 50 seconds pass where 50 µs were meant.
 
 use std::time::Duration;
 
@@ -9,6 +10,17 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         seconds
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
             .ok_or_else(|| format!("{error}; write 100ms, 1m 30s, or seconds: 60, 0.5"))
+    })
+}
+
+/// Reads `50us` or `1ms 500us`, and `0`. A number alone is an error.
+pub(super) fn with_unit(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|error| {
+        if text.trim().parse::<f64>().is_ok() {
+            format!("{text} of what? Write {text}us, {text}ms or {text}s")
+        } else {
+            format!("{error}; write 50us, 1.5ms or 2s")
+        }
     })
 }
 
@@ -23,6 +35,17 @@ mod tests {
         assert_eq!(duration("60"), Ok(Duration::from_secs(60)));
         assert_eq!(duration("0.1"), Ok(Duration::from_millis(100)));
         assert_eq!(duration("0"), Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn limits_have_a_unit() {
+        assert_eq!(with_unit("50us"), Ok(Duration::from_micros(50)));
+        assert_eq!(with_unit("0"), Ok(Duration::ZERO));
+        for number in ["50", "0.5", "1e3", "-1"] {
+            let refused = with_unit(number).expect_err(number);
+            assert!(refused.contains(&format!("Write {number}us")), "{refused}");
+        }
+        assert!(with_unit("fast").is_err_and(|error| error.contains("write 50us")));
     }
 
     #[test]

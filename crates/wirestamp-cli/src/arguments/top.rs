@@ -15,7 +15,12 @@ pub(crate) struct Top {
     pub(crate) own: bool,
     /// What to measure (TOML, as for `wirestamp monitor`); nothing is served or kept on disk. Without it: the
     /// clocks of all NICs, and the send and receive path of the loopback interface
-    #[arg(long, value_name = "FILE", requires = "own")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "own",
+        conflicts_with = "address"
+    )]
     pub(crate) config: Option<PathBuf>,
     /// A file with the bearer token that the monitor wants
     #[arg(long, value_name = "FILE", conflicts_with = "own")]

@@ -58,10 +58,22 @@ pub(crate) fn run(
         Command::Monitor(arguments) => monitor::run(arguments, session, output),
         #[cfg(feature = "monitor")]
         Command::Top(top) => top::run(top, &arguments.global, session, output),
+        #[cfg(not(feature = "monitor"))]
+        Command::Monitor(_) => Err(not_built("measure all the time", "wirestamp monitor").into()),
+        #[cfg(not(feature = "monitor"))]
+        Command::Top(_) => Err(not_built("show a monitor", "wirestamp top").into()),
         Command::Presets(_) => presets::run(output),
         Command::Completions(arguments) => completions::run(arguments, output),
         Command::Manual(arguments) => manual::run(arguments),
     }
+}
+
+#[cfg(not(feature = "monitor"))]
+fn not_built(operation: &'static str, command: &'static str) -> Error {
+    let kind = wirestamp::ErrorKind::NotSupported;
+    let cause = "this program was built without the monitor";
+    Error::new(kind, operation, command, cause)
+        .with_remedy("build it with --features monitor, or install the package wirestamp-monitor")
 }
 
 /// Says where to look on, where the library knows no remedy.
