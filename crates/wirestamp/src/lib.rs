@@ -7,6 +7,7 @@
 //! - [`Interface`] finds a network interface, says what it can timestamp and switches its
 //!   hardware timestamps on;
 //! - [`Correlator`] converts hardware timestamps to the monotonic clock or to UTC, each with an error bound;
+//! - [`HostClock`] places the timestamps of packets on this host's clocks, and says when that is final;
 //! - [`Capture`] has the packets that an interface receives and sends, whoever they are for, with the same timestamps (Linux, and simulated NICs);
 //! - `XdpReceiver` takes packets from the driver before the kernel has made anything of them, `XdpSender` hands frames to it (Linux);
 //! - [`Watch`] calls back when an interface or its clock changes;
@@ -79,6 +80,7 @@ pub mod events;
 mod find;
 mod hardware;
 mod host;
+mod host_clock;
 mod inner;
 mod interface;
 pub mod latency;
@@ -102,6 +104,7 @@ pub use clock::HardwareClock;
 pub use correlator::{Correlator, CorrelatorOptions, CorrelatorStatus};
 pub use deadline::Deadline;
 pub use hardware::{HardwareGuard, HardwareRequest};
+pub use host_clock::{HostClock, HostTime, TimestampPolicy};
 pub use inner::Supported;
 pub use interface::Interface;
 pub use observed::Observed;

@@ -253,6 +253,8 @@ pub enum ConversionError {
     Stale,
     /// UTC at that time is unknown: the real-time clock was stepped around it, or was not read before it.
     UtcUnknown,
+    /// The packet carries no timestamp of the clock that counts.
+    NoTimestamp,
 }
 
 impl ConversionError {
@@ -265,6 +267,7 @@ impl ConversionError {
             Self::Ambiguous => "ambiguous",
             Self::Stale => "stale",
             Self::UtcUnknown => "utc_unknown",
+            Self::NoTimestamp => "no_timestamp",
         }
     }
 }
@@ -284,6 +287,7 @@ impl fmt::Display for ConversionError {
             Self::UtcUnknown => {
                 "the real-time clock was stepped around the time of the timestamp, or not read before it"
             }
+            Self::NoTimestamp => "the packet carries no timestamp of the clock that counts",
         })
     }
 }

@@ -348,6 +348,7 @@ fn enums_are_their_names() {
         Why::Ambiguous,
         Why::Stale,
         Why::UtcUnknown,
+        Why::NoTimestamp,
     ] {
         named(&why, why.name());
     }

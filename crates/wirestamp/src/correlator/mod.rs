@@ -1,6 +1,7 @@
 //! The readings of one NIC's clock in the background: when they are taken, and what
 //! restarts them. What they say about the clock is the correlation's business.
 
+mod confirmed;
 mod model;
 mod options;
 mod reading;
@@ -8,6 +9,7 @@ mod ready;
 
 pub use self::options::{CorrelatorOptions, CorrelatorStatus};
 
+use self::confirmed::Begun;
 use self::model::Model;
 use self::options::check;
 use self::reading::Reading;
@@ -17,6 +19,7 @@ use crate::inner::{Subscription, Task};
 use crate::interface::Interface;
 use crate::sampling::Sampling;
 use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use wirestamp_core::Result;
 use wirestamp_core::backend::{Backend, Change, ChangeKind, HardwareClock as _};
@@ -46,6 +49,8 @@ struct Shared {
     /// The clocks are read under its lock, so that readings come in order.
     utc: Mutex<UtcHistory>,
     attempts: Attempts,
+    /// Timestamps that were read before this, in nanoseconds, were followed by enough batches of readings.
+    confirmed: AtomicI64,
     /// The periodic job; replaced when a burst is due at once.
     task: Mutex<Option<Task>>,
 }
@@ -75,12 +80,14 @@ impl Correlator {
                 reading_time: Span::ZERO,
                 due: true,
                 batch: Vec::with_capacity(options.readings_per_batch),
+                begun: Begun::NONE,
                 failures: 0,
                 last_error: None,
                 method: None,
             }),
             utc: Mutex::new(UtcHistory::new(host.real_time_clock())),
             attempts: Attempts::default(),
+            confirmed: AtomicI64::new(i64::MIN),
             task: Mutex::new(None),
         });
         drop(shared.utc_now());
@@ -151,7 +158,35 @@ impl Correlator {
     /// ```
     pub fn to_utc(&self, timestamp: &HardwareTimestamp) -> Result<Estimate<Utc>, ConversionError> {
         let estimate = self.to_monotonic(timestamp)?;
-        self.shared.utc_now().convert(&estimate, timestamp.read_at)
+        self.utc_of(&estimate, timestamp.read_at)
+    }
+
+    /// Converts to UTC what [`to_monotonic`](Self::to_monotonic) says of a timestamp that was read at `read_at`.
+    pub(crate) fn utc_of(
+        &self,
+        estimate: &Estimate<Monotonic>,
+        read_at: MonotonicTime,
+    ) -> Result<Estimate<Utc>, ConversionError> {
+        self.shared.utc_now().convert(estimate, read_at)
+    }
+
+    /// Returns whether so many batches of readings were begun after `at` that a change of the clock before it has shown
+    /// in the conversions.
+    #[inline]
+    pub(crate) fn has_confirmed(&self, at: MonotonicTime) -> bool {
+        self.shared.has_confirmed(at)
+    }
+
+    /// Takes readings beside the usual ones until that is so.
+    pub(crate) fn confirm(&self, at: MonotonicTime) -> Result<()> {
+        let shared = &self.shared;
+        while !shared.has_confirmed(at) {
+            let pause = shared.read_again(at)?;
+            if !shared.has_confirmed(at) {
+                shared.host.sleep_until(shared.host.now() + pause);
+            }
+        }
+        Ok(())
     }
 
     /// Converts many timestamps of this NIC that were read together at `read_at`: writes their
@@ -295,37 +330,55 @@ impl Shared {
         if reading.batch.is_empty() {
             return next; // none was taken
         }
-        let took = self.host.now() - begun;
-        let Reading {
-            plan,
-            batch,
-            burst_left,
-            correlation,
-            ..
-        } = &mut *reading;
-        let wanted = (*burst_left > 0).then_some(self.options.burst_gap);
-        let next = plan.as_mut().map_or(next, |plan| {
-            plan.next(batch, took, correlation, wanted).into()
-        });
-        reading.taken += reading.batch.len() as u64;
-        reading.reading_time += took;
-        reading.batch.clear();
-        next
+        let wanted = (reading.burst_left > 0).then_some(self.options.burst_gap);
+        reading
+            .charge(self.host.now() - begun, wanted)
+            .unwrap_or(next)
+    }
+
+    fn has_confirmed(&self, at: MonotonicTime) -> bool {
+        self.confirmed.load(Ordering::Acquire) >= at.nanoseconds()
+    }
+
+    /// A reading beside those of the job. Returns after how long another one says more.
+    fn read_again(&self, at: MonotonicTime) -> Result<Span> {
+        drop(self.utc_now());
+        let mut reading = self.reading();
+        if self.has_confirmed(at) {
+            return Ok(Span::ZERO); // another thread was faster
+        }
+        let begun = self.host.now();
+        let count = reading.wanted(&self.options);
+        if let Err(error) = reading.take(&self.host, count) {
+            reading.failed(error.clone());
+            return Err(error);
+        }
+        reading.push();
+        self.publish(&reading);
+        reading.charge(self.host.now() - begun, None);
+        let pause = reading.begun.pause();
+        drop(reading);
+        self.attempts.tell();
+        Ok(pause)
+    }
+
+    /// Shows other threads what a batch of readings taught.
+    fn publish(&self, reading: &Reading) {
+        self.model.publish(&reading.correlation);
+        let confirmed = reading.begun.confirmed().nanoseconds();
+        self.confirmed.store(confirmed, Ordering::Release);
     }
 
     /// A reading, and when to take the next by a fixed period.
     fn read(&self) -> Span {
         let mut reading = self.reading();
         reading.due = false;
-        let count = reading
-            .plan
-            .as_ref()
-            .map_or(self.options.readings_per_batch, Sampling::readings);
+        let count = reading.wanted(&self.options);
         let taken = reading.take(&self.host, count);
         match taken {
             Ok(()) => {
                 reading.succeeded();
-                self.model.publish(&reading.correlation);
+                self.publish(&reading);
                 if reading.burst_left > 0 {
                     Span::from(self.options.burst_gap)
                 } else {

@@ -1,9 +1,12 @@
 //! Readings of a NIC's clock: taken, pushed into the correlation, and what becomes of the clock if they fail.
 
+use super::CorrelatorOptions;
+use super::confirmed::Begun;
 use crate::find;
 use crate::host::Host;
 use crate::inner::Clock;
 use crate::sampling::Sampling;
+use std::time::Duration;
 use wirestamp_core::backend::{Backend as _, HardwareClock as _};
 use wirestamp_core::correlate::Correlation;
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
@@ -24,6 +27,7 @@ pub(super) struct Reading {
     /// Whether a job was started that has not run yet.
     pub(super) due: bool,
     pub(super) batch: Vec<CrossTimestamp>,
+    pub(super) begun: Begun,
     pub(super) failures: u64,
     pub(super) last_error: Option<Error>,
     pub(super) method: Option<CrossMethod>,
@@ -71,10 +75,25 @@ impl Reading {
         Ok(())
     }
 
+    /// How many readings the next batch should have.
+    pub(super) fn wanted(&self, options: &CorrelatorOptions) -> usize {
+        let plan = self.plan.as_ref();
+        plan.map_or(options.readings_per_batch, Sampling::readings)
+    }
+
+    /// Takes the batch of the job in.
     pub(super) fn succeeded(&mut self) {
+        self.burst_left = self.burst_left.saturating_sub(1);
+        self.push();
+    }
+
+    /// Takes the batch in.
+    pub(super) fn push(&mut self) {
         self.method = self.batch.first().map(CrossTimestamp::method);
         self.last_error = None;
-        self.burst_left = self.burst_left.saturating_sub(1);
+        if let Some(first) = self.batch.first() {
+            self.begun.note(first.monotonic_before());
+        }
         if self.correlation.interface() != self.interface.index {
             // bound again under a new number: timestamps carry the new one from now on
             self.correlation.renumber(self.interface.index);
@@ -82,6 +101,18 @@ impl Reading {
         for reading in &self.batch {
             let _ = self.correlation.push(reading);
         }
+    }
+
+    /// Accounts for the batch, which took so long, and forgets it. Returns when the next one is due by the plan.
+    pub(super) fn charge(&mut self, took: Span, wanted: Option<Duration>) -> Option<Span> {
+        let next = self.plan.as_mut().map(|plan| {
+            plan.next(&self.batch, took, &self.correlation, wanted)
+                .into()
+        });
+        self.taken += self.batch.len() as u64;
+        self.reading_time += took;
+        self.batch.clear();
+        next
     }
 
     pub(super) fn failed(&mut self, error: Error) {

@@ -6,6 +6,7 @@ use super::limits;
 use super::tally::Clocks;
 use crate::correlator::{Correlator, CorrelatorOptions};
 use crate::hardware::{HardwareGuard, HardwareRequest};
+use crate::host_clock::{HostClock, TimestampPolicy};
 use crate::interface::Interface;
 use crate::socket::UdpSocket;
 use std::borrow::Cow;
@@ -85,12 +86,17 @@ impl Ends {
         options: &LatencyOptions,
     ) -> Result<Self> {
         let clocks = Clocks {
-            sender: sender.correlator,
-            receiver: receiver.correlator,
+            sender: sender
+                .correlator
+                .map_or_else(HostClock::software, HostClock::hardware),
+            receiver: receiver
+                .correlator
+                .map_or_else(HostClock::software, HostClock::hardware),
+            policy: policy(options),
         };
         let name = format!("{:?} to {to}", sender.socket);
         if options.source == TimestampSource::Hardware
-            && (clocks.sender.is_none() || clocks.receiver.is_none())
+            && !(clocks.sender.has_hardware() && clocks.receiver.has_hardware())
         {
             let error = invalid(
                 &name,
@@ -121,8 +127,9 @@ impl Ends {
         let (mut hardware, mut clocks) = (
             Vec::new(),
             Clocks {
-                sender: None,
-                receiver: None,
+                sender: HostClock::software(),
+                receiver: HostClock::software(),
+                policy: policy(options),
             },
         );
         if options.source == TimestampSource::Hardware {
@@ -131,9 +138,11 @@ impl Ends {
                     break; // one NIC, one clock
                 }
                 hardware.extend(switched_on(interface)?);
-                let clock = Arc::new(interface.correlator(READING)?);
-                clocks.sender.get_or_insert_with(|| Arc::clone(&clock));
-                clocks.receiver = Some(clock);
+                let clock = HostClock::hardware(Arc::new(interface.correlator(READING)?));
+                if place == 0 {
+                    clocks.sender = clock.clone();
+                }
+                clocks.receiver = clock;
             }
         }
         let name = interfaces
@@ -169,6 +178,14 @@ impl Ends {
                 .configure(Timestamping::OFF.source(source).receive())?;
         }
         Ok(self)
+    }
+}
+
+/// What is asked for counts, and nothing else.
+fn policy(options: &LatencyOptions) -> TimestampPolicy {
+    match options.source {
+        TimestampSource::Software => TimestampPolicy::OnlySoftware,
+        TimestampSource::Hardware => TimestampPolicy::OnlyHardware,
     }
 }
 

@@ -123,7 +123,12 @@ impl LatencyRun {
             next_sequence: 0,
             timestamps_come: false,
             slowest: Span::ZERO,
-            tally: Tally::new(options.source, in_flight, options.timeout.into()),
+            tally: Tally::new(
+                options.source,
+                in_flight,
+                options.timeout.into(),
+                options.max_in_flight as usize,
+            ),
             records: vec![TransmitRecord::EMPTY; RECORDS],
             most_awaiting: limits::transmit_capacity(&options).into(),
             sent: 0,
@@ -137,9 +142,10 @@ impl LatencyRun {
         Ok(run)
     }
 
-    /// Sends what is measured of each packet to `packets` from now on, as soon as it is known: not in the order of the
-    /// numbers. Packets that are in flight when the measurement is stopped are left out. Whoever takes them after each
-    /// [`step`](Self::step) holds no more than there are in flight.
+    /// Sends what is measured of each packet to `packets` from now on, as soon as it is final: not in the order of the
+    /// numbers. A hardware timestamp is final with the third batch of cross timestamps of the NIC's clock, up to 600 ms later;
+    /// the last ones when the measurement is stopped. Packets that are in flight then are left out. Whoever takes them
+    /// after each [`step`](Self::step) holds no more than twice [`LatencyOptions::max_in_flight`].
     pub fn send_packets_to(&mut self, packets: Sender<PacketLatency>) {
         self.tally.send_packets_to(packets);
     }
@@ -236,7 +242,7 @@ impl LatencyRun {
             .receive_counters()
             .dropped
             .saturating_sub(self.dropped_before);
-        Ok(self.tally.report(dropped))
+        Ok(self.tally.report(dropped, &self.ends.clocks))
     }
 
     /// Steps to the end and reports; `progress` is called now and then.

@@ -2,19 +2,21 @@
 //! receives nothing.
 
 use super::{LatencyReport, Losses, NotMeasured, PacketLatency, PathTime};
-use crate::correlator::Correlator;
-use std::sync::Arc;
+use crate::host_clock::{HostClock, TimestampPolicy};
+use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
 use wirestamp_core::capability::TimestampSource;
+use wirestamp_core::correlate::{ConversionError, Estimate};
 use wirestamp_core::latency::{self, Arrival, Flight, Histogram, InFlight};
-use wirestamp_core::time::{MonotonicTime, Span};
-use wirestamp_core::timestamp::{HardwareTimestamp, Timestamps, TransmitOutcome, TransmitRecord};
+use wirestamp_core::time::{Monotonic, MonotonicTime, Span};
+use wirestamp_core::timestamp::{Timestamps, TransmitOutcome, TransmitRecord};
 
-/// The correlators of both ends, where hardware timestamps are measured.
+/// What places the timestamps of both ends.
 #[derive(Debug)]
 pub(super) struct Clocks {
-    pub(super) sender: Option<Arc<Correlator>>,
-    pub(super) receiver: Option<Arc<Correlator>>,
+    pub(super) sender: HostClock,
+    pub(super) receiver: HostClock,
+    pub(super) policy: TimestampPolicy,
 }
 
 /// The packets in flight, and the report that grows from those that have left it.
@@ -23,24 +25,26 @@ pub(super) struct Tally {
     pub(super) in_flight: InFlight,
     timeout: Span,
     report: LatencyReport,
+    /// Those that have left the table, and whose times are not final yet.
+    waiting: VecDeque<Flight>,
+    /// So many of them at most: the oldest of more counts as lost.
+    most_waiting: usize,
     /// Who wants to know of each packet.
     packets: Option<Sender<PacketLatency>>,
     /// The number of the first that was counted.
     first: Option<u64>,
 }
 
-/// A timestamp on the monotonic clock.
-#[derive(Debug, Clone, Copy)]
-struct Placed {
-    at: MonotonicTime,
-    bound: Span,
-}
-
 /// What an arrival gives: the wire and the receive path.
 type Arrived = (Option<PathTime>, PathTime);
 
 impl Tally {
-    pub(super) fn new(source: TimestampSource, in_flight: InFlight, timeout: Span) -> Self {
+    pub(super) fn new(
+        source: TimestampSource,
+        in_flight: InFlight,
+        timeout: Span,
+        most_waiting: usize,
+    ) -> Self {
         let report = LatencyReport {
             source,
             packets: 0,
@@ -56,6 +60,8 @@ impl Tally {
             in_flight,
             timeout,
             report,
+            waiting: VecDeque::new(),
+            most_waiting,
             packets: None,
             first: None,
         }
@@ -108,7 +114,7 @@ impl Tally {
     ) {
         match self.in_flight.received(sequence, timestamps, at) {
             Arrival::Unknown | Arrival::Noted => {}
-            Arrival::Through(flight) => self.count(&flight, clocks),
+            Arrival::Through(flight) => self.through(flight, clocks),
             Arrival::Late => self.report.lost.late += 1,
         }
     }
@@ -116,30 +122,63 @@ impl Tally {
     /// A transmit id ended.
     pub(super) fn transmitted(&mut self, record: &TransmitRecord, clocks: &Clocks) {
         if let Some(flight) = self.in_flight.transmitted(record.id, record.outcome) {
-            self.count(&flight, clocks);
+            self.through(flight, clocks);
         }
     }
 
     /// Gives up what was not there at `now` and is over its time.
     pub(super) fn expire(&mut self, now: MonotonicTime, clocks: &Clocks) {
         while let Some(flight) = self.in_flight.expire(now) {
-            self.count(&flight, clocks);
+            self.through(flight, clocks);
         }
+        self.count_confirmed(clocks);
     }
 
     /// What came out. `dropped`: how many datagrams this host's receive buffer had no room for.
-    pub(super) fn report(mut self, dropped: u64) -> LatencyReport {
+    pub(super) fn report(mut self, dropped: u64, clocks: &Clocks) -> LatencyReport {
+        self.confirm(clocks);
         self.report.unresolved = self.in_flight.len() as u64;
         let lost = &mut self.report.lost;
         lost.receive_buffer_full = dropped.min(lost.packets - lost.late);
         self.report
     }
 
+    /// A packet has left the table: it counts once its times are final.
+    fn through(&mut self, flight: Flight, clocks: &Clocks) {
+        if self.waiting.is_empty() && clocks.have_confirmed(&flight) {
+            return self.count(&flight, clocks);
+        }
+        self.waiting.push_back(flight);
+        if self.waiting.len() > self.most_waiting
+            && let Some(oldest) = self.waiting.pop_front()
+        {
+            self.count(&oldest, clocks); // the clocks could not be read for long
+        }
+    }
+
+    /// Counts the packets whose times are final now.
+    fn count_confirmed(&mut self, clocks: &Clocks) {
+        while let Some(flight) = self.waiting.front().copied()
+            && clocks.have_confirmed(&flight)
+        {
+            self.waiting.pop_front();
+            self.count(&flight, clocks);
+        }
+    }
+
+    /// Reads the clocks, and counts all packets that wait for that.
+    fn confirm(&mut self, clocks: &Clocks) {
+        while let Some(flight) = self.waiting.pop_front() {
+            clocks.confirm(&flight);
+            self.count(&flight, clocks);
+        }
+    }
+
     /// Counts a packet that has left the table.
     fn count(&mut self, flight: &Flight, clocks: &Clocks) {
         let transmitted = match flight.transmitted {
             Some(TransmitOutcome::Timestamped(timestamps)) => {
-                self.placed(&timestamps, clocks.sender.as_deref())
+                self.placed(&timestamps, &clocks.sender, clocks.policy)
             }
             Some(TransmitOutcome::Missing(reason)) => {
                 self.report.lost.transmit_timestamps[reason as usize] += 1;
@@ -180,12 +219,12 @@ impl Tally {
     fn count_arrival(
         &mut self,
         sent: MonotonicTime,
-        transmitted: Option<Placed>,
+        transmitted: Option<Estimate<Monotonic>>,
         timestamps: &Timestamps,
         after: MonotonicTime,
         clocks: &Clocks,
     ) -> Result<Arrived, NotMeasured> {
-        let placed = self.placed(timestamps, clocks.receiver.as_deref());
+        let placed = self.placed(timestamps, &clocks.receiver, clocks.policy);
         // the time that this program took to fetch it is no part of the way
         let arrived = placed.map_or(after, |placed| placed.at.min(after));
         if arrived - sent > self.timeout {
@@ -210,42 +249,60 @@ impl Tally {
         Ok((wire, receive_path))
     }
 
-    /// The timestamp of the wanted source, in system time.
+    /// The timestamp of the wanted source, in system time. A time that no reading of the clock has confirmed counts
+    /// as lost: nobody knows whether it is right.
     fn placed(
         &mut self,
         timestamps: &Timestamps,
-        clock: Option<&Correlator>,
-    ) -> Result<Placed, NotMeasured> {
-        let placed = match self.report.source {
-            TimestampSource::Software => timestamps.software.map(|timestamp| Placed {
-                at: timestamp.at,
-                bound: timestamp.bound,
-            }),
-            TimestampSource::Hardware => match (timestamps.hardware, clock) {
-                (Some(timestamp), Some(clock)) => Some(self.converted(&timestamp, clock)?),
-                _ => None,
-            },
-        };
-        let placed = placed.ok_or(NotMeasured::NotTimestamped)?;
-        self.report.max_bound = self.report.max_bound.max(Some(placed.bound));
-        Ok(placed)
-    }
-
-    fn converted(
-        &mut self,
-        timestamp: &HardwareTimestamp,
-        clock: &Correlator,
-    ) -> Result<Placed, NotMeasured> {
-        match clock.to_monotonic(timestamp) {
-            Ok(estimate) => Ok(Placed {
-                at: estimate.at,
-                bound: estimate.bound,
-            }),
+        clock: &HostClock,
+        policy: TimestampPolicy,
+    ) -> Result<Estimate<Monotonic>, NotMeasured> {
+        let placed = clock.place(timestamps, policy).and_then(|time| {
+            let is_final = time.is_final.then_some(time.monotonic);
+            is_final.ok_or(ConversionError::Stale)
+        });
+        match placed {
+            Ok(placed) => {
+                self.report.max_bound = self.report.max_bound.max(Some(placed.bound));
+                Ok(placed)
+            }
+            Err(ConversionError::NoTimestamp) => Err(NotMeasured::NotTimestamped),
             Err(refusal) => {
                 self.report.lost.conversions += 1;
                 self.report.lost.last_refusal = Some(refusal);
                 Err(NotMeasured::Conversion(refusal))
             }
         }
+    }
+}
+
+impl Clocks {
+    /// Whether the times of a packet are final.
+    fn have_confirmed(&self, flight: &Flight) -> bool {
+        self.timestamps(flight)
+            .into_iter()
+            .flatten()
+            .all(|(clock, timestamps)| clock.is_confirmed(&timestamps))
+    }
+
+    /// Makes the times of a packet final, if the clocks can be read.
+    fn confirm(&self, flight: &Flight) {
+        for (clock, timestamps) in self.timestamps(flight).into_iter().flatten() {
+            // a clock that cannot be read confirms nothing: the packet is counted as lost
+            let _ = clock.confirm(&timestamps);
+        }
+    }
+
+    /// Those that are to be placed, and what places them.
+    fn timestamps(&self, flight: &Flight) -> [Option<(&HostClock, Timestamps)>; 2] {
+        let transmitted = match flight.transmitted {
+            Some(TransmitOutcome::Timestamped(timestamps)) => Some(timestamps),
+            _ => None,
+        };
+        let received = flight.received.map(|(timestamps, _)| timestamps);
+        [
+            transmitted.map(|timestamps| (&self.sender, timestamps)),
+            received.map(|timestamps| (&self.receiver, timestamps)),
+        ]
     }
 }

@@ -6,7 +6,6 @@ use super::run::{LatencyRun, STEP};
 use super::tally::Clocks;
 use crate::correlator::Correlator;
 use std::slice;
-use std::sync::Arc;
 use std::time::Duration;
 use wirestamp_core::backend::Incoming;
 use wirestamp_core::time::{MonotonicTime, Span};
@@ -145,14 +144,14 @@ impl LatencyRun {
 
 impl Clocks {
     fn are_ready(&self) -> bool {
-        let is_useful = |correlator: &Arc<Correlator>| {
+        let is_useful = |correlator: &Correlator| {
             correlator
                 .frequency()
                 .is_some_and(|rate| rate.error_bound_parts_per_billion < USEFUL_RATE_PPB)
         };
         [&self.sender, &self.receiver]
             .into_iter()
-            .flatten()
+            .filter_map(|clock| clock.correlator())
             .all(is_useful)
     }
 }

@@ -11,7 +11,7 @@ use wirestamp::latency::{
 };
 use wirestamp::{
     AddressFamily, ErrorKind, HardwareConfiguration, HardwareRequest, Interface, MissingReason,
-    Result, Simulation, TimestampSource,
+    Result, Simulation, Span, TimestampSource,
 };
 
 fn measure(simulation: &Simulation, options: LatencyOptions) -> Result<LatencyReport> {
@@ -738,4 +738,24 @@ fn each_packet_is_reported_once_and_as_the_sums_have_it() {
         );
         assert_eq!(complete.count() as u64, report.wire.count(), "{preset}");
     }
+}
+
+/// Somebody sets the NIC's clock back by 10 ms in the middle: packets since the last reading before that are lost, with
+/// the reason, and no time is wrong.
+#[test]
+fn a_step_of_the_nics_clock_costs_packets_and_no_wrong_times() {
+    let toml = "preset = \"i225\"\n[[event]]\nat = \"1500ms\"\naction = \"step_hardware\"\nticks = -10_000_000\n";
+    let simulation = Simulation::from_toml(toml, 1).expect("a scenario");
+    let options = LatencyOptions {
+        rate: Some(1_000),
+        source: TimestampSource::Hardware,
+        ..packets(2_000)
+    };
+    let report = measure(&simulation, options).expect("measured");
+    let longest = report.wire.quantile(1.0).expect("recorded");
+    assert!(longest < Span::from_microseconds(10), "{longest}");
+    let lost = report.lost.conversions;
+    assert!((20..500).contains(&lost), "{lost}");
+    assert!(report.lost.last_refusal.is_some());
+    assert_eq!(report.packets, 2_000);
 }

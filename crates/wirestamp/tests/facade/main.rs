@@ -5,11 +5,13 @@
 
 #[cfg(target_os = "linux")]
 mod capture;
+mod changes;
 mod correlator;
 mod default_simulation;
 mod events;
 mod fetching;
 mod hardware;
+mod host_clock;
 mod interfaces;
 mod latency;
 mod outcomes;

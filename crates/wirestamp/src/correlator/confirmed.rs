@@ -1,0 +1,83 @@
+//! Which timestamps were followed by so many readings that a change of the clock before them has shown.
+
+use wirestamp_core::time::{MonotonicTime, Span};
+
+/// One batch shows a step that is larger than its brackets. A change of the frequency that came just before it shows in
+/// the next one, and the bounds of everything before that are right with the third (`docs/error-bound.md`, A6).
+const ENOUGH: usize = 3;
+/// Readings closer together are one batch.
+const BATCH: Span = Span::from_milliseconds(1);
+/// Batches that are asked for come after such a part of the time between the usual ones: a frequency that changed
+/// between those and does not show after that makes less of a difference there than the brackets leave open.
+const PART: i128 = 4;
+/// At least, so that it is another batch.
+const SHORTEST: Span = Span::from_milliseconds(2);
+
+/// When the newest batches of readings began, the oldest first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun([Option<MonotonicTime>; ENOUGH + 1]);
+
+impl Begun {
+    pub(super) const NONE: Self = Self([None; ENOUGH + 1]);
+
+    pub(super) fn note(&mut self, at: MonotonicTime) {
+        let [.., newest] = self.0;
+        if newest.is_some_and(|newest| at - newest <= BATCH) {
+            return;
+        }
+        self.0.rotate_left(1);
+        self.0[ENOUGH] = Some(at);
+    }
+
+    /// What was read before this was followed by enough batches.
+    pub(super) fn confirmed(&self) -> MonotonicTime {
+        self.0[1].unwrap_or(MonotonicTime::MIN)
+    }
+
+    /// How long after the newest batch another one says more.
+    pub(super) fn pause(&self) -> Span {
+        let gaps = self
+            .0
+            .windows(2)
+            .filter_map(|pair| Some(pair[1]? - pair[0]?));
+        let longest = gaps.max().unwrap_or(Span::ZERO);
+        Span::from_nanoseconds(longest.nanoseconds() / PART).max(SHORTEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: i64) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(milliseconds * 1_000_000)
+    }
+
+    fn begun(milliseconds: &[i64]) -> Begun {
+        let mut begun = Begun::NONE;
+        milliseconds.iter().for_each(|time| begun.note(at(*time)));
+        begun
+    }
+
+    #[test]
+    fn three_batches_confirm_what_was_read_before_them() {
+        assert_eq!(begun(&[]).confirmed(), MonotonicTime::MIN);
+        assert_eq!(begun(&[10, 20]).confirmed(), MonotonicTime::MIN);
+        assert_eq!(begun(&[10, 20, 30]).confirmed(), at(10));
+        assert_eq!(begun(&[10, 20, 30, 40]).confirmed(), at(20));
+    }
+
+    #[test]
+    fn readings_within_a_millisecond_are_one_batch() {
+        assert_eq!(begun(&[10, 20, 30, 31]).confirmed(), at(10));
+        assert_eq!(begun(&[10, 20, 30, 32]).confirmed(), at(20));
+    }
+
+    #[test]
+    fn another_batch_comes_after_a_quarter_of_the_longest_gap() {
+        assert_eq!(begun(&[10]).pause(), Span::from_milliseconds(2));
+        assert_eq!(begun(&[10, 14]).pause(), Span::from_milliseconds(2));
+        assert_eq!(begun(&[0, 200]).pause(), Span::from_milliseconds(50));
+        assert_eq!(begun(&[0, 200, 250]).pause(), Span::from_milliseconds(50));
+    }
+}

@@ -1,0 +1,251 @@
+//! Places the timestamps of a packet on this host's clocks: which timestamp counts, when it was made, and
+//! whether that is final.
+
+use crate::correlator::Correlator;
+use std::sync::Arc;
+use wirestamp_core::capability::TimestampSource;
+use wirestamp_core::correlate::{ClockGeneration, ConversionError, Estimate};
+use wirestamp_core::time::{Monotonic, Span, Utc, UtcCrossTimestamp};
+use wirestamp_core::timestamp::{HardwareTimestamp, SoftwareTimestamp, Timestamps};
+
+/// Which timestamps of a packet count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TimestampPolicy {
+    /// The NIC's. A packet without one has no time.
+    OnlyHardware,
+    /// The NIC's, or the kernel's where the NIC made none or its timestamp cannot be converted.
+    HardwareElseSoftware,
+    /// The kernel's. A packet without one has no time.
+    OnlySoftware,
+}
+
+/// The clocks of this host, as the timestamps of packets need them.
+///
+/// The kernel's timestamps are on the system clock when they are read. A NIC's timestamp is converted, and
+/// somebody may have stepped or adjusted the NIC's clock just before it was made: what [`place`](Self::place)
+/// returns is *provisional* until the third batch of cross timestamps after it shows that the clock still runs as
+/// before. Place it again then ([`is_confirmed`](Self::is_confirmed)), or at once after
+/// [`confirm`](Self::confirm): the answer is *final*, another time or an error if the clock was changed.
+///
+/// ```
+/// # #[cfg(feature = "sim")]
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use wirestamp::{
+///     CorrelatorOptions, HardwareRequest, HostClock, Interface, Source, TimestampPolicy, Timestamping, TransmitOutcome,
+/// };
+///
+/// let nic = Interface::find("sim0")?;
+/// let _on = nic.enable_hardware(HardwareRequest::AllPackets)?;
+/// let correlator = nic.correlator(CorrelatorOptions::default())?;
+/// correlator.wait_until_ready(Duration::from_secs(1))?;
+/// let clock = HostClock::hardware(Arc::new(correlator));
+///
+/// let socket = nic.bind((nic.description().addresses[0].address, 0).into())?;
+/// socket.configure(Timestamping::OFF.transmit(64).source(Source::Hardware))?;
+/// let to = (nic.description().addresses[0].address, 9).into();
+/// if let TransmitOutcome::Timestamped(timestamps) =
+///     socket.send_to_timestamped(b"when?", to, Duration::from_secs(1))?
+/// {
+///     clock.confirm(&timestamps)?;
+///     let left = clock.place(&timestamps, TimestampPolicy::OnlyHardware)?;
+///     assert!(left.is_final);
+///     println!("left at {:?} ± {}", left.monotonic.at, left.monotonic.bound);
+/// }
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "sim"))]
+/// # fn main() {}
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct HostClock {
+    correlator: Option<Arc<Correlator>>,
+}
+
+/// When a packet was timestamped, on the clocks of this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HostTime {
+    /// On the monotonic clock, with the error bound and the generation of the clock that made the timestamp. The
+    /// kernel's timestamps are of generation 0.
+    pub monotonic: Estimate<Monotonic>,
+    /// Whose timestamp it is.
+    pub source: TimestampSource,
+    /// Whether it stays as it is. `false`: a change of the NIC's clock may still show.
+    pub is_final: bool,
+    /// What it was made from.
+    made: Made,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    Software(SoftwareTimestamp),
+    Hardware(HardwareTimestamp),
+}
+
+impl HostClock {
+    /// Places the kernel's timestamps only.
+    pub fn software() -> Self {
+        Self::default()
+    }
+
+    /// Places the timestamps of the correlator's NIC as well.
+    pub fn hardware(correlator: Arc<Correlator>) -> Self {
+        Self {
+            correlator: Some(correlator),
+        }
+    }
+
+    /// Returns whether it places a NIC's timestamps.
+    pub fn has_hardware(&self) -> bool {
+        self.correlator.is_some()
+    }
+
+    /// Returns what converts the NIC's timestamps.
+    pub fn correlator(&self) -> Option<&Correlator> {
+        self.correlator.as_deref()
+    }
+
+    /// Places a packet's timestamp on the monotonic clock.
+    ///
+    /// # Errors
+    /// [`ConversionError::NoTimestamp`] if the packet has none that counts; for a NIC's timestamp also as
+    /// [`Correlator::to_monotonic`].
+    #[inline]
+    pub fn place(
+        &self,
+        timestamps: &Timestamps,
+        policy: TimestampPolicy,
+    ) -> Result<HostTime, ConversionError> {
+        let software = || {
+            let timestamp = timestamps.software.as_ref();
+            timestamp
+                .map(HostTime::software)
+                .ok_or(ConversionError::NoTimestamp)
+        };
+        match policy {
+            TimestampPolicy::OnlyHardware => self.of_hardware(timestamps),
+            TimestampPolicy::HardwareElseSoftware => self
+                .of_hardware(timestamps)
+                .or_else(|error| software().map_err(|_| error)),
+            TimestampPolicy::OnlySoftware => software(),
+        }
+    }
+
+    /// Returns whether what [`place`](Self::place) says of these timestamps is final: the NIC made none of them, or
+    /// three batches of cross timestamps were begun since they were read.
+    #[inline]
+    pub fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
+        match (&timestamps.hardware, &self.correlator) {
+            (Some(hardware), Some(correlator)) => correlator.has_confirmed(hardware.read_at),
+            _ => true,
+        }
+    }
+
+    /// Makes what [`place`](Self::place) says of these timestamps final: takes the cross timestamps that lack for that
+    /// and waits between them, each time for a quarter of the time between the correlator's own.
+    ///
+    /// # Errors
+    /// Why the NIC's clock cannot be read: as [`Interface::hardware_clock`](crate::Interface::hardware_clock).
+    pub fn confirm(&self, timestamps: &Timestamps) -> wirestamp_core::Result<()> {
+        match (&timestamps.hardware, &self.correlator) {
+            (Some(hardware), Some(correlator)) => correlator.confirm(hardware.read_at),
+            _ => Ok(()),
+        }
+    }
+
+    /// Converts a placed time to UTC, as the system's real-time clock showed it then.
+    ///
+    /// `both` reads that clock beside the monotonic clock, as
+    /// [`Socket::utc_cross_timestamp`](crate::Socket::utc_cross_timestamp) does, where the kernel's timestamp has no
+    /// UTC (Windows). Where it has, the bound is zero: it is the time that the clock showed, on the scale from
+    /// before the step if the clock was stepped since.
+    ///
+    /// # Errors
+    /// [`ConversionError::UtcUnknown`] if the real-time clock was stepped around that time.
+    pub fn utc(
+        &self,
+        time: &HostTime,
+        both: impl FnOnce() -> UtcCrossTimestamp,
+    ) -> Result<Estimate<Utc>, ConversionError> {
+        match &time.made {
+            Made::Software(software) => Ok(software_utc(software, both)),
+            Made::Hardware(hardware) => {
+                let correlator = self.correlator.as_ref();
+                correlator
+                    .ok_or(ConversionError::NotReady)?
+                    .utc_of(&time.monotonic, hardware.read_at)
+            }
+        }
+    }
+
+    #[inline]
+    fn of_hardware(&self, timestamps: &Timestamps) -> Result<HostTime, ConversionError> {
+        let hardware = timestamps
+            .hardware
+            .as_ref()
+            .ok_or(ConversionError::NoTimestamp)?;
+        let correlator = self.correlator.as_ref().ok_or(ConversionError::NotReady)?;
+        // in this order: what is converted has seen the cross timestamps that make it final
+        let is_final = correlator.has_confirmed(hardware.read_at);
+        Ok(HostTime {
+            monotonic: correlator.to_monotonic(hardware)?,
+            source: TimestampSource::Hardware,
+            is_final,
+            made: Made::Hardware(*hardware),
+        })
+    }
+}
+
+impl HostTime {
+    fn software(timestamp: &SoftwareTimestamp) -> Self {
+        Self {
+            monotonic: Estimate {
+                at: timestamp.at,
+                bound: timestamp.bound,
+                generation: ClockGeneration(0),
+            },
+            source: TimestampSource::Software,
+            is_final: true,
+            made: Made::Software(*timestamp),
+        }
+    }
+
+    /// Returns the kernel's timestamp, if it is made from that.
+    pub fn software_timestamp(&self) -> Option<&SoftwareTimestamp> {
+        match &self.made {
+            Made::Software(timestamp) => Some(timestamp),
+            Made::Hardware(_) => None,
+        }
+    }
+
+    /// Returns the NIC's timestamp, if it is made from that.
+    pub fn hardware_timestamp(&self) -> Option<&HardwareTimestamp> {
+        match &self.made {
+            Made::Software(_) => None,
+            Made::Hardware(timestamp) => Some(timestamp),
+        }
+    }
+}
+
+fn software_utc(
+    timestamp: &SoftwareTimestamp,
+    both: impl FnOnce() -> UtcCrossTimestamp,
+) -> Estimate<Utc> {
+    let (at, bound) = match timestamp.utc {
+        Some(utc) => (utc, Span::ZERO),
+        None => {
+            let UtcCrossTimestamp { before, utc, after } = both();
+            let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
+            let unsure = (after - before) - half + Span::from_nanoseconds(1);
+            let since = timestamp.at - (before + half);
+            (utc + since, timestamp.bound + unsure)
+        }
+    };
+    Estimate {
+        at,
+        bound,
+        generation: ClockGeneration(0),
+    }
+}

@@ -1,0 +1,235 @@
+//! Placing timestamps on the host's clocks: provisional until the NIC's clock was read again, then final or an error.
+
+use crate::pair::{bound, pass, simulation};
+use std::sync::Arc;
+use std::time::Duration;
+use wirestamp::sim::NicName;
+use wirestamp::{
+    ClockGeneration, ConversionError, CorrelatorOptions, HardwareTimestamp, HostClock, HostTime,
+    Interface, MonotonicTime, Simulation, SoftwareTimestamp, Span, TimestampPolicy,
+    TimestampSource, Timestamps, UdpSocket, UtcTime,
+};
+
+struct Bench {
+    simulation: Simulation,
+    interface: Interface,
+    socket: UdpSocket,
+    clock: HostClock,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let simulation = simulation("i225");
+        let interface = simulation.interface("sim0").expect("a NIC");
+        let options = CorrelatorOptions {
+            period: Duration::from_millis(200),
+            ..CorrelatorOptions::FIXED
+        };
+        let correlator = interface.correlator(options).expect("it has a clock");
+        pass(simulation.world(), Duration::from_secs(2));
+        Self {
+            socket: bound(&interface),
+            clock: HostClock::hardware(Arc::new(correlator)),
+            simulation,
+            interface,
+        }
+    }
+
+    /// Made and read now, by both clocks.
+    fn timestamps(&self) -> (Timestamps, MonotonicTime) {
+        let truth = self.simulation.world().truth();
+        let at = truth.now();
+        let ticks = truth.hardware_ticks_at(self.interface.index(), at);
+        let hardware = HardwareTimestamp {
+            ticks: ticks.expect("it has a clock"),
+            interface: Some(self.interface.index()),
+            read_at: at,
+        };
+        let software = SoftwareTimestamp {
+            at: at + Span::from_microseconds(1),
+            bound: Span::from_nanoseconds(1),
+            utc: Some(UtcTime::from_nanoseconds(77)),
+            clock_stepped: false,
+        };
+        let both = Timestamps {
+            software: Some(software),
+            hardware: Some(hardware),
+        };
+        (both, at)
+    }
+
+    fn step_nic(&self, by: i64) {
+        self.simulation
+            .world()
+            .step_hardware_clock(NicName::Sim0, by);
+    }
+
+    fn place(&self, timestamps: &Timestamps) -> Result<HostTime, ConversionError> {
+        self.clock.place(timestamps, TimestampPolicy::OnlyHardware)
+    }
+}
+
+#[test]
+fn a_time_is_provisional_until_the_clock_was_read_after_it() {
+    let bench = Bench::new();
+    pass(bench.simulation.world(), Duration::from_millis(50));
+    let (timestamps, truth) = bench.timestamps();
+    let first = bench.place(&timestamps).expect("placed");
+    assert!(!first.is_final && !bench.clock.is_confirmed(&timestamps));
+    assert_eq!(first.source, TimestampSource::Hardware);
+    pass(bench.simulation.world(), Duration::from_millis(210));
+    assert!(!bench.clock.is_confirmed(&timestamps), "one reading");
+    pass(bench.simulation.world(), Duration::from_millis(420));
+    assert!(bench.clock.is_confirmed(&timestamps));
+    let later = bench.place(&timestamps).expect("placed");
+    assert!(later.is_final);
+    assert_eq!(later.monotonic.generation, ClockGeneration(0));
+    assert!((later.monotonic.at - truth).abs() <= later.monotonic.bound);
+}
+
+#[test]
+fn reading_the_clock_makes_a_time_final_soon_and_costs_three_batches() {
+    let bench = Bench::new();
+    let (timestamps, _) = bench.timestamps();
+    let taken = || bench.clock.correlator().expect("one").status().taken;
+    let before = taken();
+    bench
+        .clock
+        .confirm(&timestamps)
+        .expect("the clock is there");
+    assert!(bench.place(&timestamps).expect("placed").is_final);
+    let after = taken();
+    assert_eq!(after - before, 15);
+    bench
+        .clock
+        .confirm(&timestamps)
+        .expect("the clock is there");
+    assert_eq!(taken(), after, "it was read since");
+}
+
+/// The NIC's clock is stepped between the last reading and the timestamp.
+#[test]
+fn a_step_before_the_timestamp_is_seen_and_the_time_withdrawn() {
+    for by in [-10_000_000_i64, 10_000_000, -5_000_000_000, 3_000] {
+        let bench = Bench::new();
+        let (before, truth) = bench.timestamps();
+        bench.step_nic(by);
+        let (after, _) = bench.timestamps();
+        bench.clock.confirm(&after).expect("the clock is there");
+        let withdrawn = bench
+            .place(&after)
+            .expect_err("nobody knows when the step was");
+        assert!(
+            matches!(
+                withdrawn,
+                ConversionError::OutsideGenerations | ConversionError::Ambiguous
+            ),
+            "{by}: {withdrawn}"
+        );
+        // one that was made before the step is right, or known by nobody
+        if let Ok(time) = bench.place(&before) {
+            assert!(
+                (time.monotonic.at - truth).abs() <= time.monotonic.bound,
+                "{by}"
+            );
+        }
+        // until then, a clock that was set back shows values that it has shown before
+        pass(
+            bench.simulation.world(),
+            Duration::from_nanos(by.unsigned_abs()) + Duration::from_millis(20),
+        );
+        let (later, truth) = bench.timestamps();
+        bench.clock.confirm(&later).expect("the clock is there");
+        let time = bench.place(&later).expect("the new generation converts");
+        assert!(time.is_final && time.monotonic.generation > ClockGeneration(0));
+        assert!(
+            (time.monotonic.at - truth).abs() <= time.monotonic.bound,
+            "{by}"
+        );
+    }
+}
+
+#[test]
+fn the_policy_chooses_the_timestamp() {
+    use TimestampPolicy::{HardwareElseSoftware, OnlyHardware, OnlySoftware};
+    let bench = Bench::new();
+    let (both, _) = bench.timestamps();
+    let (hardware, software) = (
+        Timestamps {
+            software: None,
+            ..both
+        },
+        Timestamps {
+            hardware: None,
+            ..both
+        },
+    );
+    let foreign = Timestamps {
+        hardware: both.hardware.map(|timestamp| HardwareTimestamp {
+            interface: None,
+            ..timestamp
+        }),
+        ..both
+    };
+    let source = |timestamps, policy| {
+        let placed = bench.clock.place(timestamps, policy);
+        placed.map(|time| time.source)
+    };
+    let (nic, kernel) = (Ok(TimestampSource::Hardware), Ok(TimestampSource::Software));
+    let none = Err(ConversionError::NoTimestamp);
+    for (timestamps, only_hardware, either, only_software) in [
+        (&both, nic, nic, kernel),
+        (&hardware, nic, nic, none),
+        (&software, none, kernel, kernel),
+        (&foreign, Err(ConversionError::OtherClock), kernel, kernel),
+        (&Timestamps::NONE, none, none, none),
+    ] {
+        assert_eq!(source(timestamps, OnlyHardware), only_hardware);
+        assert_eq!(source(timestamps, HardwareElseSoftware), either);
+        assert_eq!(source(timestamps, OnlySoftware), only_software);
+    }
+    let without = HostClock::software();
+    assert_eq!(
+        without.place(&hardware, OnlyHardware),
+        Err(ConversionError::NotReady)
+    );
+    let time = without.place(&both, OnlySoftware).expect("placed");
+    assert!(time.is_final && without.is_confirmed(&software));
+}
+
+#[test]
+fn utc_is_the_kernels_or_converted_with_a_reading_of_both_clocks() {
+    let bench = Bench::new();
+    let both = || bench.socket.utc_cross_timestamp();
+    let (mut timestamps, truth) = bench.timestamps();
+    let utc_truth = bench.simulation.world().truth().utc();
+    let utc = |timestamps: &Timestamps, policy| {
+        let time = bench.clock.place(timestamps, policy).expect("placed");
+        bench.clock.utc(&time, both).expect("known")
+    };
+    let kernels = utc(&timestamps, TimestampPolicy::OnlySoftware);
+    assert_eq!(
+        (kernels.at, kernels.bound),
+        (UtcTime::from_nanoseconds(77), Span::ZERO)
+    );
+    let nics = utc(&timestamps, TimestampPolicy::OnlyHardware);
+    assert!((nics.at - utc_truth).abs() <= nics.bound);
+    assert!(nics.bound < Span::from_microseconds(5));
+    // as on Windows
+    if let Some(software) = &mut timestamps.software {
+        (software.at, software.utc) = (truth, None);
+    }
+    let placed = utc(&timestamps, TimestampPolicy::OnlySoftware);
+    assert!((placed.at - utc_truth).abs() <= placed.bound);
+}
+
+/// The NIC is gone: nothing confirms a time any more.
+#[test]
+fn a_clock_that_is_gone_confirms_nothing() {
+    let bench = Bench::new();
+    let (timestamps, _) = bench.timestamps();
+    bench.simulation.world().remove_nic(NicName::Sim0);
+    assert!(bench.clock.confirm(&timestamps).is_err());
+    assert!(!bench.clock.is_confirmed(&timestamps));
+    assert!(!bench.place(&timestamps).is_ok_and(|time| time.is_final));
+}
