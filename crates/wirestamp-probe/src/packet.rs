@@ -213,6 +213,34 @@ impl Reply {
     }
 }
 
+/// The times of an unauthenticated packet, read as a reply's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReplyTimes {
+    /// T3, where a request has T1.
+    pub(crate) sent: WireTimestamp,
+    /// T2.
+    pub(crate) received: WireTimestamp,
+    /// The T1 that a reply repeats.
+    pub(crate) repeated: WireTimestamp,
+}
+
+/// Returns the times that an unauthenticated packet has if it is a reply. `octets` has a base packet's length.
+pub(crate) fn reply_times(octets: &[u8]) -> ReplyTimes {
+    let time = |at| WireTimestamp(get(octets, at));
+    ReplyTimes {
+        sent: time(OPEN.timestamp),
+        received: time(OPEN.received),
+        repeated: time(OPEN.sender_timestamp),
+    }
+}
+
+/// Whether an authenticated packet has more than zeros where only a reply has fields. `octets` has a base packet's length.
+pub(crate) fn has_reply_fields(octets: &[u8]) -> bool {
+    octets[AUTHENTICATED.ssid + 2..COVERED]
+        .iter()
+        .any(|octet| *octet != 0)
+}
+
 fn verified<'a>(
     bytes: &'a [u8],
     key: Option<&Key>,

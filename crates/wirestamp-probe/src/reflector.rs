@@ -7,7 +7,12 @@
 //! Peers choose what it costs and cannot choose more: a reply is never longer than its request, a source has a rate limit, and sessions and sources live in
 //! tables of fixed size. All sources can be forged; with a key only packets are answered that it has signed, but a signed packet that somebody captured
 //! can be sent again from another address, where it begins another session.
+//!
+//! A forged packet starts no chain of answers. Replies and their echoes are never answered, nor is any port that a server has; whatever else answers
+//! gets some 40 replies, as long as its packets do not count upwards as a sender's do and come at least once a minute.
 
+mod answer;
+mod chain;
 mod configuration;
 mod counters;
 mod fill;
@@ -27,14 +32,18 @@ use crate::packet::{self, Invalid, Mode, Request};
 use crate::stamp::{HostTimestamp, utc_of};
 use crate::timestamp::WireTimestamp;
 use crate::tlv::{Method, kind, reflect, walk};
+use chain::Chains;
 use fill::Fill;
 use limiter::Limiter;
 use sessions::{Previous, Session, SessionKey, Sessions};
+use std::net::IpAddr;
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::TransmitId;
 
 /// A sender's header in TWAMP Light, the shortest request there is (RFC 5357, section 4.1.2).
 const SHORTEST: usize = 14;
+/// Ports below are servers': reflectors (862), echo (7) and others that answer anything. A sender has one from here on.
+const FIRST_SENDER: u16 = 1_024;
 /// So many replies can await their transmit timestamp.
 const PENDING: usize = 1 << 16;
 /// Encoding and decoding a timestamp round to the nanosecond.
@@ -67,6 +76,9 @@ pub struct Reflector {
     configuration: ReflectorConfiguration,
     sessions: Sessions,
     limiter: Limiter,
+    chains: Chains,
+    /// On which it answers.
+    ports: Vec<u16>,
     counters: ReflectorCounters,
     pending: Vec<Option<Pending>>,
     next_id: u32,
@@ -82,6 +94,8 @@ impl Reflector {
         Self {
             sessions: Sessions::new(configuration.sessions),
             limiter: Limiter::new(configuration.rate),
+            chains: Chains::new(),
+            ports: Vec::new(),
             counters: ReflectorCounters::default(),
             pending: vec![None; PENDING],
             next_id: 0,
@@ -104,6 +118,11 @@ impl Reflector {
     /// Returns the key.
     pub fn key(&self) -> Option<&Key> {
         self.configuration.key.as_ref()
+    }
+
+    /// Says on which ports it answers, all of them: packets from these are other reflectors'.
+    pub fn set_ports(&mut self, ports: impl IntoIterator<Item = u16>) {
+        self.ports = ports.into_iter().collect();
     }
 
     /// Says how far the real-time clock may be from UTC, which replies then claim (S bit); `None`: unknown.
@@ -131,64 +150,68 @@ impl Reflector {
         arrival: &Arrival<'_>,
         into: &mut Vec<u8>,
     ) -> Result<Option<Prepared>, Dropped> {
-        // nobody can answer port 0
-        if arrival.source.port() == arrival.port || arrival.source.port() == 0 {
+        if self.is_server(arrival.source.port()) || arrival.source.port() == arrival.port {
             return Err(Dropped::Loop);
+        }
+        if arrival.destination.is_some_and(|to| !is_unicast(to)) {
+            return Err(Dropped::NotUnicast);
         }
         self.copy(arrival.payload, into)?;
         let key = self.configuration.key.clone();
+        let mode = Mode::of(key.as_ref());
         let request = Request::read(into, key.as_ref()).map_err(|invalid| match invalid {
             Invalid::WrongHmac => Dropped::WrongHmac,
             Invalid::Truncated => Dropped::Short,
             Invalid::ErrorEstimate => Dropped::Invalid,
         })?;
+        if answer::is_reply(into, mode) {
+            return Err(Dropped::Loop);
+        }
         if self.limiter.is_over(arrival.source.ip(), arrival.now) {
             return Err(Dropped::RateLimit);
         }
         let received = arrival.received.ok_or(Dropped::NoTimestamp)?;
-        let area = &mut into[Mode::of(key.as_ref()).base_length()..];
+        if mode == Mode::Open && answer::answers_us(into, received.utc, &self.configuration) {
+            return Err(Dropped::Loop);
+        }
+        let area = &mut into[mode.base_length()..];
         let follows_up = walk(area)
             .any(|step| matches!(step, crate::tlv::Step::Tlv(tlv) if tlv.kind == kind::FOLLOW_UP));
-        let mut session = None;
-        if self.configuration.stateful {
-            let found = self
-                .sessions
-                .find(&SessionKey::of(arrival, &request), arrival.now);
-            let place = found.ok_or(Dropped::SessionsFull)?;
-            let state = self.sessions.at(place);
-            if follows_up
-                && state
-                    .previous
-                    .is_some_and(|previous| is_unsent(&self.pending, previous.id))
-            {
-                return Ok(None);
-            }
-            if key.is_some()
-                && state
-                    .replay
-                    .is_seen(&request, self.configuration.tai_offset, received.utc)
-            {
+        let identity = SessionKey::of(arrival, &request);
+        let keeps = self.configuration.stateful || key.is_some();
+        let place = keeps
+            .then(|| self.sessions.find(&identity, arrival.now))
+            .flatten();
+        let numbered = place.filter(|_| self.configuration.stateful);
+        if let Some(place) = numbered
+            && follows_up
+            && let Some(previous) = self.sessions.at(place).previous
+            && is_unsent(&self.pending, previous.id)
+        {
+            return Ok(None);
+        }
+        if let Some(place) = place.filter(|_| key.is_some()) {
+            let replay = &mut self.sessions.at(place).replay;
+            if replay.is_seen(&request, self.configuration.tai_offset, received.utc) {
                 return Err(Dropped::Replayed);
             }
-            session = Some(place);
+            replay.see(&request, self.configuration.tai_offset, received.utc);
         }
+        let counts = place.map(|place| &mut self.sessions.at(place).counts);
+        self.chains
+            .check(&identity, counts, request.sequence, arrival.now)?;
         self.limiter.count(arrival.source.ip(), arrival.now);
         let id = TransmitId(self.next_id);
         self.next_id = self.next_id.wrapping_add(1);
         self.pending[id.0 as usize % PENDING] = Some(Pending {
             id,
-            session,
+            session: numbered,
             offset: received.offset(),
             written: None,
         });
         let mut fresh = Session::stateless(request.sequence);
-        let state = session.map_or(&mut fresh, |place| self.sessions.at(place));
+        let state = numbered.map_or(&mut fresh, |place| self.sessions.at(place));
         let (sequence, previous) = state.count(id);
-        if key.is_some() {
-            state
-                .replay
-                .see(&request, self.configuration.tai_offset, received.utc);
-        }
         let counts = state.counts();
         let error = self.error_estimate(&received, previous, follows_up);
         let (ecn, mut dscp) = match arrival.traffic_class {
@@ -199,7 +222,7 @@ impl Reflector {
             configuration: &self.configuration,
             received: &received,
             previous,
-            counts: session.and(Some(counts)),
+            counts: numbered.and(Some(counts)),
             traffic_class: arrival.traffic_class,
         };
         let filled = reflect(area, request.sequence, key.as_ref(), |kind, value| {
@@ -228,6 +251,11 @@ impl Reflector {
             offset: received.offset(),
             tai_offset: self.configuration.tai_offset,
         }))
+    }
+
+    /// Whether who sends from this port answers what comes to it, or can't be answered at all (0).
+    fn is_server(&self, port: u16) -> bool {
+        port < FIRST_SENDER || self.ports.contains(&port)
     }
 
     /// Copies the request, lengthened to a base packet if that is allowed.
@@ -304,6 +332,14 @@ impl Reflector {
                 method,
             });
         }
+    }
+}
+
+/// A subnet's broadcast address looks like any other; no system sends from one, so that no reply leaves.
+fn is_unicast(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => !v4.is_multicast() && !v4.is_broadcast(),
+        IpAddr::V6(v6) => !v6.is_multicast(),
     }
 }
 

@@ -34,6 +34,12 @@ impl WireTimestamp {
     /// No timestamp.
     pub const NONE: Self = Self([0; 8]);
 
+    /// Returns the seconds, which stand at the same place in both formats.
+    pub(crate) fn seconds(self) -> u32 {
+        let [a, b, c, d, ..] = self.0;
+        u32::from_be_bytes([a, b, c, d])
+    }
+
     /// Encodes a time, rounded to the nearest unit of the format: decoding it gives the same nanosecond.
     ///
     /// `tai_offset` is TAI − UTC in seconds (37 since 2017), used in PTP format alone.

@@ -44,7 +44,7 @@ impl ReflectorService {
     ///
     /// # Errors
     /// As [`UdpSocket::configure`].
-    pub fn new(reflector: Reflector, sockets: Vec<UdpSocket>, clock: Clock) -> Result<Self> {
+    pub fn new(mut reflector: Reflector, sockets: Vec<UdpSocket>, clock: Clock) -> Result<Self> {
         let mut ports = Vec::with_capacity(sockets.len());
         for socket in sockets {
             // a session is one of an address that was asked for, too
@@ -64,6 +64,7 @@ impl ReflectorService {
                 spare: Vec::new(),
             });
         }
+        reflector.set_ports(ports.iter().map(|port: &Port| port.local.port()));
         Ok(Self {
             reflector,
             ports,
@@ -257,11 +258,7 @@ impl Port {
 
     /// The address that was asked, if the socket has several: a reply from another one is none to who asked.
     fn asked(&self, received: &Received) -> Option<IpAddr> {
-        let is_one = |address: &IpAddr| match address {
-            IpAddr::V4(v4) => !v4.is_multicast() && !v4.is_broadcast(),
-            IpAddr::V6(v6) => !v6.is_multicast(),
-        };
-        let destination = received.destination.filter(is_one);
+        let destination = received.destination;
         destination.filter(|_| self.local.ip().is_unspecified())
     }
 

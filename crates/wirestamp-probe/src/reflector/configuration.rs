@@ -10,7 +10,8 @@ use wirestamp_core::time::MonotonicTime;
 /// How a reflector behaves.
 #[derive(Debug, Clone)]
 pub struct ReflectorConfiguration {
-    /// Whether replies are numbered by session, so that losses can be attributed to a direction; Follow-Up Telemetry needs it.
+    /// Whether replies are numbered by session, so that losses can be attributed to a direction; Follow-Up Telemetry needs it. With a key there
+    /// are sessions in any case, so that a packet that is sent again is not answered again.
     pub stateful: bool,
     /// `Some`: only packets that this key has signed are answered.
     pub key: Option<Key>,
@@ -24,7 +25,7 @@ pub struct ReflectorConfiguration {
     pub grant_dscp: bool,
     /// Whether requests shorter than a base packet are answered (TWAMP Light). The reply is then longer than the request: up to three times.
     pub answer_short: bool,
-    /// How many sessions there may be.
+    /// How many sessions there may be. One source may have as many as it leaves free; beyond that replies have their requests' numbers.
     pub sessions: usize,
     /// Replies a second to one source: an IPv4 address or an IPv6 /64.
     pub rate: u32,

@@ -12,11 +12,13 @@ pub enum Dropped {
     WrongHmac,
     /// An invalid Error Estimate.
     Invalid,
-    /// From a reflector's port: two reflectors would answer each other for ever.
+    /// An answer, of a reflector or of something else that answers each packet: both would go on for ever.
     Loop,
+    /// Sent to many hosts, which would all answer.
+    NotUnicast,
     /// Its source sends more than its limit.
     RateLimit,
-    /// There is no room for another session.
+    /// There is no room to remember its sender.
     SessionsFull,
     /// Its number was answered before (authenticated sessions).
     Replayed,
@@ -26,11 +28,12 @@ pub enum Dropped {
 
 impl Dropped {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Short,
         Self::WrongHmac,
         Self::Invalid,
         Self::Loop,
+        Self::NotUnicast,
         Self::RateLimit,
         Self::SessionsFull,
         Self::Replayed,
@@ -44,6 +47,7 @@ impl Dropped {
             Self::WrongHmac => "wrong_hmac",
             Self::Invalid => "invalid",
             Self::Loop => "loop",
+            Self::NotUnicast => "not_unicast",
             Self::RateLimit => "rate_limit",
             Self::SessionsFull => "sessions_full",
             Self::Replayed => "replayed",

@@ -58,8 +58,8 @@ impl Limiter {
     }
 }
 
-/// Who has one IPv6 address has 2⁶⁴ of them.
-fn prefix(source: IpAddr) -> u64 {
+/// What counts as one source: who has one IPv6 address has 2⁶⁴ of them.
+pub(super) fn prefix(source: IpAddr) -> u64 {
     match source.to_canonical() {
         IpAddr::V4(address) => u32::from(address).into(),
         IpAddr::V6(address) => (u128::from(address) >> 64) as u64 | 1 << 63,

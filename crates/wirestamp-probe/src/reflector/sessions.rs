@@ -1,6 +1,8 @@
 //! The sessions of a stateful reflector, in a table of limited size.
 
 use super::Arrival;
+use super::chain::Counts;
+use super::limiter::prefix;
 use super::replay::Replay;
 use crate::packet::Request;
 use crate::stamp::HostTimestamp;
@@ -32,6 +34,10 @@ impl SessionKey {
             ssid: request.ssid,
         }
     }
+
+    pub(super) fn source(&self) -> SocketAddr {
+        self.source
+    }
 }
 
 /// The reply before.
@@ -52,6 +58,8 @@ pub(super) struct Session {
     next: u32,
     pub(super) previous: Option<Previous>,
     pub(super) replay: Replay,
+    /// Of the sender's packets.
+    pub(super) counts: Counts,
 }
 
 impl Session {
@@ -62,6 +70,7 @@ impl Session {
             next: 0,
             previous: None,
             replay: Replay::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -98,6 +107,8 @@ pub(super) struct Sessions {
     places: HashMap<SessionKey, usize>,
     slots: Vec<Session>,
     free: Vec<usize>,
+    /// How many each source has.
+    shares: HashMap<u64, usize>,
     most: usize,
     swept: Option<MonotonicTime>,
 }
@@ -108,6 +119,7 @@ impl Sessions {
             places: HashMap::new(),
             slots: Vec::new(),
             free: Vec::new(),
+            shares: HashMap::new(),
             most,
             swept: None,
         }
@@ -122,18 +134,21 @@ impl Sessions {
         self.slots.len() + self.free.len()
     }
 
-    /// The place of a session, old or new. `None`: there is no room, because a new one never displaces one that lives.
+    /// The place of a session, old or new. `None`: there is no room, because a new one never displaces one that lives, and a source has no more than it
+    /// leaves free: where `n` take what they can, a part of `n + 1` stays free for others.
     pub(super) fn find(&mut self, key: &SessionKey, now: MonotonicTime) -> Option<usize> {
         if let Some(place) = self.places.get(key) {
             self.slots[*place].last_seen = now;
             return Some(*place);
         }
-        if self.places.len() >= self.most {
+        let source = prefix(key.source.ip());
+        if !self.has_room_for(source) {
             self.sweep(now);
+            if !self.has_room_for(source) {
+                return None;
+            }
         }
-        if self.places.len() >= self.most {
-            return None;
-        }
+        *self.shares.entry(source).or_default() += 1;
         let place = match self.free.pop() {
             Some(place) => {
                 self.slots[place] = Session::new(now);
@@ -148,6 +163,11 @@ impl Sessions {
         Some(place)
     }
 
+    fn has_room_for(&self, source: u64) -> bool {
+        let share = self.shares.get(&source).copied().unwrap_or_default();
+        share < self.most.saturating_sub(self.places.len())
+    }
+
     pub(super) fn at(&mut self, place: usize) -> &mut Session {
         &mut self.slots[place]
     }
@@ -159,9 +179,12 @@ impl Sessions {
         }
         self.swept = Some(now);
         let (slots, free) = (&self.slots, &mut self.free);
-        self.places.retain(|_, place| {
+        self.shares.clear();
+        self.places.retain(|key, place| {
             let lives = now - slots[*place].last_seen < IDLE;
-            if !lives {
+            if lives {
+                *self.shares.entry(prefix(key.source.ip())).or_default() += 1;
+            } else {
                 free.push(*place);
             }
             lives

@@ -2,7 +2,7 @@ use super::*;
 use crate::packet::Reply;
 use crate::timestamp::TimestampFormat;
 use crate::tlv::{Area, ClassOfService, DirectMeasurement, FollowUp, accept};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp_core::time::UtcTime;
 
 const UTC: i64 = 1_795_334_706_000_000_000;
@@ -406,10 +406,9 @@ fn new_sessions_displace_idle_ones_only() {
     for number in 0..100 {
         reply(&mut reflector, &arrival(&asked, source(number), 0));
     }
-    assert_eq!(
-        refusal(&mut reflector, &arrival(&asked, source(100), 1)),
-        Dropped::SessionsFull
-    );
+    let (_, octets) = reply(&mut reflector, &arrival(&request(8, None), source(100), 1));
+    assert_eq!(Reply::read(&octets, None).expect("a reply").sequence, 8);
+    assert_eq!(reflector.sessions(), 100, "it has none");
     reply(&mut reflector, &arrival(&asked, source(7), 50_000_000));
     reply(&mut reflector, &arrival(&asked, source(100), 61_000_000));
     assert_eq!(
@@ -427,16 +426,16 @@ fn a_source_that_floods_is_limited_and_others_are_not() {
         rate: 1_000,
         ..Default::default()
     });
-    let asked = request(0, None);
-    for _ in 0..100 {
-        reply(&mut reflector, &arrival(&asked, source(1), 0));
+    let asked: Vec<_> = (0..102).map(|sequence| request(sequence, None)).collect();
+    for request in &asked[..100] {
+        reply(&mut reflector, &arrival(request, source(1), 0));
     }
     assert_eq!(
-        refusal(&mut reflector, &arrival(&asked, source(1), 0)),
+        refusal(&mut reflector, &arrival(&asked[100], source(1), 0)),
         Dropped::RateLimit
     );
-    reply(&mut reflector, &arrival(&asked, source(2), 0));
-    reply(&mut reflector, &arrival(&asked, source(1), 2_000));
+    reply(&mut reflector, &arrival(&asked[0], source(2), 0));
+    reply(&mut reflector, &arrival(&asked[101], source(1), 2_000));
 }
 
 #[test]
@@ -506,7 +505,7 @@ fn a_reply_without_a_transmit_timestamp_is_counted_once_with_its_reason() {
     );
 }
 
-/// Of a million sources, as many have sessions as there may be; who had one keeps it.
+/// Of a million sources, as many have sessions as there may be and as many are answered as can be remembered; who had a session keeps it.
 #[test]
 fn a_million_sources_need_bounded_memory_and_displace_nobody() {
     let mut reflector = Reflector::new(ReflectorConfiguration {
@@ -522,12 +521,160 @@ fn a_million_sources_need_bounded_memory_and_displace_nobody() {
             reflector.batch_sent([prepared.id].into_iter(), arrival.now);
         }
     }
-    assert_eq!((answered, reflector.sessions()), (1_000, 1_000));
+    assert_eq!((answered, reflector.sessions()), (1 << 16, 1_000));
     assert!(reflector.sessions.slots() <= 1_000);
     assert_eq!(reflector.pending.len(), PENDING);
     let dropped = reflector.counters().dropped_for(Dropped::SessionsFull);
-    assert_eq!(dropped, 999_000);
+    assert_eq!(dropped, 1_000_000 - (1 << 16));
     // a second after its first, the first source is answered still
     let octets = request(1, None);
     reply(&mut reflector, &arrival(&octets, source(0), 1_000_000));
+}
+
+/// The number of the reply to a packet of a session, on a reflector that counts replies.
+fn number_of_reply(reflector: &mut Reflector, from: SocketAddr, ssid: u16, sequence: u32) -> u32 {
+    let mut octets = request(sequence, None);
+    octets[14..16].copy_from_slice(&ssid.to_be_bytes());
+    let (_, octets) = reply(reflector, &arrival(&octets, from, sequence.into()));
+    Reply::read(&octets, None).expect("a reply").sequence
+}
+
+#[test]
+fn who_opens_many_sessions_leaves_room_for_others() {
+    let mut reflector = Reflector::new(ReflectorConfiguration {
+        sessions: 1_000,
+        rate: 1_000_000,
+        ..Default::default()
+    });
+    // IPv6 addresses of one network are one source; each port is new, so that the sessions are as many
+    for number in 0..60_000 {
+        let network = [
+            0x2001,
+            0xdb8,
+            0,
+            0,
+            0,
+            0,
+            (number >> 8) as u16,
+            number as u16,
+        ];
+        let from = (Ipv6Addr::from(network), 50_000).into();
+        reply(&mut reflector, &arrival(&request(0, None), from, 0));
+    }
+    assert_eq!(reflector.sessions(), 500);
+    for other in 0..400 {
+        for sequence in 40..43 {
+            let told = number_of_reply(&mut reflector, source(other), 9, sequence);
+            assert_eq!(told, sequence - 40, "a session of its own");
+        }
+    }
+    assert_eq!(reflector.sessions(), 900);
+    // who took all that it may is answered on: the replies have its own numbers
+    for sequence in 40..1_000 {
+        let mut octets = request(sequence, None);
+        octets[14..16].copy_from_slice(&7_u16.to_be_bytes());
+        let from = (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 9, 9, 9, 9), 50_000).into();
+        let (_, octets) = reply(&mut reflector, &arrival(&octets, from, sequence.into()));
+        assert_eq!(
+            Reply::read(&octets, None).expect("a reply").sequence,
+            sequence
+        );
+    }
+}
+
+/// Its sessions end for lack of room; its packets are answered on.
+#[test]
+fn many_sessions_of_one_socket_are_answered_without_a_share_too() {
+    let mut reflector = Reflector::new(ReflectorConfiguration {
+        sessions: 16,
+        rate: 1_000_000,
+        ..Default::default()
+    });
+    for sequence in 0..100 {
+        for ssid in 1..32 {
+            let told = number_of_reply(&mut reflector, source(1), ssid, sequence);
+            assert_eq!(told, sequence);
+        }
+    }
+    assert_eq!(reflector.sessions(), 8);
+}
+
+#[test]
+fn what_was_sent_to_many_hosts_is_not_answered() {
+    let mut reflector = Reflector::new(ReflectorConfiguration::default());
+    let asked = request(0, None);
+    for address in [
+        "255.255.255.255",
+        "224.0.1.1",
+        "ff02::1",
+        "::ffff:224.0.0.1",
+    ] {
+        let arrival = Arrival {
+            destination: Some(address.parse().expect("an address")),
+            ..arrival(&asked, source(1), 0)
+        };
+        let refused = refusal(&mut reflector, &arrival);
+        assert_eq!(refused, Dropped::NotUnicast, "{address}");
+    }
+    assert_eq!(reflector.sessions(), 0);
+}
+
+#[test]
+fn a_signed_packet_is_answered_once_by_a_stateless_reflector_too() {
+    let mut reflector = Reflector::new(ReflectorConfiguration {
+        stateful: false,
+        key: Some(key()),
+        ..Default::default()
+    });
+    for sequence in [70, 71, 75] {
+        let asked = request(sequence, Some(&key()));
+        let (_, octets) = reply(&mut reflector, &arrival(&asked, source(1), 0));
+        let read = Reply::read(&octets, Some(&key())).expect("a reply");
+        assert_eq!(read.sequence, sequence, "the request's");
+        for microsecond in 1..50 {
+            let again = arrival(&asked, source(1), microsecond);
+            assert_eq!(refusal(&mut reflector, &again), Dropped::Replayed);
+        }
+    }
+}
+
+#[test]
+fn servers_and_reflectors_are_not_answered() {
+    let mut reflector = Reflector::new(ReflectorConfiguration::default());
+    reflector.set_ports([862, 8_620]);
+    let asked = request(0, None);
+    for port in [0, 7, 19, 123, 862, 1_023, 8_620] {
+        let from = (Ipv4Addr::new(10, 0, 0, 1), port).into();
+        let refused = refusal(&mut reflector, &arrival(&asked, from, 0));
+        assert_eq!(refused, Dropped::Loop, "{port}");
+    }
+    let from = (Ipv4Addr::new(10, 0, 0, 1), 1_024).into();
+    reply(&mut reflector, &arrival(&asked, from, 0));
+}
+
+/// TWAMP Light's senders may pad with anything: that is no answer.
+#[test]
+fn padding_is_no_answer() {
+    let mut reflector = Reflector::new(ReflectorConfiguration {
+        rate: 1_000_000,
+        ..Default::default()
+    });
+    let mut random = 1_u64;
+    for sequence in 0..5_000 {
+        let mut octets = request(sequence, None);
+        octets.truncate(44);
+        for octet in &mut octets[14..] {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            *octet = (random >> 56) as u8;
+        }
+        // the padding begins where STAMP has an identifier
+        octets[14..16].fill(0);
+        reply(
+            &mut reflector,
+            &arrival(&octets, source(1), sequence.into()),
+        );
+    }
+    assert_eq!(reflector.counters().dropped(), 0);
 }

@@ -1,0 +1,129 @@
+//! Ends chains of packets that answer each other, whatever is in them.
+//!
+//! A sender counts its packets. Who answers ours does not, unless it is a reflector, whose replies are known by what is in them. So an address and port
+//! gets [`REPLIES`] to packets that continue no count, two more for each packet that does, and then no more until it is silent for [`SILENCE`] or counts.
+
+use super::Dropped;
+use super::sessions::SessionKey;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
+use wirestamp_core::time::{MonotonicTime, Span};
+
+/// Replies to one address and port whose packets continue no count.
+pub(super) const REPLIES: u8 = 32;
+const SILENCE: Span = Span::from_seconds(60);
+/// A sender's next number is ahead by so much, at most: more packets in a row are not lost.
+const AHEAD: u32 = 1 << 16;
+/// So many addresses and ports are in doubt at a time.
+const PEERS: usize = 1 << 16;
+/// How often silent ones are looked for.
+const SWEEP: Span = Span::from_seconds(1);
+/// Counts of senders without a session. A place holds two.
+const STRAYS: usize = 1 << 14;
+
+/// The newest numbers of two counts, the one that continued last first. One forged packet does not end a count.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts([Option<u32>; 2]);
+
+impl Counts {
+    /// Whether a number continues a count.
+    fn continues(&mut self, number: u32) -> bool {
+        let is_next = |newest: &Option<u32>| {
+            newest.is_some_and(|newest| (1..=AHEAD).contains(&number.wrapping_sub(newest)))
+        };
+        let found = self.0.iter().position(is_next);
+        if found != Some(0) {
+            self.0.swap(0, 1);
+        }
+        self.0[0] = Some(number);
+        found.is_some()
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Doubt {
+    replies: u8,
+    heard: MonotonicTime,
+}
+
+/// Who is in doubt, in tables of fixed size.
+#[derive(Debug)]
+pub(super) struct Chains {
+    doubts: HashMap<SocketAddr, Doubt>,
+    swept: Option<MonotonicTime>,
+    strays: Vec<Counts>,
+    hasher: RandomState,
+}
+
+impl Chains {
+    pub(super) fn new() -> Self {
+        Self {
+            doubts: HashMap::new(),
+            swept: None,
+            strays: vec![Counts::default(); STRAYS],
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// Whether a packet with this number may be answered. `counts`: its session's, if it has one.
+    pub(super) fn check(
+        &mut self,
+        key: &SessionKey,
+        counts: Option<&mut Counts>,
+        number: u32,
+        now: MonotonicTime,
+    ) -> Result<(), Dropped> {
+        let counts = counts.unwrap_or_else(|| {
+            let place = self.hasher.hash_one(key) as usize % STRAYS;
+            &mut self.strays[place]
+        });
+        if counts.continues(number) {
+            self.trust(key.source());
+            return Ok(());
+        }
+        self.doubt(key.source(), now)
+    }
+
+    /// More than one reply is given back: of reordered packets every second one continues a count.
+    fn trust(&mut self, source: SocketAddr) {
+        if let Entry::Occupied(mut doubt) = self.doubts.entry(source) {
+            if doubt.get().replies <= 2 {
+                doubt.remove();
+            } else {
+                doubt.get_mut().replies -= 2;
+            }
+        }
+    }
+
+    fn doubt(&mut self, source: SocketAddr, now: MonotonicTime) -> Result<(), Dropped> {
+        if self.doubts.len() >= PEERS && !self.doubts.contains_key(&source) {
+            self.sweep(now);
+            if self.doubts.len() >= PEERS {
+                return Err(Dropped::SessionsFull);
+            }
+        }
+        let fresh = Doubt {
+            replies: 0,
+            heard: now,
+        };
+        let doubt = self.doubts.entry(source).or_insert(fresh);
+        if now - doubt.heard >= SILENCE {
+            *doubt = fresh;
+        }
+        doubt.heard = now;
+        if doubt.replies >= REPLIES {
+            return Err(Dropped::Loop);
+        }
+        doubt.replies += 1;
+        Ok(())
+    }
+
+    fn sweep(&mut self, now: MonotonicTime) {
+        if self.swept.is_none_or(|swept| now - swept >= SWEEP) {
+            self.swept = Some(now);
+            self.doubts.retain(|_, doubt| now - doubt.heard < SILENCE);
+        }
+    }
+}
