@@ -19,7 +19,8 @@ A label is an HTML comment on the line before the block. Blocks without a langua
 any          <!-- run by: SCRIPT --> runs elsewhere in CI; <!-- not run: REASON --> cannot be run.
 ```text      Drawings and forms; not checked.
 
-In a console block `sudo` just runs the command, and `cargo run … --example NAME` runs the example that was built.
+In a console block `sudo` just runs the command, and `cargo` runs as it is printed, in the root of the repository, where readers are. Print
+`cargo run --all-features --example NAME`: that builds nothing that `cargo build --workspace --all-features --examples` has not built.
 
 usage: blocks.py --target FOLDER [--write] PAGE...    --write: puts what is printed now into the pages
 """
@@ -43,15 +44,7 @@ NUMBER = r"[-+±]?\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:ns|µs|ms|s|ppb|ppm|%|Hz)\b)?"
 # `sudo` and `cargo` in a page's bash.
 PRELUDE = r"""
 sudo() { "$@"; }
-cargo() {
-    local name=
-    [ "$1" = run ] || { command cargo "$@"; return; }
-    while [ $# -gt 0 ]; do
-        case $1 in --example) name=$2; shift ;; --) shift; break ;; esac
-        shift
-    done
-    "$EXAMPLES/$name" "$@"
-}
+cargo() { (cd "$REPOSITORY" && command cargo "$@"); }
 """
 
 
@@ -129,7 +122,7 @@ def run(commands, block, folder, target):
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("WIRESTAMP_", "CARGO_")) or name == "CARGO_TARGET_DIR"
     }
-    environment |= {"COLUMNS": "80", "NO_COLOR": "1", "LC_ALL": "C.UTF-8", "EXAMPLES": f"{target}/debug/examples", "REPOSITORY": ROOT}
+    environment |= {"COLUMNS": "80", "NO_COLOR": "1", "LC_ALL": "C.UTF-8", "REPOSITORY": ROOT, "CARGO_TERM_QUIET": "true"}
     environment["PATH"] = f"{target}/release:{environment['PATH']}"
     if preset:
         environment["WIRESTAMP_SIM"] = preset

@@ -20,8 +20,16 @@ const LATER: Duration = Duration::from_millis(400);
 /// How long a program may take to start.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Starts `program` with the default reaction to signals, whatever the tests were started with: `nohup` ignores SIGHUP, and a shell without job
+/// control has its background jobs ignore SIGINT.
+fn undisturbed(program: &str) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,TERM,HUP", program]);
+    command
+}
+
 fn start(arguments: &[&str], change: impl FnOnce(&mut Command)) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
+    let mut command = undisturbed(env!("CARGO_BIN_EXE_wirestamp"));
     command
         .env_remove("WIRESTAMP_SIM")
         .args(arguments)
@@ -128,7 +136,7 @@ fn clock_in_namespace(runtime: &Path, stdout: impl Into<Stdio>) -> Option<(Child
     }
     let socket = runtime.join("wirestamp/ptp-lo.sock");
     let script = "ip link set lo up && exec \"$0\" ptp lo --transmit --domain 77 --json";
-    let mut child = Command::new("unshare")
+    let mut child = undisturbed("unshare")
         .args(["--net", "sh", "-c", script, env!("CARGO_BIN_EXE_wirestamp")])
         .env("XDG_RUNTIME_DIR", runtime)
         .stdout(stdout)

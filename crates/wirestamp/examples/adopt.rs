@@ -1,7 +1,7 @@
 //! Gives timestamps to a socket that the program has already: adopts it, uses it, and gives it
 //! back.
 //!
-//! `cargo run --example adopt`
+//! `cargo run --all-features --example adopt`
 
 use std::io::{self, Write};
 use std::net;

@@ -1,7 +1,7 @@
 //! Returns every datagram to its sender: the peer that
 //! `wirestamp latency --peer` needs. Prints what can not be returned.
 //!
-//! `cargo run --example echo -- 0.0.0.0:7`
+//! `cargo run --all-features --example echo -- 0.0.0.0:7`
 
 use std::env;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! PTP over Ethernet, the first step of it: sends Sync messages to PTP's group, and tells when each left and when it
 //! arrived. The two interfaces are joined by a cable, are a veth pair, or are simulated.
 //!
-//! `cargo run --features sim --example ethernet` (simulated), or with two interfaces as root:
-//! `cargo run --example ethernet -- eth0 eth1`
+//! `cargo run --all-features --example ethernet` (simulated), or with two interfaces as root:
+//! `cargo run --all-features --example ethernet -- eth0 eth1`
 
 use std::env;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! A program with its own socket and event loop (mio) that asks itself for ten echoes, and says of each when it
 //! left and when it arrived. wirestamp waits for nothing.
 //!
-//! `cargo run --example mio_loop`
+//! `cargo run --all-features --example mio_loop`
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,7 +1,7 @@
 //! Asks an NTP server for the time once a second, and prints how far this host's clock is off, with an error bound.
 //! The bound is what the packet's way may hide: half of the round trip, and what the server says of itself.
 //!
-//! `cargo run --example ntp_client -- 192.0.2.7:123`; without an address it asks a server of its own on loopback, whose
+//! `cargo run --all-features --example ntp_client -- 192.0.2.7:123`; without an address it asks a server of its own on loopback, whose
 //! offset is 0 because both have one clock.
 
 use std::env;

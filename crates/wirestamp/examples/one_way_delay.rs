@@ -2,7 +2,7 @@
 //! the receive timestamp in the other. Both are of one clock, the host's monotonic one, so that the difference is
 //! the delay itself. (Between two hosts it would also hold the offset of their clocks.)
 //!
-//! `cargo run --example one_way_delay`
+//! `cargo run --all-features --example one_way_delay`
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};

@@ -1,7 +1,7 @@
 //! From the NIC's clock (Linux: its PHC) to UTC: sends datagrams that the NIC timestamps, and prints when each left in UTC,
 //! with its error bound.
 //!
-//! `cargo run --features sim --example phc_to_utc` on a simulated NIC, or as root on a real one, to a host there:
+//! `cargo run --all-features --example phc_to_utc` on a simulated NIC, or as root on a real one, to a host there:
 //! `… --example phc_to_utc -- eth0 192.0.2.7:9`
 
 use std::env;

@@ -2,7 +2,7 @@
 //! simulated NICs whose truth is known. In a project of yours, `wirestamp` with feature `sim` is a dev-dependency, and what
 //! `main` does here is a `#[test]`.
 //!
-//! `cargo run --features sim --example simulated_test`
+//! `cargo run --all-features --example simulated_test`
 
 use std::io::{self, Write};
 use std::time::Duration;

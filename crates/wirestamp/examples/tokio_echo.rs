@@ -1,7 +1,7 @@
 //! An echo server on tokio that says how long each datagram waited between its receive timestamp and
 //! the task that serves it. Without an address it serves loopback, and three datagrams of its own.
 //!
-//! `cargo run --features tokio --example tokio_echo -- 0.0.0.0:7`
+//! `cargo run --all-features --example tokio_echo -- 0.0.0.0:7`
 
 use std::env;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! Watches a NIC for changes: link, address of its clock, timestamping configuration, removal. After each one it asks what is so
 //! now, because a report only says that something may have changed.
 //!
-//! `cargo run --features sim --example watch_changes` on a simulated NIC that loses its cable and is removed, or for a
+//! `cargo run --all-features --example watch_changes` on a simulated NIC that loses its cable and is removed, or for a
 //! minute on a real one: `… --example watch_changes -- eth0`
 
 use std::env;

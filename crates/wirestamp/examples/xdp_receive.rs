@@ -1,7 +1,7 @@
 //! Takes PTP messages over Ethernet from the driver, before the kernel has made anything of them, and tells when each came. The host
 //! does not see them any more while this runs.
 //!
-//! As root, on Linux: `cargo run --example xdp_receive -- eth0`.
+//! As root, on Linux: `cargo run --all-features --example xdp_receive -- eth0`.
 //! Many drivers restart the NIC for it, and its link is down for seconds.
 
 use std::io::{self, Write};

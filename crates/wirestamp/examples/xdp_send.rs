@@ -1,7 +1,7 @@
 //! Sends frames through memory shared with the driver, and tells when each left: by the NIC's clock, where driver and kernel have that for
 //! AF_XDP, and else why not. The frames are of an ethertype for experiments, to everybody.
 //!
-//! As root, on Linux: `cargo run --example xdp_send -- eth0`. For the NIC's timestamps: `wirestamp enable eth0` before.
+//! As root, on Linux: `cargo run --all-features --example xdp_send -- eth0`. For the NIC's timestamps: `wirestamp enable eth0` before.
 //! `zero-copy` behind the name asks for zero copy, also where frames have no timestamp by it: many drivers restart the NIC for it, and its link is
 //! down for seconds.
 

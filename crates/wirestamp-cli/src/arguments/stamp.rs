@@ -99,7 +99,8 @@ pub(crate) struct Reflect {
     /// Answer only packets that are signed with the key in this file: 32 to 2048 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
-    /// Keep no sessions: losses are not attributed to a direction, and transmit timestamps are not reported
+    /// Give replies their requests' numbers: losses are not attributed to a direction, and transmit timestamps are not reported. With --key-file
+    /// there are sessions all the same, so that a packet that somebody sends again is not answered again
     #[arg(long)]
     pub(crate) stateless: bool,
     /// The format of the timestamps that are sent
@@ -121,7 +122,7 @@ pub(crate) struct Reflect {
     /// Replies a second to one source: an IPv4 address or an IPv6 /64
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: u32,
-    /// How many sessions there may be at a time
+    /// How many sessions there may be at a time. One source has as many as it leaves free, at most; beyond that replies are as with --stateless
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) sessions: u32,
     /// Whose clock timestamps
@@ -183,7 +184,9 @@ pub(super) const REFLECT: &str = "\
 Answers packets of RFC 8762 and RFC 8972 on UDP port 862, with the kernel's or the NIC's timestamps of request and reply, until Ctrl-C. \
 Port 862 needs root or CAP_NET_BIND_SERVICE; after the start the program gives up every capability. Under systemd, sockets that are passed \
 (LISTEN_FDS) are used instead of --listen. A reply is never longer than its request (but for --answer-short), each source has a rate \
-limit, and memory is bounded; anybody can forge the source of an unauthenticated packet, so use --key-file in the open.
+limit, and memory is bounded. Replies, their echoes, broadcasts, multicasts and ports below 1024 are never answered. Anybody can forge the source \
+of an unauthenticated packet, so use --key-file in the open. A signed packet that somebody captured is answered once for each address and port \
+that it is sent from again.
 
 Examples:
   wirestamp reflect

@@ -127,14 +127,15 @@ impl Draft {
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.to {
-            To::Temporary(file, _) => file.write(bytes),
+            // the file's own errors: tempfile's have its name
+            To::Temporary(file, _) => file.as_file_mut().write(bytes),
             To::Itself(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
-            To::Temporary(file, _) => file.flush(),
+            To::Temporary(file, _) => file.as_file_mut().flush(),
             To::Itself(file) => file.flush(),
         }
     }

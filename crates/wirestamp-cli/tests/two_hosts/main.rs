@@ -4,6 +4,7 @@
 
 mod attack;
 mod delays;
+mod disk;
 #[cfg(feature = "parquet")]
 mod probes;
 mod reflector;

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
-use wirestamp_test_network::{Direction, Network};
+use wirestamp_test_network::{Direction, Event, Network};
 
 /// Does what systemd does: binds the socket as root, and runs the program as nobody with it.
 const ACTIVATE: &str = "
@@ -272,4 +272,122 @@ fn a_socket_of_all_addresses_answers_from_the_one_that_was_asked() {
             }
         }
     }
+}
+
+/// Sends a request to each address, by an interface or as routes say, and says how many replies came.
+const BROADCAST: &str = "
+import socket, sys
+asks = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+asks.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+if sys.argv[1]:
+    asks.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, sys.argv[1].encode())
+asks.settimeout(1)
+for address in sys.argv[2:]:
+    asks.sendto(bytes(13) + bytes([1]) + bytes(30), (address, 862))
+replies = 0
+try:
+    while True:
+        asks.recv(100)
+        replies += 1
+except TimeoutError:
+    print(replies)
+";
+
+#[test]
+fn broadcasts_are_not_answered() {
+    let Some(network) = network(|builder| builder) else {
+        return;
+    };
+    let host = network.host("b");
+    for words in [
+        &[
+            "link", "add", "all0", "type", "veth", "peer", "name", "all1",
+        ][..],
+        &["link", "set", "all1", "up"],
+        &["addr", "add", "10.77.0.1/24", "brd", "+", "dev", "all0"],
+        &["link", "set", "all0", "up"],
+    ] {
+        let status = host.command("ip").args(words).status();
+        assert!(status.expect("run").success(), "{words:?}");
+    }
+    let mut child = host
+        .command(PROGRAM)
+        .args(["reflect", "--listen", "0.0.0.0", "--json", "--for", "60s"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let ready = BufReader::new(child.stdout.take().expect("piped"))
+        .lines()
+        .map(|line| line.expect("read"))
+        .find(|line| line.contains("listening"));
+    let _reflector = Reflecting(child);
+    ready.expect("it says where it listens");
+    // what is sent to all comes back to the host itself, too
+    let ask = |interface: &str, addresses: &[&str]| {
+        let mut command = host.command("python3");
+        command.args(["-c", BROADCAST, interface]).args(addresses);
+        let output = command.output().expect("run");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert_eq!(ask("", &["10.77.0.1"]).trim(), "1");
+    let all = ["255.255.255.255", "10.77.0.255"];
+    assert_eq!(ask("all0", &all).trim(), "0");
+}
+
+/// Host c sends one packet with the address and port of one reflector to the other.
+#[test]
+fn a_forged_packet_starts_no_loop_of_reflectors() {
+    let Some(network) = network(|builder| {
+        builder
+            .hosts(["c"])
+            .direction("a", "b", Direction::new().delay(MS))
+            .direction("b", "a", Direction::new().delay(MS))
+    }) else {
+        return;
+    };
+    let (a, c) = (network.host("a"), network.host("c"));
+    let _b = Reflecting::on(&network, &["--port", "8621"]);
+    let mut child = a
+        .command(PROGRAM)
+        .args(["reflect", "net0", "--port", "8620", "--json"])
+        .args(["--for", "60s"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let ready = BufReader::new(child.stdout.take().expect("piped"))
+        .lines()
+        .map(|line| line.expect("read"))
+        .find(|line| line.contains("listening"));
+    let _a = Reflecting(child);
+    ready.expect("it says where it listens");
+    let added = c
+        .command("ip")
+        .args(["addr", "add", &format!("{}/32", a.ipv4()), "dev", "lo"])
+        .status();
+    assert!(added.expect("run").success());
+    let bind = || UdpSocket::bind((a.ipv4(), 8_620));
+    let forger = c.run(bind).expect("entered").expect("bound");
+    let mut octets = [0; 44];
+    octets[13] = 1;
+    forger
+        .send_to(&octets, (network.host("b").ipv4(), 8_621))
+        .expect("sent");
+    let mut replies = 0;
+    let mut events = Vec::new();
+    while replies == 0 {
+        std::thread::sleep(20 * MS);
+        events.extend(network.take_log());
+        replies = of_ports(&events, "b", (8_621, 8_620));
+    }
+    // a loop would have gone ten times around
+    std::thread::sleep(20 * MS);
+    events.extend(network.take_log());
+    let answers = of_ports(&events, "a", (8_620, 8_621));
+    let replies = of_ports(&events, "b", (8_621, 8_620));
+    assert_eq!((replies, answers), (1, 0), "{events:?}");
+}
+
+fn of_ports(events: &[Event], from: &str, ports: (u16, u16)) -> usize {
+    let is_it = |event: &&Event| event.from == from && event.udp_ports == Some(ports);
+    events.iter().filter(is_it).count()
 }

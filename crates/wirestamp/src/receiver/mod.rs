@@ -9,6 +9,7 @@ pub use packets::{LentPacket, Packets};
 use crate::deadline::Deadline;
 use crate::socket::UdpSocket;
 use calls::Calls;
+use std::mem;
 use std::sync::Arc;
 use wirestamp_core::configuration::{IoUringState, IoUringUnavailable};
 use wirestamp_core::time::MonotonicTime;
@@ -275,23 +276,11 @@ impl PacketReceiver {
         let Some(Way::Ring(ring)) = &mut self.way else {
             return Ok(());
         };
-        for (index, event) in self.raw.drain(..) {
-            let slot = &mut self.sockets[index as usize];
-            let turn = slot.turn;
-            let token = SocketToken { index, turn };
-            match event {
-                SocketEvent::Failed(error) => {
-                    self.events.push((token, ReceiverEvent::Failed(error)));
-                }
-                SocketEvent::Closed => {
-                    ring.remove(index)?;
-                    slot.leaving = true;
-                    self.events.push((token, ReceiverEvent::Closed));
-                }
-                SocketEvent::Removed => slot.socket = None,
-            }
-        }
-        Ok(())
+        let raw = mem::take(&mut self.raw);
+        let remove = |index| ring.remove(index);
+        let (later, taken) = take_each(raw, &mut self.sockets, &mut self.events, remove);
+        self.raw = later;
+        taken
     }
 
     /// Returns what happened to sockets, besides packets, in the last [`receive`](Self::receive).
@@ -300,7 +289,76 @@ impl PacketReceiver {
     }
 }
 
+/// Takes all events. A socket that can't be removed for a moment is closed by the next call, whose events come first; the other events are
+/// not lost with it.
+fn take_each(
+    raw: Vec<(u32, SocketEvent)>,
+    sockets: &mut [Slot],
+    events: &mut Vec<(SocketToken, ReceiverEvent)>,
+    mut remove: impl FnMut(u32) -> Result<()>,
+) -> (Vec<(u32, SocketEvent)>, Result<()>) {
+    let (mut later, mut taken) = (Vec::new(), Ok(()));
+    for (index, event) in raw {
+        let slot = &mut sockets[index as usize];
+        let turn = slot.turn;
+        let token = SocketToken { index, turn };
+        match event {
+            SocketEvent::Failed(error) => {
+                events.push((token, ReceiverEvent::Failed(error)));
+            }
+            SocketEvent::Closed => match remove(index) {
+                Ok(()) => {
+                    slot.leaving = true;
+                    events.push((token, ReceiverEvent::Closed));
+                }
+                Err(error) => {
+                    later.push((index, SocketEvent::Closed));
+                    if error.kind() != ErrorKind::Busy {
+                        taken = taken.and(Err(error));
+                    }
+                }
+            },
+            SocketEvent::Removed => slot.socket = None,
+        }
+    }
+    (later, taken)
+}
+
 fn without_socket() -> Error {
     let cause = "it has no socket";
     Error::new(ErrorKind::InvalidInput, "receive", "the receiver", cause).with_remedy("add one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel takes no command for a moment when the first socket is closed.
+    #[test]
+    fn no_event_is_lost_where_a_socket_cannot_be_removed_yet() {
+        let busy = || Error::new(ErrorKind::Busy, "remove", "a socket", "no room");
+        let mut sockets = [Slot::default(), Slot::default(), Slot::default()];
+        let mut events = Vec::new();
+        let raw = vec![
+            (0, SocketEvent::Closed),
+            (1, SocketEvent::Failed(busy())),
+            (2, SocketEvent::Closed),
+        ];
+        let mut calls = 0;
+        let mut remove = |_| {
+            calls += 1;
+            if calls == 1 { Err(busy()) } else { Ok(()) }
+        };
+        let (later, taken) = take_each(raw, &mut sockets, &mut events, &mut remove);
+        taken.expect("busy is no error of the receiver");
+        let of = |events: &[(SocketToken, ReceiverEvent)]| -> Vec<_> {
+            events.iter().map(|(token, _)| token.index()).collect()
+        };
+        assert_eq!(of(&events), [1, 2]);
+        assert!(!sockets[0].leaving && sockets[2].leaving);
+        let (later, taken) = take_each(later, &mut sockets, &mut events, &mut remove);
+        taken.expect("nothing failed");
+        assert_eq!(of(&events), [1, 2, 0]);
+        assert!(later.is_empty() && sockets[0].leaving);
+    }
 }

@@ -57,10 +57,8 @@ async fn every_task_gets_its_own(
                 .send_to(&id.0.to_be_bytes(), to, Some(id))
                 .await
                 .expect("sent");
-            assert!(
-                is_timestamped(sender.transmit_timestamp(id).await.expect("an answer")),
-                "id {id}"
-            );
+            let answer = sender.transmit_timestamp(id).await.expect("an answer");
+            assert!(is_timestamped(answer), "id {id}: {answer:?}");
         });
     }
     let mut seen = [false; TASKS as usize];

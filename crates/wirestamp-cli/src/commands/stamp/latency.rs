@@ -93,12 +93,8 @@ pub(in crate::commands) fn run(
         smaller,
     };
     check_answered(&report, peer, authenticated, &known)?;
-    if let Some(stream) = stream {
-        stream.finish()?;
-    }
-    if let Some(probes) = probes {
-        probes.finish()?;
-    }
+    let packets = stream.map_or(Ok(()), Packets::finish);
+    let recorded = probes.map_or(Ok(()), Probes::finish);
     let mut measurement = Measurement::of(peer, &report, clocks);
     measurement.interface = interface.map(|interface| interface.name().to_owned());
     measurement.authenticated = authenticated;
@@ -118,6 +114,7 @@ pub(in crate::commands) fn run(
     if output.has_rows() {
         limits::exceeded(&measurement.limits).try_for_each(|said| output.warn(&said))?;
     }
+    packets.and(recorded)?; // after the report: that is not lost
     let is_lossy = report.losses.lost() > 0 && arguments.limits.max_loss.is_none();
     Ok(limits::exit(&measurement.limits, is_lossy))
 }
