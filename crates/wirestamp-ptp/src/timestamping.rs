@@ -3,10 +3,11 @@
 
 use crate::configuration::{self, Configuration};
 use crate::lost::Lost;
+use std::sync::Arc;
 use wirestamp::{
-    Capabilities, Correlator, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock,
-    HardwareGuard, HardwareRequest, Interface, MonotonicTime, PtpVerdict, Result,
-    SoftwareTimestamp, Source, Span, TimestampSource, Timestamps, UdpSocket,
+    Capabilities, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock, HardwareGuard,
+    HardwareRequest, HostClock, Interface, MonotonicTime, PtpVerdict, Result, SoftwareTimestamp,
+    Source, Span, TimestampPolicy, TimestampSource, Timestamps, UdpSocket,
 };
 
 /// The real-time clock may be slewed by this against the monotonic clock (Windows); more is a step.
@@ -57,9 +58,9 @@ pub(crate) struct NicClock {
 #[derive(Debug)]
 enum Relation {
     /// It runs by itself.
-    Correlated(Correlator),
+    Correlated(HostClock),
     /// We steer it, so it is read whenever its relation is wanted.
-    Read(HardwareClock),
+    Read(Box<HardwareClock>),
 }
 
 impl TimestampClock {
@@ -114,9 +115,7 @@ impl TimestampClock {
         socket: &UdpSocket,
     ) -> Result<LocalTimestamp, Lost> {
         match self {
-            Self::System(clock) => {
-                clock.read(timestamps.software.ok_or(Lost::ReceiveTimestamp)?, socket)
-            }
+            Self::System(clock) => clock.read(timestamps, socket),
             Self::Nic(clock) => clock.read(timestamps),
         }
     }
@@ -150,10 +149,10 @@ impl TimestampClock {
                 .distance
                 .map(|(distance, _)| instant.nanoseconds().saturating_add(distance)),
             Self::Nic(clock) => {
-                let Relation::Correlated(correlator) = &clock.relation else {
+                let Relation::Correlated(host) = &clock.relation else {
                     return None;
                 };
-                let estimate = correlator.to_hardware(instant).ok()?;
+                let estimate = host.correlator()?.to_hardware(instant).ok()?;
                 Some(clock.nanoseconds(estimate.ticks.raw()))
             }
         }
@@ -182,26 +181,22 @@ impl TimestampClock {
 impl SystemClock {
     fn read(
         &mut self,
-        timestamp: SoftwareTimestamp,
+        timestamps: &Timestamps,
         socket: &UdpSocket,
     ) -> Result<LocalTimestamp, Lost> {
-        if timestamp.clock_stepped {
+        let host = HostClock::software();
+        let time = host
+            .place(timestamps, TimestampPolicy::OnlySoftware)
+            .map_err(|_| Lost::ReceiveTimestamp)?;
+        let stepped = |timestamp: &SoftwareTimestamp| timestamp.clock_stepped;
+        if time.software_timestamp().is_some_and(stepped) {
             return Err(Lost::ClockStepped);
         }
-        let (at, slack) = match timestamp.utc {
-            Some(utc) => (utc.nanoseconds(), 0),
-            None => {
-                // the timestamp is on the monotonic clock: placed by a reading of both just now
-                let reading = socket.utc_cross_timestamp();
-                let width = (reading.after - reading.before).saturating_nanoseconds();
-                let middle = reading.before + Span::from_nanoseconds(i128::from(width / 2));
-                let distance = reading
-                    .utc
-                    .nanoseconds()
-                    .saturating_sub(middle.nanoseconds());
-                (timestamp.at.nanoseconds().saturating_add(distance), width)
-            }
-        };
+        let utc = host
+            .utc(&time, || socket.utc_cross_timestamp())
+            .map_err(|_| Lost::Unrelated)?;
+        let (at, slack) = (utc.at.nanoseconds(), utc.bound.saturating_nanoseconds());
+        let timestamp = time.monotonic;
         let distance = at.saturating_sub(timestamp.at.nanoseconds());
         if let Some((known, when)) = self.distance {
             let elapsed = (timestamp.at - when).abs().saturating_nanoseconds() as f64;
@@ -245,9 +240,11 @@ impl NicClock {
             ..CorrelatorOptions::default()
         };
         let relation = if steered {
-            Relation::Read(interface.hardware_clock()?)
+            Relation::Read(Box::new(interface.hardware_clock()?))
         } else {
-            Relation::Correlated(interface.correlator(options)?)
+            Relation::Correlated(HostClock::hardware(Arc::new(
+                interface.correlator(options)?,
+            )))
         };
         let frequency = active.nominal_frequency.unwrap_or(Frequency::GIGAHERTZ);
         Ok(Self {
@@ -261,7 +258,7 @@ impl NicClock {
     fn read(&self, timestamps: &Timestamps) -> Result<LocalTimestamp, Lost> {
         let timestamp = timestamps.hardware.ok_or(Lost::ReceiveTimestamp)?;
         let at = self.nanoseconds(timestamp.ticks.raw());
-        let Relation::Correlated(correlator) = &self.relation else {
+        let Relation::Correlated(host) = &self.relation else {
             return Ok(LocalTimestamp {
                 at,
                 system: timestamp.read_at,
@@ -269,9 +266,10 @@ impl NicClock {
                 generation: self.generation,
             });
         };
-        let placed = correlator
-            .to_monotonic(&timestamp)
-            .map_err(|_| Lost::Unrelated)?;
+        let placed = host
+            .place(timestamps, TimestampPolicy::OnlyHardware)
+            .map_err(|_| Lost::Unrelated)?
+            .monotonic;
         let system_bound = Some(placed.bound.saturating_nanoseconds());
         Ok(LocalTimestamp {
             at,
