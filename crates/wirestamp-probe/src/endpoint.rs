@@ -13,26 +13,23 @@ use crate::stamp::HostTimestamp;
 use crate::tlv::Method;
 use std::sync::Arc;
 use wirestamp::{
-    Correlator, MonotonicTime, Source, Span, Timestamping, Timestamps, TransmitOutcome, UdpSocket,
+    Correlator, HostClock, MonotonicTime, Source, Span, TimestampPolicy, TimestampSource,
+    Timestamping, Timestamps, TransmitOutcome, UdpSocket,
 };
 
-/// Turns a socket's timestamps into times of the host's clocks: with a correlator from the NIC's, else from the kernel's.
+/// What a socket's timestamps mean on the host's clocks: with a correlator the NIC's, else the kernel's.
 #[derive(Debug, Clone, Default)]
-pub struct Clock {
-    correlator: Option<Arc<Correlator>>,
-}
+pub struct Clock(HostClock);
 
 impl Clock {
     /// Kernel timestamps.
     pub fn software() -> Self {
-        Self::default()
+        Self(HostClock::software())
     }
 
     /// Hardware timestamps, converted. A packet without one has the kernel's.
     pub fn hardware(correlator: Arc<Correlator>) -> Self {
-        Self {
-            correlator: Some(correlator),
-        }
+        Self(HostClock::hardware(correlator))
     }
 
     /// Switches the timestamps of a socket on that this clock needs.
@@ -44,7 +41,7 @@ impl Clock {
     }
 
     fn timestamping(&self, capacity: u16) -> Timestamping {
-        let source = if self.correlator.is_some() {
+        let source = if self.0.has_hardware() {
             Source::Both
         } else {
             Source::Software
@@ -57,8 +54,24 @@ impl Clock {
 
     /// `None`: there is no timestamp, or none that can be converted.
     pub fn read(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostTimestamp> {
-        self.of_hardware(timestamps)
-            .or_else(|| of_software(timestamps, socket))
+        [
+            TimestampPolicy::HardwareElseSoftware,
+            TimestampPolicy::OnlySoftware,
+        ]
+        .into_iter()
+        .find_map(|policy| {
+            let time = self.0.place(timestamps, policy).ok()?;
+            let utc = self.0.utc(&time, || socket.utc_cross_timestamp()).ok()?;
+            Some(HostTimestamp {
+                at: time.monotonic.at,
+                utc: utc.at,
+                bound: time.monotonic.bound.max(utc.bound),
+                method: match time.source {
+                    TimestampSource::Hardware => Method::Hardware,
+                    TimestampSource::Software => Method::Software,
+                },
+            })
+        })
     }
 
     /// Returns the transmit timestamp that an id ended with.
@@ -77,35 +90,6 @@ impl Clock {
             TransmitOutcome::Missing(reason) => Err(Missing::System(*reason)),
         }
     }
-
-    fn of_hardware(&self, timestamps: &Timestamps) -> Option<HostTimestamp> {
-        let (correlator, hardware) = (self.correlator.as_ref()?, timestamps.hardware.as_ref()?);
-        let monotonic = correlator.to_monotonic(hardware).ok()?;
-        let utc = correlator.to_utc(hardware).ok()?;
-        Some(HostTimestamp {
-            at: monotonic.at,
-            utc: utc.at,
-            bound: monotonic.bound.max(utc.bound),
-            method: Method::Hardware,
-        })
-    }
-}
-
-fn of_software(timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostTimestamp> {
-    let software = timestamps.software?;
-    let (utc, more) = match software.utc {
-        Some(utc) => (utc, Span::ZERO),
-        None => {
-            let (offset, bound) = offset_of(socket);
-            (utc_of(software.at, offset), bound)
-        }
-    };
-    Some(HostTimestamp {
-        at: software.at,
-        utc,
-        bound: software.bound + more,
-        method: Method::Software,
-    })
 }
 
 /// UTC − monotonic now, and how far it may be off.
