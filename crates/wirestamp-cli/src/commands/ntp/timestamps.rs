@@ -5,10 +5,11 @@ use crate::commands::advised;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use wirestamp::{
-    Correlator, CorrelatorOptions, Direction, Error, ErrorKind, HardwareGuard, HardwareRequest,
-    Interface, Source, Span, Timestamping, Timestamps, UdpSocket, UtcCrossTimestamp,
+    CorrelatorOptions, Direction, Error, ErrorKind, HardwareGuard, HardwareRequest, HostClock,
+    Interface, Source, TimestampPolicy, Timestamping, Timestamps, UdpSocket,
 };
 use wirestamp_ntp::LocalTime;
 
@@ -25,7 +26,7 @@ pub(super) struct Clocks {
 
 /// One NIC's clock. The NIC timestamps while this lives, if it was asked to.
 pub(super) struct NicClock {
-    correlator: Correlator,
+    clock: HostClock,
     _switched_on: Option<HardwareGuard>,
 }
 
@@ -103,7 +104,7 @@ impl Clocks {
         let correlator = interface.correlator(CorrelatorOptions::default())?;
         correlator.wait_until_ready(PATIENCE)?;
         let nic = Rc::new(NicClock {
-            correlator,
+            clock: HostClock::hardware(Arc::new(correlator)),
             _switched_on: switched_on,
         });
         self.by_name
@@ -124,34 +125,19 @@ impl Timestamped {
     /// What timestamps mean on the local clocks; `None` if there is none of the right kind, or it cannot be
     /// converted.
     pub(super) fn local_time(&self, timestamps: &Timestamps) -> Option<LocalTime> {
-        if let Some(nic) = &self.nic {
-            let hardware = timestamps.hardware?;
-            let monotonic = nic.correlator.to_monotonic(&hardware).ok()?;
-            let utc = nic.correlator.to_utc(&hardware).ok()?;
-            return Some(LocalTime {
-                utc: utc.at,
-                utc_bound: utc.bound,
-                monotonic: monotonic.at,
-                monotonic_bound: monotonic.bound,
-            });
-        }
-        let software = timestamps.software?;
-        let (utc, utc_bound) = match software.utc {
-            // on the scale from before the step: the client sees that
-            Some(utc) => (utc, Span::ZERO),
-            None => {
-                let UtcCrossTimestamp { before, utc, after } = self.socket.utc_cross_timestamp();
-                let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
-                let since = software.at - (before + half);
-                let unsure = half + Span::from_nanoseconds(1);
-                (utc + since, software.bound + unsure)
-            }
+        let (clock, policy) = match &self.nic {
+            Some(nic) => (nic.clock.clone(), TimestampPolicy::OnlyHardware),
+            None => (HostClock::software(), TimestampPolicy::OnlySoftware),
         };
+        let time = clock.place(timestamps, policy).ok()?;
+        // the kernel's is on the scale from before a step: the client sees that
+        let both = || self.socket.utc_cross_timestamp();
+        let utc = clock.utc(&time, both).ok()?;
         Some(LocalTime {
-            utc,
-            utc_bound,
-            monotonic: software.at,
-            monotonic_bound: software.bound,
+            utc: utc.at,
+            utc_bound: utc.bound,
+            monotonic: time.monotonic.at,
+            monotonic_bound: time.monotonic.bound,
         })
     }
 }
@@ -201,7 +187,7 @@ fn timestamps_everything(interface: &Interface) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp::{Simulation, TransmitOutcome};
+    use wirestamp::{Simulation, Span, TransmitOutcome, UtcCrossTimestamp};
 
     /// A datagram of a simulated NIC that timestamps everything: when it left, and what was read before and after.
     fn sent(source: arguments::Source) -> (Timestamped, Option<LocalTime>, [UtcCrossTimestamp; 2]) {
