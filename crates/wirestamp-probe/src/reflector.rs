@@ -42,8 +42,10 @@ use wirestamp_core::timestamp::TransmitId;
 
 /// A sender's header in TWAMP Light, the shortest request there is (RFC 5357, section 4.1.2).
 const SHORTEST: usize = 14;
-/// Ports below are servers': reflectors (862), echo (7) and others that answer anything. A sender has one from here on.
+/// Ports below are servers': echo (7), chargen (19) and others that answer anything. A sender has one from here on.
 const FIRST_SENDER: u16 = 1_024;
+/// STAMP's own (RFC 8762, section 4.1), from which other programs' senders send, too. Reflectors there are known by what they say.
+const STAMP: u16 = 862;
 /// So many replies can await their transmit timestamp.
 const PENDING: usize = 1 << 16;
 /// Encoding and decoding a timestamp round to the nanosecond.
@@ -255,7 +257,7 @@ impl Reflector {
 
     /// Whether who sends from this port answers what comes to it, or can't be answered at all (0).
     fn is_server(&self, port: u16) -> bool {
-        port < FIRST_SENDER || self.ports.contains(&port)
+        port < FIRST_SENDER && port != STAMP || self.ports.contains(&port)
     }
 
     /// Copies the request, lengthened to a base packet if that is allowed.

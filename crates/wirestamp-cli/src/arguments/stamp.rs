@@ -184,7 +184,7 @@ pub(super) const REFLECT: &str = "\
 Answers packets of RFC 8762 and RFC 8972 on UDP port 862, with the kernel's or the NIC's timestamps of request and reply, until Ctrl-C. \
 Port 862 needs root or CAP_NET_BIND_SERVICE; after the start the program gives up every capability. Under systemd, sockets that are passed \
 (LISTEN_FDS) are used instead of --listen. A reply is never longer than its request (but for --answer-short), each source has a rate \
-limit, and memory is bounded. Replies, their echoes, broadcasts, multicasts and ports below 1024 are never answered. Anybody can forge the source \
+limit, and memory is bounded. Replies, their echoes, broadcasts, multicasts and ports below 1024 (but 862) are never answered. Anybody can forge the source \
 of an unauthenticated packet, so use --key-file in the open. A signed packet that somebody captured is answered once for each address and port \
 that it is sent from again.
 

@@ -650,6 +650,13 @@ fn servers_and_reflectors_are_not_answered() {
     }
     let from = (Ipv4Addr::new(10, 0, 0, 1), 1_024).into();
     reply(&mut reflector, &arrival(&asked, from, 0));
+    // some senders have STAMP's port
+    reflector.set_ports([8_620]);
+    let elsewhere = Arrival {
+        port: 8_620,
+        ..arrival(&asked, (Ipv4Addr::new(10, 0, 0, 1), 862).into(), 0)
+    };
+    reply(&mut reflector, &elsewhere);
 }
 
 /// TWAMP Light's senders may pad with anything: that is no answer.

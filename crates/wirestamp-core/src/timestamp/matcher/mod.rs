@@ -213,18 +213,19 @@ impl Matcher {
         }
     }
 
-    /// Ends the ids whose deadline has passed. Collect before.
+    /// Ends the ids whose deadline had passed at `now`, which the clock said before the queue was read. Another thread may know a later time since: what
+    /// is in the queue by then was not seen.
     #[inline]
     pub fn expire(&mut self, now: MonotonicTime) {
         self.advance(now);
         if self.awaited() != 0 {
-            self.end_overdue();
+            self.end_overdue(now);
         }
     }
 
-    fn end_overdue(&mut self) {
+    fn end_overdue(&mut self, now: MonotonicTime) {
         while let Some(oldest) = self.entries.oldest_awaited() {
-            if oldest.sending || oldest.waited_from + self.deadline() > self.now {
+            if oldest.sending || oldest.waited_from + self.deadline() > now {
                 return;
             }
             let Some(slot) = self.entries.oldest_awaited_aside() else {

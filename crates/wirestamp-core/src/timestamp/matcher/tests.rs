@@ -302,6 +302,21 @@ fn half_of_both_counts_as_timestamped_and_the_other_half_may_join_until_it_is_fe
     );
 }
 
+/// One thread reads the queue, another one sends later, and the first goes on: the timestamp may be in the queue by then.
+#[test]
+fn an_id_ends_by_the_time_at_which_its_queue_was_read() {
+    let mut matcher = matcher(4, Source::Software);
+    begin(&mut matcher, [1], 1);
+    begin(&mut matcher, [2], 500);
+    matcher.expire(at(50));
+    assert!(matcher.is_awaited(TransmitId(1)));
+    matcher.timestamped(TransmitId(1), &software(2));
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(501)),
+        timestamped(software(2))
+    );
+}
+
 #[test]
 fn a_late_timestamp_is_offered_as_late_and_never_given_to_the_next_use() {
     let mut matcher = matcher(4, Source::Hardware);
