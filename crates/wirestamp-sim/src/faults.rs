@@ -73,6 +73,7 @@ impl State {
         let Some(counted) = self.sockets.get(&id).map(SocketState::counts_ids) else {
             return;
         };
+        let raw = self.decided(egress, raw);
         let nic = &mut self.nics[egress];
         let (faults, chance) = (&nic.settings.faults, &mut nic.chance);
         if chance.happens(faults.lost) {

@@ -30,6 +30,7 @@
 mod agenda;
 mod backend;
 mod bind;
+mod by_value;
 mod capture;
 mod chance;
 mod clock;

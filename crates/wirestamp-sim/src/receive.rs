@@ -6,7 +6,7 @@ use crate::nic::Nic;
 use crate::packet::{Packet, PacketKey};
 use crate::socket::{Arrived, SocketId, SocketState};
 use crate::state::State;
-use crate::timestamps::Waiting;
+use crate::timestamps::{KernelTimestamps, Waiting};
 use crate::truth::{Ends, Fate};
 use std::net::SocketAddr;
 use wirestamp_core::capture::CapturedDirection;
@@ -106,9 +106,17 @@ impl State {
 
     /// The packet reaches the sockets that want it.
     pub(crate) fn deliver(&mut self, key: PacketKey) {
-        let Some(packet) = self.packets.remove(key) else {
+        let Some(mut packet) = self.packets.remove(key) else {
             return;
         };
+        if let Some(place) = packet.ingress {
+            let raw = KernelTimestamps {
+                software: packet.software,
+                hardware: packet.hardware,
+            };
+            let decided = self.decided(place, raw);
+            (packet.software, packet.hardware) = (decided.software, decided.hardware);
+        }
         let (source, destination) = match packet.ends {
             Ends::Internet {
                 source,

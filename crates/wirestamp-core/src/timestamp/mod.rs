@@ -5,6 +5,7 @@
 //! timestamped, or lost with a reason. Asking for one has five answers ([`TransmitAnswer`]).
 
 mod arrival;
+mod by_value;
 mod count_rules;
 mod counter;
 mod delay;
@@ -15,6 +16,7 @@ mod table;
 mod tracker;
 
 pub use arrival::{Arrival, IcmpError, Notice, ReceiveBuffer};
+pub use by_value::{ClockWitness, clock_by_value};
 pub use count_rules::{CountProbe, CountRules, SendFailure};
 pub use counter::{CounterMap, CounterState};
 pub use delay::TimestampDelay;

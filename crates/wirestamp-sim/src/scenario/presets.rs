@@ -52,6 +52,7 @@ presets! {
     "windows-no-api": "a Windows without the interface (or Wine): packets flow, nothing timestamps",
     "windows-old-abi": "a Windows 10 with the older interface: capabilities, and no cross timestamps",
     "windows-bad-driver": "Windows with a driver whose configuration is refused (2001)",
+    "windows-by-value": "Windows whose driver does not say what is active (2001), and timestamps",
     "windows-oid-rejected": "Windows where some layer refuses the queries (23)",
     "windows-no-frequency": "Windows with a driver that does not tell its clock's frequency",
 }

@@ -61,6 +61,7 @@ fn show(name: &str) {
         "windows-no-api" => windows("windows-no-api", Some(10_045), Some(10_045)),
         "windows-old-abi" => windows("windows-old-abi", None, Some(50)),
         "windows-bad-driver" => windows("windows-bad-driver", Some(2_001), Some(2_001)),
+        "windows-by-value" => windows_by_value(),
         "windows-oid-rejected" => windows("windows-oid-rejected", Some(23), Some(23)),
         "windows-no-frequency" => windows_no_frequency(),
         unknown => panic!("the preset {unknown} has no test"),
@@ -603,4 +604,20 @@ fn windows_no_frequency() {
         (None, None)
     );
     assert!(supported.cross_timestamp);
+}
+
+fn windows_by_value() {
+    let world = world("windows-by-value");
+    let sim0 = interface(&world, "sim0");
+    let active = world.active(&sim0).err().and_then(|error| error.code());
+    assert_eq!(active, Some(2_001));
+    assert!(cross(&world, "sim0", 1).is_ok());
+    let mut station = Station::of(world);
+    let wanted = Timestamping::OFF
+        .receive()
+        .source(Source::HardwareElseSoftware);
+    station.configure_receiver(wanted).expect("granted");
+    station.send(1, b"x").expect("packets flow");
+    let timestamps = station.receive().expect("received").0.timestamps;
+    assert!(timestamps.hardware.is_some(), "the NIC's, by its value");
 }

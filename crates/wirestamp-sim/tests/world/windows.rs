@@ -163,6 +163,7 @@ fn each_windows_answers_with_its_own_number() {
     let io = |code| Some((ErrorKind::Io, Some(code)));
     assert_eq!(code("windows-modern"), (None, None, None));
     assert_eq!(code("windows-bad-driver"), (None, io(2001), io(2001)));
+    assert_eq!(code("windows-by-value"), (None, io(2001), None));
     assert_eq!(code("windows-oid-rejected"), (io(23), io(23), io(23)));
     assert_eq!(
         code("windows-old-abi"),

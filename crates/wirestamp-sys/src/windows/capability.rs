@@ -2,13 +2,14 @@
 //! numbers that they answer with instead are kept.
 
 use super::error::system_error;
-use super::wire::clock_of::Clocks;
-use super::{api, config_change};
+use super::wire::clock_of::{Clocking, Clocks};
+use super::{api, clock, config_change};
 use crate::abi::codes::{ERROR_BAD_DRIVER, ERROR_CRC, ERROR_NOT_SUPPORTED};
 use crate::abi::iphlp::TimestampCapabilities;
 use std::io;
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::timestamp::ClockWitness;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 pub(super) fn supported(interface: &InterfaceDescription) -> Result<Capabilities> {
@@ -68,15 +69,23 @@ pub(super) fn refusal(operation: &'static str, name: &str, code: u32) -> Error {
 
 /// Which clock the timestamps of the adapter with this LUID are of, and until which generation that
 /// holds. The generation is read first: a change meanwhile makes the answer old, not wrong.
-pub(super) fn clocks(luid: u64) -> (Clocks, Option<u64>) {
+pub(super) fn clocks(luid: u64) -> (Clocking, Option<u64>) {
     let generation = config_change::generation();
-    let active = api::get("query active capabilities", "")
-        .ok()
-        .and_then(|api| api.active(luid).ok());
-    (
-        active.map_or(Clocks::UNKNOWN, |active| Clocks::of(&active.read())),
-        generation,
-    )
+    let clocking = match api::get("query active capabilities", "") {
+        Ok(api) => match api.active(luid) {
+            Ok(active) => Clocking::Active(Clocks::of(&active.read())),
+            Err(_) => Clocking::ByValue(witness(&api, luid)),
+        },
+        Err(_) => Clocking::Active(Clocks::UNKNOWN),
+    };
+    (clocking, generation)
+}
+
+/// A cross timestamp, where the driver takes them and says how fast its clock runs.
+fn witness(api: &api::Api, luid: u64) -> Option<ClockWitness> {
+    let supported = api.supported(luid).ok()?.read();
+    let cross = api.capture(luid).ok()?.read(clock::place).ok()?;
+    Some(ClockWitness::new(&cross, supported.nominal_frequency?))
 }
 
 #[cfg(test)]

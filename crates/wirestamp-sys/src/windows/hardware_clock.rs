@@ -29,10 +29,20 @@ impl Clock {
         let luid = capability::luid(operation, interface)?;
         let api = api::get(operation, &interface.name)?;
         api.check_capture(operation, &interface.name)?;
-        let active = api
-            .active(luid)
-            .map_err(|code| refusal(operation, &interface.name, code))?;
-        if !active.read().cross_timestamp {
+        let takes_them = match api.active(luid) {
+            Ok(active) => active.read().cross_timestamp,
+            // Drivers that refuse the question may take them all the same.
+            Err(code) => {
+                let tried = api
+                    .capture(luid)
+                    .map(|captured| captured.read(clock::place));
+                if !matches!(tried, Ok(Ok(_))) {
+                    return Err(refusal(operation, &interface.name, code));
+                }
+                true
+            }
+        };
+        if !takes_them {
             let cause = "the driver takes no cross timestamps now";
             return Err(Error::new(ErrorKind::NotSupported, operation, &interface.name, cause).with_remedy(
                 "see wirestamp doctor: hardware timestamps may be switched off; software timestamps need no clock",

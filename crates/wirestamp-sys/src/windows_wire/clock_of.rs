@@ -5,6 +5,42 @@
 //! enables both kinds, and leaves the timestamp zero where it made none.
 
 use wirestamp_core::capability::{AddressFamily, Capabilities, Direction, TimestampSource};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime};
+use wirestamp_core::timestamp::{ClockWitness, clock_by_value};
+
+/// How the clock of an interface's timestamps is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clocking {
+    /// By the active configuration.
+    Active(Clocks),
+    /// The driver does not say what is active: by each value, with a cross timestamp where the driver takes them.
+    ByValue(Option<ClockWitness>),
+}
+
+impl Clocking {
+    /// Which clock made a timestamp that is read at `now`. `place` says when the performance counter shows a count.
+    pub fn made(
+        &self,
+        direction: Direction,
+        family: AddressFamily,
+        raw: u64,
+        now: MonotonicTime,
+        place: impl Fn(u64) -> MonotonicTime,
+    ) -> Option<TimestampSource> {
+        match self {
+            Self::Active(clocks) => clocks.made(direction, family),
+            Self::ByValue(witness) => {
+                let ticks = HardwareTicks::new(raw);
+                clock_by_value(place(raw), ticks, witness.as_ref(), now)
+            }
+        }
+    }
+
+    /// Whether another cross timestamp is needed to decide at `now`.
+    pub fn is_stale(&self, now: MonotonicTime) -> bool {
+        matches!(self, Self::ByValue(Some(witness)) if witness.is_stale(now))
+    }
+}
 
 /// Which clock an adapter's timestamps are of, by direction and family. Two bits each: cheap to
 /// copy and compare.
@@ -88,6 +124,23 @@ mod tests {
         assert_eq!(clocks.made(Receive, Ipv6), Some(TimestampSource::Software));
         assert_eq!(clocks.made(Transmit, Ipv4), Some(TimestampSource::Hardware));
         assert_eq!(clocks.made(Transmit, Ipv6), Some(TimestampSource::Hardware));
+    }
+
+    #[test]
+    fn where_the_driver_does_not_say_the_value_decides() {
+        let now = MonotonicTime::from_nanoseconds(5_000_000_000_000);
+        let place = |count: u64| MonotonicTime::from_nanoseconds(count.cast_signed() * 100);
+        let made = |clocking: Clocking, raw| clocking.made(Receive, Ipv4, raw, now, place);
+        let software = Some(TimestampSource::Software);
+        assert_eq!(made(Clocking::ByValue(None), 49_999_999_000), software);
+        assert_eq!(made(Clocking::ByValue(None), 5_000_000_000_000), None);
+        let off = Clocking::Active(Clocks::UNKNOWN);
+        assert_eq!(
+            made(off, 49_999_999_000),
+            None,
+            "the driver says that it is off"
+        );
+        assert!(!off.is_stale(now) && !Clocking::ByValue(None).is_stale(now));
     }
 
     #[test]

@@ -74,6 +74,13 @@ pub(super) const ALL: &[Behaviour] = &[
         .preset("windows-bad-driver"),
     Behaviour::new(
         2,
+        "where-active-answers-2001-the-value-tells-the-clock",
+        unknown_clock,
+    )
+    .needs(OFF)
+    .preset("windows-by-value"),
+    Behaviour::new(
+        2,
         "a-rejected-question-answers-23-and-packets-flow",
         rejected,
     )
@@ -208,6 +215,22 @@ fn bad_driver(rig: &Rig) -> Outcome {
         lost(rig, 1)?,
         (MissingReason::NeverGenerated, Timestamps::NONE)
     );
+    Ok(())
+}
+
+fn unknown_clock(rig: &Rig) -> Outcome {
+    let (near, far) = (rig.near()?, rig.far()?);
+    let error = refused_with_remedy(near.active(), ErrorKind::Io);
+    assert_eq!(error.code(), Some(2_001), "{error}");
+    let exchange = pair(rig)?.exchange(1)?;
+    let sent = hardware(&exchange.sent, near.index());
+    let received = hardware(&exchange.received.timestamps, far.index());
+    let readings = near.hardware_clock()?.cross_timestamps(1)?;
+    let after = readings
+        .first()
+        .ok_or_else(|| String::from("no cross timestamp"))?;
+    assert!(after.hardware().since(sent.ticks) > 0, "{after:?} {sent:?}");
+    assert_ne!(received.ticks.raw(), 0);
     Ok(())
 }
 

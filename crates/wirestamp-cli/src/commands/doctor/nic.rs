@@ -19,17 +19,17 @@ const WIDE: Span = Span::from_microseconds(10);
 /// Checks `interface`; with a `peer`, whether timestamps come of what is sent there.
 pub(super) fn check(interface: &Interface, peer: Option<SocketAddr>, checks: &mut Vec<Check>) {
     let name = interface.name();
-    let both = interface
-        .supported()
-        .and_then(|supported| Ok((supported, interface.active()?)));
     let mut found = Vec::new();
-    match &both {
-        Ok((supported, active)) => {
-            found.push(software(interface, supported, active));
-            found.extend(hardware(interface, peer, supported, active));
-            found.push(verdict(name, supported, active));
+    match (interface.supported(), interface.active()) {
+        (Ok(supported), Ok(active)) => {
+            found.push(software(interface, &supported, &active));
+            found.extend(hardware(interface, peer, &supported, &active));
+            found.push(verdict(name, &supported, &active));
         }
-        Err(error) => found.push(failed("capabilities", error)),
+        (Ok(_), Err(error)) if is_refused_by_windows(interface, &error) => {
+            found.extend(by_value(interface, peer, &error));
+        }
+        (Err(error), _) | (Ok(_), Err(error)) => found.push(failed("capabilities", &error)),
     }
     if !interface.description().simulated {
         found.extend(driver::nic(interface));
@@ -40,6 +40,56 @@ pub(super) fn check(interface: &Interface, peer: Option<SocketAddr>, checks: &mu
         found.extend(super::xdp::check(interface));
     }
     checks.extend(found.into_iter().map(|check| check.on(name)));
+}
+
+/// Whether Windows' driver refuses to say what is active, as some do that timestamp all the same.
+fn is_refused_by_windows(interface: &Interface, error: &Error) -> bool {
+    interface.description().luid.is_some() && error.kind() == ErrorKind::Io
+}
+
+/// What is relied on where the driver does not say what is active: the value of each timestamp.
+fn by_value(interface: &Interface, peer: Option<SocketAddr>, refused: &Error) -> Vec<Check> {
+    let number = refused.code().unwrap_or_default();
+    let text = format!(
+        "the driver does not say what is active ({number}): the value of each timestamp tells its clock, the performance counter if \
+         it is within a second of it, else the NIC's if a cross timestamp fits"
+    );
+    let mut checks = vec![Check::new("capabilities", Status::Warn, text)];
+    let probe = match peer {
+        Some(peer) => probe::toward(interface, peer),
+        None if interface.description().simulated => probe::itself(interface),
+        None => return checks,
+    };
+    checks.push(match probe {
+        Ok(probe) => came_by_value(&probe),
+        Err(error) => failed("observed", &error),
+    });
+    checks
+}
+
+/// Which clocks the values told.
+fn came_by_value(probe: &Probe) -> Check {
+    let seen = probe.observed;
+    let ways = [
+        (seen.transmit_hardware, "the NIC's for sent"),
+        (seen.receive_hardware, "the NIC's for received"),
+        (seen.transmit_software, "the performance counter's for sent"),
+        (
+            seen.receive_software,
+            "the performance counter's for received",
+        ),
+    ];
+    let told: Vec<_> = ways
+        .iter()
+        .filter(|(came, _)| *came)
+        .map(|(_, way)| *way)
+        .collect();
+    if told.is_empty() {
+        let text = "no timestamp came whose value tells its clock";
+        return Check::new("observed", Status::Fail, text);
+    }
+    let text = format!("timestamps came: {} datagrams", told.join(", "));
+    Check::new("observed", Status::Ok, text)
 }
 
 fn software(interface: &Interface, supported: &Capabilities, active: &Capabilities) -> Check {

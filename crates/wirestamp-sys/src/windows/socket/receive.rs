@@ -1,7 +1,7 @@
 //! Receiving: datagrams with their timestamps, and which clock each interface timestamps with.
 
 use super::{Socket, lock, would_block};
-use crate::native::wire::clock_of::Clocks;
+use crate::native::wire::clock_of::{Clocking, Clocks};
 use crate::native::wire::{control, socket_address};
 use crate::native::{call, capability, clock, interface};
 use std::num::NonZeroU64;
@@ -32,17 +32,18 @@ pub(super) struct KnownClocks {
 #[derive(Debug, Clone, Copy)]
 struct Known {
     index: InterfaceIndex,
-    clocks: Clocks,
+    clocking: Clocking,
     generation: Option<u64>,
     asked_at: MonotonicTime,
 }
 
 impl KnownClocks {
     /// The clocks of an interface: as remembered, or asked for if anything has changed.
-    pub(super) fn of(&mut self, index: InterfaceIndex, now: MonotonicTime) -> Clocks {
+    pub(super) fn of(&mut self, index: InterfaceIndex, now: MonotonicTime) -> Clocking {
         let generation = crate::native::config_change::generation();
         let holds = |known: &Known| {
             known.generation == generation
+                && !known.clocking.is_stale(now)
                 && (generation.is_some() || now - known.asked_at < TRUSTED_FOR)
         };
         let place = self
@@ -50,28 +51,29 @@ impl KnownClocks {
             .iter()
             .position(|known| known.is_some_and(|known| known.index == index));
         if let Some(known) = place.and_then(|place| self.known[place]).filter(holds) {
-            return known.clocks;
+            return known.clocking;
         }
-        let (clocks, generation) = ask(index);
+        let (clocking, generation) = ask(index);
         let place = place.unwrap_or(self.next % REMEMBERED);
         self.next += 1;
         self.known[place] = Some(Known {
             index,
-            clocks,
+            clocking,
             generation,
             asked_at: now,
         });
-        clocks
+        clocking
     }
 }
 
-fn ask(index: InterfaceIndex) -> (Clocks, Option<u64>) {
+fn ask(index: InterfaceIndex) -> (Clocking, Option<u64>) {
     let listed = interface::list().unwrap_or_default();
     let luid = listed
         .iter()
         .find(|known| known.index == index)
         .and_then(|known| known.luid);
-    luid.map_or((Clocks::UNKNOWN, None), capability::clocks)
+    let unknown = Clocking::Active(Clocks::UNKNOWN);
+    luid.map_or((unknown, None), capability::clocks)
 }
 
 /// Makes of a raw value what its clock says. A value of no known clock is no timestamp.
@@ -179,8 +181,9 @@ impl Socket {
         } else {
             AddressFamily::Ipv4
         };
-        let clocks = interface.map_or(Clocks::UNKNOWN, |index| lock(&self.known).of(index, now));
-        let source = clocks.made(Direction::Receive, family);
+        let unknown = Clocking::Active(Clocks::UNKNOWN);
+        let clocking = interface.map_or(unknown, |index| lock(&self.known).of(index, now));
+        let source = clocking.made(Direction::Receive, family, raw.get(), now, clock::place);
         let wanted = |source: &TimestampSource| {
             *source == TimestampSource::Hardware || !self.hardware_alone.load(Ordering::Relaxed)
         };

@@ -184,9 +184,13 @@ impl Socket {
             .or(self.leaves_by);
         let family = departure.map_or(AddressFamily::Ipv4, |departure| departure.family);
         let source = interface.and_then(|index| {
-            lock(&self.known)
-                .of(index, now)
-                .made(Direction::Transmit, family)
+            lock(&self.known).of(index, now).made(
+                Direction::Transmit,
+                family,
+                raw.get(),
+                now,
+                clock::place,
+            )
         });
         place(raw, source, interface, now)
     }

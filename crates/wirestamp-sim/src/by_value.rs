@@ -1,0 +1,53 @@
+//! Timestamps of a NIC whose driver refuses to say what is active: their clock is decided by the value, by the policy
+//! that the Windows backend has.
+
+use crate::scenario::Platform;
+use crate::state::State;
+use crate::timestamps::KernelTimestamps;
+use wirestamp_core::capability::TimestampSource;
+use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime};
+use wirestamp_core::timestamp::{ClockWitness, KernelTime, clock_by_value};
+
+impl State {
+    /// What a program can make of timestamps: all of them, where it is known which clock they are of.
+    pub(crate) fn decided(&mut self, place: usize, raw: KernelTimestamps) -> KernelTimestamps {
+        if self.platform != Platform::Windows || self.nics[place].settings.active_code == 0 {
+            return raw;
+        }
+        let now = self.clocks.system(self.now);
+        let witness = self.witness(place, now);
+        let frequency = self.clocks.frequency();
+        let is = |count: i64, wanted: TimestampSource| {
+            let as_counter = MonotonicTime::from_nanoseconds(0) + frequency.span_of(count);
+            let as_ticks = HardwareTicks::new(count.cast_unsigned());
+            clock_by_value(as_counter, as_ticks, witness.as_ref(), now) == Some(wanted)
+        };
+        let counted = |at: MonotonicTime| {
+            frequency
+                .ticks_in(at - MonotonicTime::from_nanoseconds(0))
+                .unwrap_or(0)
+        };
+        KernelTimestamps {
+            software: raw.software.filter(|time| match time {
+                KernelTime::Monotonic(at) => is(counted(*at), TimestampSource::Software),
+                KernelTime::Utc(_) => true,
+            }),
+            hardware: raw
+                .hardware
+                .filter(|(ticks, _)| is(ticks.raw().cast_signed(), TimestampSource::Hardware)),
+        }
+    }
+
+    /// A cross timestamp, where the driver takes them.
+    fn witness(&mut self, place: usize, now: MonotonicTime) -> Option<ClockWitness> {
+        let at = self.now;
+        let nic = &mut self.nics[place];
+        if nic.settings.cross.code != 0 {
+            return None;
+        }
+        let frequency = nic.supported(Platform::Windows).nominal_frequency?;
+        let cross = CrossTimestamp::new(now, nic.ticks(at)?, now, CrossMethod::Driver).ok()?;
+        Some(ClockWitness::new(&cross, frequency))
+    }
+}
