@@ -5,15 +5,15 @@
 
 int main(void)
 {
-    WCHAR *interface = interface_name("INTERFACE", "lo");
+    WCHAR *adapter = interface_name("INTERFACE", "lo");
     CORRELATION line;
     TIMESTAMPS usable;
     NET_LUID luid;
 
     memset(&line, 0, sizeof(line));
-    check(ConvertInterfaceAliasToLuid(interface, &luid) == NO_ERROR, "ConvertInterfaceAliasToLuid", 0);
+    check(ConvertInterfaceAliasToLuid(adapter, &luid) == NO_ERROR, "ConvertInterfaceAliasToLuid", 0);
     usable = usable_timestamps(&luid);
-    printf("%ls: %s timestamps for PTPv2\n", interface, timestamps_names[usable]);
+    printf("%ls: %s timestamps for PTPv2\n", adapter, timestamps_names[usable]);
     if (usable == TIMESTAMPS_HARDWARE) {
         DWORD error = correlation_sample(&line, &luid, 20);
         check(error == NO_ERROR, "CaptureInterfaceHardwareCrossTimestamp", error);

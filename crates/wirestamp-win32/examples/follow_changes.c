@@ -31,7 +31,7 @@ static TIMESTAMPS begin(const NET_LUID *luid, CORRELATION *line)
 
 int main(void)
 {
-    WCHAR *interface = interface_name("INTERFACE", "lo");
+    WCHAR *adapter = interface_name("INTERFACE", "lo");
     WCHAR *peer = interface_name("PEER", getenv("INTERFACE") ? getenv("INTERFACE") : "lo");
     GUID id_of_receive = WSAID_WSARECVMSG;
     LPFN_WSARECVMSG receive;
@@ -45,14 +45,14 @@ int main(void)
     int i, n = datagrams();
 
     check(WSAStartup(MAKEWORD(2, 2), &wsa) == 0, "WSAStartup", 0);
-    check(ConvertInterfaceAliasToLuid(interface, &luid) == NO_ERROR, "ConvertInterfaceAliasToLuid", 0);
+    check(ConvertInterfaceAliasToLuid(adapter, &luid) == NO_ERROR, "ConvertInterfaceAliasToLuid", 0);
     changed = CreateEvent(NULL, FALSE, FALSE, NULL);
     /* first register, then look: no change is missed */
     check(RegisterInterfaceTimestampConfigChange(on_change, NULL, &registration) == NO_ERROR,
           "RegisterInterfaceTimestampConfigChange", 0);
     usable = begin(&luid, &line);
     sender = socket_on(peer);
-    receiver = socket_on(interface);
+    receiver = socket_on(adapter);
     to = name_of(receiver);
     extension(receiver, id_of_receive, &receive, sizeof(receive));
     ask_for_receive_timestamps(receiver);

@@ -1,13 +1,13 @@
 /* Receive path latency: from the receive timestamp to the return of WSARecvMsg, for each of COUNT datagrams.
  *
- * PEER (default: the same interface) sends, INTERFACE (default lo) receives. HARDWARE=1: the NIC's timestamps,
+ * PEER (default: the same adapter) sends, INTERFACE (default lo) receives. HARDWARE=1: the NIC's timestamps,
  * converted to the performance counter. Link correlation.c and the math library. */
 #include "receiving.h"
 #include "correlation.h"
 
 int main(void)
 {
-    WCHAR *interface = interface_name("INTERFACE", "lo");
+    WCHAR *adapter = interface_name("INTERFACE", "lo");
     WCHAR *peer = interface_name("PEER", getenv("INTERFACE") ? getenv("INTERFACE") : "lo");
     BOOL hardware = getenv("HARDWARE") != NULL;
     GUID id_of_receive = WSAID_WSARECVMSG;
@@ -21,9 +21,9 @@ int main(void)
 
     memset(&line, 0, sizeof(line));
     check(WSAStartup(MAKEWORD(2, 2), &wsa) == 0, "WSAStartup", 0);
-    check(ConvertInterfaceAliasToLuid(interface, &luid) == NO_ERROR, "ConvertInterfaceAliasToLuid", 0);
+    check(ConvertInterfaceAliasToLuid(adapter, &luid) == NO_ERROR, "ConvertInterfaceAliasToLuid", 0);
     sender = socket_on(peer);
-    receiver = socket_on(interface);
+    receiver = socket_on(adapter);
     to = name_of(receiver);
     extension(receiver, id_of_receive, &receive, sizeof(receive));
     ask_for_receive_timestamps(receiver);

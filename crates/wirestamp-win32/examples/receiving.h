@@ -36,7 +36,7 @@ static inline BOOL receive_with_timestamp(SOCKET s, LPFN_WSARECVMSG receive, ULO
     for (header = WSA_CMSG_FIRSTHDR(&message); header != NULL; header = WSA_CMSG_NXTHDR(&message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SO_TIMESTAMP) continue;
         memcpy(timestamp, WSA_CMSG_DATA(header), sizeof(*timestamp));
-        return TRUE;
+        return *timestamp != 0; /* 0: the driver made none for this datagram */
     }
     return FALSE;
 }

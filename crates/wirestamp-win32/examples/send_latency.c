@@ -80,7 +80,7 @@ static ULONG64 on_the_counter(SENDER *sender, ULONG64 timestamp)
 
 int main(void)
 {
-    WCHAR *interface = interface_name("INTERFACE", "lo");
+    WCHAR *adapter = interface_name("INTERFACE", "lo");
     WCHAR *peer = interface_name("PEER", getenv("INTERFACE") ? getenv("INTERFACE") : "lo");
     GUID id_of_send = WSAID_WSASENDMSG;
     WSADATA wsa;
@@ -92,9 +92,9 @@ int main(void)
 
     memset(&sender, 0, sizeof(sender));
     check(WSAStartup(MAKEWORD(2, 2), &wsa) == 0, "WSAStartup", 0);
-    check(ConvertInterfaceAliasToLuid(interface, &sender.luid) == NO_ERROR, "ConvertInterfaceAliasToLuid", 0);
+    check(ConvertInterfaceAliasToLuid(adapter, &sender.luid) == NO_ERROR, "ConvertInterfaceAliasToLuid", 0);
     sender.hardware = getenv("HARDWARE") != NULL;
-    sender.socket = socket_on(interface);
+    sender.socket = socket_on(adapter);
     receiver = socket_on(peer);
     to = name_of(receiver);
     extension(sender.socket, id_of_send, &sender.send, sizeof(sender.send));

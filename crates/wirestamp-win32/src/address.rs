@@ -21,7 +21,7 @@ pub(crate) fn is_ipv6(family: i32) -> Result<bool, i32> {
     }
 }
 
-fn decode(bytes: &[u8]) -> Result<SocketAddr, i32> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<SocketAddr, i32> {
     let ipv6 = is_ipv6(family(bytes).ok_or(WSAEFAULT)?.into())?;
     read(bytes, ipv6).ok_or(WSAEFAULT)
 }

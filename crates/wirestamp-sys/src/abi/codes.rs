@@ -97,3 +97,11 @@ pub const WSASYSNOTREADY: i32 = 10091;
 pub const WSAVERNOTSUPPORTED: i32 = 10092;
 /// `WSAStartup` was not called.
 pub const WSANOTINITIALISED: i32 = 10093;
+/// getaddrinfo: no such service for this kind of socket.
+pub const WSATYPE_NOT_FOUND: i32 = 10109;
+/// getaddrinfo: no such host.
+pub const WSAHOST_NOT_FOUND: i32 = 11001;
+/// getaddrinfo: the name server did not answer; another try may help.
+pub const WSATRY_AGAIN: i32 = 11002;
+/// getaddrinfo: the name server failed.
+pub const WSANO_RECOVERY: i32 = 11003;

@@ -56,6 +56,8 @@ pub const MSG_CTRUNC: u32 = 0x0200;
 pub const MSG_BCAST: u32 = 0x0400;
 /// It was a multicast.
 pub const MSG_MCAST: u32 = 0x0800;
+/// `WSARecv`, `WSARecvFrom`: the datagram was cut.
+pub const MSG_PARTIAL: u32 = 0x8000;
 
 /// `SO_*`.
 pub const SO_REUSEADDR: i32 = 0x4;
@@ -75,6 +77,23 @@ pub const SO_RCVTIMEO: i32 = 0x1006;
 pub const SO_ERROR: i32 = 0x1007;
 /// `SOCK_DGRAM` or `SOCK_STREAM`.
 pub const SO_TYPE: i32 = 0x1008;
+/// Bytes of the longest datagram.
+pub const SO_MAX_MSG_SIZE: i32 = 0x2003;
+
+/// `WSAPoll`: bits of a poll set.
+pub const POLLRDNORM: i16 = 0x0100;
+/// Data of another priority.
+pub const POLLRDBAND: i16 = 0x0200;
+/// Asked for it, `WSAPoll` fails.
+pub const POLLPRI: i16 = 0x0400;
+/// Can be written to.
+pub const POLLWRNORM: i16 = 0x0010;
+/// Asked for it, `WSAPoll` fails.
+pub const POLLWRBAND: i16 = 0x0020;
+/// An error.
+pub const POLLERR: i16 = 0x0001;
+/// The socket is no socket.
+pub const POLLNVAL: i16 = 0x0004;
 
 /// Type of service.
 pub const IP_TOS: i32 = 3;
@@ -92,10 +111,28 @@ pub const IP_ADD_MEMBERSHIP: i32 = 12;
 pub const IP_DROP_MEMBERSHIP: i32 = 13;
 /// No fragmentation.
 pub const IP_DONTFRAGMENT: i32 = 14;
+/// Joins a group for one source.
+pub const IP_ADD_SOURCE_MEMBERSHIP: i32 = 15;
+/// Leaves it.
+pub const IP_DROP_SOURCE_MEMBERSHIP: i32 = 16;
+/// Refuses a source of a group.
+pub const IP_BLOCK_SOURCE: i32 = 17;
+/// Takes it again.
+pub const IP_UNBLOCK_SOURCE: i32 = 18;
 /// Where a received datagram came in: option and control message.
 pub const IP_PKTINFO: i32 = 19;
+/// Whether received datagrams report their TTL; the message is [`IP_TTL`].
+pub const IP_RECVTTL: i32 = 21;
 /// Where unicast leaves: an index in network order.
 pub const IP_UNICAST_IF: i32 = 31;
+/// Whether received datagrams report their type of service; the message is [`IP_TOS`].
+pub const IP_RECVTOS: i32 = 40;
+/// Whether received datagrams report their ECN bits: option and control message.
+pub const IP_ECN: i32 = 50;
+/// `PMTUD_STATE`.
+pub const IP_MTU_DISCOVER: i32 = 71;
+/// The MTU of the path to the peer.
+pub const IP_MTU: i32 = 73;
 /// Hop limit of unicast.
 pub const IPV6_UNICAST_HOPS: i32 = 4;
 /// Where multicast leaves: an index.
@@ -112,10 +149,38 @@ pub const IPV6_DROP_MEMBERSHIP: i32 = 13;
 pub const IPV6_DONTFRAG: i32 = 14;
 /// Where a received datagram came in: option and control message.
 pub const IPV6_PKTINFO: i32 = 19;
+/// Whether received datagrams report their hop limit: option and control message.
+pub const IPV6_HOPLIMIT: i32 = 21;
 /// IPv6 alone.
 pub const IPV6_V6ONLY: i32 = 27;
 /// Where unicast leaves: an index.
 pub const IPV6_UNICAST_IF: i32 = 31;
+/// Traffic class: option and control message.
+pub const IPV6_TCLASS: i32 = 39;
+/// Whether received datagrams report their traffic class; the message is [`IPV6_TCLASS`].
+pub const IPV6_RECVTCLASS: i32 = 40;
+/// Whether received datagrams report their ECN bits: option and control message.
+pub const IPV6_ECN: i32 = 50;
+/// `PMTUD_STATE`.
+pub const IPV6_MTU_DISCOVER: i32 = 71;
+/// The MTU of the path to the peer.
+pub const IPV6_MTU: i32 = 72;
+
+/// Joins a group of either family: `GROUP_REQ`.
+pub const MCAST_JOIN_GROUP: i32 = 41;
+/// Leaves it.
+pub const MCAST_LEAVE_GROUP: i32 = 42;
+/// Refuses a source: `GROUP_SOURCE_REQ`.
+pub const MCAST_BLOCK_SOURCE: i32 = 43;
+/// Takes it again.
+pub const MCAST_UNBLOCK_SOURCE: i32 = 44;
+/// Joins a group for one source.
+pub const MCAST_JOIN_SOURCE_GROUP: i32 = 45;
+/// Leaves it.
+pub const MCAST_LEAVE_SOURCE_GROUP: i32 = 46;
+
+/// `PMTUD_STATE`: the highest that can be set.
+pub const IP_PMTUDISC_PROBE: u32 = 3;
 
 /// `INFINITE`, for waits.
 pub const INFINITE: u32 = u32::MAX;

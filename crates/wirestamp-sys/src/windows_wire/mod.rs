@@ -4,6 +4,7 @@
 pub mod adapter;
 pub mod clock_of;
 pub mod control;
+pub mod cut;
 pub mod departures;
 pub mod socket_address;
 pub mod utc;

@@ -7,8 +7,8 @@
  * - A new configuration with TX keeps the timestamps that wait, the oldest first, as many as it has room for; one
  *   without TX drops them. After that SIO_GET_TX_TIMESTAMP answers WSAEWOULDBLOCK; WSAEOPNOTSUPP means "never on".
  * - An id sent twice has two timestamps: each fetch takes the older. An id sent while TX is off is ignored.
- * - A datagram that the adapter does not timestamp: no SO_TIMESTAMP message, and WSAEWOULDBLOCK for good; with
- *   WIRESTAMP_WIN32_UNSTAMPED=zero in the environment the timestamp 0, as some drivers have it.
+ * - A datagram that the adapter does not timestamp: SO_TIMESTAMP with the value 0, and WSAEWOULDBLOCK for good. With
+ *   WIRESTAMP_WIN32_UNSTAMPED=absent in the environment no SO_TIMESTAMP message; with zero the transmit timestamp 0.
  * - Datagrams over loopback are timestamped in software, by the Linux kernel.
  * - Two SO_TIMESTAMP_ID messages in one send, or one that has not 4 bytes: WSAEINVAL, and nothing is sent. */
 #ifndef WIRESTAMP_MSTCPIP_H

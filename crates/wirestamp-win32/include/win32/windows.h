@@ -7,6 +7,14 @@
 #include "wirestamp/types.h"
 #include "wirestamp/error_codes.h"
 #include "wirestamp/system.h"
+#include "minwindef.h"
 #include "profileapi.h"
+#include "synchapi.h"
+#include "sysinfoapi.h"
+
+/* As combaseapi.h, which windows.h includes on Windows, too. */
+#ifndef WIN32_LEAN_AND_MEAN
+#define interface struct
+#endif
 
 #endif

@@ -2,8 +2,8 @@
  * Not the extensions (mswsock.h) and not timestamps (mstcpip.h).
  *
  * It can be used together with the C library's socket headers, in either order: see
- * wirestamp/libc_sockets.h. Sockets are datagram sockets first of all; listen, accept, select and
- * the name services are not there. */
+ * wirestamp/libc_sockets.h. Sockets are datagram sockets: calls of streams alone (listen, accept, WSAAccept, WSAConnect)
+ * do not compile, and say so. */
 #ifndef WIRESTAMP_WINSOCK2_H
 #define WIRESTAMP_WINSOCK2_H
 #define _WINSOCK2API_
@@ -12,6 +12,7 @@
 #include "windows.h"
 #include "ws2def.h"
 #include "wirestamp/winsock_names.h"
+#include "wirestamp/waiting.h"
 
 /* 32 bits as on Windows; the C library's u_long has 64. */
 #define u_long ULONG
@@ -89,6 +90,23 @@ int WSAAPI WSAIoctl(SOCKET s, DWORD code, LPVOID in, DWORD in_size, LPVOID out, 
 /* Control message SO_TIMESTAMP_ID (UINT32): the id under which the timestamp is fetched. */
 int WSAAPI WSASendMsg(SOCKET s, LPWSAMSG message, DWORD flags, LPDWORD sent, LPWSAOVERLAPPED overlapped,
                       LPWSAOVERLAPPED_COMPLETION_ROUTINE routine);
+
+SOCKET WSAAPI WSAAccept(SOCKET s, struct sockaddr *address, LPINT length, void *condition,
+                        ULONG_PTR data) WIRESTAMP_NO_STREAMS;
+int WSAAPI WSAConnect(SOCKET s, const struct sockaddr *name, int length, LPWSABUF caller, LPWSABUF callee, void *qos,
+                      void *group_qos) WIRESTAMP_ABSENT("call connect: wirestamp-win32 has datagram sockets only");
+int WSAAPI WSASendDisconnect(SOCKET s, LPWSABUF data) WIRESTAMP_NO_STREAMS;
+int WSAAPI WSARecvDisconnect(SOCKET s, LPWSABUF data) WIRESTAMP_NO_STREAMS;
+
+/* Through several buffers, overlapped or not; no control messages. */
+int WSAAPI WSASend(SOCKET s, LPWSABUF buffers, DWORD count, LPDWORD sent, DWORD flags, LPWSAOVERLAPPED overlapped,
+                   LPWSAOVERLAPPED_COMPLETION_ROUTINE routine);
+int WSAAPI WSASendTo(SOCKET s, LPWSABUF buffers, DWORD count, LPDWORD sent, DWORD flags, const struct sockaddr *to,
+                     int to_length, LPWSAOVERLAPPED overlapped, LPWSAOVERLAPPED_COMPLETION_ROUTINE routine);
+int WSAAPI WSARecv(SOCKET s, LPWSABUF buffers, DWORD count, LPDWORD received, LPDWORD flags,
+                   LPWSAOVERLAPPED overlapped, LPWSAOVERLAPPED_COMPLETION_ROUTINE routine);
+int WSAAPI WSARecvFrom(SOCKET s, LPWSABUF buffers, DWORD count, LPDWORD received, LPDWORD flags, struct sockaddr *from,
+                       LPINT from_length, LPWSAOVERLAPPED overlapped, LPWSAOVERLAPPED_COMPLETION_ROUTINE routine);
 
 BOOL WSAAPI WSAGetOverlappedResult(SOCKET s, LPWSAOVERLAPPED overlapped, LPDWORD transferred, BOOL wait,
                                    LPDWORD flags);

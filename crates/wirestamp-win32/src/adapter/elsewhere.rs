@@ -50,6 +50,11 @@ pub(crate) fn open_clock(_: &InterfaceDescription) -> Result<Clock> {
     none("open the hardware clock")
 }
 
+/// There are no sockets to wait for.
+pub(crate) fn wait_any(_: &[&Socket], _: MonotonicTime) -> Result<()> {
+    none("wait for sockets")
+}
+
 /// There is nothing to report.
 pub(crate) fn subscribe(_: ChangeSink) -> Result<Subscription> {
     Ok(Subscription)

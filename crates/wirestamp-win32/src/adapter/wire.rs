@@ -10,11 +10,13 @@ use wirestamp_core::backend::{
     Backend, DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness,
 };
 use wirestamp_core::configuration::Timestamping;
-use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::{Arrival, TransmitId, TransmitTracker};
 use wirestamp_core::{Error, Result};
 use wirestamp_sim::{SimulatedSocket, World};
 
+/// So long one kind of sockets is waited for where both kinds are.
+const TURN: Span = Span::from_milliseconds(1);
 /// So often the system is read in one collection.
 const MOST_READS: usize = 1 << 10;
 
@@ -209,4 +211,44 @@ pub(crate) fn any_address(ipv6: bool) -> SocketAddr {
         Ipv4Addr::UNSPECIFIED.into()
     };
     SocketAddr::new(address, 0)
+}
+
+/// How often simulated sockets did something so far; 0 without any.
+pub(crate) fn activity<'a>(mut wires: impl Iterator<Item = &'a Wire>) -> u64 {
+    wires
+        .find_map(Wire::simulation)
+        .map_or(0, Simulation::activity)
+}
+
+/// Waits until one of `wires` may have something, or until `until`; `seen` is what [`activity`] told before they were
+/// looked at. Where some are simulated and others are not, both are looked at in turn.
+///
+/// # Errors
+/// The Winsock error.
+pub(crate) fn wait_any(wires: &[&Wire], seen: u64, until: MonotonicTime) -> Result<(), i32> {
+    let native: Vec<_> = wires
+        .iter()
+        .filter_map(|wire| match wire {
+            Wire::Native(native, _) => Some(native),
+            Wire::Simulated(_) => None,
+        })
+        .collect();
+    let simulation = wires.iter().find_map(|wire| wire.simulation());
+    let mixed = !native.is_empty() && simulation.is_some();
+    let until = if mixed || wires.is_empty() {
+        until.min(native::now() + TURN)
+    } else {
+        until
+    };
+    if !native.is_empty() {
+        return native::wait_any(&native, until).map_err(|error| code(&error));
+    }
+    match simulation {
+        Some(simulation) => {
+            simulation.caught_up();
+            simulation.wait_for_activity(seen, until);
+        }
+        None => std::thread::sleep((until - native::now()).to_duration()),
+    }
+    Ok(())
 }

@@ -94,11 +94,11 @@ export! {
         told(unsafe { register(callback, context, handle) })
     }
 
-    /// The old name of `UnregisterInterfaceTimestampConfigChange`; an unknown handle is an error.
+    /// The old name of `UnregisterInterfaceTimestampConfigChange`; an unknown handle changes nothing.
     ///
     /// # Safety
     /// None needed.
-    fn CancelIfTimestampConfigChange(handle: Handle) -> u32 {
-        told(notify::unregister(handle.addr()).ok_or(ERROR_INVALID_PARAMETER))
+    fn CancelIfTimestampConfigChange(handle: Handle) {
+        let _unknown_is_ignored = notify::unregister(handle.addr());
     }
 }

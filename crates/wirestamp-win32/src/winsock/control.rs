@@ -2,7 +2,8 @@
 
 use crate::abi::codes::WSAEINVAL;
 use crate::abi::numbers::{
-    IP_PKTINFO, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, SO_TIMESTAMP, SO_TIMESTAMP_ID, SOL_SOCKET,
+    IP_ECN, IP_PKTINFO, IP_TOS, IP_TTL, IPPROTO_IP, IPPROTO_IPV6, IPV6_ECN, IPV6_HOPLIMIT,
+    IPV6_PKTINFO, IPV6_TCLASS, SO_TIMESTAMP, SO_TIMESTAMP_ID, SOL_SOCKET,
 };
 use std::net::IpAddr;
 use wirestamp_sys::cmsg::{self, messages};
@@ -71,6 +72,30 @@ impl<'a> Writer<'a> {
     /// `SO_TIMESTAMP`.
     pub(crate) fn timestamp(&mut self, value: u64) {
         self.push(SOL_SOCKET, SO_TIMESTAMP, &value.to_ne_bytes());
+    }
+
+    /// `IP_TTL` or `IPV6_HOPLIMIT`, as Windows answers `IP_RECVTTL` and `IPV6_HOPLIMIT`: an `INT`.
+    pub(crate) fn hop_limit(&mut self, ipv6: bool, value: u8) {
+        self.number(ipv6, IP_TTL, IPV6_HOPLIMIT, value);
+    }
+
+    /// `IP_TOS` or `IPV6_TCLASS`: an `INT`.
+    pub(crate) fn traffic_class(&mut self, ipv6: bool, value: u8) {
+        self.number(ipv6, IP_TOS, IPV6_TCLASS, value);
+    }
+
+    /// `IP_ECN` or `IPV6_ECN`: an `INT`.
+    pub(crate) fn ecn(&mut self, ipv6: bool, traffic_class: u8) {
+        self.number(ipv6, IP_ECN, IPV6_ECN, traffic_class & 3);
+    }
+
+    fn number(&mut self, ipv6: bool, for_ipv4: i32, for_ipv6: i32, value: u8) {
+        let (level, kind) = if ipv6 {
+            (IPPROTO_IPV6, for_ipv6)
+        } else {
+            (IPPROTO_IP, for_ipv4)
+        };
+        self.push(level, kind, &i32::from(value).to_ne_bytes());
     }
 
     /// `IP_PKTINFO` or `IPV6_PKTINFO`: the address that the datagram came to, and the index.

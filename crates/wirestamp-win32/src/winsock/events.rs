@@ -2,7 +2,7 @@
 //!
 //! Populated on: Linux. On Windows the system's own events are used.
 
-use crate::abi::codes::{WSAEFAULT, WSAEINVAL};
+use crate::abi::codes::{NO_ERROR, WSAEFAULT, WSAEINVAL};
 use crate::abi::winsock::{Overlapped, SocketHandle};
 use crate::memory;
 use crate::system::last_error;
@@ -39,7 +39,10 @@ export! {
             if code == 0 { Ok(()) } else { Err(code) }
         });
         match result {
-            Ok(()) => 1,
+            Ok(()) => {
+                last_error::set(NO_ERROR);
+                1
+            }
             Err(code) => {
                 last_error::set(code.unsigned_abs());
                 0

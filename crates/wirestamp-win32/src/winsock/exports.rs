@@ -1,7 +1,8 @@
 //! The exported functions of every socket: reads their arguments, and hands over.
 
 use crate::abi::codes::{
-    WSAEFAULT, WSAEINVAL, WSAEMFILE, WSAEOPNOTSUPP, WSAEPROTONOSUPPORT, WSAESOCKTNOSUPPORT,
+    NO_ERROR, WSAEFAULT, WSAEINVAL, WSAEMFILE, WSAEOPNOTSUPP, WSAEPROTONOSUPPORT,
+    WSAESOCKTNOSUPPORT,
 };
 use crate::abi::numbers::{
     FIONBIO, FIONREAD, IPPROTO_TCP, IPPROTO_UDP, SOCK_DGRAM, SOCK_STREAM, WSA_FLAG_OVERLAPPED,
@@ -18,6 +19,9 @@ use crate::winsock::startup;
 use std::ffi::c_void;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
+
+/// No option is longer: `GROUP_SOURCE_REQ`.
+const LONGEST_OPTION: usize = 264;
 
 /// What a handle of sockets inherited may say; nothing is inherited here.
 const WSA_FLAG_NO_HANDLE_INHERIT: u32 = 0x80;
@@ -39,6 +43,7 @@ fn open(family: i32, kind: i32, protocol: i32, flags: u32) -> Result<SocketHandl
 }
 
 fn opened(result: Result<SocketHandle, i32>) -> SocketHandle {
+    last_error::set(NO_ERROR);
     result.unwrap_or_else(|code| {
         last_error::set(code.unsigned_abs());
         INVALID_SOCKET
@@ -239,7 +244,7 @@ export_prefixed! {
     /// `value` is null or points to `value_length` readable bytes.
     fn setsockopt(socket: SocketHandle, level: i32, name: i32, value: *const u8, value_length: i32) -> i32 {
         told(startup::find(socket).and_then(|socket| {
-            let used = length(value_length)?.min(64);
+            let used = length(value_length)?.min(LONGEST_OPTION);
             // SAFETY: the caller's promise; not more than he said.
             let bytes = unsafe { memory::bytes(value, used) }.ok_or(WSAEFAULT)?;
             socket.set(level, name, bytes)

@@ -4,7 +4,7 @@
 
 use crate::abi::address::{AddressBytes, IPV4_LENGTH};
 use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEMSGSIZE, WSAEOPNOTSUPP};
-use crate::abi::numbers::MSG_PEEK;
+use crate::abi::numbers::{MSG_CTRUNC, MSG_PARTIAL, MSG_PEEK};
 use crate::abi::winsock::{WsaBuffer, WsaMessage};
 use crate::address;
 use crate::memory;
@@ -103,10 +103,40 @@ pub(crate) unsafe fn send(socket: &Socket, message: *const WsaMessage) -> Result
     socket.send(&payload, to, id)
 }
 
+/// A message without control messages.
+pub(super) fn parts(
+    buffers: *mut WsaBuffer,
+    buffer_count: u32,
+    name: *mut u8,
+    name_length: i32,
+) -> WsaMessage {
+    WsaMessage {
+        name,
+        name_length,
+        buffers,
+        buffer_count,
+        control: WsaBuffer {
+            length: 0,
+            buffer: std::ptr::null_mut(),
+        },
+        flags: 0,
+    }
+}
+
+/// Where the answer of a receive goes.
+#[derive(Debug, Clone, Copy)]
+enum Back {
+    Message(*mut WsaMessage),
+    Parts {
+        flags: *mut u32,
+        name_length: *mut i32,
+    },
+}
+
 /// A message to receive into: read once, written back when a datagram came.
 #[derive(Debug)]
 pub(crate) struct Room {
-    at: *mut WsaMessage,
+    back: Back,
     message: WsaMessage,
     buffers: Buffers,
 }
@@ -147,13 +177,68 @@ impl Room {
             return Err(WSAEFAULT);
         }
         Ok(Self {
-            at,
+            back: Back::Message(at),
             message,
             buffers,
         })
     }
 
-    /// Receives into it. Returns the bytes, and `WSAEMSGSIZE` beside them if the datagram was cut.
+    /// Of a receive whose parts are apart, and that has no room for control messages.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); a place for the sender's address needs one for its length.
+    ///
+    /// # Safety
+    /// Each pointer is null or the caller's, writable; the name is as long as its length says.
+    pub(crate) unsafe fn of_parts(
+        (buffers, count): (*mut WsaBuffer, u32),
+        flags: *mut u32,
+        (name, name_length): (*mut u8, *mut i32),
+    ) -> Result<Self, i32> {
+        // SAFETY: the caller's promise.
+        let given = unsafe { memory::read(flags.cast_const()) }.ok_or(WSAEFAULT)?;
+        let room = match name.is_null() {
+            true => 0,
+            // SAFETY: the caller's promise.
+            false => unsafe { memory::read(name_length.cast_const()) }.ok_or(WSAEFAULT)?,
+        };
+        let mut message = parts(buffers, count, name, room);
+        message.flags = given;
+        // SAFETY: the caller's promise; the message is here.
+        let mut room = unsafe { Self::read(&raw mut message) }?;
+        room.back = Back::Parts { flags, name_length };
+        Ok(room)
+    }
+
+    /// The call returns before a datagram comes: the caller's flags may be gone then.
+    pub(crate) fn let_flags_go(&mut self) {
+        if let Back::Parts { flags, .. } = &mut self.back {
+            *flags = std::ptr::null_mut();
+        }
+    }
+
+    /// # Safety
+    /// What `read` or `of_parts` was promised still holds.
+    unsafe fn give_back(&self, truncated: bool) -> Result<(), i32> {
+        match self.back {
+            // SAFETY: the caller's promise.
+            Back::Message(at) => unsafe { memory::write(at, self.message) }.ok_or(WSAEFAULT),
+            Back::Parts { flags, name_length } => {
+                let given = if truncated { MSG_PARTIAL } else { 0 };
+                // SAFETY: the caller's promise; null where the call returned before.
+                let _may_be_gone = unsafe { memory::write(flags, given) };
+                if !self.message.name.is_null() {
+                    // SAFETY: the caller's promise.
+                    unsafe { memory::write(name_length, self.message.name_length) }
+                        .ok_or(WSAEFAULT)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Receives into it. Returns the bytes, and whether Windows answers `WSAEMSGSIZE` beside them: the datagram was cut,
+    /// or its control messages did not fit into the room that the caller gave for them.
     ///
     /// # Safety
     /// What `read` was promised still holds.
@@ -202,8 +287,9 @@ impl Room {
             self.message.name_length = length;
         }
         // SAFETY: the caller's promise.
-        unsafe { memory::write(self.at, self.message) }.ok_or(WSAEFAULT)?;
-        Ok((received.length, received.truncated))
+        unsafe { self.give_back(received.truncated) }?;
+        let control_cut = length != 0 && flags & MSG_CTRUNC != 0;
+        Ok((received.length, received.truncated || control_cut))
     }
 
     /// # Safety

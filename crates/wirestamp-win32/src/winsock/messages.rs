@@ -20,7 +20,10 @@ use std::sync::Arc;
 /// 0, or `SOCKET_ERROR` with the last error set.
 pub(super) fn told(result: Result<(), i32>) -> i32 {
     match result {
-        Ok(()) => NO_ERROR as i32,
+        Ok(()) => {
+            last_error::set(NO_ERROR); // as Windows leaves it
+            NO_ERROR as i32
+        }
         Err(code) => {
             last_error::set(code.unsigned_abs());
             SOCKET_ERROR
@@ -32,7 +35,7 @@ pub(super) fn told(result: Result<(), i32>) -> i32 {
 ///
 /// # Safety
 /// `overlapped` is null or the caller's.
-unsafe fn begin(
+pub(super) unsafe fn begin(
     socket: SocketHandle,
     bytes: *mut u32,
     overlapped: *mut Overlapped,
@@ -54,7 +57,7 @@ unsafe fn begin(
 ///
 /// # Safety
 /// `bytes` is null or writable.
-unsafe fn end(
+pub(super) unsafe fn end(
     operation: Option<Operation>,
     bytes: *mut u32,
     result: Result<usize, i32>,
@@ -184,13 +187,25 @@ pub unsafe extern "system" fn receive_message(
         socket.check_datagram()?;
         // SAFETY: the caller's promise.
         let room = unsafe { Room::read(message) }?;
-        match operation {
-            // SAFETY: the caller's promise.
-            None => unsafe { receive_now(&socket, room, bytes) },
-            // SAFETY: the caller's promise.
-            Some(operation) => unsafe { receive_overlapped(&socket, room, bytes, operation) },
-        }
+        // SAFETY: the caller's promise.
+        unsafe { receive_into(&socket, room, bytes, operation) }
     }))
+}
+
+/// # Safety
+/// As [`receive_message`].
+pub(super) unsafe fn receive_into(
+    socket: &Arc<Socket>,
+    room: Room,
+    bytes: *mut u32,
+    operation: Option<Operation>,
+) -> Result<(), i32> {
+    match operation {
+        // SAFETY: the caller's promise.
+        None => unsafe { receive_now(socket, room, bytes) },
+        // SAFETY: the caller's promise.
+        Some(operation) => unsafe { receive_overlapped(socket, room, bytes, operation) },
+    }
 }
 
 /// # Safety
@@ -235,6 +250,7 @@ unsafe fn receive_overlapped(
         }
     }
     let owner = Arc::clone(socket);
+    room.let_flags_go();
     let receive = move || {
         let patient = Manner {
             patient: true,

@@ -1,13 +1,17 @@
 //! Sockets as Winsock has them: startup, options, ioctls, datagrams with their control
 //! messages, overlapped operations. Where datagrams really go is `adapter`'s affair.
 
+pub mod buffers;
 mod control;
 pub mod events;
 pub mod exports;
 pub(crate) mod failure;
+mod group;
 mod ioctl;
 pub(crate) mod message;
 pub mod messages;
+#[cfg(target_os = "linux")]
+pub mod names;
 mod overlapped;
 pub mod presentation;
 mod ready;
@@ -19,3 +23,4 @@ pub(crate) mod startup;
 mod status;
 mod timestamping;
 pub mod transfer;
+pub mod waiting;

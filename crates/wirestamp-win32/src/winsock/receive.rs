@@ -13,7 +13,7 @@ use crate::winsock::failure::code;
 use crate::winsock::send::deadline;
 use crate::winsock::socket::{Socket, lock};
 use crate::winsock::startup;
-use crate::winsock::timestamping::zero_for_none;
+use crate::winsock::timestamping::zero_for_none_received;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -159,7 +159,7 @@ impl Socket {
     }
 
     /// Whether receiving would give something. Takes nothing: another thread may receive now.
-    fn has_datagram(&self) -> bool {
+    pub(super) fn has_datagram(&self) -> bool {
         let waits = |wire: &Wire| {
             wire.wait(Interest::Receive, MonotonicTime::MIN)
                 .is_ok_and(|ready| ready.receive)
@@ -207,7 +207,7 @@ impl Socket {
             let index = received.interface.map_or(0, InterfaceIndex::get);
             match self.value(&received.timestamps, index) {
                 Some(value) => writer.timestamp(value),
-                None if zero_for_none() => writer.timestamp(0),
+                None if zero_for_none_received() => writer.timestamp(0),
                 None => {}
             }
             if received.control_truncated {
@@ -220,6 +220,7 @@ impl Socket {
         {
             writer.packet_information(destination, index.get());
         }
+        self.describe_header(received, &mut writer);
         let mut flags = 0;
         let mut set = |condition: bool, flag: u32| flags |= if condition { flag } else { 0 };
         set(received.truncated, MSG_TRUNC);
@@ -230,6 +231,28 @@ impl Socket {
         );
         set(mapped == Some(IpAddr::V4(Ipv4Addr::BROADCAST)), MSG_BCAST);
         (writer.used(), flags)
+    }
+
+    /// Writes the fields of the IP header that options asked for.
+    fn describe_header(&self, received: &Received, writer: &mut Writer<'_>) {
+        if received.hop_limit.is_none() && received.traffic_class.is_none() {
+            return;
+        }
+        let ipv6 = received
+            .source
+            .map_or(self.ipv6, |source| source.ip().to_canonical().is_ipv6());
+        let wanted = lock(&self.settings).reported(ipv6);
+        if let Some(value) = received.hop_limit.filter(|_| wanted.hop_limit) {
+            writer.hop_limit(ipv6, value);
+        }
+        if let Some(value) = received.traffic_class {
+            if wanted.traffic_class {
+                writer.traffic_class(ipv6, value);
+            }
+            if wanted.ecn {
+                writer.ecn(ipv6, value);
+            }
+        }
     }
 
     /// To which address it came: itself, and as this socket names it.

@@ -3,11 +3,12 @@
 
 use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAENOPROTOOPT};
 use crate::abi::numbers as n;
+use crate::winsock::group;
 use std::mem::discriminant;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use wirestamp_core::Result as SystemResult;
+use std::net::{IpAddr, Ipv4Addr};
 use wirestamp_core::backend::InternetSocket;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::{Error, ErrorKind, Result as SystemResult};
 
 /// An interface, as options name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +36,18 @@ pub(crate) enum Value {
     ReceiveBuffer(u32),
     SendBuffer(u32),
     PacketInformation(bool),
+    /// Received datagrams report their TTL or hop limit.
+    HopLimitReported(bool),
+    /// Received datagrams report their type of service or traffic class.
+    TrafficClassReported(bool),
+    /// Received datagrams report their ECN bits.
+    EcnReported(bool),
     OnlyIpv6(bool),
     HopLimit(u8),
     TypeOfService(u8),
     DontFragment(bool),
+    /// `PMTUD_STATE`.
+    PathMtuDiscovery(u8),
     MulticastInterface(Place),
     MulticastHops(u8),
     MulticastLoop(bool),
@@ -48,6 +57,33 @@ pub(crate) enum Value {
         group: IpAddr,
         place: Place,
     },
+    /// A group's datagrams of one source.
+    Source {
+        change: Change,
+        group: IpAddr,
+        source: IpAddr,
+        place: Place,
+    },
+}
+
+/// What is done to a source of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Join,
+    Leave,
+    Block,
+    Unblock,
+}
+
+impl Change {
+    /// The change that this one takes back.
+    fn undone(self) -> Option<Self> {
+        match self {
+            Self::Leave => Some(Self::Join),
+            Self::Unblock => Some(Self::Block),
+            Self::Join | Self::Block => None,
+        }
+    }
 }
 
 impl Place {
@@ -60,7 +96,7 @@ impl Place {
     }
 
     /// An IPv4 address, or an index in network order if it begins with 0.
-    fn of_ipv4(octets: [u8; 4]) -> Self {
+    pub(super) fn of_ipv4(octets: [u8; 4]) -> Self {
         match u32::from_be_bytes(octets) {
             0 => Self::Any,
             index @ 1..=0x00FF_FFFF => Self::Index(index),
@@ -68,7 +104,7 @@ impl Place {
         }
     }
 
-    fn of_index(index: u32) -> Self {
+    pub(super) fn of_index(index: u32) -> Self {
         if index == 0 {
             Self::Any
         } else {
@@ -78,7 +114,7 @@ impl Place {
 }
 
 /// A number: four bytes.
-fn number(value: &[u8]) -> Result<u32, i32> {
+pub(super) fn number(value: &[u8]) -> Result<u32, i32> {
     value
         .first_chunk()
         .map(|bytes| u32::from_ne_bytes(*bytes))
@@ -99,6 +135,13 @@ fn flag(value: &[u8]) -> Result<bool, i32> {
 
 fn byte(value: &[u8]) -> Result<u8, i32> {
     number_or_byte(value).and_then(|value| u8::try_from(value).map_err(|_| WSAEINVAL))
+}
+
+fn path_mtu_discovery(value: &[u8]) -> Result<Value, i32> {
+    match number_or_byte(value)? {
+        state @ 0..=n::IP_PMTUDISC_PROBE => Ok(Value::PathMtuDiscovery(state as u8)),
+        _ => Err(WSAEINVAL),
+    }
 }
 
 impl Setting {
@@ -122,7 +165,7 @@ impl Setting {
     /// Whether `other` replaces this one.
     fn is_replaced_by(&self, other: &Self) -> bool {
         match (self.value, other.value) {
-            (Value::Membership { .. }, _) => false,
+            (Value::Membership { .. } | Value::Source { .. }, _) => false,
             _ => self.ipv6 == other.ipv6 && discriminant(&self.value) == discriminant(&other.value),
         }
     }
@@ -147,6 +190,10 @@ fn of_ipv4(name: i32, value: &[u8]) -> Result<Value, i32> {
         n::IP_TTL => Value::HopLimit(byte(value)?),
         n::IP_TOS => Value::TypeOfService(byte(value)?),
         n::IP_DONTFRAGMENT => Value::DontFragment(flag(value)?),
+        n::IP_MTU_DISCOVER => path_mtu_discovery(value)?,
+        n::IP_RECVTTL => Value::HopLimitReported(flag(value)?),
+        n::IP_RECVTOS => Value::TrafficClassReported(flag(value)?),
+        n::IP_ECN => Value::EcnReported(flag(value)?),
         n::IP_MULTICAST_TTL => Value::MulticastHops(byte(value)?),
         n::IP_MULTICAST_LOOP => Value::MulticastLoop(flag(value)?),
         n::IP_MULTICAST_IF => {
@@ -156,19 +203,10 @@ fn of_ipv4(name: i32, value: &[u8]) -> Result<Value, i32> {
             Value::UnicastInterface(u32::from_be_bytes(*value.first_chunk().ok_or(WSAEFAULT)?))
         }
         n::IP_ADD_MEMBERSHIP | n::IP_DROP_MEMBERSHIP => {
-            let request: &[u8; 8] = value.first_chunk().ok_or(WSAEFAULT)?;
-            let [a, b, c, d, interface @ ..] = *request;
-            let group = Ipv4Addr::new(a, b, c, d);
-            if !group.is_multicast() {
-                return Err(WSAEINVAL);
-            }
-            let join = name == n::IP_ADD_MEMBERSHIP;
-            Value::Membership {
-                join,
-                group: group.into(),
-                place: Place::of_ipv4(interface),
-            }
+            group::of_ipv4(name == n::IP_ADD_MEMBERSHIP, value)?
         }
+        n::IP_ADD_SOURCE_MEMBERSHIP..=n::IP_UNBLOCK_SOURCE => group::source_of_ipv4(name, value)?,
+        n::MCAST_JOIN_GROUP..=n::MCAST_LEAVE_SOURCE_GROUP => group::of_either(name, value, false)?,
         _ => return Err(WSAENOPROTOOPT),
     })
 }
@@ -178,26 +216,57 @@ fn of_ipv6(name: i32, value: &[u8]) -> Result<Value, i32> {
         n::IPV6_PKTINFO => Value::PacketInformation(flag(value)?),
         n::IPV6_V6ONLY => Value::OnlyIpv6(flag(value)?),
         n::IPV6_UNICAST_HOPS => Value::HopLimit(byte(value)?),
+        n::IPV6_TCLASS => Value::TypeOfService(byte(value)?),
         n::IPV6_DONTFRAG => Value::DontFragment(flag(value)?),
+        n::IPV6_MTU_DISCOVER => path_mtu_discovery(value)?,
+        n::IPV6_HOPLIMIT => Value::HopLimitReported(flag(value)?),
+        n::IPV6_RECVTCLASS => Value::TrafficClassReported(flag(value)?),
+        n::IPV6_ECN => Value::EcnReported(flag(value)?),
         n::IPV6_MULTICAST_HOPS => Value::MulticastHops(byte(value)?),
         n::IPV6_MULTICAST_LOOP => Value::MulticastLoop(flag(value)?),
         n::IPV6_MULTICAST_IF => Value::MulticastInterface(Place::of_index(number(value)?)),
         n::IPV6_UNICAST_IF => Value::UnicastInterface(number(value)?),
         n::IPV6_ADD_MEMBERSHIP | n::IPV6_DROP_MEMBERSHIP => {
-            let octets: &[u8; 16] = value.first_chunk().ok_or(WSAEFAULT)?;
-            let group = Ipv6Addr::from(*octets);
-            if !group.is_multicast() {
-                return Err(WSAEINVAL);
-            }
-            let place = Place::of_index(number(&value[16..])?);
-            Value::Membership {
-                join: name == n::IPV6_ADD_MEMBERSHIP,
-                group: group.into(),
-                place,
-            }
+            group::of_ipv6(name == n::IPV6_ADD_MEMBERSHIP, value)?
         }
+        n::MCAST_JOIN_GROUP..=n::MCAST_LEAVE_SOURCE_GROUP => group::of_either(name, value, true)?,
         _ => return Err(WSAENOPROTOOPT),
     })
+}
+
+/// The fields of the IP header that a received datagram reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reported {
+    pub(crate) hop_limit: bool,
+    pub(crate) traffic_class: bool,
+    pub(crate) ecn: bool,
+}
+
+/// What setting this undoes.
+fn taken_back(value: Value) -> Option<Value> {
+    match value {
+        Value::Membership {
+            join: false,
+            group,
+            place,
+        } => Some(Value::Membership {
+            join: true,
+            group,
+            place,
+        }),
+        Value::Source {
+            change,
+            group,
+            source,
+            place,
+        } => change.undone().map(|change| Value::Source {
+            change,
+            group,
+            source,
+            place,
+        }),
+        _ => None,
+    }
 }
 
 /// What was set, in order.
@@ -235,17 +304,7 @@ impl Settings {
     }
 
     pub(crate) fn record(&mut self, setting: Setting) {
-        if let Value::Membership {
-            join: false,
-            group,
-            place,
-        } = setting.value
-        {
-            let joined = Value::Membership {
-                join: true,
-                group,
-                place,
-            };
+        if let Some(joined) = taken_back(setting.value) {
             self.0.retain(|known| known.value != joined);
             return;
         }
@@ -294,6 +353,28 @@ impl Settings {
         self.find(of).unwrap_or(false)
     }
 
+    /// Which fields of the IP header received datagrams report to a socket of this family.
+    pub(crate) fn reported(&self, ipv6: bool) -> Reported {
+        let is_on = |wanted: fn(&Value) -> Option<bool>| {
+            let of = |it: &Setting| wanted(&it.value).filter(|_| it.ipv6 == ipv6);
+            self.find(of).unwrap_or(false)
+        };
+        Reported {
+            hop_limit: is_on(|value| match value {
+                Value::HopLimitReported(on) => Some(*on),
+                _ => None,
+            }),
+            traffic_class: is_on(|value| match value {
+                Value::TrafficClassReported(on) => Some(*on),
+                _ => None,
+            }),
+            ecn: is_on(|value| match value {
+                Value::EcnReported(on) => Some(*on),
+                _ => None,
+            }),
+        }
+    }
+
     /// Where multicast leaves.
     pub(crate) fn multicast_interface(&self) -> Place {
         self.find(|it| {
@@ -312,7 +393,13 @@ impl Settings {
     /// `WSAENOPROTOOPT` for an option that can't be asked for; `WSAEINVAL` for an unknown level.
     pub(crate) fn answer(&self, level: i32, name: i32) -> Result<[u8; 4], i32> {
         // Reads a zero as this option: its kind tells which recorded one is meant.
-        let is_group = matches!(name, n::IP_ADD_MEMBERSHIP | n::IP_DROP_MEMBERSHIP);
+        let is_group = matches!(
+            name,
+            n::IP_ADD_MEMBERSHIP
+                | n::IP_DROP_MEMBERSHIP
+                | n::IP_ADD_SOURCE_MEMBERSHIP..=n::IP_UNBLOCK_SOURCE
+                | n::MCAST_JOIN_GROUP..=n::MCAST_LEAVE_SOURCE_GROUP
+        );
         if is_group && matches!(level, n::IPPROTO_IP | n::IPPROTO_IPV6) {
             return Err(WSAENOPROTOOPT);
         }
@@ -329,16 +416,20 @@ impl Settings {
             | Value::ReuseAddress(on)
             | Value::ExclusiveAddress(on)
             | Value::PacketInformation(on)
+            | Value::HopLimitReported(on)
+            | Value::TrafficClassReported(on)
+            | Value::EcnReported(on)
             | Value::OnlyIpv6(on)
             | Value::DontFragment(on)
             | Value::MulticastLoop(on) => u32::from(on).to_ne_bytes(),
-            Value::HopLimit(value) | Value::TypeOfService(value) | Value::MulticastHops(value) => {
-                u32::from(value).to_ne_bytes()
-            }
+            Value::HopLimit(value)
+            | Value::TypeOfService(value)
+            | Value::PathMtuDiscovery(value)
+            | Value::MulticastHops(value) => u32::from(value).to_ne_bytes(),
             Value::MulticastInterface(Place::Address(address)) => address.octets(),
             Value::MulticastInterface(place) if asked.ipv6 => place.index().to_ne_bytes(),
             Value::MulticastInterface(place) => place.index().to_be_bytes(),
-            Value::Membership { .. } => return Err(WSAENOPROTOOPT),
+            Value::Membership { .. } | Value::Source { .. } => return Err(WSAENOPROTOOPT),
         })
     }
 
@@ -351,6 +442,9 @@ impl Settings {
         let found =
             |place: Place| find(place, adapters).or_else(|| InterfaceIndex::new(place.index()));
         for setting in &self.0 {
+            if let Value::Source { .. } = setting.value {
+                return Err(no_sources());
+            }
             let Value::Membership { join, group, place } = setting.value else {
                 continue;
             };
@@ -382,6 +476,18 @@ impl Settings {
             _ => Ok(()),
         }
     }
+}
+
+/// The simulated network chooses no sources.
+fn no_sources() -> Error {
+    let cause = "the simulated network delivers a group's datagrams of every source";
+    Error::new(
+        ErrorKind::NotSupported,
+        "choose the sources of a group",
+        "a simulated socket",
+        cause,
+    )
+    .with_code(WSAENOPROTOOPT)
 }
 
 /// What an option is before it is set.

@@ -18,6 +18,7 @@ use crate::winsock::setting::{Setting, Settings, Value};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use wirestamp_core::ErrorKind;
 
 /// A socket.
 #[derive(Debug)]
@@ -111,6 +112,10 @@ impl Socket {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn is_receive_shut(&self) -> bool {
+        self.receive_shut.load(Ordering::Acquire)
     }
 
     pub(crate) fn is_datagram(&self) -> bool {
@@ -262,10 +267,31 @@ impl Socket {
             (n::SOL_SOCKET, n::SO_ERROR, native) => Ok(native
                 .map_or(0, native::Socket::pending_error)
                 .to_ne_bytes()),
+            (n::SOL_SOCKET, n::SO_MAX_MSG_SIZE, _) if self.is_datagram() => {
+                Ok(self.longest_datagram().to_ne_bytes())
+            }
+            (n::IPPROTO_IP, n::IP_MTU, _) if !self.ipv6 => self.path_mtu(),
+            (n::IPPROTO_IPV6, n::IPV6_MTU, _) if self.ipv6 => self.path_mtu(),
             (n::SOL_SOCKET, n::SO_RCVBUF, Some(native)) => Ok(native.buffer(true).to_ne_bytes()),
             (n::SOL_SOCKET, n::SO_SNDBUF, Some(native)) => Ok(native.buffer(false).to_ne_bytes()),
             _ if !self.is_datagram() => Err(WSAENOPROTOOPT),
             _ => lock(&self.settings).answer(level, name),
+        }
+    }
+
+    fn longest_datagram(&self) -> u32 {
+        if self.ipv6 { 65_527 } else { 65_507 }
+    }
+
+    /// The MTU of the path to the peer.
+    fn path_mtu(&self) -> Result<[u8; 4], i32> {
+        self.remote()?;
+        let wire = self.wire.get().ok_or(WSAENOTCONN)?;
+        match wire.socket().path_mtu() {
+            Ok(bytes) => Ok(bytes.to_ne_bytes()),
+            // The simulated network knows no path.
+            Err(error) if error.kind() == ErrorKind::NotSupported => Err(WSAENOPROTOOPT),
+            Err(error) => Err(code(&error)),
         }
     }
 

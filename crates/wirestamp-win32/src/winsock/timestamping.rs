@@ -15,12 +15,21 @@ use wirestamp_core::configuration::{Source, Timestamping};
 use wirestamp_core::interface::InterfaceAddress;
 use wirestamp_core::timestamp::Timestamps;
 
-/// What a packet without a timestamp looks like: 0, instead of nothing.
-pub(super) fn zero_for_none() -> bool {
-    static ZERO: OnceLock<bool> = OnceLock::new();
-    *ZERO.get_or_init(|| {
-        std::env::var_os("WIRESTAMP_WIN32_UNSTAMPED").is_some_and(|value| value == "zero")
-    })
+/// Whether `WIRESTAMP_WIN32_UNSTAMPED` has this value.
+fn unstamped_is(value: &str) -> bool {
+    static CHOSEN: OnceLock<Option<std::ffi::OsString>> = OnceLock::new();
+    let chosen = CHOSEN.get_or_init(|| std::env::var_os("WIRESTAMP_WIN32_UNSTAMPED"));
+    chosen.as_deref().is_some_and(|chosen| chosen == value)
+}
+
+/// Whether a received packet without a timestamp has one of 0: so it was seen on Windows.
+pub(super) fn zero_for_none_received() -> bool {
+    !unstamped_is("absent")
+}
+
+/// Whether a sent packet that certainly has no timestamp has one of 0.
+fn zero_for_none_sent() -> bool {
+    unstamped_is("zero")
 }
 
 impl Socket {
@@ -110,7 +119,7 @@ impl Socket {
         let value =
             |timestamps: &Timestamps| self.value(timestamps, self.home.load(Ordering::Acquire));
         wire.collect(&awaited, |arrival| {
-            ready.take(*arrival, value, zero_for_none());
+            ready.take(*arrival, value, zero_for_none_sent());
         })
         .map_err(|error| code(&error))
     }

@@ -1,6 +1,6 @@
 //! The exported functions that send and receive without control messages.
 
-use crate::abi::codes::{WSAEFAULT, WSAEMSGSIZE, WSAEOPNOTSUPP};
+use crate::abi::codes::{NO_ERROR, WSAEFAULT, WSAEMSGSIZE, WSAEOPNOTSUPP};
 use crate::abi::numbers::MSG_PEEK;
 use crate::abi::winsock::{SOCKET_ERROR, SocketHandle};
 use crate::address;
@@ -15,7 +15,10 @@ use std::net::SocketAddr;
 /// A count of bytes, or `SOCKET_ERROR` with the last error set.
 fn counted(result: Result<usize, i32>) -> i32 {
     match result {
-        Ok(count) => i32::try_from(count).unwrap_or(i32::MAX),
+        Ok(count) => {
+            last_error::set(NO_ERROR);
+            i32::try_from(count).unwrap_or(i32::MAX)
+        }
         Err(code) => {
             last_error::set(code.unsigned_abs());
             SOCKET_ERROR

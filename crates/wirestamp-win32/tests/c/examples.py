@@ -54,6 +54,21 @@ def medians(directory, wirestamp):
         yield program, statistics.median_low(found), report[path]["p50"]
 
 
+def as_others_call(directory, address, ttl, **settings):
+    """The programs that make the calls of public ones, in their order."""
+    settings["COUNT"] = "3"
+    for program, expected in (
+        ("ntp_client", [f"answer {i}: timestamped" for i in range(3)]),
+        ("stamp_pair", [f"reply {i}: TTL {ttl}" for i in range(3)]),
+        ("polling_sender", [f"id {i + 1}: timestamped" for i in range(3)]),
+    ):
+        found = run(f"{directory}/{program}", **settings).splitlines()
+        assert found == expected, f"{program}: {found}"
+    found = run(f"{directory}/where_from", **settings)
+    assert len(re.findall(rf"^to {address} on adapter [1-9]\d*: timestamped$", found, re.M)) == 3, found
+    print(f"ntp_client, stamp_pair, polling_sender, where_from: as expected on {address}")
+
+
 def agree(ours, other):
     return ours < other * FACTOR and other < ours * FACTOR
 
@@ -75,6 +90,7 @@ def loopback(directory, wirestamp):
     text = run(f"{directory}/follow_changes", COUNT="5")
     assert text.startswith("software timestamps\n"), text
     all_latencies(text, RECEIVE, 5)
+    as_others_call(directory, "127.0.0.1", 255)
 
 
 def simulated(directory):
@@ -88,6 +104,8 @@ def simulated(directory):
     error = abs(frequency / TRUE_FREQUENCY - 1)
     print(f"capabilities: {frequency:.0f} Hz, {error * 1e6:.2f} ppm from the truth")
     assert error < 100e-6, f"frequency {frequency}, true {TRUE_FREQUENCY}"
+    del settings["COUNT"]
+    as_others_call(directory, "192.0.2.1", 0, **settings)  # the simulated network knows no TTL
 
 
 def counter_reset(directory):

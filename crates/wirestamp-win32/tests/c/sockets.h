@@ -68,7 +68,7 @@ static inline SOCKET open_udp6(void)
 }
 
 /* A socket on an interface's first IPv4 address. */
-static inline SOCKET open_on(const WCHAR *interface)
+static inline SOCKET open_on(const WCHAR *adapter)
 {
     SOCKADDR_IN address;
     ULONG size = 0;
@@ -78,7 +78,7 @@ static inline SOCKET open_on(const WCHAR *interface)
     all = (PIP_ADAPTER_ADDRESSES)malloc(size);
     CHECK_EQUAL(GetAdaptersAddresses(AF_INET, 0, NULL, all, &size), NO_ERROR);
     for (each = all; each != NULL; each = each->Next) {
-        if (wcscmp(each->FriendlyName, interface) != 0 || each->FirstUnicastAddress == NULL) continue;
+        if (wcscmp(each->FriendlyName, adapter) != 0 || each->FirstUnicastAddress == NULL) continue;
         memcpy(&address, each->FirstUnicastAddress->Address.lpSockaddr, sizeof(address));
         found = 1;
     }

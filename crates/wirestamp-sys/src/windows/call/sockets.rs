@@ -2,6 +2,7 @@
 
 use crate::abi::address::{AddressBytes, IPV6_LENGTH};
 use crate::cmsg::ControlBuffer;
+use crate::windows_wire::cut;
 use std::io;
 use std::os::windows::io::{
     AsRawHandle, AsRawSocket, BorrowedHandle, BorrowedSocket, FromRawSocket, OwnedSocket,
@@ -220,7 +221,7 @@ pub(in crate::windows) fn receive_message(
         },
         dwFlags: 0,
     };
-    let mut length = 0;
+    let mut length = cut::NOT_COUNTED;
     // SAFETY: the function is that socket's own; the message's pointers are to buffers of the
     // lengths it names, which live through the call, and without an OVERLAPPED nothing is kept.
     let result = unsafe {
@@ -232,19 +233,18 @@ pub(in crate::windows) fn receive_message(
             None,
         )
     };
-    let mut truncated = message.dwFlags & ws::MSG_TRUNC != 0;
-    if let Err(error) = checked(result) {
-        if error.raw_os_error() != Some(ws::WSAEMSGSIZE) {
-            return Err(error);
-        }
-        (truncated, length) = (true, part.len);
+    let failed = checked(result).err();
+    if let Some(error) = failed.filter(|error| error.raw_os_error() != Some(ws::WSAEMSGSIZE)) {
+        return Err(error);
     }
+    let payload = cut::payload(result != 0, message.dwFlags, length, part.len)
+        .ok_or_else(|| io::Error::from_raw_os_error(ws::WSAEMSGSIZE))?;
     control.length = message.Control.len as usize;
     Ok(ReceivedMessage {
-        length: length as usize,
+        length: payload.length as usize,
         name,
         control,
-        truncated,
+        truncated: payload.truncated,
         control_truncated: message.dwFlags & ws::MSG_CTRUNC != 0,
     })
 }

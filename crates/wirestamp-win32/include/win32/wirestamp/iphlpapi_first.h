@@ -78,7 +78,7 @@ DWORD WINAPI CaptureInterfaceHardwareCrossTimestamp(const NET_LUID *luid,
 DWORD WINAPI NotifyIfTimestampConfigChange(PVOID context, PINTERFACE_TIMESTAMP_CONFIG_CHANGE_CALLBACK callback,
                                            HIFTIMESTAMPCHANGE *handle);
 /* When it returns, no call is running and none will follow. */
-DWORD WINAPI CancelIfTimestampConfigChange(HIFTIMESTAMPCHANGE handle);
+VOID WINAPI CancelIfTimestampConfigChange(HIFTIMESTAMPCHANGE handle);
 
 WIRESTAMP_END
 

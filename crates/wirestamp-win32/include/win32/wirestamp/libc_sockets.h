@@ -30,13 +30,35 @@
 #define inet_ntop wirestamp_hidden_inet_ntop
 #define sendmsg wirestamp_hidden_sendmsg
 #define recvmsg wirestamp_hidden_recvmsg
+#define listen wirestamp_hidden_listen
+#define accept wirestamp_hidden_accept
+#endif
+#ifdef _NETINET_IN_H
+#define WIRESTAMP_LIBC_IN_FIRST 1
+#else
+#define WIRESTAMP_LIBC_IN_FIRST 0
+#endif
+#include "libc_enumerators.h"
+
+/* The program's own choice, as on Windows; that of the C library counts for its own sets alone. */
+#if defined(FD_SETSIZE) && !defined(_SYS_SELECT_H)
+#define WIRESTAMP_FD_SETSIZE_IS_THE_PROGRAMS
+#pragma push_macro("FD_SETSIZE")
 #endif
 
 #include <sys/types.h>
 #include <sys/socket.h>
 #include <sys/ioctl.h>
+#include <sys/select.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
+#include <netdb.h>
+/* With Windows' POLLIN the C library's poll waits for something else; wirestamp_libc_poll is that function. */
+#ifndef _SYS_POLL_H
+#define poll wirestamp_hidden_poll
+#include <poll.h>
+#undef poll
+#endif
 
 #if !WIRESTAMP_LIBC_FIRST
 #undef socket
@@ -55,6 +77,8 @@
 #undef inet_ntop
 #undef sendmsg
 #undef recvmsg
+#undef listen
+#undef accept
 #endif
 
 #ifdef __cplusplus
@@ -76,6 +100,10 @@ extern int wirestamp_libc_getsockopt(int, int, int, void *, socklen_t *) __asm__
 extern int wirestamp_libc_getsockname(int, struct sockaddr *, socklen_t *) __asm__("getsockname");
 extern int wirestamp_libc_getpeername(int, struct sockaddr *, socklen_t *) __asm__("getpeername");
 extern int wirestamp_libc_shutdown(int, int) __asm__("shutdown");
+extern int wirestamp_libc_listen(int, int) __asm__("listen");
+extern int wirestamp_libc_accept(int, struct sockaddr *, socklen_t *) __asm__("accept");
+extern int wirestamp_libc_poll(struct pollfd *, nfds_t, int) __asm__("poll");
+extern int wirestamp_libc_select(int, fd_set *, fd_set *, fd_set *, struct timeval *) __asm__("select");
 extern int wirestamp_libc_inet_pton(int, const char *, void *) __asm__("inet_pton");
 extern const char *wirestamp_libc_inet_ntop(int, const void *, char *, socklen_t) __asm__("inet_ntop");
 #ifdef __cplusplus
@@ -98,9 +126,9 @@ enum wirestamp_libc_number {
     WIRESTAMP_LIBC_SO_RCVTIMEO = SO_RCVTIMEO,
     WIRESTAMP_LIBC_SO_ERROR = SO_ERROR,
     WIRESTAMP_LIBC_SO_TYPE = SO_TYPE,
-    WIRESTAMP_LIBC_MSG_WAITALL = MSG_WAITALL,
-    WIRESTAMP_LIBC_MSG_TRUNC = MSG_TRUNC,
-    WIRESTAMP_LIBC_MSG_CTRUNC = MSG_CTRUNC,
+    WIRESTAMP_LIBC_MSG_WAITALL = 0x100,
+    WIRESTAMP_LIBC_MSG_TRUNC = 0x20,
+    WIRESTAMP_LIBC_MSG_CTRUNC = 0x08,
     WIRESTAMP_LIBC_FIONREAD = FIONREAD,
     WIRESTAMP_LIBC_FIONBIO = FIONBIO,
     WIRESTAMP_LIBC_IP_TTL = IP_TTL,
@@ -115,5 +143,7 @@ enum wirestamp_libc_number {
     WIRESTAMP_LIBC_IPV6_MULTICAST_LOOP = IPV6_MULTICAST_LOOP,
     WIRESTAMP_LIBC_IPV6_V6ONLY = IPV6_V6ONLY
 };
+
+#include "libc_numbers.h"
 
 #endif

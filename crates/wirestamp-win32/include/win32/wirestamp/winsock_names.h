@@ -22,6 +22,18 @@ typedef UINT_PTR SOCKET;
 #define WIRESTAMP_LABEL(name) __asm__("wirestamp_win32_" #name)
 #endif
 
+/* Of a function that is not there: what the compiler says where a program uses it. */
+#if defined(__has_attribute)
+#if __has_attribute(unavailable)
+#define WIRESTAMP_ABSENT(reason) __attribute__((unavailable(reason)))
+#endif
+#endif
+#ifndef WIRESTAMP_ABSENT
+#define WIRESTAMP_ABSENT(reason) __attribute__((error(reason)))
+#endif
+#define WIRESTAMP_NO_STREAMS \
+    WIRESTAMP_ABSENT("wirestamp-win32 has datagram sockets only: packet timestamps are those of UDP, not of TCP")
+
 WIRESTAMP_BEGIN
 
 SOCKET WSAAPI WIRESTAMP_NAME(socket)(int family, int type, int protocol)
@@ -50,6 +62,10 @@ int WSAAPI WIRESTAMP_NAME(getpeername)(SOCKET s, struct sockaddr *name, int *len
     WIRESTAMP_LABEL(getpeername);
 int WSAAPI WIRESTAMP_NAME(shutdown)(SOCKET s, int how)
     WIRESTAMP_LABEL(shutdown);
+int WSAAPI WIRESTAMP_NAME(listen)(SOCKET s, int backlog)
+    WIRESTAMP_LABEL(listen) WIRESTAMP_NO_STREAMS;
+SOCKET WSAAPI WIRESTAMP_NAME(accept)(SOCKET s, struct sockaddr *address, int *length)
+    WIRESTAMP_LABEL(accept) WIRESTAMP_NO_STREAMS;
 INT WSAAPI WIRESTAMP_NAME(inet_pton)(INT family, PCSTR text, PVOID address)
     WIRESTAMP_LABEL(inet_pton);
 PCSTR WSAAPI WIRESTAMP_NAME(inet_ntop)(INT family, const VOID *address, PSTR text, size_t size)
@@ -106,7 +122,11 @@ inline int shutdown(SOCKET s, int how)
 {
     return wirestamp_win32_shutdown(s, how);
 }
+inline int listen(SOCKET, int) WIRESTAMP_NO_STREAMS;
+inline SOCKET accept(SOCKET, struct sockaddr *, int *) WIRESTAMP_NO_STREAMS;
 #elif WIRESTAMP_LIBC_FIRST
+#define listen wirestamp_win32_listen
+#define accept wirestamp_win32_accept
 #define socket wirestamp_win32_socket
 #define bind wirestamp_win32_bind
 #define connect wirestamp_win32_connect

@@ -2,6 +2,7 @@
 //! here is in `option`; sockets are in `socket`.
 
 mod call;
+pub(crate) mod names;
 mod option;
 mod socket;
 
@@ -46,6 +47,12 @@ pub(crate) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
 
 pub(crate) fn open_clock(interface: &InterfaceDescription) -> Result<Clock> {
     SYSTEM.open_clock(interface)
+}
+
+/// Waits until one of `sockets` has something, is closed, or `until` has passed.
+pub(crate) fn wait_any(sockets: &[&Socket], until: MonotonicTime) -> Result<()> {
+    let sockets: Vec<_> = sockets.iter().map(|socket| socket.system()).collect();
+    SYSTEM.wait_any(&sockets, until, &mut Vec::new())
 }
 
 pub(crate) fn subscribe(sink: ChangeSink) -> Result<Subscription> {

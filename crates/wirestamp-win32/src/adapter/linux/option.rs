@@ -2,7 +2,7 @@
 //!
 //! Source: ip(7), ipv6(7), socket(7).
 
-use crate::winsock::setting::{Place, Setting, Value};
+use crate::winsock::setting::{Change, Place, Setting, Value};
 use std::net::IpAddr;
 
 /// Level, name and value for setsockopt(2).
@@ -11,6 +11,12 @@ pub(super) type Option = (i32, i32, Vec<u8>);
 fn number(level: i32, name: i32, value: impl Into<i32>) -> Option {
     (level, name, value.into().to_ne_bytes().to_vec())
 }
+
+/// <linux/in.h>
+const MCAST_BLOCK_SOURCE: i32 = 43;
+const MCAST_UNBLOCK_SOURCE: i32 = 44;
+const MCAST_JOIN_SOURCE_GROUP: i32 = 46;
+const MCAST_LEAVE_SOURCE_GROUP: i32 = 47;
 
 /// The options to set, in order; none for what this library does itself.
 pub(super) fn of(setting: &Setting, ipv6: bool) -> Vec<Option> {
@@ -28,6 +34,12 @@ pub(super) fn of(setting: &Setting, ipv6: bool) -> Vec<Option> {
         Value::ReceiveBuffer(size) => vec![number(SOL_SOCKET, libc::SO_RCVBUF, clamped(size))],
         Value::SendBuffer(size) => vec![number(SOL_SOCKET, libc::SO_SNDBUF, clamped(size))],
         Value::PacketInformation(on) => either(libc::IP_PKTINFO, libc::IPV6_RECVPKTINFO, on.into()),
+        Value::HopLimitReported(on) => either(libc::IP_RECVTTL, libc::IPV6_RECVHOPLIMIT, on.into()),
+        Value::TrafficClassReported(true) | Value::EcnReported(true) => {
+            either(libc::IP_RECVTOS, libc::IPV6_RECVTCLASS, 1)
+        }
+        // Stays on for the other one; no message is made of it.
+        Value::TrafficClassReported(false) | Value::EcnReported(false) => Vec::new(),
         Value::OnlyIpv6(on) if ipv6 => vec![number(IPPROTO_IPV6, libc::IPV6_V6ONLY, on)],
         Value::OnlyIpv6(_) => Vec::new(),
         Value::HopLimit(hops) => either(libc::IP_TTL, libc::IPV6_UNICAST_HOPS, hops.into()),
@@ -37,6 +49,15 @@ pub(super) fn of(setting: &Setting, ipv6: bool) -> Vec<Option> {
                 libc::IP_PMTUDISC_DO
             } else {
                 libc::IP_PMTUDISC_DONT
+            };
+            either(libc::IP_MTU_DISCOVER, libc::IPV6_MTU_DISCOVER, discover)
+        }
+        Value::PathMtuDiscovery(state) => {
+            let discover = match state {
+                1 => libc::IP_PMTUDISC_DO,
+                2 => libc::IP_PMTUDISC_DONT,
+                3 => libc::IP_PMTUDISC_PROBE,
+                _ => libc::IP_PMTUDISC_WANT,
             };
             either(libc::IP_MTU_DISCOVER, libc::IPV6_MTU_DISCOVER, discover)
         }
@@ -96,6 +117,58 @@ pub(super) fn of(setting: &Setting, ipv6: bool) -> Vec<Option> {
             };
             let index = place.index().to_ne_bytes();
             vec![(IPPROTO_IPV6, name, [&group.octets()[..], &index].concat())]
+        }
+        Value::Source {
+            change,
+            group,
+            source,
+            place,
+        } => vec![of_source(change, group, source, place)],
+    }
+}
+
+/// By address `ip_mreq_source` (the interface before the source), by index `group_source_req`.
+fn of_source(change: Change, group: IpAddr, source: IpAddr, place: Place) -> Option {
+    if let (IpAddr::V4(group), IpAddr::V4(source), Place::Address(interface)) =
+        (group, source, place)
+    {
+        let name = match change {
+            Change::Join => libc::IP_ADD_SOURCE_MEMBERSHIP,
+            Change::Leave => libc::IP_DROP_SOURCE_MEMBERSHIP,
+            Change::Block => libc::IP_BLOCK_SOURCE,
+            Change::Unblock => libc::IP_UNBLOCK_SOURCE,
+        };
+        let request = [group.octets(), interface.octets(), source.octets()].concat();
+        return (libc::IPPROTO_IP, name, request);
+    }
+    let name = match change {
+        Change::Join => MCAST_JOIN_SOURCE_GROUP,
+        Change::Leave => MCAST_LEAVE_SOURCE_GROUP,
+        Change::Block => MCAST_BLOCK_SOURCE,
+        Change::Unblock => MCAST_UNBLOCK_SOURCE,
+    };
+    let level = if group.is_ipv6() {
+        libc::IPPROTO_IPV6
+    } else {
+        libc::IPPROTO_IP
+    };
+    let mut request = vec![0; 264];
+    request[..4].copy_from_slice(&place.index().to_ne_bytes());
+    write_storage(&mut request[8..136], group);
+    write_storage(&mut request[136..], source);
+    (level, name, request)
+}
+
+/// `sockaddr_storage` with an address alone.
+fn write_storage(storage: &mut [u8], address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => {
+            storage[..2].copy_from_slice(&(libc::AF_INET as u16).to_ne_bytes());
+            storage[4..8].copy_from_slice(&address.octets());
+        }
+        IpAddr::V6(address) => {
+            storage[..2].copy_from_slice(&(libc::AF_INET6 as u16).to_ne_bytes());
+            storage[8..24].copy_from_slice(&address.octets());
         }
     }
 }

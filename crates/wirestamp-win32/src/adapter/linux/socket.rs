@@ -24,6 +24,10 @@ impl Socket {
         self.0.bind_to(local)
     }
 
+    pub(super) fn system(&self) -> &wirestamp_sys::Socket {
+        &self.0
+    }
+
     pub(crate) fn datagrams(&self) -> &dyn InternetSocket {
         &self.0
     }

@@ -15,6 +15,8 @@ use crate::system::clock;
 use std::ffi::c_void;
 use std::time::Duration;
 
+/// In units of 100 ns.
+const FROM_1601_TO_1970: u64 = 116_444_736_000_000_000;
 const TRUE: i32 = 1;
 const FALSE: i32 = 0;
 
@@ -97,6 +99,27 @@ export! {
         let hertz = native::frequency().hertz().cast_signed();
         // SAFETY: the caller's promise.
         told(unsafe { memory::write(frequency, hertz) }.ok_or(ERROR_INVALID_PARAMETER))
+    }
+
+    /// Milliseconds of the performance counter.
+    ///
+    /// # Safety
+    /// None needed.
+    fn GetTickCount64() -> u64 {
+        clock::now().nanoseconds().unsigned_abs() / 1_000_000
+    }
+
+    /// The real-time clock as `FILETIME`: 100 ns since 1601, UTC.
+    ///
+    /// # Safety
+    /// `time` is null or writable.
+    fn GetSystemTimePreciseAsFileTime(time: *mut u64) {
+        let since_1970 = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
+        let ticks = since_1970.as_nanos() / 100 + u128::from(FROM_1601_TO_1970);
+        // SAFETY: the caller's promise.
+        let _not_wanted = unsafe { memory::write(time, u64::try_from(ticks).unwrap_or(u64::MAX)) };
     }
 
     /// Sleeps; 0 lets others run, [`INFINITE`] never returns.

@@ -1,0 +1,81 @@
+/* Hides the C library's enumerators that winsock has macros for: #undef does not remove an enumerator. Included by
+ * libc_sockets.h, before the C library's headers; libc_numbers.h takes the macros away again. An enumerator that a
+ * header of the C library has declared already stays, and libc_numbers.h makes its name an error. */
+#ifndef WIRESTAMP_LIBC_ENUMERATORS_H
+#define WIRESTAMP_LIBC_ENUMERATORS_H
+
+#if !defined(_SYS_SOCKET_H)
+#define MSG_BATCH wirestamp_hidden_MSG_BATCH
+#define MSG_CMSG_CLOEXEC wirestamp_hidden_MSG_CMSG_CLOEXEC
+#define MSG_CONFIRM wirestamp_hidden_MSG_CONFIRM
+#define MSG_CTRUNC wirestamp_hidden_MSG_CTRUNC
+#define MSG_TRYHARD wirestamp_hidden_MSG_TRYHARD
+#define MSG_DONTWAIT wirestamp_hidden_MSG_DONTWAIT
+#define MSG_EOR wirestamp_hidden_MSG_EOR
+#define MSG_ERRQUEUE wirestamp_hidden_MSG_ERRQUEUE
+#define MSG_FASTOPEN wirestamp_hidden_MSG_FASTOPEN
+#define MSG_FIN wirestamp_hidden_MSG_FIN
+#define MSG_MORE wirestamp_hidden_MSG_MORE
+#define MSG_NOSIGNAL wirestamp_hidden_MSG_NOSIGNAL
+#define MSG_OOB wirestamp_hidden_MSG_OOB
+#define MSG_PEEK wirestamp_hidden_MSG_PEEK
+#define MSG_PROXY wirestamp_hidden_MSG_PROXY
+#define MSG_RST wirestamp_hidden_MSG_RST
+#define MSG_SYN wirestamp_hidden_MSG_SYN
+#define MSG_TRUNC wirestamp_hidden_MSG_TRUNC
+#define MSG_WAITALL wirestamp_hidden_MSG_WAITALL
+#define MSG_WAITFORONE wirestamp_hidden_MSG_WAITFORONE
+#define MSG_ZEROCOPY wirestamp_hidden_MSG_ZEROCOPY
+#define SHUT_RD wirestamp_hidden_SHUT_RD
+#define SHUT_RDWR wirestamp_hidden_SHUT_RDWR
+#define SHUT_WR wirestamp_hidden_SHUT_WR
+#define SOCK_CLOEXEC wirestamp_hidden_SOCK_CLOEXEC
+#define SOCK_DCCP wirestamp_hidden_SOCK_DCCP
+#define SOCK_DGRAM wirestamp_hidden_SOCK_DGRAM
+#define SOCK_NONBLOCK wirestamp_hidden_SOCK_NONBLOCK
+#define SOCK_PACKET wirestamp_hidden_SOCK_PACKET
+#define SOCK_RAW wirestamp_hidden_SOCK_RAW
+#define SOCK_RDM wirestamp_hidden_SOCK_RDM
+#define SOCK_SEQPACKET wirestamp_hidden_SOCK_SEQPACKET
+#define SOCK_STREAM wirestamp_hidden_SOCK_STREAM
+#endif
+
+#if !defined(_NETINET_IN_H)
+#define IPPROTO_AH wirestamp_hidden_IPPROTO_AH
+#define IPPROTO_BEETPH wirestamp_hidden_IPPROTO_BEETPH
+#define IPPROTO_COMP wirestamp_hidden_IPPROTO_COMP
+#define IPPROTO_DCCP wirestamp_hidden_IPPROTO_DCCP
+#define IPPROTO_DSTOPTS wirestamp_hidden_IPPROTO_DSTOPTS
+#define IPPROTO_EGP wirestamp_hidden_IPPROTO_EGP
+#define IPPROTO_ENCAP wirestamp_hidden_IPPROTO_ENCAP
+#define IPPROTO_ESP wirestamp_hidden_IPPROTO_ESP
+#define IPPROTO_ETHERNET wirestamp_hidden_IPPROTO_ETHERNET
+#define IPPROTO_FRAGMENT wirestamp_hidden_IPPROTO_FRAGMENT
+#define IPPROTO_GRE wirestamp_hidden_IPPROTO_GRE
+#define IPPROTO_HOPOPTS wirestamp_hidden_IPPROTO_HOPOPTS
+#define IPPROTO_ICMP wirestamp_hidden_IPPROTO_ICMP
+#define IPPROTO_ICMPV6 wirestamp_hidden_IPPROTO_ICMPV6
+#define IPPROTO_IDP wirestamp_hidden_IPPROTO_IDP
+#define IPPROTO_IGMP wirestamp_hidden_IPPROTO_IGMP
+#define IPPROTO_IP wirestamp_hidden_IPPROTO_IP
+#define IPPROTO_IPIP wirestamp_hidden_IPPROTO_IPIP
+#define IPPROTO_IPV6 wirestamp_hidden_IPPROTO_IPV6
+#define IPPROTO_MH wirestamp_hidden_IPPROTO_MH
+#define IPPROTO_MPLS wirestamp_hidden_IPPROTO_MPLS
+#define IPPROTO_MPTCP wirestamp_hidden_IPPROTO_MPTCP
+#define IPPROTO_MTP wirestamp_hidden_IPPROTO_MTP
+#define IPPROTO_NONE wirestamp_hidden_IPPROTO_NONE
+#define IPPROTO_PIM wirestamp_hidden_IPPROTO_PIM
+#define IPPROTO_PUP wirestamp_hidden_IPPROTO_PUP
+#define IPPROTO_RAW wirestamp_hidden_IPPROTO_RAW
+#define IPPROTO_ROUTING wirestamp_hidden_IPPROTO_ROUTING
+#define IPPROTO_RSVP wirestamp_hidden_IPPROTO_RSVP
+#define IPPROTO_SCTP wirestamp_hidden_IPPROTO_SCTP
+#define IPPROTO_TCP wirestamp_hidden_IPPROTO_TCP
+#define IPPROTO_TP wirestamp_hidden_IPPROTO_TP
+#define IPPROTO_UDP wirestamp_hidden_IPPROTO_UDP
+#define IPPROTO_UDPLITE wirestamp_hidden_IPPROTO_UDPLITE
+#define IPPROTO_MAX wirestamp_hidden_IPPROTO_MAX
+#endif
+
+#endif
