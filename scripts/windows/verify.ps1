@@ -75,13 +75,20 @@ Say ('PTP client of the time service: ' + $(if ($service) { "Enabled=$($service.
 
 Section 'Adapters and their drivers'
 foreach ($one in Get-NetAdapter -IncludeHidden | Where-Object { $_.Status -ne 'Not Present' }) {
-    Say ('{0}: {1}, {2}, driver {3} {4}, NDIS {5}' -f $one.Name, $one.InterfaceDescription, $one.Status,
-        $one.DriverProvider, $one.DriverVersionString, $one.NdisVersion)
+    Say ('{0}: {1}, {2}, driver {3} {4}, NDIS {5}, virtual: {6}' -f $one.Name, $one.InterfaceDescription, $one.Status,
+        $one.DriverProvider, $one.DriverVersionString, $one.NdisVersion, $one.Virtual)
     $properties = Get-NetAdapterAdvancedProperty -Name $one.Name -AllProperties -ErrorAction SilentlyContinue |
         Where-Object { $_.RegistryKeyword -match 'Timestamp' }
     foreach ($property in $properties) {
         Say ('    {0} = {1}, of {2}' -f $property.RegistryKeyword, ($property.RegistryValue -join ','), ($property.ValidRegistryValues -join ','))
     }
+}
+
+# The setting of Server 2019, which newer builds may still read: 1 to 5, as *SoftwareTimestamp.
+$class = 'HKLM:\SYSTEM\CurrentControlSet\Control\Class\{4d36e972-e325-11ce-bfc1-08002be10318}'
+foreach ($key in Get-ChildItem $class -ErrorAction SilentlyContinue) {
+    $setting = $key.GetValue('SoftwareTimestampSettings')
+    if ($null -ne $setting) { Say ('{0}: SoftwareTimestampSettings = {1}' -f $key.GetValue('DriverDesc'), $setting) }
 }
 
 Section 'What lies between'
