@@ -4,9 +4,10 @@
 use crate::arguments::Global;
 use crate::failure::{Failure, told};
 use crate::signals;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
-use wirestamp::{ENVIRONMENT, Error, ErrorKind, Interface, Simulation, Span};
+use wirestamp::{ENVIRONMENT, Error, ErrorKind, Interface, Simulation, Span, file};
 
 /// How soon a signal is noticed while nothing happens.
 const NAP: Duration = Duration::from_millis(20);
@@ -99,6 +100,9 @@ impl Session {
     }
 }
 
+/// The longest file with a scenario that is read.
+const LONGEST: u64 = 1 << 20;
+
 /// A preset, or what a file describes.
 fn simulation(chosen: &str, seed: u64) -> Result<Simulation, Error> {
     if Simulation::presets()
@@ -107,7 +111,7 @@ fn simulation(chosen: &str, seed: u64) -> Result<Simulation, Error> {
     {
         return Simulation::preset(chosen, seed);
     }
-    let text = std::fs::read_to_string(chosen).map_err(|error| {
+    let text = file::read_text(Path::new(chosen), LONGEST).map_err(|error| {
         told(
             ErrorKind::InvalidInput,
             "read the simulation",

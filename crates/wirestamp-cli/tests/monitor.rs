@@ -30,6 +30,56 @@ fn write(path: &Path, text: &str, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("set");
 }
 
+/// The segments of a history.
+fn segments(folder: &Path) -> Vec<(std::path::PathBuf, u64)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let segments = entries.filter(|entry| entry.path().extension().is_some());
+    segments
+        .map(|entry| (entry.path(), entry.metadata().expect("there").len()))
+        .collect()
+}
+
+/// It has the same configuration, or another port and the same folders.
+#[test]
+fn a_second_monitor_is_refused_and_leaves_the_first_ones_history_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, log) = (folder.path().join("m.toml"), folder.path().join("log"));
+    let history = folder.path().join("history");
+    let configure = |port: &str| {
+        let text = format!(
+            "[http]\nlisten = '127.0.0.1:{port}'\n[history]\ndirectory = '{}'\n",
+            history.display()
+        );
+        fs::write(&file, text).expect("written");
+    };
+    configure("0");
+    let (mut first, address) = start(&file, &log);
+    let begun = Instant::now();
+    while !segments(&history).iter().any(|(_, length)| *length > 0) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it is written");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for port in [address.rsplit(':').next().expect("a port"), "0"] {
+        configure(port);
+        let second = wirestamp()
+            .args(["--sim", "igc", "--json", "monitor", "--config"])
+            .arg(&file)
+            .output()
+            .expect("it runs");
+        assert!(!second.status.success(), "{second:?}");
+        let said: serde_json::Value = serde_json::from_slice(&second.stdout).expect("JSON");
+        assert_eq!(said["error"]["kind"], "busy", "{said}");
+        // each that opens it begins one
+        assert_eq!(segments(&history).len(), 1, "{said}");
+    }
+    first.kill().expect("it runs");
+    first.wait().expect("it ended");
+    configure("0");
+    let (mut third, _) = start(&file, &log);
+    third.kill().expect("it starts");
+    third.wait().expect("it ended");
+}
+
 #[test]
 fn the_schema_is_printed_and_needs_no_configuration() {
     let printed = wirestamp()

@@ -11,17 +11,30 @@ const KEPT: usize = 1_000;
 /// So many are part of a snapshot.
 pub(crate) const SHOWN: usize = 100;
 
+/// Up to which number a reader has the events of this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Since(pub(crate) u64);
+
+impl Since {
+    /// Before the first.
+    pub(crate) const ALL: Self = Self(0);
+}
+
 /// The newest events. Clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Events {
+    /// Names this run of the monitor: each numbers its events anew.
+    run: Arc<str>,
     kept: Arc<Mutex<VecDeque<Event>>>,
     newest: Arc<watch::Sender<u64>>,
     utc: UtcTime,
 }
 
 impl Events {
-    pub(crate) fn new() -> Self {
+    /// `begun`: when this run did, by the real-time clock.
+    pub(crate) fn new(begun: UtcTime) -> Self {
         Self {
+            run: format!("{:x}", begun.nanoseconds()).into(),
             kept: Arc::default(),
             newest: Arc::new(watch::Sender::new(0)),
             utc: UtcTime::from_nanoseconds(0),
@@ -45,6 +58,7 @@ impl Events {
             kept.pop_front();
         }
         kept.push_back(Event {
+            run: self.run.to_string(),
             id,
             time: self.utc.rfc3339().to_string(),
             kind: kind.to_owned(),
@@ -55,8 +69,28 @@ impl Events {
         self.newest.send_replace(id);
     }
 
-    /// Those after the one with this number, oldest first, at most so many of the newest.
-    pub(crate) fn after(&self, id: u64, most: usize) -> Vec<Event> {
+    /// What somebody has who had the event with this id last: of another run, none of this one. `0` is before the first; `None`: it is no id.
+    pub(crate) fn since(&self, id: &str) -> Option<Since> {
+        if id == "0" {
+            return Some(Since::ALL);
+        }
+        let (run, number) = id.rsplit_once('-')?;
+        let number = number.parse().ok()?;
+        let is_of_this = *run == *self.run && number <= self.now().0;
+        Some(if is_of_this {
+            Since(number)
+        } else {
+            Since::ALL
+        })
+    }
+
+    /// Up to the newest.
+    pub(crate) fn now(&self) -> Since {
+        Since(*self.newest.borrow())
+    }
+
+    /// Those that one who has these already has not, oldest first, at most so many of the newest.
+    pub(crate) fn after(&self, Since(id): Since, most: usize) -> Vec<Event> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let first = kept.partition_point(|event| event.id <= id);
         let first = first.max(kept.len().saturating_sub(most));
@@ -75,16 +109,37 @@ mod tests {
 
     #[test]
     fn the_newest_are_kept_and_numbered() {
-        let events = Events::new();
+        let events = Events::new(UtcTime::from_nanoseconds(1));
         for number in 1..=(KEPT as u64 + 5) {
             events.add("reload", "test", format!("{number}"));
         }
-        let shown = events.after(0, 3);
+        let shown = events.after(Since::ALL, 3);
         let ids: Vec<_> = shown.iter().map(|event| event.id).collect();
         let last = KEPT as u64 + 5;
         assert_eq!(ids, [last - 2, last - 1, last]);
-        assert_eq!(events.after(last - 1, 10).len(), 1);
-        assert_eq!(events.after(0, usize::MAX).len(), KEPT);
+        assert_eq!(events.after(Since(last - 1), 10).len(), 1);
+        assert_eq!(events.after(Since::ALL, usize::MAX).len(), KEPT);
         assert_eq!(*events.newest().borrow(), last);
+    }
+
+    #[test]
+    fn an_id_of_another_run_is_before_all_of_this_one() {
+        let [before, events] = [1, 2].map(|at| Events::new(UtcTime::from_nanoseconds(at)));
+        for number in 0..5 {
+            before.add("reload", "test", format!("{number}"));
+            events.add("reload", "test", format!("{number}"));
+        }
+        let id = |events: &Events, number: u64| format!("{}-{number}", events.run);
+        for (id, since) in [
+            ("0".to_owned(), Some(Since::ALL)),
+            (id(&events, 3), Some(Since(3))),
+            (id(&before, 3), Some(Since::ALL)),
+            (id(&events, 6), Some(Since::ALL)),
+            ("3".to_owned(), None),
+            (id(&events, 3) + "x", None),
+            (String::new(), None),
+        ] {
+            assert_eq!(events.since(&id), since, "{id}");
+        }
     }
 }

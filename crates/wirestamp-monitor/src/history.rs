@@ -11,6 +11,7 @@ mod question;
 mod reader;
 mod record;
 mod series;
+mod walk;
 mod writer;
 
 pub use journal::{Journal, read};

@@ -30,6 +30,7 @@ pub mod history;
 pub mod http;
 mod interfaces;
 mod key;
+mod lock;
 pub mod metrics;
 mod monitor;
 #[cfg(feature = "otlp")]
@@ -52,4 +53,4 @@ pub use configuration::{
 pub use delays::{Delays, Longest};
 pub use monitor::Monitor;
 pub use place::Place;
-pub use service::{Ended, Handle, Service};
+pub use service::{Ended, Handle, Health, Service};

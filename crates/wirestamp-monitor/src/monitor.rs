@@ -1,7 +1,7 @@
 //! The loop that serves all tasks: one thread, one wait.
 
 use crate::configuration::Configuration;
-use crate::events::{Events, SHOWN};
+use crate::events::{Events, SHOWN, Since};
 use crate::history::{Record, Writer};
 use crate::interfaces::Interfaces;
 use crate::own::Own;
@@ -9,7 +9,7 @@ use crate::patience::PATIENCE;
 use crate::place::Place;
 use crate::recording::Recordings;
 use crate::slot::{Slot, Wanted};
-use crate::snapshot::{HistoryState, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::task::{Moment, Realtime, Turn, compare};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Instant;
@@ -44,6 +44,8 @@ pub struct Monitor {
     buffer: Vec<u8>,
     agreement: String,
     history: Option<Writer>,
+    /// Those of earlier configurations, which still write what they have.
+    ended: Vec<Writer>,
     recordings: Recordings,
     /// The newest event that history has.
     kept: u64,
@@ -52,6 +54,8 @@ pub struct Monitor {
     /// When servers are compared and the history's state is looked at.
     look_at: MonotonicTime,
     history_state: String,
+    /// Tasks that ran at the last turn.
+    running: usize,
     /// For which sockets the last wait ended.
     ready: Vec<usize>,
     /// Whether a reader woke the loop.
@@ -70,7 +74,8 @@ impl Monitor {
     /// Prepares what the configuration asks for. What cannot be opened is tried again while it runs.
     ///
     /// # Errors
-    /// `InvalidInput` as [`Configuration::check`]; `Io` if the system gives no socket.
+    /// `InvalidInput` as [`Configuration::check`]; `Busy` if another monitor writes the same history or recordings; `Io` if the system gives no
+    /// socket or thread.
     pub fn new(configuration: Configuration, place: Place) -> Result<Self> {
         configuration.check()?;
         let loopback: SocketAddr = match place {
@@ -83,25 +88,28 @@ impl Monitor {
         let mut slots = Vec::new();
         exchange(&mut slots, wanted);
         let moment = moment(&clock);
+        let history = configuration.history.as_ref().map(Writer::start);
+        let history = history.transpose()?;
+        history.as_ref().map_or(Ok(()), Writer::claim)?;
+        let recordings = Recordings::start(&configuration, place.is_simulated(), &moment)?;
+        recordings.claim()?;
         Ok(Self {
             host: configuration.host_name(),
             started: clock.now(),
             realtime: Realtime::new(configuration.clocks.tai_offset),
             slots,
-            events: Events::new(),
+            events: Events::new(moment.reading.utc),
             own: Own::default(),
             buffer: vec![0; BUFFER],
             agreement: String::new(),
-            history: configuration
-                .history
-                .as_ref()
-                .map(Writer::start)
-                .transpose()?,
-            recordings: Recordings::start(&configuration, place.is_simulated(), &moment)?,
+            history,
+            ended: Vec::new(),
+            recordings,
             kept: 0,
             clocks_due: MonotonicTime::MIN,
             look_at: MonotonicTime::MIN,
             history_state: String::new(),
+            running: 0,
             ready: Vec::new(),
             is_woken: false,
             configuration,
@@ -154,9 +162,12 @@ impl Monitor {
             let wanted = Wanted::of(&self.configuration, &self.interfaces.with_clocks());
             exchange(&mut self.slots, wanted);
         }
+        let mut running = 0;
         for slot in &mut self.slots {
             next = next.min(slot.serve(&self.place, &mut turn));
+            running += usize::from(slot.task().is_some());
         }
+        self.running = running;
         if now >= self.look_at {
             self.look_at = now + LOOK;
             self.look(reading);
@@ -167,7 +178,15 @@ impl Monitor {
             let mut wakes = [0; 16];
             while let Ok(Some(_)) = self.clock.receive(&mut wakes, std::time::Duration::ZERO) {}
         }
-        next.min(self.look_at)
+        let next = next.min(self.look_at);
+        // what follows the turn, such as an answer, must not make the next one late
+        self.own.plan(next.max(self.clock.now()));
+        next
+    }
+
+    /// Returns how many tasks ran at the last turn, and how many there are.
+    pub(crate) fn running(&self) -> (usize, usize) {
+        (self.running, self.slots.len())
     }
 
     /// Notes what no task sees: whether the NTP servers agree, and whether history is written.
@@ -193,26 +212,41 @@ impl Monitor {
         let ntp = servers.ntp.as_ref();
         self.recordings
             .look(&moment, ntp, &mut self.slots, &self.events);
-        // before the first attempt there is neither an error nor a record
-        let tried = |shown: &HistoryState| shown.state == "recording" || shown.error.is_some();
-        if let Some(shown) = self.history.as_ref().map(Writer::show).filter(tried) {
-            let before = std::mem::replace(&mut self.history_state, shown.state);
-            if !before.is_empty() && before != self.history_state {
-                let cause = shown
-                    .error
-                    .map_or(String::new(), |error| format!(": {error}"));
-                let message = format!(
-                    "history: {before} before, now {}{cause}",
-                    self.history_state
-                );
-                self.events.add("history", "history", message);
-            }
+        self.look_at_history();
+    }
+
+    fn look_at_history(&mut self) {
+        self.ended.retain(|writer| !writer.is_over());
+        let Some(history) = &self.history else {
+            return;
+        };
+        for note in history.notes() {
+            self.events.add("history", "history", note);
         }
+        let shown = history.show();
+        // before the first attempt there is neither an error nor a record
+        if shown.state != "recording" && shown.error.is_none() {
+            return;
+        }
+        let before = std::mem::replace(&mut self.history_state, shown.state);
+        let is_first = before.is_empty();
+        if before == self.history_state || (is_first && shown.error.is_none()) {
+            return;
+        }
+        let cause = shown
+            .error
+            .map_or(String::new(), |error| format!(": {error}"));
+        let before = if is_first { "nothing" } else { &before };
+        let message = format!(
+            "history: {before} before, now {}{cause}",
+            self.history_state
+        );
+        self.events.add("history", "history", message);
     }
 
     fn keep_events(&mut self) {
         if let Some(history) = &self.history {
-            for event in self.events.after(self.kept, usize::MAX) {
+            for event in self.events.after(Since(self.kept), usize::MAX) {
                 self.kept = event.id;
                 history.add(Record::Event(event));
             }
@@ -260,7 +294,6 @@ impl Monitor {
     pub fn wait(&mut self, until: MonotonicTime) -> Result<()> {
         let now = self.now();
         let until = until.min(now + LONGEST_WAIT);
-        self.own.plan(until.max(now));
         let (mut sockets, mut owners) = (Vec::new(), Vec::new());
         for (owner, slot) in self.slots.iter().enumerate() {
             if let Some(task) = slot.task() {
@@ -310,23 +343,14 @@ impl Monitor {
     /// another one.
     ///
     /// # Errors
-    /// `InvalidInput` as [`Configuration::check`]; nothing has changed then.
+    /// `InvalidInput` as [`Configuration::check`]; `Io` if the system gives no thread. Nothing has changed then, and an event says so.
     pub fn reload(&mut self, configuration: Configuration) -> Result<()> {
-        if let Err(error) = configuration.check() {
+        let checked = configuration.check();
+        let kept = checked.and_then(|()| self.reload_kept(&configuration));
+        if let Err(error) = kept {
             self.refuse_reload(&error.to_string());
             return Err(error);
         }
-        if configuration.history.as_ref() != self.history.as_ref().map(Writer::configuration) {
-            // the folder may be the same: the old one is closed first
-            drop(self.history.take());
-            self.history = configuration
-                .history
-                .as_ref()
-                .map(Writer::start)
-                .transpose()?;
-        }
-        self.recordings
-            .reload(&configuration, &moment(&self.clock))?;
         *self.own.reloads.entry("done".to_owned()).or_default() += 1;
         let before = self.slots.len();
         self.slots.retain(|slot| !slot.has_old_key());
@@ -343,6 +367,29 @@ impl Monitor {
             "configuration",
             format!("reloaded: {kept} tasks run on, {opened} start, {ended} ended"),
         );
+        Ok(())
+    }
+
+    /// Has history and recordings go over to another configuration. What may fail comes first.
+    fn reload_kept(&mut self, configuration: &Configuration) -> Result<()> {
+        let new = match (&self.history, &configuration.history) {
+            (None, Some(wanted)) => Some(Writer::start(wanted)?),
+            _ => None,
+        };
+        self.recordings
+            .reload(configuration, &moment(&self.clock))?;
+        match (&self.history, &configuration.history) {
+            (Some(history), Some(wanted)) => history.change(wanted),
+            (Some(_), None) => {
+                // its disk may be slow: it is not waited for
+                self.ended.extend(self.history.take());
+                self.ended.iter_mut().for_each(Writer::close);
+            }
+            (None, _) => {
+                self.history = new;
+                self.history_state.clear();
+            }
+        }
         Ok(())
     }
 
@@ -380,7 +427,7 @@ impl Monitor {
             compare(ntp);
         }
         self.realtime.show(&moment, &mut snapshot);
-        snapshot.events = self.events.after(0, SHOWN);
+        snapshot.events = self.events.after(Since::ALL, SHOWN);
         snapshot
     }
 }
@@ -391,7 +438,7 @@ impl Drop for Monitor {
         let until = Instant::now() + PATIENCE;
         // it writes while history is waited for
         self.recordings.close();
-        if let Some(history) = &mut self.history {
+        for history in self.history.iter_mut().chain(&mut self.ended) {
             history.end(until);
         }
         self.recordings.end(until);
@@ -466,5 +513,67 @@ mod tests {
         let more = [ntp.to_owned(), stamp(1), stamp(3), stamp(2)].concat();
         exchange(&mut slots, wanted(&more));
         assert_eq!(numbers(&slots), [0, 1, 1], "who runs on keeps its number");
+    }
+
+    /// Of one that asks for history and recordings in folders, and a host of this name.
+    fn kept(folder: &std::path::Path, host: &str) -> Configuration {
+        let place = folder.display();
+        let recording = match cfg!(feature = "parquet") {
+            true => format!("[recording]\ndirectory = '{place}/recording'\n"),
+            false => String::new(),
+        };
+        let text = format!(
+            "host = '{host}'\n[http]\nenabled = false\n[history]\ndirectory = '{place}/history'\n{recording}"
+        );
+        Configuration::from_toml(&text).expect("it is right")
+    }
+
+    /// A system without threads lets the old configuration run on as a whole, and an event says so.
+    #[test]
+    fn a_reload_that_fails_changes_nothing_and_is_an_event() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let simulation = wirestamp::Simulation::preset("igc", 1).expect("a preset");
+        let none = Configuration::from_toml("host = 'old'\n[http]\nenabled = false\n");
+        let place = Place::Simulation(simulation);
+        let mut monitor = Monitor::new(none.expect("it is right"), place).expect("it starts");
+        let names: &[&str] = match cfg!(feature = "parquet") {
+            true => &["wirestamp-history", "wirestamp-record"],
+            false => &["wirestamp-history"],
+        };
+        for (name, refused) in names.iter().zip(1..) {
+            crate::patience::refused::NAME.set((*name).to_owned());
+            let error = monitor.reload(kept(folder.path(), "new"));
+            error.expect_err("there is no thread");
+            crate::patience::refused::NAME.take();
+            let snapshot = monitor.snapshot();
+            assert_eq!(
+                (snapshot.host.as_str(), snapshot.own.reloads["refused"]),
+                ("old", refused)
+            );
+            assert!(
+                snapshot.history.is_none() && snapshot.recording.is_none(),
+                "{name}"
+            );
+            let last = snapshot.events.last().expect("an event");
+            assert!(last.message.starts_with("not reloaded"), "{last:?}");
+        }
+        monitor
+            .reload(kept(folder.path(), "new"))
+            .expect("it is right");
+        let snapshot = monitor.snapshot();
+        assert!(snapshot.host == "new" && snapshot.history.is_some());
+
+        // the one that runs is not given up for one that cannot start
+        #[cfg(feature = "parquet")]
+        {
+            crate::patience::refused::NAME.set("wirestamp-record".to_owned());
+            let mut other = kept(folder.path(), "newer");
+            other.history = None;
+            monitor.reload(other).expect_err("there is no thread");
+            crate::patience::refused::NAME.take();
+            let snapshot = monitor.snapshot();
+            assert!(snapshot.host == "new" && snapshot.history.is_some());
+            assert!(snapshot.recording.is_some());
+        }
     }
 }

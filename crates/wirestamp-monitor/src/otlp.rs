@@ -66,7 +66,11 @@ impl Pusher {
         let (stop, stopped) = oneshot::channel();
         let thread = thread::Builder::new()
             .name("wirestamp-otlp".into())
-            .spawn(move || runtime.block_on(unless(stopped, push_always(&target, &handle))))
+            .spawn(move || {
+                runtime.block_on(unless(stopped, push_always(&target, &handle)));
+                // the receiver's name may still be looked up
+                runtime.shutdown_background();
+            })
             .map_err(failed)?;
         Ok(Some(Self {
             configuration: (receiver, limit),

@@ -1,5 +1,6 @@
-//! How long the monitor's end waits for disks.
+//! Threads that write to disks: how they start, and how long others wait for them.
 
+use std::io;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,26 @@ use std::time::{Duration, Instant};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked whether a thread has ended.
 pub(crate) const LOOK: Duration = Duration::from_millis(5);
+
+/// Starts a thread.
+pub(crate) fn start(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    #[cfg(test)]
+    if refused::NAME.with_borrow(|refused| refused == name) {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
+    thread::Builder::new().name(name.to_owned()).spawn(run)
+}
+
+/// A system that gives no thread.
+#[cfg(test)]
+pub(crate) mod refused {
+    use std::cell::RefCell;
+
+    thread_local! {
+        /// The thread that is not started.
+        pub(crate) static NAME: RefCell<String> = const { RefCell::new(String::new()) };
+    }
+}
 
 /// Waits for a thread. Returns false if it has not ended by then: it is left to itself, and ends with the process.
 pub(crate) fn ends_by(thread: JoinHandle<()>, until: Instant) -> bool {

@@ -17,6 +17,8 @@ mod handle;
 #[cfg(not(feature = "parquet"))]
 #[path = "recording/without_parquet.rs"]
 mod handle;
+#[cfg(feature = "parquet")]
+mod host_lock;
 
 pub(crate) use current::Recordings;
 pub(crate) use handle::Recording;

@@ -1,28 +1,39 @@
 //! The monitor on a thread of its own, and the handle by which others ask it.
 
+mod answers;
+mod health;
+
+pub use health::Health;
+
 use crate::configuration::Configuration;
 use crate::events::Events;
 use crate::monitor::Monitor;
 use crate::place::Place;
 use crate::snapshot::{Reasons, Snapshot};
+use answers::{Answers, Asker};
+use health::Pulse;
+use std::future::Future as _;
 use std::net::{Ipv4Addr, UdpSocket as Waker};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::task::{Context, Poll, Wake};
+use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
 use wirestamp::{Error, ErrorKind, Result, Span};
 
 /// A simulated monitor looks for requests so often.
 const STEP: Duration = Duration::from_millis(5);
 
+/// A loop that does not answer a reload by then hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// So much virtual time passes at most until the next look for requests.
 const LONGEST_STEP: Span = Span::from_milliseconds(100);
 
 enum Command {
-    Snapshot(oneshot::Sender<Box<Snapshot>>),
-    Reload(Box<Configuration>),
+    Reload(Box<Configuration>, Sender<Result<()>>),
     RefuseReload(String),
     Stop,
 }
@@ -43,49 +54,64 @@ impl std::error::Error for Ended {}
 #[derive(Debug, Clone)]
 pub struct Handle {
     commands: Sender<Command>,
+    asker: Asker,
     /// Ends the loop's wait. A simulated loop does not wait for it.
     waker: Option<Arc<Waker>>,
     events: Events,
-    turns: Arc<AtomicU64>,
+    pulse: Arc<Pulse>,
+    counts: Arc<Counts>,
+}
+
+/// What others than the loop count, for its snapshots.
+#[derive(Debug, Default)]
+struct Counts {
     /// Pushes of metrics by result.
-    pushes: Arc<Mutex<Reasons>>,
+    pushes: Mutex<Reasons>,
     /// Series that the limit kept out of metrics.
-    left_out: Arc<AtomicU64>,
+    left_out: AtomicU64,
 }
 
 impl Handle {
-    /// Returns what the monitor knows when it answers.
+    /// Returns what the monitor knows when it answers. All who ask at the same time get the same snapshot; making snapshots takes a fifth of the
+    /// loop's time at most, however many ask.
     ///
     /// # Errors
     /// [`Ended`].
-    pub async fn snapshot(&self) -> Result<Box<Snapshot>, Ended> {
-        let (sender, receiver) = oneshot::channel();
-        self.tell(Command::Snapshot(sender))?;
-        receiver
-            .await
-            .map(|snapshot| self.with_counts(snapshot))
-            .map_err(|_| Ended)
+    pub async fn snapshot(&self) -> Result<Arc<Snapshot>, Ended> {
+        self.asker.ask(|| self.wake()).await.ok_or(Ended)
     }
 
     /// Waits for what the monitor knows: see [`snapshot`](Self::snapshot). Not for asynchronous code.
     ///
     /// # Errors
     /// [`Ended`].
-    pub fn wait_snapshot(&self) -> Result<Box<Snapshot>, Ended> {
-        let (sender, receiver) = oneshot::channel();
-        self.tell(Command::Snapshot(sender))?;
-        receiver
-            .blocking_recv()
-            .map(|snapshot| self.with_counts(snapshot))
-            .map_err(|_| Ended)
+    pub fn wait_snapshot(&self) -> Result<Arc<Snapshot>, Ended> {
+        let mut asked = pin!(self.snapshot());
+        let waker = Arc::new(Unpark(thread::current())).into();
+        let mut context = Context::from_waker(&waker);
+        loop {
+            match asked.as_mut().poll(&mut context) {
+                Poll::Ready(answer) => return answer,
+                Poll::Pending => thread::park(),
+            }
+        }
     }
 
-    /// Goes over to another configuration: what both ask for runs on.
+    /// Goes over to another configuration, and waits until that is done: what both ask for runs on.
     ///
     /// # Errors
-    /// [`Ended`]. A wrong configuration is refused by the monitor, with an event.
-    pub fn reload(&self, configuration: Configuration) -> Result<(), Ended> {
-        self.tell(Command::Reload(Box::new(configuration)))
+    /// As [`Monitor::reload`]: the old configuration runs on, and an event says so. `Io` if the monitor has ended or hangs.
+    pub fn reload(&self, configuration: Configuration) -> Result<()> {
+        let failed = |cause: &str| {
+            let cause = cause.to_owned();
+            Error::new(ErrorKind::Io, "reload", "the measuring loop", cause)
+        };
+        let (done, is_done) = channel();
+        self.tell(Command::Reload(Box::new(configuration), done))
+            .map_err(|ended| failed(&ended.to_string()))?;
+        is_done
+            .recv_timeout(PATIENCE)
+            .map_err(|_| failed("it does not answer"))?
     }
 
     /// Notes that a new configuration could not be read; the old one runs on.
@@ -98,23 +124,28 @@ impl Handle {
 
     /// Returns how many turns the monitor's loop has made: it grows while the monitor lives.
     pub fn turns(&self) -> u64 {
-        self.turns.load(Ordering::Relaxed)
+        self.pulse.turns()
     }
 
-    fn with_counts(&self, mut snapshot: Box<Snapshot>) -> Box<Snapshot> {
-        let pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
-        snapshot.own.pushes.clone_from(&pushes);
-        snapshot.own.series_left_out = self.left_out.load(Ordering::Relaxed);
-        snapshot
+    /// Returns whether the loop turns and what runs, without asking it.
+    pub fn health(&self) -> Health {
+        self.pulse.health()
+    }
+
+    /// Returns how many snapshots were made, however many asked.
+    #[cfg(test)]
+    pub(crate) fn snapshots(&self) -> u64 {
+        self.asker.snapshots()
     }
 
     pub(crate) fn count_left_out(&self, series: u64) {
-        self.left_out.fetch_add(series, Ordering::Relaxed);
+        self.counts.left_out.fetch_add(series, Ordering::Relaxed);
     }
 
     #[cfg(feature = "otlp")]
     pub(crate) fn count_push(&self, result: &str) {
-        let mut pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
+        let pushes = self.counts.pushes.lock();
+        let mut pushes = pushes.unwrap_or_else(PoisonError::into_inner);
         *pushes.entry(result.to_owned()).or_default() += 1;
     }
 
@@ -124,11 +155,24 @@ impl Handle {
 
     fn tell(&self, command: Command) -> Result<(), Ended> {
         self.commands.send(command).map_err(|_| Ended)?;
+        self.wake();
+        Ok(())
+    }
+
+    fn wake(&self) {
         if let Some(waker) = &self.waker {
             // a full queue wakes as well
             let _ = waker.send(&[0]);
         }
-        Ok(())
+    }
+}
+
+/// Wakes a thread that waits for a future.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }
 
@@ -146,14 +190,23 @@ impl Service {
     /// As [`Monitor::new`].
     pub fn start(configuration: Configuration, place: Place) -> Result<Self> {
         let (commands, received) = channel();
+        let (asker, answers) = answers::channel();
         let (started, start) = channel();
+        let (pulse, counts) = (Arc::new(Pulse::new()), Arc::<Counts>::default());
+        let (shared, counted) = (Arc::clone(&pulse), Arc::clone(&counts));
         let run = move || match Monitor::new(configuration, place)
             .and_then(|monitor| Ok((waker(&monitor)?, monitor)))
         {
             Ok((waker, monitor)) => {
-                let turns = Arc::new(AtomicU64::new(0));
-                let _ = started.send(Ok((waker.clone(), monitor.events(), Arc::clone(&turns))));
-                serve(monitor, &received, &turns, waker.is_none());
+                let is_simulated = waker.is_none();
+                let _ = started.send(Ok((waker, monitor.events())));
+                let served = Served {
+                    monitor,
+                    answers,
+                    pulse: shared,
+                    counts: counted,
+                };
+                served.run(&received, is_simulated);
             }
             Err(error) => {
                 let _ = started.send(Err(error));
@@ -165,17 +218,17 @@ impl Service {
             .name("wirestamp-monitor".into())
             .spawn(run)
             .map_err(|error| failed(error.to_string()))?;
-        let (waker, events, turns) = start
+        let (waker, events) = start
             .recv()
             .map_err(|_| failed("it ended at once".into()))??;
         Ok(Self {
             handle: Handle {
                 commands,
+                asker,
                 waker,
                 events,
-                turns,
-                pushes: Arc::default(),
-                left_out: Arc::default(),
+                pulse,
+                counts,
             },
             thread: Some(thread),
         })
@@ -227,41 +280,67 @@ fn waker(monitor: &Monitor) -> Result<Option<Arc<Waker>>> {
     Ok(Some(Arc::new(waker)))
 }
 
-fn serve(mut monitor: Monitor, commands: &Receiver<Command>, turns: &AtomicU64, simulated: bool) {
-    let (begun, virtual_begun) = (Instant::now(), monitor.now());
-    loop {
-        let next = monitor.serve();
-        turns.fetch_add(1, Ordering::Relaxed);
-        if obey(&mut monitor, commands) {
-            return;
-        }
-        let waited = if simulated {
-            thread::sleep(STEP);
-            // a simulation that is slower than real time still answers
-            let until = virtual_begun + Span::from(begun.elapsed());
-            monitor.run_until(until.min(monitor.now() + LONGEST_STEP))
-        } else {
-            monitor.wait(next)
-        };
-        if let Err(error) = waited {
-            tracing::error!("{error}");
-            thread::sleep(STEP);
-        }
-    }
+/// The loop, and what it shares with those who ask.
+struct Served {
+    monitor: Monitor,
+    answers: Answers,
+    pulse: Arc<Pulse>,
+    counts: Arc<Counts>,
 }
 
-/// Whether it shall end.
-fn obey(monitor: &mut Monitor, commands: &Receiver<Command>) -> bool {
-    loop {
-        match commands.try_recv() {
-            Ok(Command::Snapshot(reader)) => {
-                let _ = reader.send(Box::new(monitor.snapshot()));
+impl Served {
+    fn run(mut self, commands: &Receiver<Command>, simulated: bool) {
+        let (begun, virtual_begun) = (Instant::now(), self.monitor.now());
+        loop {
+            let next = self.monitor.serve();
+            self.pulse.turn(self.monitor.running());
+            // one a turn: what else is asked for waits for the next one
+            let next = match commands.try_recv() {
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return,
+                Ok(command) => {
+                    self.obey(command);
+                    self.monitor.now()
+                }
+                Err(TryRecvError::Empty) => next,
+            };
+            self.answer();
+            let waited = if simulated {
+                thread::sleep(STEP);
+                // a simulation that is slower than real time still answers
+                let until = virtual_begun + Span::from(begun.elapsed());
+                let monitor = &mut self.monitor;
+                monitor.run_until(until.min(monitor.now() + LONGEST_STEP))
+            } else {
+                let due = self.answers.due();
+                let due = due.map(|wait| self.monitor.now() + Span::from(wait));
+                self.monitor.wait(due.map_or(next, |due| due.min(next)))
+            };
+            if let Err(error) = waited {
+                tracing::error!("{error}");
+                thread::sleep(STEP);
             }
-            // what is wrong with it is told by an event
-            Ok(Command::Reload(configuration)) => drop(monitor.reload(*configuration)),
-            Ok(Command::RefuseReload(why)) => monitor.refuse_reload(&why),
-            Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return true,
-            Err(TryRecvError::Empty) => return false,
         }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            // what is wrong with it is told by an event as well
+            Command::Reload(configuration, done) => {
+                let _ = done.send(self.monitor.reload(*configuration));
+            }
+            Command::RefuseReload(why) => self.monitor.refuse_reload(&why),
+            Command::Stop => {}
+        }
+    }
+
+    fn answer(&mut self) {
+        let (monitor, counts) = (&mut self.monitor, &self.counts);
+        self.answers.answer(|| {
+            let mut snapshot = monitor.snapshot();
+            let pushes = counts.pushes.lock().unwrap_or_else(PoisonError::into_inner);
+            snapshot.own.pushes.clone_from(&pushes);
+            snapshot.own.series_left_out = counts.left_out.load(Ordering::Relaxed);
+            snapshot
+        });
     }
 }

@@ -349,6 +349,9 @@ pub struct PathState {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Event {
+    /// Which run of the monitor it is of: the id in a stream of events is RUN-NUMBER.
+    #[serde(default)]
+    pub run: String,
     /// Number of the event since the start, from 1.
     pub id: u64,
     /// When, by the real-time clock, RFC 3339.

@@ -72,23 +72,50 @@ fn what_was_written_reads_back_and_a_cut_or_changed_end_costs_no_more() {
                 &whole[begins[4] + 21..],
             ]
             .concat(),
-            4,
+            9,
         ),
     ] {
         std::fs::write(&path, &damaged).expect("written");
         assert_eq!(sequences(&folder).len(), left);
-        // opened again: the rest is cut, and writing goes on behind it
+        // opened again: what is incomplete is cut, what is damaged stays, and writing goes on behind it
         let mut journal = Journal::open(&folder, 1 << 20).expect("it opens");
         journal.append(&record(99));
         journal.sync().expect("written");
         drop(journal);
         let read = sequences(&folder);
         assert_eq!((read.len(), read.last()), (left + 1, Some(&99)));
+        let kept = std::fs::read(&path).expect("it is there");
+        let is_cut = left == 5 || damaged.len() + 1 == whole.len();
+        assert!(damaged.starts_with(&kept) && (kept != damaged) == is_cut);
         std::fs::read_dir(&folder)
             .expect("it is there")
             .flatten()
             .for_each(|entry| std::fs::remove_file(entry.path()).expect("removed"));
     }
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[test]
+fn a_second_writer_is_refused_and_harms_nothing() {
+    let folder = folder("second");
+    let mut journal = Journal::open(&folder, 1 << 20).expect("it opens");
+    journal.append(&record(0));
+    journal.sync().expect("written");
+    let refused = Journal::open(&folder, 1 << 20).expect_err("it is taken");
+    assert_eq!(refused.kind(), std::io::ErrorKind::ResourceBusy);
+    let text = format!(
+        "[http]\nenabled = false\n[history]\ndirectory = '{}'\n",
+        folder.display()
+    );
+    let configuration = Configuration::from_toml(&text).expect("it is right");
+    let place = || Place::Simulation(Simulation::preset("igc", 1).expect("a preset"));
+    let refused = Service::start(configuration.clone(), place()).expect_err("it is taken");
+    assert_eq!(refused.kind(), wirestamp::ErrorKind::Busy, "{refused}");
+    journal.append(&record(1));
+    journal.sync().expect("written");
+    assert_eq!(sequences(&folder), [0, 1]);
+    drop(journal);
+    drop(Service::start(configuration, place()).expect("it is free"));
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 
@@ -106,7 +133,7 @@ fn the_ring_keeps_its_limit_and_the_newest() {
     let on_disk: u64 = std::fs::read_dir(&folder)
         .expect("it is there")
         .flatten()
-        .map(|entry| entry.metadata().expect("it is there").len())
+        .map(|entry| entry.metadata().expect("it is there").len()) // the lock's file is empty
         .sum();
     assert!(
         on_disk <= limit && on_disk == journal.bytes() && on_disk > limit / 2,

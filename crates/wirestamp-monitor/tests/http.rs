@@ -148,30 +148,47 @@ fn a_stream_of_events_sends_earlier_ones_and_those_that_come() {
     }
     assert!(
         seen.contains("content-type: text/event-stream")
-            && seen.contains("event: reload\ndata: {\"id\":"),
+            && seen.contains("event: reload\ndata: {\"run\":"),
         "{seen}"
     );
 }
 
 /// Numbers begin anew with each run of the monitor, and clients resume with the last one that they saw.
 #[test]
-fn who_resumes_with_the_number_of_an_earlier_run_gets_all_events() {
+fn who_resumes_with_the_id_of_an_earlier_run_gets_all_events() {
     let running = start("");
     let handle = running.service.handle();
     handle
         .refuse_reload("the first of this run".to_owned())
         .expect("it runs");
     handle.wait_snapshot().expect("it runs");
-    let mut stream = connected(running.server.address());
-    stream
-        .write_all(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 500\r\n\r\n")
-        .expect("asked");
-    let (mut seen, mut buffer) = (String::new(), [0; 4_096]);
-    while !seen.contains("the first of this run") {
-        let read = stream.read(&mut buffer).expect("it comes");
-        assert!(read > 0, "the stream ended: {seen}");
-        assert!(!seen.contains(": alive"), "{seen}");
-        seen += &String::from_utf8_lossy(&buffer[..read]);
+    let newest = handle
+        .wait_snapshot()
+        .expect("it runs")
+        .events
+        .last()
+        .expect("one")
+        .clone();
+    for resumed in [
+        "/api/events HTTP/1.1\r\nLast-Event-ID: 500",
+        "/api/events HTTP/1.1\r\nLast-Event-ID: 1-1",
+        // this run has as many: it is none of its own all the same
+        &format!("/api/events?after=1-{} HTTP/1.1", newest.id),
+    ] {
+        let mut stream = connected(running.server.address());
+        let request = format!("GET {resumed}\r\nHost: localhost\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("asked");
+        let (mut seen, mut buffer) = (String::new(), [0; 4_096]);
+        while !seen.contains("the first of this run") {
+            let read = stream.read(&mut buffer).expect("it comes");
+            assert!(read > 0, "the stream ended: {seen}");
+            assert!(!seen.contains(": alive"), "{seen}");
+            seen += &String::from_utf8_lossy(&buffer[..read]);
+        }
+        assert!(
+            seen.contains(&format!("id: {}-{}\n", newest.run, newest.id)),
+            "{seen}"
+        );
     }
 }
 
@@ -348,6 +365,131 @@ fn more_connections_than_allowed_are_closed_at_once() {
     while !get(address, "/healthz", "").starts_with("HTTP/1.1 200") {
         assert!(begun.elapsed() < LONG, "places become free");
     }
+}
+
+/// Opens connections until the server has taken so many; each has sent this.
+fn holding(address: SocketAddr, count: usize, octets: &[u8]) -> Vec<TcpStream> {
+    let held = (0..count).map(|_| {
+        let mut stream = connected(address);
+        stream.write_all(octets).expect("sent");
+        stream
+    });
+    held.collect()
+}
+
+/// A client that may ask nothing holds all connections, in each phase of a request; the others are answered.
+#[test]
+fn who_may_not_ask_locks_nobody_out() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), "secret").expect("written");
+    let running = start(&format!("token_file = '{}'", file.path().display()));
+    let address = running.server.address();
+    let head = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n";
+    for octets in [
+        String::new(),
+        head.to_owned(),
+        format!("{head}\r\n"),
+        format!("{head}Content-Length: 1000000\r\n\r\nslow"),
+        "GET /page/uPlot.iife.min.js HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100),
+    ] {
+        let held = holding(address, 2 * 64, octets.as_bytes());
+        for _ in 0..5 {
+            let answer = get(address, "/metrics", "Authorization: Bearer secret\r\n");
+            assert!(answer.starts_with("HTTP/1.1 200"), "{octets}: {answer}");
+        }
+        drop(held);
+    }
+}
+
+/// A body that is announced and never comes, on a connection that could live on.
+#[test]
+fn a_request_whose_body_never_comes_does_not_keep_its_connection() {
+    let running = start("");
+    let octets = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nslow";
+    let mut stream = connected(running.server.address());
+    stream.write_all(octets).expect("sent");
+    let mut answer = Vec::new();
+    let closed = stream.read_to_end(&mut answer);
+    let is_closed =
+        closed.map_or_else(|error| error.kind() == ErrorKind::ConnectionReset, |_| true);
+    assert!(
+        is_closed && answer.starts_with(b"HTTP/1.1 200"),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn a_reload_with_a_lower_limit_closes_what_is_too_much() {
+    let running = start("");
+    let address = running.server.address();
+    let ask = b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let mut streams = holding(address, 24, ask);
+    for stream in &mut streams {
+        stream.read_exact(&mut [0; 1]).expect("it is served");
+    }
+    let text = "[http]\nlisten = \"127.0.0.1:0\"\nconnections = 4";
+    let fewer = Configuration::from_toml(text).expect("it is right");
+    let prepared = running.server.prepare(&fewer).expect("it is right");
+    running.server.reload(prepared.expect("the same address"));
+    // an event ends none of them, and comes on those that are left
+    running
+        .service
+        .handle()
+        .refuse_reload("a test says so".to_owned())
+        .expect("it runs");
+    let mut left = 0;
+    for mut stream in streams {
+        let mut seen = String::new();
+        let mut buffer = [0; 4_096];
+        while let Ok(read @ 1..) = stream.read(&mut buffer) {
+            seen += &String::from_utf8_lossy(&buffer[..read]);
+            if seen.contains("a test says so") {
+                left += 1;
+                break;
+            }
+        }
+    }
+    assert_eq!(left, 4);
+}
+
+#[test]
+fn who_is_well_is_told_from_who_measures() {
+    let running = start("");
+    let address = running.server.address();
+    let begun = Instant::now();
+    while !get(address, "/readyz", "").starts_with("HTTP/1.1 200") {
+        assert!(begun.elapsed() < LONG, "a task runs");
+    }
+    assert!(get(address, "/healthz", "").ends_with("measuring\n"));
+    // no task: nothing that a restart would mend
+    let nothing = "[http]\nlisten = \"127.0.0.1:0\"\n[clocks]\ninterfaces = []\n";
+    let configuration = Configuration::from_toml(nothing).expect("it is right");
+    running
+        .service
+        .handle()
+        .reload(configuration)
+        .expect("it is right");
+    let begun = Instant::now();
+    while !get(address, "/readyz", "").starts_with("HTTP/1.1 503") {
+        assert!(begun.elapsed() < LONG, "no task runs");
+    }
+    let alive = get(address, "/healthz", "");
+    assert!(
+        alive.starts_with("HTTP/1.1 200") && alive.contains("nothing is measured"),
+        "{alive}"
+    );
+    drop(running.service);
+    assert!(get(address, "/readyz", "").starts_with("HTTP/1.1 503"));
+}
+
+#[test]
+fn pages_of_other_sites_are_not_answered() {
+    let running = start("");
+    let address = running.server.address();
+    let refused = get(address, "/api/snapshot", "Origin: https://example.org\r\n");
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    let refused = get(address, "/api/snapshot", "Sec-Fetch-Site: cross-site\r\n");
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
 }
 
 #[test]

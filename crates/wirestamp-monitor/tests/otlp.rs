@@ -121,7 +121,7 @@ fn what_is_pushed_are_the_families_of_a_scrape() {
     assert!(resource["service.name"].contains("\"wirestamp-monitor\""));
 
     // the same names as in a scrape, with the suffixes that Prometheus adds again
-    let snapshot = std::sync::Arc::new(*service.handle().wait_snapshot().expect("it runs"));
+    let snapshot = service.handle().wait_snapshot().expect("it runs");
     let text = wirestamp_monitor::metrics::open_metrics(snapshot, 2_000).expect("encoded");
     let scraped: Vec<_> = text
         .lines()
@@ -207,6 +207,7 @@ fn what_the_receiver_says_is_counted_and_pushes_go_on() {
             .expect("it runs")
             .own
             .pushes
+            .clone()
     };
     let begun = std::time::Instant::now();
     while !counts().contains_key("accepted") {
@@ -225,7 +226,12 @@ fn a_receiver_that_is_not_there_or_silent_holds_nothing_up() {
     let (service, pusher) = start(address, "timeout = \"100ms\"");
     let begun = std::time::Instant::now();
     loop {
-        let own = service.handle().wait_snapshot().expect("it runs").own;
+        let own = service
+            .handle()
+            .wait_snapshot()
+            .expect("it runs")
+            .own
+            .clone();
         if own.pushes.get("failed").is_some_and(|count| *count >= 1) {
             break;
         }
@@ -251,7 +257,12 @@ fn who_pushes_seldom_can_be_asked_to_wait() {
     let _pusher = Pusher::start(&configuration, service.handle()).expect("it starts");
     let begun = std::time::Instant::now();
     loop {
-        let own = service.handle().wait_snapshot().expect("it runs").own;
+        let own = service
+            .handle()
+            .wait_snapshot()
+            .expect("it runs")
+            .own
+            .clone();
         if own.pushes.get("failed").is_some_and(|count| *count == 1) {
             break;
         }

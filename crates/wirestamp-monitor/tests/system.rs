@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wirestamp_monitor::snapshot::Snapshot;
 use wirestamp_monitor::{Configuration, Place, Service};
@@ -49,7 +50,7 @@ fn free_port() -> u16 {
         .port()
 }
 
-fn until(service: &Service, is_enough: impl Fn(&Snapshot) -> bool) -> Box<Snapshot> {
+fn until(service: &Service, is_enough: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
     let begun = Instant::now();
     loop {
         let snapshot = service.handle().wait_snapshot().expect("it runs");

@@ -80,7 +80,10 @@ fn connected(address: SocketAddr, believed: &CertificateDer<'static>) -> Stream 
 fn ask(stream: &mut Stream) -> std::io::Result<String> {
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
     let (mut read, mut buffer) = (String::new(), [0; 4_096]);
-    while !read.ends_with("measuring\n") {
+    while !read
+        .split_once("\r\n\r\n")
+        .is_some_and(|(_, body)| body.ends_with('\n'))
+    {
         match stream.read(&mut buffer)? {
             0 => break,
             length => read += &String::from_utf8_lossy(&buffer[..length]),
@@ -90,6 +93,13 @@ fn ask(stream: &mut Stream) -> std::io::Result<String> {
 }
 
 const OK: &str = "HTTP/1.1 200 OK";
+
+/// Has the server read its files again.
+fn reload(running: &Running) -> wirestamp::Result<()> {
+    let prepared = running.server.prepare(&running.configuration)?;
+    running.server.reload(prepared.expect("the same address"));
+    Ok(())
+}
 
 #[test]
 fn who_believes_the_certificate_is_served() {
@@ -109,7 +119,7 @@ fn a_reload_exchanges_the_certificate_and_connections_live_on() {
     let mut old = connected(address, &running.certificate);
     assert_eq!(ask(&mut old).expect("answered"), OK);
     let newer = certify(running.folder.path());
-    assert!(running.server.reload(&running.configuration).expect("read"));
+    reload(&running).expect("read");
     assert_eq!(ask(&mut old).expect("it lives on"), OK);
     assert_eq!(ask(&mut connected(address, &newer)).expect("answered"), OK);
     ask(&mut connected(address, &running.certificate)).expect_err("there is another one now");
@@ -118,7 +128,7 @@ fn a_reload_exchanges_the_certificate_and_connections_live_on() {
     let other = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("made");
     let key = running.folder.path().join("key");
     std::fs::write(key, other.signing_key.serialize_pem()).expect("written");
-    let refused = running.server.reload(&running.configuration);
+    let refused = reload(&running);
     let said = refused.expect_err("they do not match").to_string();
     assert!(said.contains("certificate"), "{said}");
     assert_eq!(ask(&mut connected(address, &newer)).expect("answered"), OK);
@@ -159,6 +169,19 @@ fn unfinished_handshakes_and_garbage_harm_nothing() {
     }
 }
 
+/// Twice as many connections as there may be, each before its handshake.
+#[test]
+fn unfinished_handshakes_lock_nobody_out() {
+    let running = start();
+    let address = running.server.address();
+    let held: Vec<_> = (0..2 * 64).map(|_| plain(address)).collect();
+    for _ in 0..5 {
+        let mut stream = connected(address, &running.certificate);
+        assert_eq!(ask(&mut stream).expect("answered"), OK);
+    }
+    drop(held);
+}
+
 #[test]
 fn files_that_are_no_certificates_are_refused_by_name() {
     let running = start();
@@ -170,11 +193,11 @@ fn files_that_are_no_certificates_are_refused_by_name() {
                 Some(content) => std::fs::write(&path, content).expect("written"),
                 None => std::fs::remove_file(&path).expect("removed"),
             }
-            let refused = running.server.reload(&running.configuration);
+            let refused = reload(&running);
             let said = refused.expect_err("it cannot be read").to_string();
             assert!(said.contains(&*path.to_string_lossy()), "{said}");
         }
         std::fs::write(&path, before).expect("written");
     }
-    assert!(running.server.reload(&running.configuration).expect("read"));
+    reload(&running).expect("read");
 }

@@ -48,6 +48,7 @@ mod schema;
 
 pub use flow::{bucket_of, flow_of};
 pub use group::Group;
+pub use name::label;
 pub use recorder::{Options, Recorder};
 pub use retention::{Kept, Retention};
 pub use row::{ClockEstimate, Cross, Direction, Probe, Row, Source, Timestamp};

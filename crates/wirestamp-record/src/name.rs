@@ -9,7 +9,7 @@ const SUFFIX: &str = ".parquet";
 
 /// What stands for a host in the names of its files: its own name, if that is short and plain. Of other names what is plain of them, and a hash, so that
 /// no two hosts have the same.
-pub(crate) fn label(host: &str) -> String {
+pub fn label(host: &str) -> String {
     let plain = |letter: char| {
         if letter.is_ascii_alphanumeric() {
             letter

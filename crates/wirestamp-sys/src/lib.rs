@@ -11,6 +11,7 @@
 
 pub mod abi;
 pub mod cmsg;
+pub mod file;
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 mod linux;

@@ -118,6 +118,10 @@ pub use synchronization::utc_error_bound;
 pub use timestamper::{ReceivedControl, Tag, Timestamper};
 pub use watch::{ChangeEvent, Watch};
 
+// For this project's other crates.
+#[doc(hidden)]
+pub use wirestamp_sys::file;
+
 /// The simulator: scenarios, and the world with its truth, for tests.
 #[cfg(feature = "sim")]
 pub use wirestamp_sim as sim;

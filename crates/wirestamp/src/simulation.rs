@@ -10,6 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sim::{Scenario, World};
 
+/// The longest file with a scenario that is read.
+const LONGEST: u64 = 1 << 20;
+
 /// The environment variable that names the default simulation: a preset, or a TOML file.
 pub const ENVIRONMENT: &str = "WIRESTAMP_SIM";
 /// The default simulation is the same in every run.
@@ -108,7 +111,7 @@ impl Simulation {
                 "there is neither a preset nor a file of this name",
             ));
         }
-        let text = std::fs::read_to_string(chosen).map_err(|error| {
+        let text = wirestamp_sys::file::read_text(Path::new(chosen), LONGEST).map_err(|error| {
             let not_read = not_chosen(chosen, error.to_string());
             error
                 .raw_os_error()

@@ -2,6 +2,7 @@
 
 mod check;
 mod log;
+mod reload;
 
 use crate::arguments::Monitor;
 use crate::exit::Exit;
@@ -10,14 +11,14 @@ use crate::output::{Output, Page};
 use crate::session::Session;
 use crate::signals;
 use check::Checked;
+use reload::{Outside, bind};
 use serde::Serialize;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
-use wirestamp::{Error, ErrorKind, Simulation};
-use wirestamp_monitor::http::Server;
+use wirestamp::{Error, ErrorKind, Simulation, file};
 use wirestamp_monitor::otlp::Pusher;
-use wirestamp_monitor::{Configuration, Handle, Place, Service};
+use wirestamp_monitor::{Configuration, Place, Service};
 
 const OPERATION: &str = "run the monitor";
 /// How soon a signal is noticed.
@@ -54,9 +55,13 @@ pub(super) fn run(
     } else {
         Place::System
     };
+    // a second start fails here, before it touches what the first one writes
+    let listener = bind(&configuration)?;
     let service = Service::start(configuration.clone(), place)?;
-    let server = serve(&configuration, &service.handle())?;
-    let pusher = Pusher::start(&configuration, service.handle())?;
+    let handle = service.handle();
+    let server = listener.map(|listener| listener.serve(handle.clone()));
+    let server = server.transpose()?;
+    let pusher = Pusher::start(&configuration, handle)?;
     let ready = Ready {
         listening: server.as_ref().map(|server| server.address().to_string()),
         address: server.as_ref().map(|server| {
@@ -71,66 +76,18 @@ pub(super) fn run(
     output.line(&ready)?;
     output.now(|page| ready.print(page))?;
     system::ready();
-    let ended = attend(arguments, configuration, &service, server, pusher);
+    let outside = Outside {
+        configuration,
+        server,
+        pusher,
+    };
+    let ended = attend(arguments, &service, outside);
     system::stopping();
     ended
 }
 
-fn serve(configuration: &Configuration, handle: &Handle) -> Result<Option<Server>, Error> {
-    configuration
-        .http
-        .enabled
-        .then(|| Server::start(configuration, handle.clone()))
-        .transpose()
-}
-
-/// Has the server go over to another configuration: it goes on if the address is the same, and ends if there is another one. If it
-/// fails, the old one serves on.
-fn exchange(
-    server: &mut Option<Server>,
-    pusher: &mut Option<Pusher>,
-    (old, new): (&Configuration, &Configuration),
-    handle: &Handle,
-) -> Result<(), Error> {
-    new.read_files()?;
-    let other = match pusher {
-        Some(pusher) if pusher.is_of(new)? => None,
-        _ => Some(Pusher::start(new, handle.clone())?),
-    };
-    let is_kept = match server.as_ref().filter(|_| new.http.enabled) {
-        Some(server) => server.reload(new)?,
-        None => false,
-    };
-    if !is_kept {
-        *server = match serve(new, handle) {
-            // perhaps by the old one: every address has the port of 127.0.0.1, too
-            Err(error) if error.kind() == ErrorKind::Busy && server.is_some() => {
-                drop(server.take());
-                match serve(new, handle) {
-                    Ok(served) => served,
-                    Err(error) => {
-                        *server = serve(old, handle)?;
-                        return Err(error);
-                    }
-                }
-            }
-            served => served?,
-        };
-    }
-    if let Some(other) = other {
-        *pusher = other;
-    }
-    Ok(())
-}
-
 /// Waits for the end: reloads when it is asked to, and tells systemd while the measuring loop turns.
-fn attend(
-    arguments: &Monitor,
-    mut configuration: Configuration,
-    service: &Service,
-    mut server: Option<Server>,
-    mut pusher: Option<Pusher>,
-) -> Result<Exit, Failure> {
+fn attend(arguments: &Monitor, service: &Service, mut outside: Outside) -> Result<Exit, Failure> {
     let (begun, handle) = (Instant::now(), service.handle());
     let mut watchdog = system::Watchdog::new();
     let is_over = || {
@@ -146,17 +103,10 @@ fn attend(
         if signals::takes_reload() {
             system::reloading();
             match read(arguments.config.as_deref()) {
-                Ok(new) => {
-                    // first what may be refused: token and certificate, or another address
-                    match exchange(&mut server, &mut pusher, (&configuration, &new), &handle) {
-                        Ok(()) => {
-                            warn_of_exposed(&new);
-                            configuration.clone_from(&new);
-                            let _ = handle.reload(new);
-                        }
-                        Err(error) => drop(handle.refuse_reload(error.to_string())),
-                    }
-                }
+                Ok(new) => match outside.reload(new, &handle) {
+                    Ok(()) => warn_of_exposed(&outside.configuration),
+                    Err(error) => tracing::error!("not reloaded: {error}"),
+                },
                 Err(error) => drop(handle.refuse_reload(error.to_string())),
             }
             system::ready();
@@ -173,12 +123,15 @@ fn warn_of_exposed(configuration: &Configuration) {
     }
 }
 
+/// The longest configuration that is read: it names some hundred thousand peers.
+const LONGEST: u64 = 16 << 20;
+
 pub(super) fn read(path: Option<&Path>) -> Result<Configuration, Error> {
     let Some(path) = path else {
         return Ok(Configuration::default());
     };
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = file::read_text(path, LONGEST).map_err(|error| {
         told(
             ErrorKind::InvalidInput,
             "read the monitor's configuration",

@@ -18,7 +18,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wirestamp::{
-    CorrelatorOptions, Error, ErrorKind, HardwareGuard, HardwareRequest, Interface, TimestampSource,
+    CorrelatorOptions, Error, ErrorKind, HardwareGuard, HardwareRequest, Interface,
+    TimestampSource, file,
 };
 use wirestamp_probe::endpoint::Clock;
 use wirestamp_probe::{Key, TimestampFormat};
@@ -43,13 +44,7 @@ pub(super) fn key(path: Option<&Path>) -> Result<Option<Key>, Error> {
         )
         .with_remedy("make one: openssl rand -hex 32 > FILE, and chmod 600 FILE")
     };
-    let length = std::fs::metadata(path)
-        .map_err(|error| told(ErrorKind::InvalidInput, "read the key", &shown, &error))?
-        .len();
-    if length > LONGEST_FILE {
-        return Err(invalid(format!("it has {length} bytes, more than any key")));
-    }
-    let text = std::fs::read_to_string(path)
+    let text = file::read_text(path, LONGEST_FILE)
         .map_err(|error| told(ErrorKind::InvalidInput, "read the key", &shown, &error))?;
     Key::from_hexadecimal(&text)
         .map(Some)

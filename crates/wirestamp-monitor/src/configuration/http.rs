@@ -23,7 +23,10 @@ pub struct Http {
     pub allow_plaintext: bool,
     /// A file with the token that requests must bear (`Authorization: Bearer TOKEN`).
     pub token_file: Option<PathBuf>,
-    /// Connections at a time; more are closed at once. 1 to 1,000.
+    /// Further names by which this server is asked (`Host`), such as that of a reverse proxy. Without TLS and token, others than addresses, this
+    /// host's name and names without a dot are refused: they may be a stranger's.
+    pub names: Vec<String>,
+    /// Connections at a time; each address has a fair share of them. 1 to 1,000.
     pub connections: u16,
 }
 
@@ -36,6 +39,7 @@ impl Default for Http {
             key: None,
             allow_plaintext: false,
             token_file: None,
+            names: Vec::new(),
             connections: 64,
         }
     }

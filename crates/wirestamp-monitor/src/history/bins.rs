@@ -25,8 +25,8 @@ pub(super) struct Bins {
     more_series: bool,
     offsets: BTreeMap<Key, BTreeMap<u32, Offsets>>,
     delays: BTreeMap<Key, BTreeMap<u32, DelayBin>>,
-    /// By time and number, so that the order in which segments are read does not matter.
-    events: BTreeMap<(i64, u64), Event>,
+    /// By time, run and number, so that the order in which segments are read does not matter.
+    events: BTreeMap<(i64, String, u64), Event>,
     events_left_out: u64,
 }
 
@@ -100,7 +100,7 @@ impl Bins {
             }
             (Show::Events, Record::Event(event)) => {
                 self.records += 1;
-                self.events.insert((at, event.id), event);
+                self.events.insert((at, event.run.clone(), event.id), event);
                 if self.events.len() > MOST_EVENTS {
                     self.events.pop_first();
                     self.events_left_out += 1;

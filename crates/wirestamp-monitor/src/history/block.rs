@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 const VERSION: u8 = 2;
 /// Version and times.
-const HEAD: usize = 17;
+pub(super) const HEAD: usize = 17;
 
 /// A block that is being written.
 #[derive(Debug, Default)]

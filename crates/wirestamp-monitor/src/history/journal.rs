@@ -2,13 +2,13 @@
 
 use super::Record;
 use super::block::{self, Block};
+use super::walk::{LONGEST_BLOCK, Part, walk};
+use crate::lock::FolderLock;
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Length and checksum.
-const HEAD: usize = 8;
 /// A longer record is not written.
 const LONGEST: usize = 64 * 1_024;
 /// A block is not continued beyond this; one that is longer than both is not believed when it is read.
@@ -16,10 +16,18 @@ const FULL: usize = 256 * 1_024;
 /// So many segments share the limit.
 const SEGMENTS: u64 = 16;
 const SUFFIX: &str = "journal";
+/// The file that is locked by who writes.
+const LOCK: &str = "lock";
+
+const _: () = assert!(FULL + 2 * LONGEST == LONGEST_BLOCK);
 
 /// Writes records. What [`sync`](Self::sync) returned `Ok` for survives a crash.
 #[derive(Debug)]
 pub struct Journal {
+    /// Nobody else writes there meanwhile.
+    _lock: FolderLock,
+    /// The newest segment that was found, and how many bytes of it are damaged, if any.
+    damaged: Option<(PathBuf, u64)>,
     folder: PathBuf,
     limit: u64,
     current: Option<File>,
@@ -33,12 +41,14 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens a folder, made if it is not there: cuts what a crash left incomplete, and begins a segment. `limit`: bytes on disk, at most.
+    /// Opens a folder, made if it is not there: cuts what a crash left incomplete, and begins a segment. Damage that no crash leaves stays as it is,
+    /// for [`damaged`](Self::damaged) and whoever wants to save something. `limit`: bytes on disk, at most.
     ///
     /// # Errors
-    /// Those of the system.
+    /// `ResourceBusy` if another writer has the folder; those of the system.
     pub fn open(folder: &Path, limit: u64) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
+        let lock = FolderLock::take(folder, LOCK)?;
+        let mut damaged = None;
         let mut segments = VecDeque::new();
         let found = found(folder)?;
         let newest = found.len();
@@ -46,11 +56,18 @@ impl Journal {
             let mut length = fs::metadata(&path)?.len();
             // only the newest can be incomplete by a crash; what a full disk cut before is passed over when it is read
             if place == newest {
-                length = valid_length(&path)?;
-                OpenOptions::new()
-                    .write(true)
-                    .open(&path)?
-                    .set_len(length)?;
+                let walked = walk(File::open(&path)?, |_| {})?;
+                let mut lost = walked.damaged;
+                if walked.is_torn {
+                    length = walked.end;
+                    OpenOptions::new()
+                        .write(true)
+                        .open(&path)?
+                        .set_len(length)?;
+                } else {
+                    lost += walked.rest;
+                }
+                damaged = (lost > 0).then(|| (path.clone(), lost));
             }
             if length == 0 {
                 fs::remove_file(&path)?;
@@ -60,6 +77,8 @@ impl Journal {
         }
         let next = segments.back().map_or(1, |(number, _)| number + 1);
         let mut journal = Self {
+            _lock: lock,
+            damaged,
             folder: folder.to_owned(),
             limit,
             current: None,
@@ -167,13 +186,19 @@ impl Journal {
         self.segments.len()
     }
 
+    /// Returns the newest segment that was there when it was opened, and how many bytes of it are damaged, if any are.
+    pub fn damaged(&self) -> Option<(&Path, u64)> {
+        let damaged = self.damaged.as_ref();
+        damaged.map(|(path, bytes)| (path.as_path(), *bytes))
+    }
+
     /// Returns how many segments were removed to make room.
     pub fn removed(&self) -> u64 {
         self.removed
     }
 }
 
-/// Reads the records of a folder, oldest first; calls `each` with every one. What a crash left incomplete at the end of a segment is passed over.
+/// Reads the records of a folder, oldest first; calls `each` with every one. What a crash left incomplete, and what is damaged, is passed over.
 ///
 /// # Errors
 /// Those of the system. A segment that is removed meanwhile is no error.
@@ -183,7 +208,11 @@ pub fn read(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             file => file?,
         };
-        walk(file, |block| block::records(block, |_| true, &mut each))?;
+        walk(file, |part| {
+            if let Part::Block(block) = part {
+                block::records(block, |_| true, &mut each);
+            }
+        })?;
     }
     Ok(())
 }
@@ -204,55 +233,4 @@ pub(super) fn found(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     }
     found.sort_unstable();
     Ok(found)
-}
-
-fn valid_length(path: &Path) -> io::Result<u64> {
-    walk(File::open(path)?, |_| {})
-}
-
-/// Calls `each` with every block up to the first that is cut or wrong; returns how many bytes they take.
-pub(super) fn walk(file: File, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
-    let mut reader = BufReader::new(file);
-    let (mut head, mut payload, mut valid) = ([0; HEAD], Vec::new(), 0);
-    loop {
-        match reader.read_exact(&mut head) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(valid),
-            read => read?,
-        }
-        let word = |from: usize| {
-            u32::from_le_bytes([head[from], head[from + 1], head[from + 2], head[from + 3]])
-        };
-        let (length, sum) = (word(0) as usize, word(4));
-        if length == 0 || length > FULL + 2 * LONGEST {
-            return Ok(valid);
-        }
-        payload.resize(length, 0);
-        match reader.read_exact(&mut payload) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(valid),
-            read => read?,
-        }
-        if crc32fast::hash(&payload) != sum {
-            return Ok(valid);
-        }
-        each(&payload);
-        valid += (HEAD + length) as u64;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_block_that_is_longer_than_any_is_not_read() {
-        let folder = tempfile::tempdir().expect("made");
-        let path = folder.path().join("1.journal");
-        for (length, is_read) in [(FULL + 2 * LONGEST, true), (FULL + 2 * LONGEST + 1, false)] {
-            let block = vec![1; length];
-            let head = [length as u32, crc32fast::hash(&block)].map(u32::to_le_bytes);
-            fs::write(&path, [&head.concat()[..], &block].concat()).expect("written");
-            let valid = if is_read { HEAD + length } else { 0 };
-            assert_eq!(valid_length(&path).expect("it reads"), valid as u64);
-        }
-    }
 }

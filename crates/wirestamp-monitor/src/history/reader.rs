@@ -2,8 +2,9 @@
 
 use super::bins::{Answer, Bins};
 use super::block;
-use super::journal::{found, walk};
+use super::journal::found;
 use super::question::{Question, Show};
+use super::walk::{Part, walk};
 use crate::rfc3339::nanoseconds;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,13 +24,26 @@ pub(crate) struct Reader {
     known: Mutex<BTreeMap<u64, Extent>>,
 }
 
-/// The length of a segment, how many bytes of it can be read, and its least and its greatest time in nanoseconds of UTC (the clock may
-/// have been stepped between).
-#[derive(Debug, Clone, Copy)]
+/// So many damaged places of a segment are known by themselves, the others as one.
+const MOST_GAPS: usize = 64;
+
+/// What a segment has: its length, its least and its greatest time in nanoseconds of UTC (the clock may have been stepped between), and what is
+/// damaged.
+#[derive(Debug, Clone, Default)]
 struct Extent {
     bytes: u64,
-    readable: u64,
     times: Option<(i64, i64)>,
+    gaps: Vec<Gap>,
+    /// Bytes behind the last block.
+    rest: u64,
+}
+
+/// A damaged place: what it had is later and earlier than these times, as far as they are known.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    after: Option<i64>,
+    before: Option<i64>,
+    bytes: u64,
 }
 
 impl Reader {
@@ -62,7 +76,7 @@ impl Reader {
             };
             let unchanged = known.get(&number).filter(|extent| extent.bytes == bytes);
             let extent = match unchanged.filter(|extent| !extent.meets(question)) {
-                Some(extent) => *extent,
+                Some(extent) => extent.clone(),
                 None if bytes > left => {
                     is_complete = false;
                     break;
@@ -75,12 +89,11 @@ impl Reader {
                     }
                 }
             };
-            known.insert(number, extent);
-            if Some(number) != newest && extent.hides(question, newer) {
-                unreadable += extent.bytes.saturating_sub(extent.readable);
-            }
+            unreadable += extent.hidden(question, newer, Some(number) == newest);
             newer = extent.times.map(|(first, _)| first).or(newer);
+            known.insert(number, extent);
         }
+        is_complete &= unreadable == 0;
         Ok(bins.into_answer(question, is_complete, unreadable))
     }
 }
@@ -91,11 +104,44 @@ impl Extent {
             .is_some_and(|(first, last)| first < question.to && last >= question.from)
     }
 
-    /// Whether records of the range may be in what cannot be read: those are later than what can, and earlier than the next newer segment.
-    fn hides(&self, question: &Question, newer: Option<i64>) -> bool {
-        self.readable < self.bytes
-            && self.times.is_none_or(|(_, last)| last < question.to)
-            && newer.is_none_or(|newer| newer >= question.from)
+    /// How many bytes cannot be read that may have records of the range. What lies behind the last block is later than that, and earlier than the
+    /// next newer segment.
+    fn hidden(&self, question: &Question, newer: Option<i64>, is_newest: bool) -> u64 {
+        let rest = Gap {
+            after: self.times.map(|(_, last)| last),
+            before: newer,
+            bytes: if is_newest { 0 } else { self.rest },
+        };
+        let gaps = self.gaps.iter().chain([&rest]);
+        let hide = gaps.filter(|gap| {
+            gap.after.is_none_or(|after| after < question.to)
+                && gap.before.is_none_or(|before| before >= question.from)
+        });
+        hide.map(|gap| gap.bytes).sum()
+    }
+
+    /// Takes a block with these times.
+    fn take(&mut self, (first, most): (i64, i64)) {
+        let (least, greatest) = self.times.unwrap_or((first, most));
+        self.times = Some((least.min(first), greatest.max(most)));
+        let is_merged = self.gaps.len() == MOST_GAPS;
+        if let Some(gap) = self.gaps.last_mut().filter(|_| !is_merged) {
+            gap.before.get_or_insert(first);
+        }
+    }
+
+    /// Takes damage behind a block whose last time this is.
+    fn lose(&mut self, bytes: u64, after: Option<i64>) {
+        if self.gaps.len() < MOST_GAPS {
+            let before = None;
+            self.gaps.push(Gap {
+                after,
+                before,
+                bytes,
+            });
+        } else if let Some(gap) = self.gaps.last_mut() {
+            (gap.before, gap.bytes) = (None, gap.bytes + bytes);
+        }
     }
 }
 
@@ -111,14 +157,23 @@ fn read_segment(
         Show::Delays => &["stamp", "path"],
         Show::Events => &["event"],
     };
-    let mut times: Option<(i64, i64)> = None;
-    let readable = walk(File::open(path)?, |block| {
-        let Some((first, last)) = block::times(block) else {
-            return;
+    let mut extent = Extent {
+        bytes,
+        ..Extent::default()
+    };
+    let mut last = None;
+    let walked = walk(File::open(path)?, |part| {
+        let block = match part {
+            Part::Block(block) => block,
+            Part::Damaged(bytes) => return extent.lose(bytes, last),
         };
-        let (least, most) = times.unwrap_or((first, last));
-        times = Some((least.min(first), most.max(last)));
-        if first < question.to && last >= question.from {
+        let Some((first, most)) = block::times(block) else {
+            // of another version of this program
+            return extent.lose(block.len() as u64, last);
+        };
+        extent.take((first, most));
+        last = Some(most);
+        if first < question.to && most >= question.from {
             block::records(
                 block,
                 |kind| kinds.contains(&kind),
@@ -130,11 +185,8 @@ fn read_segment(
             );
         }
     })?;
-    Ok(Extent {
-        bytes,
-        readable,
-        times,
-    })
+    extent.rest = walked.rest;
+    Ok(extent)
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use super::{Journal, Record};
 use crate::configuration::History;
-use crate::patience::{PATIENCE, ends_by};
+use crate::patience::{self, PATIENCE, ends_by};
 use crate::snapshot::HistoryState;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::sync::mpsc::{self, Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wirestamp::{Error, ErrorKind, Result};
@@ -21,24 +22,47 @@ const RETRY: Duration = Duration::from_secs(5);
 /// Takes records. Dropping it writes what it has.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    configuration: History,
     records: Option<SyncSender<Record>>,
-    state: Arc<Mutex<HistoryState>>,
+    shared: Arc<Shared>,
+    opened: mpsc::Receiver<io::Result<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread and those who look at it share.
+#[derive(Debug)]
+struct Shared {
+    /// What is asked for. The thread goes over to it.
+    wanted: Mutex<History>,
+    state: Mutex<HistoryState>,
+    /// What was noticed, for the list of events.
+    notes: Mutex<Vec<String>>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, HistoryState> {
+        lock(&self.state)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Writer {
     pub(crate) fn start(configuration: &History) -> Result<Self> {
         let (records, received) = sync_channel(WAITING);
-        let state = Arc::new(Mutex::new(HistoryState {
-            state: "live_only".to_owned(),
-            ..HistoryState::default()
-        }));
-        let (shared, wanted) = (Arc::clone(&state), configuration.clone());
-        let thread = thread::Builder::new()
-            .name("wirestamp-history".into())
-            .spawn(move || run(&wanted, &received, &shared));
-        let thread = thread.map_err(|error| {
+        let (first, opened) = mpsc::channel();
+        let shared = Arc::new(Shared {
+            wanted: Mutex::new(configuration.clone()),
+            state: Mutex::new(HistoryState {
+                state: "live_only".to_owned(),
+                ..HistoryState::default()
+            }),
+            notes: Mutex::default(),
+        });
+        let thread_shared = Arc::clone(&shared);
+        let run = move || run(&received, &thread_shared, &first);
+        let thread = patience::start("wirestamp-history", run).map_err(|error| {
             Error::new(
                 ErrorKind::Io,
                 "write history",
@@ -47,15 +71,35 @@ impl Writer {
             )
         })?;
         Ok(Self {
-            configuration: configuration.clone(),
             records: Some(records),
-            state,
+            shared,
+            opened,
             thread: Some(thread),
         })
     }
 
-    pub(crate) fn configuration(&self) -> &History {
-        &self.configuration
+    /// Waits a while until the folder is open. One that cannot be written is tried again later.
+    ///
+    /// # Errors
+    /// `Busy` if another monitor writes there.
+    pub(crate) fn claim(&self) -> Result<()> {
+        match self.opened.recv_timeout(PATIENCE) {
+            Ok(Err(error)) if error.kind() == io::ErrorKind::ResourceBusy => {
+                let target = self.configuration().directory.display().to_string();
+                let busy = Error::new(ErrorKind::Busy, "write history", target, error.to_string());
+                Err(busy.with_remedy("name a folder of its own in [history] directory"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn configuration(&self) -> History {
+        lock(&self.shared.wanted).clone()
+    }
+
+    /// Goes over to another folder or limit, within about a second.
+    pub(crate) fn change(&self, configuration: &History) {
+        lock(&self.shared.wanted).clone_from(configuration);
     }
 
     pub(crate) fn add(&self, record: Record) {
@@ -64,31 +108,41 @@ impl Writer {
         };
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = records.try_send(record)
         {
-            self.state
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .lost += 1;
+            self.shared.state().lost += 1;
         }
     }
 
     pub(crate) fn show(&self) -> HistoryState {
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.shared.state().clone()
     }
-}
 
-impl Writer {
+    /// Returns what was noticed since it was asked last.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.shared.notes))
+    }
+
+    /// Takes no more records. What it has is written meanwhile.
+    pub(crate) fn close(&mut self) {
+        drop(self.records.take());
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+
+    /// Whether all is written since it was closed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Writes what it has, and waits for the disk until then.
     pub(crate) fn end(&mut self, until: Instant) {
-        drop(self.records.take());
+        self.close();
         let Some(thread) = self.thread.take() else {
             return;
         };
-        thread.thread().unpark();
         if !ends_by(thread, until) {
-            let folder = self.configuration.directory.display();
+            let configuration = self.configuration();
+            let folder = configuration.directory.display();
             tracing::error!(
                 "{folder}: history ends, its last records are lost: the disk did not answer in time"
             );
@@ -102,47 +156,109 @@ impl Drop for Writer {
     }
 }
 
-fn run(configuration: &History, records: &Receiver<Record>, state: &Mutex<HistoryState>) {
-    let mut journal = None;
-    let mut failed: Option<Instant> = None;
+fn run(records: &Receiver<Record>, shared: &Shared, first: &mpsc::Sender<io::Result<()>>) {
+    let mut disk = Disk {
+        shared,
+        configuration: lock(&shared.wanted).clone(),
+        journal: None,
+        failed: None,
+    };
+    let opened = disk.open();
+    let is_open = opened.is_ok();
+    let _ = first.send(opened.map_err(|error| {
+        let told = io::Error::new(error.kind(), error.to_string());
+        disk.fail(&error, 0);
+        told
+    }));
+    if is_open {
+        disk.note_damage();
+    }
     loop {
         let (batch, is_over) = gather(records);
-        if failed.is_none_or(|at| at.elapsed() >= RETRY) && journal.is_none() {
-            match Journal::open(&configuration.directory, configuration.limit_bytes) {
-                Ok(opened) => journal = Some(opened),
-                Err(error) => tell(state, &error, 0, &mut failed),
-            }
-        }
-        let count = batch.len() as u64;
-        let Some(open) = &mut journal else {
-            state.lock().unwrap_or_else(PoisonError::into_inner).lost += count;
-            if is_over {
-                return;
-            }
-            continue;
-        };
-        batch.iter().for_each(|record| open.append(record));
-        match open.sync() {
-            Ok(()) => {
-                if failed.take().is_some() {
-                    tracing::info!("history is written again");
-                }
-                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                "recording".clone_into(&mut state.state);
-                state.error = None;
-                state.records += count;
-                state.bytes = open.bytes();
-                state.segments = open.segments() as u64;
-                state.removed = open.removed();
-            }
-            Err(error) => {
-                journal = None;
-                tell(state, &error, count, &mut failed);
-            }
-        }
+        disk.write(&batch);
         if is_over {
             return;
         }
+    }
+}
+
+/// The thread's end.
+struct Disk<'a> {
+    shared: &'a Shared,
+    configuration: History,
+    journal: Option<Journal>,
+    failed: Option<Instant>,
+}
+
+impl Disk<'_> {
+    fn open(&mut self) -> io::Result<()> {
+        let History {
+            directory,
+            limit_bytes,
+            ..
+        } = &self.configuration;
+        self.journal = Some(Journal::open(directory, *limit_bytes)?);
+        Ok(())
+    }
+
+    fn note_damage(&self) {
+        let Some((path, bytes)) = self.journal.as_ref().and_then(Journal::damaged) else {
+            return;
+        };
+        let path = path.display();
+        let note = format!(
+            "{path} is damaged: {bytes} bytes of it cannot be read. It stays as it is, and writing goes on in a new file"
+        );
+        tracing::warn!("{note}");
+        lock(&self.shared.notes).push(note);
+    }
+
+    fn write(&mut self, batch: &[Record]) {
+        let wanted = lock(&self.shared.wanted).clone();
+        if wanted != self.configuration {
+            // the folder may be the same: the old one is closed first
+            (self.journal, self.failed, self.configuration) = (None, None, wanted);
+        }
+        if self.journal.is_none() && self.failed.is_none_or(|at| at.elapsed() >= RETRY) {
+            match self.open() {
+                Ok(()) => self.note_damage(),
+                Err(error) => self.fail(&error, 0),
+            }
+        }
+        let count = batch.len() as u64;
+        let Some(journal) = &mut self.journal else {
+            self.shared.state().lost += count;
+            return;
+        };
+        batch.iter().for_each(|record| journal.append(record));
+        match journal.sync() {
+            Ok(()) => {
+                if self.failed.take().is_some() {
+                    tracing::info!("history is written again");
+                }
+                let mut state = self.shared.state();
+                "recording".clone_into(&mut state.state);
+                state.error = None;
+                state.records += count;
+                state.bytes = journal.bytes();
+                state.segments = journal.segments() as u64;
+                state.removed = journal.removed();
+            }
+            Err(error) => {
+                self.journal = None;
+                self.fail(&error, count);
+            }
+        }
+    }
+
+    fn fail(&mut self, error: &io::Error, lost: u64) {
+        if self.failed.replace(Instant::now()).is_none() {
+            tracing::error!("history is not written, the monitor is live only: {error}");
+        }
+        let mut state = self.shared.state();
+        "live_only".clone_into(&mut state.state);
+        state.error = Some(error.to_string());
+        state.lost += lost;
     }
 }
 
@@ -162,17 +278,69 @@ fn gather(records: &Receiver<Record>) -> (Vec<Record>, bool) {
     }
 }
 
-fn tell(
-    state: &Mutex<HistoryState>,
-    error: &std::io::Error,
-    lost: u64,
-    failed: &mut Option<Instant>,
-) {
-    if failed.replace(Instant::now()).is_none() {
-        tracing::error!("history is not written, the monitor is live only: {error}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::read;
+
+    fn history(directory: &std::path::Path) -> History {
+        toml::from_str(&format!("directory = '{}'", directory.display())).expect("it is right")
     }
-    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    "live_only".clone_into(&mut state.state);
-    state.error = Some(error.to_string());
-    state.lost += lost;
+
+    fn record(number: i64) -> Record {
+        Record::Clock {
+            time: "2026-11-23T03:12:00.000000000Z".to_owned(),
+            clock: "eth0".to_owned(),
+            offset_ns: Some(number),
+            bound_ns: 1,
+        }
+    }
+
+    fn kept(directory: &std::path::Path) -> usize {
+        let mut count = 0;
+        read(directory, |_| count += 1).expect("it reads");
+        count
+    }
+
+    #[test]
+    fn a_change_loses_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+        let mut writer = Writer::start(&history(&one)).expect("it starts");
+        writer.claim().expect("it is free");
+        (0..100).for_each(|number| writer.add(record(number)));
+        writer.change(&history(&other));
+        (0..100).for_each(|number| writer.add(record(number)));
+        writer.end(Instant::now() + PATIENCE);
+        assert_eq!((writer.show().lost, writer.show().records), (0, 200));
+        // where a record goes that came just before is open
+        assert_eq!(kept(&one) + kept(&other), 200);
+        Journal::open(&one, 1 << 20).expect("it was given up");
+    }
+
+    #[test]
+    fn damage_that_no_crash_leaves_is_told_and_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut journal = Journal::open(folder.path(), 1 << 20).expect("it opens");
+        for number in 0..3 {
+            journal.append(&record(number));
+            journal.sync().expect("written");
+        }
+        drop(journal);
+        let path = folder.path().join("00000001.journal");
+        let mut octets = std::fs::read(&path).expect("it is there");
+        octets[20] ^= 1;
+        std::fs::write(&path, &octets).expect("written");
+        let mut writer = Writer::start(&history(folder.path())).expect("it starts");
+        writer.claim().expect("it is free");
+        writer.add(record(3));
+        writer.end(Instant::now() + PATIENCE);
+        let notes = writer.notes();
+        assert!(
+            notes.len() == 1 && notes[0].contains("00000001.journal is damaged"),
+            "{notes:?}"
+        );
+        assert_eq!(std::fs::read(&path).expect("it is there"), octets);
+        assert_eq!(kept(folder.path()), 3);
+    }
 }

@@ -1,16 +1,18 @@
 //! What is answered to a request.
 
 use super::access::Refused;
+use super::connections::Place;
 use super::negotiate::{Form, form};
 use super::page;
+use super::rendered::{Newest, Rendered};
 use super::settings::Current;
-use crate::events::Events;
+use crate::events::{Events, Since};
 use crate::history::Question;
 use crate::metrics;
-use crate::service::Handle;
+use crate::service::{Handle, Health};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Body, Bytes, Frame};
+use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, Request, Response, StatusCode};
 use std::convert::Infallible;
@@ -38,8 +40,8 @@ pub(super) struct State {
     pub(super) handle: Handle,
     /// What a reload exchanges.
     pub(super) settings: Current,
-    /// The monitor makes one snapshot at a time: whoever asks in a hurry waits here, and the monitor measures.
-    pub(super) turn: Mutex<()>,
+    /// What was written of the newest snapshot.
+    pub(super) newest: Newest,
     /// One reads the history at a time.
     pub(super) reading: Arc<Mutex<()>>,
 }
@@ -47,9 +49,14 @@ pub(super) struct State {
 pub(super) async fn answer<B>(
     request: Request<B>,
     state: Arc<State>,
+    place: Arc<Place>,
 ) -> Result<Response<Content>, Infallible> {
     let file = page::file(request.uri().path());
-    let access = match state.settings.get().access.check(request.headers()) {
+    let access = state.settings.get().access.check(request.headers());
+    if access.is_ok() {
+        place.answering();
+    }
+    let access = match access {
         // the page asks for the token, and holds nothing that needs one
         Err(Refused::WrongToken) if file.is_some() => Ok(()),
         access => access,
@@ -57,7 +64,11 @@ pub(super) async fn answer<B>(
     let mut response = match access {
         Err(Refused::WrongHost) => text(
             StatusCode::MISDIRECTED_REQUEST,
-            "this server is asked as localhost\n",
+            "this server is not asked by this name: use its address, or add the name to [http] names\n",
+        ),
+        Err(Refused::OtherSite) => text(
+            StatusCode::FORBIDDEN,
+            "pages of other sites are not answered\n",
         ),
         Err(Refused::WrongToken) => {
             let mut refused = text(StatusCode::UNAUTHORIZED, "a bearer token is needed\n");
@@ -85,7 +96,39 @@ pub(super) async fn answer<B>(
         "x-content-type-options",
         HeaderValue::from_static("nosniff"),
     );
-    Ok(response)
+    Ok(response.map(|content| Answer { content, place }.boxed_unsync()))
+}
+
+/// An answer that says when it is written.
+struct Answer {
+    content: Content,
+    place: Arc<Place>,
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.content).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.content.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.content.size_hint()
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.place.written();
+    }
 }
 
 async fn route<B>(request: &Request<B>, state: &State) -> Response<Content> {
@@ -108,31 +151,55 @@ async fn route<B>(request: &Request<B>, state: &State) -> Response<Content> {
                 .headers()
                 .get("last-event-id")
                 .and_then(|value| value.to_str().ok());
-            let after = resumed.or(after).map(str::parse);
-            match after {
-                Some(Err(_)) => text(StatusCode::BAD_REQUEST, "after is the number of an event\n"),
-                Some(Ok(after)) => events(state, after),
-                None => events(state, *state.handle.events().newest().borrow()),
+            let mine = state.handle.events();
+            match (resumed, after) {
+                // a browser resumes with what it had, whatever that was
+                (Some(id), _) => events(state, mine.since(id).unwrap_or(Since::ALL)),
+                (None, Some(id)) => match mine.since(id) {
+                    Some(since) => events(state, since),
+                    None => text(
+                        StatusCode::BAD_REQUEST,
+                        "after is 0 or the id of an event\n",
+                    ),
+                },
+                (None, None) => events(state, mine.now()),
             }
         }
-        "/healthz" => match state.handle.snapshot().await {
-            Ok(_) => text(StatusCode::OK, "measuring\n"),
-            Err(ended) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{ended}\n")),
-        },
+        "/healthz" => {
+            let health = state.handle.health();
+            answer_health(health.is_alive(), &health)
+        }
+        "/readyz" => {
+            let health = state.handle.health();
+            answer_health(health.is_measuring(), &health)
+        }
         _ => text(StatusCode::NOT_FOUND, "nothing is served here\n"),
     }
 }
 
+fn answer_health(is_well: bool, health: &Health) -> Response<Content> {
+    let status = match is_well {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    text(status, format!("{health}\n"))
+}
+
+/// What is known now; all who ask at the same time share it.
+async fn rendered(state: &State) -> Result<Arc<Rendered>, Response<Content>> {
+    match state.handle.snapshot().await {
+        Ok(snapshot) => Ok(state.newest.of(snapshot)),
+        Err(ended) => Err(text(StatusCode::SERVICE_UNAVAILABLE, format!("{ended}\n"))),
+    }
+}
+
 async fn snapshot(state: &State) -> Response<Content> {
-    let turn = state.turn.lock().await;
-    let taken = state.handle.snapshot().await;
-    drop(turn);
-    match taken {
-        Ok(snapshot) => match serde_json::to_vec(&snapshot) {
-            Ok(json) => content("application/json", json),
+    match rendered(state).await {
+        Ok(rendered) => match rendered.json() {
+            Ok((octets, _)) => content("application/json", octets.clone()),
             Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
         },
-        Err(ended) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{ended}\n")),
+        Err(ended) => ended,
     }
 }
 
@@ -166,38 +233,30 @@ fn failed_to_read(error: &std::io::Error) -> Response<Content> {
 }
 
 async fn scrape(form: Form, state: &State) -> Response<Content> {
-    let turn = state.turn.lock().await;
-    let taken = state.handle.snapshot().await;
-    drop(turn);
-    let snapshot = match taken {
-        Ok(snapshot) => Arc::new(*snapshot),
-        Err(ended) => return text(StatusCode::SERVICE_UNAVAILABLE, format!("{ended}\n")),
+    let rendered = match rendered(state).await {
+        Ok(rendered) => rendered,
+        Err(ended) => return ended,
     };
     let limit = state.settings.get().series_limit;
-    let encoded = match form {
-        Form::Text => metrics::open_metrics_limited(snapshot, limit)
-            .map(|(text, out)| (metrics::OPEN_METRICS, text.into_bytes(), out)),
-        Form::Protobuf => metrics::protobuf_limited(snapshot, limit)
-            .map(|(octets, out)| (metrics::PROTOBUF, octets, out)),
+    let (media, written) = match form {
+        Form::Text => (metrics::OPEN_METRICS, rendered.text(limit)),
+        Form::Protobuf => (metrics::PROTOBUF, rendered.protobuf(limit)),
     };
-    match encoded {
-        Ok((media, octets, left_out)) => {
-            state.handle.count_left_out(left_out);
-            content(media, octets)
+    match written {
+        Ok((octets, left_out)) => {
+            state.handle.count_left_out(*left_out);
+            content(media, octets.clone())
         }
         Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
     }
 }
 
-fn events(state: &State, after: u64) -> Response<Content> {
+fn events(state: &State, since: Since) -> Response<Content> {
     let events = state.handle.events().clone();
-    // a later number than the newest is of an earlier run of the monitor: all of this one are new
-    let is_known = after <= *events.newest().borrow();
-    let after = if is_known { after } else { 0 };
     let stream = EventStream {
         newest: newest(&events),
         events,
-        sent: after,
+        sent: since,
         life: Box::pin(sleep(SIGN_OF_LIFE)),
         is_first: true,
     };
@@ -234,7 +293,7 @@ fn newest(events: &Events) -> Newer {
 struct EventStream {
     events: Events,
     newest: Newer,
-    sent: u64,
+    sent: Since,
     life: Pin<Box<Sleep>>,
     is_first: bool,
 }
@@ -243,11 +302,12 @@ impl EventStream {
     /// Those that are not sent yet.
     fn fresh(&mut self) -> Option<String> {
         let fresh = self.events.after(self.sent, EARLIER);
-        self.sent = fresh.last()?.id;
+        self.sent = Since(fresh.last()?.id);
         let lines = fresh.iter().map(|event| {
             // one line: JSON has no line ends
             let json = serde_json::to_string(event).unwrap_or_default();
-            format!("id: {}\nevent: {}\ndata: {json}\n\n", event.id, event.kind)
+            let (run, id, kind) = (&event.run, event.id, &event.kind);
+            format!("id: {run}-{id}\nevent: {kind}\ndata: {json}\n\n")
         });
         Some(lines.collect())
     }

@@ -1,26 +1,35 @@
-//! A connection whose other end must read: a write that makes no progress for long fails.
+//! A connection whose other end must read: a write that makes no progress fails, and so does an answer that takes too long.
 
+use super::connections::Place;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// How long the other end may take no octet.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long it may take for an answer, or for a piece of a stream.
+const LONGEST: Duration = Duration::from_secs(60);
 
 pub(super) struct Patient<S> {
     stream: S,
+    place: Arc<Place>,
+    /// When it began to write what is not taken yet.
+    begun: Option<Instant>,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Patient<S> {
-    pub(super) fn new(stream: S) -> Self {
+    pub(super) fn new(stream: S, place: Arc<Place>) -> Self {
         Self {
             stream,
+            place,
+            begun: None,
             waiting: None,
         }
     }
@@ -30,16 +39,23 @@ impl<S> Patient<S> {
         context: &mut Context<'_>,
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
+        let until = *self.begun.get_or_insert_with(Instant::now) + LONGEST;
         if written.is_ready() {
             self.waiting = None;
-            return written;
+            let is_late = Instant::now() >= until;
+            return if is_late {
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            } else {
+                written
+            };
         }
+        let patience = Instant::now() + PATIENCE;
         let waiting = self
             .waiting
-            .get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+            .get_or_insert_with(|| Box::pin(sleep_until(patience.min(until))));
         match waiting.as_mut().poll(context) {
             Poll::Ready(()) => {
-                waiting.as_mut().reset(Instant::now() + PATIENCE);
+                waiting.as_mut().reset(patience);
                 Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
             }
             Poll::Pending => Poll::Pending,
@@ -69,7 +85,12 @@ impl<S: Write + Unpin> Write for Patient<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.judge(context, flushed)
+        let flushed = self.judge(context, flushed);
+        if matches!(flushed, Poll::Ready(Ok(()))) {
+            self.begun = None;
+            self.place.taken();
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

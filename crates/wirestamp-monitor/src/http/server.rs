@@ -1,7 +1,9 @@
 //! The HTTP server: one thread, limits for everything.
 
 use super::answer::{State, answer};
+use super::connections::{Connections, Place};
 use super::patient::Patient;
+use super::rendered::Newest;
 use super::settings::{Current, Settings};
 use crate::configuration::Configuration;
 use crate::service::Handle;
@@ -12,14 +14,13 @@ use std::future::{Future as _, poll_fn};
 use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 use wirestamp::{Error, ErrorKind, Result};
 
@@ -38,53 +39,95 @@ pub struct Server {
     /// As the configuration has it: the port may be 0.
     listen: SocketAddr,
     state: Arc<State>,
-    refused: Arc<AtomicU64>,
+    connections: Connections,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Server {
-    /// Opens the address that the configuration names, and serves.
+/// An open address, and what is needed to serve there. Whoever connects waits until it does.
+#[derive(Debug)]
+pub struct Listener {
+    address: SocketAddr,
+    listen: SocketAddr,
+    listener: TcpListener,
+    settings: Settings,
+}
+
+impl Listener {
+    /// Opens the address that the configuration names, and reads token and certificate.
     ///
     /// # Errors
     /// `InvalidInput` for an unreadable token or certificate; `Busy` if the address is taken; `NotPermitted`; `Io`.
-    pub fn start(configuration: &Configuration, handle: Handle) -> Result<Self> {
-        let http = &configuration.http;
-        let failed = |error: &std::io::Error| failed(http.listen, error);
-        let settings = Current::new(Settings::read(configuration)?);
-        let listener = TcpListener::bind(http.listen).map_err(|error| failed(&error))?;
-        listener
-            .set_nonblocking(true)
-            .map_err(|error| failed(&error))?;
-        let address = listener.local_addr().map_err(|error| failed(&error))?;
+    pub fn bind(configuration: &Configuration) -> Result<Self> {
+        let listen = configuration.http.listen;
+        let settings = Settings::read(configuration)?;
+        let opened = || {
+            let listener = TcpListener::bind(listen)?;
+            listener.set_nonblocking(true)?;
+            Ok((listener.local_addr()?, listener))
+        };
+        let (address, listener) = opened().map_err(|error| failed(listen, &error))?;
+        Ok(Self {
+            address,
+            listen,
+            listener,
+            settings,
+        })
+    }
+
+    /// Serves a monitor.
+    ///
+    /// # Errors
+    /// `Io` if the system gives no thread.
+    pub fn serve(self, handle: Handle) -> Result<Server> {
+        let failed = |error: std::io::Error| failed(self.listen, &error);
         let state = Arc::new(State {
             handle,
-            settings,
-            turn: Mutex::new(()),
+            settings: Current::new(self.settings),
+            newest: Newest::default(),
             reading: Arc::default(),
         });
         let (stop, stopped) = oneshot::channel();
-        let refused = Arc::new(AtomicU64::new(0));
-        let (count, shared) = (Arc::clone(&refused), Arc::clone(&state));
+        let connections = Connections::default();
+        let (shared, table) = (Arc::clone(&state), connections.clone());
         let runtime = Builder::new_current_thread()
             .enable_all()
             // reads the history
             .max_blocking_threads(1)
             .build()
-            .map_err(|error| failed(&error))?;
-        let run = move || runtime.block_on(serve(listener, shared, count, stopped));
+            .map_err(failed)?;
+        let listener = self.listener;
+        let run = move || {
+            runtime.block_on(serve(listener, shared, table, stopped));
+            // the history's disk may hang
+            runtime.shutdown_background();
+        };
         let thread = thread::Builder::new()
             .name("wirestamp-http".into())
             .spawn(run)
-            .map_err(|error| failed(&error))?;
-        Ok(Self {
-            address,
-            listen: http.listen,
+            .map_err(failed)?;
+        Ok(Server {
+            address: self.address,
+            listen: self.listen,
             state,
-            refused,
+            connections,
             stop: Some(stop),
             thread: Some(thread),
         })
+    }
+}
+
+/// A configuration that a server can go over to at once: what could fail is done.
+#[derive(Debug)]
+pub struct Prepared(Settings);
+
+impl Server {
+    /// Opens the address that the configuration names, and serves.
+    ///
+    /// # Errors
+    /// As [`Listener::bind`] and [`Listener::serve`].
+    pub fn start(configuration: &Configuration, handle: Handle) -> Result<Self> {
+        Listener::bind(configuration)?.serve(handle)
     }
 
     /// Returns the address that it listens on.
@@ -97,23 +140,28 @@ impl Server {
         self.state.settings.get().tls.is_some()
     }
 
-    /// Goes over to another configuration, and reads token, certificate and key again: connections live on with the certificate that they began
-    /// with, requests that come from now on need the new token. Returns `false` if the address is another, which takes another server; nothing
-    /// has changed then.
+    /// Reads token, certificate and key for another configuration. Returns `None` if the address is another, which takes another server.
     ///
     /// # Errors
-    /// `InvalidInput` for an unreadable token or certificate: nothing has changed.
-    pub fn reload(&self, configuration: &Configuration) -> Result<bool> {
-        if configuration.http.listen != self.listen {
-            return Ok(false);
-        }
-        self.state.settings.set(Settings::read(configuration)?);
-        Ok(true)
+    /// `InvalidInput` for an unreadable token or certificate.
+    pub fn prepare(&self, configuration: &Configuration) -> Result<Option<Prepared>> {
+        let is_same = configuration.http.listen == self.listen;
+        is_same
+            .then(|| Settings::read(configuration).map(Prepared))
+            .transpose()
     }
 
-    /// Returns how many connections were closed at once because there were too many.
+    /// Goes over to another configuration: connections live on with the certificate that they began with, but for those beyond its limit; requests
+    /// that come from now on need the new token.
+    pub fn reload(&self, Prepared(settings): Prepared) {
+        let limit = settings.connections;
+        self.state.settings.set(settings);
+        self.connections.shrink(limit);
+    }
+
+    /// Returns how many connections were closed because there were too many.
     pub fn refused(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
+        self.connections.closed()
     }
 }
 
@@ -129,7 +177,7 @@ impl Drop for Server {
 async fn serve(
     listener: TcpListener,
     state: Arc<State>,
-    refused: Arc<AtomicU64>,
+    connections: Connections,
     mut stopped: oneshot::Receiver<()>,
 ) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
@@ -141,44 +189,52 @@ async fn serve(
             Poll::Ready(_) => Poll::Ready(None),
             Poll::Pending => listener.poll_accept(context).map(Some),
         });
-        let stream = match accepted.await {
+        let (stream, from) = match accepted.await {
             None => return,
-            Some(Ok((stream, _))) => stream,
+            Some(Ok(accepted)) => accepted,
             Some(Err(error)) => {
                 tracing::warn!("the HTTP server accepts no connection: {error}");
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }
         };
-        let settings = state.settings.get();
-        let Ok(permit) = Arc::clone(&settings.permits).try_acquire_owned() else {
-            refused.fetch_add(1, Ordering::Relaxed);
+        let limit = state.settings.get().connections;
+        let Some(place) = connections.admit(from.ip(), limit) else {
             continue;
         };
-        let state = Arc::clone(&state);
-        tokio::spawn(async move {
-            match &settings.tls {
-                None => converse(stream, state).await,
-                Some(tls) => match timeout(HEAD, tls.accept::<TcpStream>(stream)).await {
-                    Ok(Ok(stream)) => converse(stream, state).await,
-                    Ok(Err(error)) => tracing::debug!("a TLS handshake: {error}"),
-                    Err(_) => tracing::debug!("a TLS handshake took longer than {HEAD:?}"),
-                },
-            }
-            drop(permit);
-        });
+        let number = place.number();
+        let task = tokio::spawn(attend(stream, Arc::clone(&state), Arc::new(place)));
+        connections.serve(number, task.abort_handle());
+    }
+}
+
+async fn attend(stream: TcpStream, state: Arc<State>, place: Arc<Place>) {
+    let settings = state.settings.get();
+    match &settings.tls {
+        None => converse(stream, state, place).await,
+        Some(tls) => match timeout(HEAD, tls.accept::<TcpStream>(stream)).await {
+            Ok(Ok(stream)) => converse(stream, state, place).await,
+            Ok(Err(error)) => tracing::debug!("a TLS handshake: {error}"),
+            Err(_) => tracing::debug!("a TLS handshake took longer than {HEAD:?}"),
+        },
     }
 }
 
 /// Answers the requests of one connection.
-async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, state: Arc<State>) {
-    let service = service_fn(move |request| answer(request, Arc::clone(&state)));
+async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    state: Arc<State>,
+    place: Arc<Place>,
+) {
+    let stream = Patient::new(TokioIo::new(stream), Arc::clone(&place));
+    let service =
+        service_fn(move |request| answer(request, Arc::clone(&state), Arc::clone(&place)));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(LONGEST_HEAD)
         .max_headers(MOST_HEADERS)
-        .serve_connection(Patient::new(TokioIo::new(stream)), service)
+        .serve_connection(stream, service)
         .await;
     if let Err(error) = served {
         tracing::debug!("a connection: {error}");

@@ -5,7 +5,6 @@ use super::tls::Tls;
 use crate::configuration::Configuration;
 use crate::history::Reader;
 use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::Semaphore;
 use wirestamp::Result;
 
 #[derive(Debug)]
@@ -16,8 +15,8 @@ pub(super) struct Settings {
     pub(super) series_limit: usize,
     /// Reads the history, if one is kept.
     pub(super) history: Option<Arc<Reader>>,
-    /// One for each connection at a time.
-    pub(super) permits: Arc<Semaphore>,
+    /// Connections at a time.
+    pub(super) connections: usize,
 }
 
 impl Settings {
@@ -31,10 +30,10 @@ impl Settings {
         let history = configuration.history.as_ref();
         Ok(Self {
             history: history.map(|history| Arc::new(Reader::new(&history.directory))),
-            access: Access::new(http)?,
+            access: Access::new(configuration)?,
             tls,
             series_limit: configuration.metrics.series_limit,
-            permits: Arc::new(Semaphore::new(usize::from(http.connections))),
+            connections: usize::from(http.connections),
         })
     }
 }

@@ -10,6 +10,9 @@ use tokio_rustls::rustls::{ServerConfig, crypto::ring, version::TLS13};
 use tokio_rustls::server::TlsStream;
 use wirestamp::{Error, ErrorKind, Result};
 
+/// The longest file that is read: a certificate and all between it and its authority.
+const LONGEST: u64 = 1 << 20;
+
 /// A certificate and its key.
 #[derive(Clone)]
 pub(crate) struct Tls(TlsAcceptor);
@@ -24,14 +27,14 @@ impl std::fmt::Debug for Tls {
 impl Tls {
     /// Reads PEM files.
     pub(crate) fn read(certificate: &Path, key: &Path) -> Result<Self> {
-        let chain = CertificateDer::pem_file_iter(certificate)
-            .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
+        let chain = CertificateDer::pem_slice_iter(read(certificate)?.as_bytes())
+            .collect::<std::result::Result<Vec<_>, _>>()
             .map_err(|error| refused(certificate, error.to_string()))?;
         if chain.is_empty() {
             return Err(refused(certificate, "it has no certificate".into()));
         }
-        let private =
-            PrivateKeyDer::from_pem_file(key).map_err(|error| refused(key, error.to_string()))?;
+        let private = PrivateKeyDer::from_pem_slice(read(key)?.as_bytes())
+            .map_err(|error| refused(key, error.to_string()))?;
         let provider = Arc::new(ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13])
@@ -52,6 +55,11 @@ impl Tls {
     ) -> std::io::Result<TlsStream<S>> {
         self.0.accept(stream).await
     }
+}
+
+fn read(path: &Path) -> Result<String> {
+    let text = wirestamp::file::read_text(path, LONGEST);
+    text.map_err(|error| refused(path, error.to_string()))
 }
 
 fn refused(path: &Path, cause: String) -> Error {

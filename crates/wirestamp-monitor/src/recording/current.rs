@@ -39,22 +39,30 @@ impl Recordings {
 
     /// Goes over to another configuration. The old recording writes what it has meanwhile, in the same folder or another.
     pub(crate) fn reload(&mut self, configuration: &Configuration, moment: &Moment) -> Result<()> {
-        let drifts = configuration.ntp.iter().map(|ntp| ntp.max_drift_ppm);
-        self.ntp_ppm = drifts.max().unwrap_or(0);
         let (wanted, host) = (configuration.recording.as_ref(), configuration.host_name());
         let is_same = match &self.current {
             Some(current) => current.is_of(wanted, &host),
             None => wanted.is_none(),
         };
-        if is_same {
-            return Ok(());
+        if !is_same {
+            let before = self.current.as_ref();
+            let start = |wanted| Recording::start(wanted, host, self.is_simulated, moment, before);
+            let new = wanted.map(start).transpose()?;
+            self.close();
+            self.current = new;
+            self.state.clear();
         }
-        let start = |wanted| Recording::start(wanted, host, self.is_simulated, moment);
-        let new = wanted.map(start).transpose()?;
-        self.close();
-        self.current = new;
-        self.state.clear();
+        let drifts = configuration.ntp.iter().map(|ntp| ntp.max_drift_ppm);
+        self.ntp_ppm = drifts.max().unwrap_or(0);
         Ok(())
+    }
+
+    /// Waits a while until it is known who writes into the folder.
+    ///
+    /// # Errors
+    /// `Busy` if another monitor does, as the same host.
+    pub(crate) fn claim(&self) -> Result<()> {
+        self.current.as_ref().map_or(Ok(()), Recording::claim)
     }
 
     pub(crate) fn current(&mut self) -> Option<&mut Recording> {

@@ -1,5 +1,6 @@
 //! The thread that writes files: when rows become one, what is removed, what an error costs.
 
+use super::host_lock::HostLock;
 use crate::configuration::{Recording as Configuration, Table};
 use crate::snapshot::RecordingState;
 use std::io;
@@ -70,6 +71,7 @@ pub(super) struct Files {
     /// What the state says already of rows that were given up.
     lost: [u64; Table::ALL.len()],
     state: Arc<Mutex<RecordingState>>,
+    lock: Arc<HostLock>,
 }
 
 impl Files {
@@ -77,6 +79,7 @@ impl Files {
         configuration: &Configuration,
         host: &str,
         state: Arc<Mutex<RecordingState>>,
+        lock: Arc<HostLock>,
     ) -> Self {
         let folder = &configuration.directory;
         let options = Options {
@@ -107,7 +110,19 @@ impl Files {
             removed: 0,
             lost: [0; Table::ALL.len()],
             state,
+            lock,
         }
+    }
+
+    /// Makes sure that nobody else writes there as this host.
+    pub(super) fn lock(&self) -> io::Result<()> {
+        self.lock.take()
+    }
+
+    /// That somebody else does. A folder that cannot be locked for another reason cannot be written either, or all is well once it can.
+    fn is_taken(&self) -> Option<io::Error> {
+        let error = self.lock().err();
+        error.filter(|error| error.kind() == io::ErrorKind::ResourceBusy)
     }
 
     /// Until no more batches come; then it writes what it has.
@@ -117,7 +132,9 @@ impl Files {
             last = Some((batch.now, batch.utc));
             self.take(batch);
         }
-        if let Some((now, utc)) = last {
+        if let Some((now, utc)) = last
+            && self.is_taken().is_none()
+        {
             let written = self.flush();
             self.judge(now, written);
             self.sweep(now, utc);
@@ -127,6 +144,17 @@ impl Files {
 
     fn take(&mut self, batch: Batch) {
         let Batch { now, utc, rows } = batch;
+        if let Some(error) = self.is_taken() {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            for row in &rows {
+                if let Some(count) = state.lost.get_mut(row.table().name()) {
+                    *count += 1;
+                }
+            }
+            drop(state);
+            self.judge(now, Err(error));
+            return self.tell();
+        }
         let is_first = self.since.is_none();
         let since = *self.since.get_or_insert(now);
         let before = self.written();

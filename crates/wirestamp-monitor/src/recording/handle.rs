@@ -2,14 +2,16 @@
 
 use super::claim::Claim;
 use super::files::{Batch, Files, Row};
+use super::host_lock::HostLock;
 use super::{Known, Packet, Said};
 use crate::configuration::{Recording as Configuration, Table};
-use crate::patience::{LOOK, PATIENCE, ends_by};
+use crate::patience::{self, LOOK, PATIENCE, ends_by};
 use crate::slot::Slot;
 use crate::snapshot::{Reasons, RecordingState};
 use crate::task::Moment;
+use std::io;
 use std::net::SocketAddr;
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -37,27 +39,63 @@ pub(crate) struct Recording {
     batches: Option<SyncSender<Batch>>,
     may_wait: bool,
     state: Arc<Mutex<RecordingState>>,
+    lock: Arc<HostLock>,
+    /// Whether the thread has the lock.
+    locked: Option<Receiver<io::Result<()>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Recording {
-    /// `host`: the name that is unique in the fleet.
+    /// `host`: the name that is unique in the fleet. `before`: the one that still writes what it has, perhaps in the same folder.
     pub(crate) fn start(
         configuration: &Configuration,
         host: String,
         is_simulated: bool,
         moment: &Moment,
+        before: Option<&Self>,
     ) -> Result<Self> {
         let (batches, received) = sync_channel(BATCHES);
         let mut new = Self::without_thread(configuration, host, is_simulated, moment, batches);
-        let mut files = Files::new(configuration, &new.host, Arc::clone(&new.state));
-        let thread = thread::Builder::new()
-            .name("wirestamp-record".into())
-            .spawn(move || files.run(&received));
+        if let Some(lock) = before
+            .map(|before| &before.lock)
+            .filter(|lock| **lock == new.lock)
+        {
+            new.lock = Arc::clone(lock);
+        }
+        let (sender, locked) = channel();
+        let (lock, state) = (Arc::clone(&new.lock), Arc::clone(&new.state));
+        let mut files = Files::new(configuration, &new.host, state, lock);
+        let run = move || {
+            let _ = sender.send(files.lock());
+            files.run(&received);
+        };
+        let thread = patience::start("wirestamp-record", run);
         new.thread = Some(thread.map_err(|error| {
             Error::new(ErrorKind::Io, "record", "its thread", error.to_string())
         })?);
+        new.locked = Some(locked);
         Ok(new)
+    }
+
+    /// Waits a while until it is known who writes into the folder. One that cannot be written is tried again later.
+    ///
+    /// # Errors
+    /// `Busy` if another monitor does, as the same host.
+    pub(crate) fn claim(&self) -> Result<()> {
+        let locked = self
+            .locked
+            .as_ref()
+            .map(|locked| locked.recv_timeout(PATIENCE));
+        match locked {
+            Some(Ok(Err(error))) if error.kind() == io::ErrorKind::ResourceBusy => {
+                let target = self.configuration.directory.display().to_string();
+                let busy = Error::new(ErrorKind::Busy, "record", target, error.to_string());
+                Err(busy.with_remedy(
+                    "name a folder of its own in [recording] directory, or another host",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn without_thread(
@@ -79,6 +117,7 @@ impl Recording {
             ..RecordingState::default()
         };
         Self {
+            lock: Arc::new(HostLock::new(&configuration.directory, &host)),
             configuration: configuration.clone(),
             host,
             claim: Claim::default(),
@@ -89,6 +128,7 @@ impl Recording {
             batches: Some(batches),
             may_wait: is_simulated,
             state: Arc::new(Mutex::new(state)),
+            locked: None,
             thread: None,
         }
     }

@@ -19,10 +19,15 @@ impl Recording {
         _: String,
         _: bool,
         _: &Moment,
+        _: Option<&Self>,
     ) -> Result<Self> {
         let target = configuration.directory.display().to_string();
         let cause = "this program is built without it";
         Err(Error::new(ErrorKind::NotSupported, "record", target, cause))
+    }
+
+    pub(crate) fn claim(&self) -> Result<()> {
+        match *self {}
     }
 
     pub(crate) fn is_of(&self, _: Option<&Configuration>, _: &str) -> bool {

@@ -51,7 +51,7 @@ fn what_a_session_counted_stays_once_if_it_cannot_follow_its_host() {
         )),
     };
     let place = Place::Simulation(Simulation::preset("igc", 1).expect("a preset"));
-    let (mut events, mut buffer) = (Events::new(), Vec::new());
+    let (mut events, mut buffer) = (Events::new(moment().reading.utc), Vec::new());
     let mut turn = Turn {
         now: moment().now,
         utc: moment().reading.utc,

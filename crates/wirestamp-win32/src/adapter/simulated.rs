@@ -97,6 +97,9 @@ fn from_environment() -> Result<Option<Simulation>> {
     Ok(Some(simulation))
 }
 
+/// The longest file with a scenario that is read.
+const LONGEST: u64 = 1 << 20;
+
 fn scenario(chosen: &str) -> Result<Scenario> {
     if Scenario::presets().iter().any(|(name, _)| *name == chosen) {
         return Scenario::preset(chosen);
@@ -107,8 +110,8 @@ fn scenario(chosen: &str) -> Result<Scenario> {
             "there is neither a preset nor a file of this name",
         ));
     }
-    let text =
-        std::fs::read_to_string(chosen).map_err(|error| not_chosen(chosen, &error.to_string()))?;
+    let text = wirestamp_sys::file::read_text(Path::new(chosen), LONGEST)
+        .map_err(|error| not_chosen(chosen, &error.to_string()))?;
     Scenario::from_toml(&text)
 }
 

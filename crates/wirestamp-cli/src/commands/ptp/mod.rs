@@ -22,7 +22,7 @@ use serde::Serialize;
 use std::io;
 use std::time::Duration;
 use summary::Tally;
-use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Span};
+use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Span, file};
 use wirestamp_ptp::{
     Agreement, Clock, Configuration, Engine, Lost, Node, RefusedOffset, Role, Source, SourceStatus,
     Status, StatusServer, identity_of,
@@ -157,12 +157,15 @@ fn off_limit(refused: RefusedOffset) -> Error {
     .with_remedy(remedy)
 }
 
+/// The longest configuration that is read.
+const LONGEST_CONFIGURATION: u64 = 1 << 20;
+
 fn configuration(arguments: &Ptp) -> Result<Configuration, Error> {
     let mut configuration = match &arguments.config {
         None => Configuration::default(),
         Some(path) => {
             let shown = path.display().to_string();
-            let text = std::fs::read_to_string(path).map_err(|error| {
+            let text = file::read_text(path, LONGEST_CONFIGURATION).map_err(|error| {
                 told(
                     ErrorKind::InvalidInput,
                     "read the PTP configuration",

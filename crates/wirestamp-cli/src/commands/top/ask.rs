@@ -7,13 +7,12 @@ use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, HOST, HeaderValue};
 use hyper::{Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
-use std::io::Read as _;
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use wirestamp::{Error, ErrorKind};
+use wirestamp::{Error, ErrorKind, file};
 use wirestamp_monitor::snapshot::Snapshot;
 
 /// Where `wirestamp monitor` listens if nothing else is configured.
@@ -233,13 +232,8 @@ fn read_token(path: &Path) -> Result<HeaderValue, Error> {
         )
         .with_remedy("name the file that the monitor's token_file names")
     };
-    let mut text = String::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(LONGEST_TOKEN + 1).read_to_string(&mut text))
+    let text = file::read_text(path, LONGEST_TOKEN)
         .map_err(|error| told(ErrorKind::InvalidInput, "read the token", &shown, &error))?;
-    if text.len() as u64 > LONGEST_TOKEN {
-        return Err(refused("it is longer than any token"));
-    }
     if text.trim().is_empty() {
         return Err(refused("it is empty"));
     }

@@ -1,6 +1,7 @@
 //! Where values come from: a running monitor, or one in this program. A thread asks again and again.
 
 use super::ask::Asker;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use wirestamp_monitor::Service;
 use wirestamp_monitor::snapshot::Snapshot;
 
 /// Values, or why there are none.
-pub(super) type Answer = Result<Box<Snapshot>, String>;
+pub(super) type Answer = Result<Arc<Snapshot>, String>;
 
 /// Who is asked.
 #[derive(Debug)]
@@ -22,7 +23,10 @@ impl Source {
     /// What is known now. Waits for the answer.
     pub(super) fn ask(&self) -> Answer {
         match self {
-            Self::Monitor(asker) => asker.ask().map_err(|none| none.why().to_owned()),
+            Self::Monitor(asker) => asker
+                .ask()
+                .map(Arc::from)
+                .map_err(|none| none.why().to_owned()),
             Self::Own(service) => service
                 .handle()
                 .wait_snapshot()

@@ -66,6 +66,7 @@ fn all() -> Vec<Record> {
         clock("peer", None),
         clock("peer", Some(i64::MIN)),
         Record::Event(Event {
+            run: "187b".to_owned(),
             id: u64::MAX,
             time: TIME.to_owned(),
             kind: "reload".to_owned(),

@@ -252,7 +252,7 @@ fn damage_within_a_segment_is_counted_where_it_may_hide_something_of_the_range()
     assert!(unreadable > 0 && unreadable < whole.len() as u64);
     assert_eq!(records, Some(4), "the newest may be at work there");
     let between = |from: u32, to: u32| {
-        let range = format!("from=2026-11-23T03:{from}:00Z&to=2026-11-23T03:{to}:00Z");
+        let range = format!("from=2026-11-23T03:{from:02}:00Z&to=2026-11-23T03:{to:02}:00Z");
         told(&range).0
     };
     assert_eq!(
@@ -262,6 +262,28 @@ fn damage_within_a_segment_is_counted_where_it_may_hide_something_of_the_range()
     );
     assert_eq!(between(25, 28), Some(unreadable), "its time is not known");
     assert_eq!(between(31, 40), Some(0), "it is earlier than the next");
+    // one in the middle costs itself alone
+    let mut bytes = whole.clone();
+    bytes[20] ^= 1;
+    fs::write(&path, &bytes).expect("written");
+    let (unreadable, records) = told(RANGE);
+    let unreadable = unreadable.expect("a number");
+    assert!(unreadable > 0 && unreadable < whole.len() as u64);
+    assert_eq!(records, Some(4));
+    assert_eq!(
+        between(0, 10),
+        Some(unreadable),
+        "the segment begins with it"
+    );
+    assert_eq!(
+        between(21, 22),
+        Some(0),
+        "it is earlier than the next block"
+    );
+    let answer = asked(&Reader::new(&folder), RANGE);
+    assert_eq!(answer["complete"].as_bool(), Some(false));
+    damage("00000002.journal");
+    let unreadable = between(25, 28).expect("a number");
     // what is known of segments says the same
     let reader = Reader::new(&folder);
     for _ in 0..2 {

@@ -9,6 +9,7 @@ const RETRY = 2000;
 const list = byId("event-list");
 const state = byId("event-state");
 let known = new Map();
+let run = "";
 let past = null;
 let running = null;
 
@@ -31,11 +32,18 @@ export function take(answer) {
   show();
 }
 
-// Those that a snapshot has. Another run of the monitor numbers its events anew.
+// Another run of the monitor numbers its events anew.
+function add(event) {
+  if (event.run !== run) known = new Map();
+  run = event.run;
+  known.set(event.id, event);
+}
+
+// Those that a snapshot has.
 export function remember(events, isNewRun) {
   if (isNewRun) known = new Map();
   const count = known.size;
-  events.forEach((event) => known.set(event.id, event));
+  events.forEach(add);
   if (isNewRun || known.size !== count) show();
   if (isNewRun && running) {
     stop();
@@ -49,9 +57,9 @@ export function start() {
   const mine = new AbortController();
   running = mine;
   show();
-  const newest = Math.max(0, ...known.keys());
+  const after = known.size ? `${run}-${Math.max(...known.keys())}` : "0";
   const each = (event) => {
-    known.set(event.id, event);
+    add(event);
     if (known.size > 1000) known.delete(Math.min(...known.keys()));
     show();
   };
@@ -61,7 +69,7 @@ export function start() {
     show();
     setTimeout(start, RETRY);
   };
-  stream(`/api/events?after=${newest}`, mine.signal, each).then(again, again);
+  stream(`/api/events?after=${encodeURIComponent(after)}`, mine.signal, each).then(again, again);
 }
 
 export function stop() {

@@ -85,7 +85,7 @@ async function history() {
     ]);
     if (mine !== historyNumber) return;
     const left = [
-      offset.complete ? "" : "The history is larger than is read at once: only its newest part is shown.",
+      offset.complete || offset.unreadable_bytes ? "" : "The history is larger than is read at once: only its newest part is shown.",
       offset.unreadable_bytes ? `${offset.unreadable_bytes} bytes of the history are damaged: what they had is not shown.` : "",
     ];
     offsets.take(offset, left.filter(Boolean).join(" "));

@@ -85,7 +85,8 @@ fn a_folder_that_cannot_be_made_fails_at_once_and_recovers() {
     let place = folder.path().join("recordings");
     std::fs::write(&place, "a file where the folder should be").expect("written");
     let wanted = configuration(place.to_str().expect("plain"), "file_interval = \"1h\"");
-    let mut recording = Recording::start(&wanted, "db7".into(), true, &at(0)).expect("it starts");
+    let mut recording =
+        Recording::start(&wanted, "db7".into(), true, &at(0), None).expect("it starts");
     let until = |recording: &mut Recording, state: &str| {
         let begun = Instant::now();
         for second in 0..60 {
@@ -116,7 +117,8 @@ fn a_folder_that_cannot_be_made_fails_at_once_and_recovers() {
 fn what_came_before_the_first_look_is_written() {
     let folder = tempfile::tempdir().expect("made");
     let wanted = configuration(folder.path().to_str().expect("plain"), "");
-    let mut recording = Recording::start(&wanted, "db7".into(), false, &at(0)).expect("it starts");
+    let mut recording =
+        Recording::start(&wanted, "db7".into(), false, &at(0), None).expect("it starts");
     recording.probe(&"db8".into(), &window(0));
     recording.close();
     let begun = Instant::now();
@@ -164,7 +166,8 @@ fn a_disk_that_fails_at_the_end_costs_what_it_could_not_write() {
     let file = tempfile::NamedTempFile::new().expect("made");
     let place = file.path().join("in a file");
     let wanted = configuration(place.to_str().expect("plain"), "");
-    let mut recording = Recording::start(&wanted, "db7".into(), false, &at(0)).expect("it starts");
+    let mut recording =
+        Recording::start(&wanted, "db7".into(), false, &at(0), None).expect("it starts");
     recording.probe(&"db8".into(), &window(0));
     assert_eq!(recording.end(Instant::now() + Duration::from_secs(60)), 1);
 }
@@ -217,7 +220,8 @@ fn files_that_cannot_be_removed_do_not_make_others_smaller() {
     let table = folder.path().join("probes");
     // a link to itself can't be listed
     std::os::unix::fs::symlink(&table, &table).expect("made");
-    let mut recording = Recording::start(&wanted, "db7".into(), true, &at(0)).expect("it starts");
+    let mut recording =
+        Recording::start(&wanted, "db7".into(), true, &at(0), None).expect("it starts");
     let mut until = |seconds: std::ops::Range<i64>, state: &str| {
         for second in seconds {
             recording.probe(&"db8".into(), &window(second));
@@ -229,9 +233,9 @@ fn files_that_cannot_be_removed_do_not_make_others_smaller() {
     assert!(error.starts_with("old files are not removed"), "{error}");
     std::fs::remove_file(&table).expect("removed");
     until(2..99, "recording");
-    assert_eq!(files(folder.path()), 0, "the interval is not over");
+    assert_eq!(files(&table), 0, "the interval is not over");
     drop(recording);
-    assert_eq!(files(folder.path()), 1);
+    assert_eq!(files(&table), 1);
 }
 
 /// What memory has no room for is a file before the interval is over: it counts at once, and towards the limit.
@@ -241,7 +245,8 @@ fn files_that_memory_makes_are_counted_at_once_and_kept_below_the_limit() {
     let text = folder.path().to_str().expect("plain");
     let lines = "file_interval = \"1h\"\nlimit_bytes = 1048576";
     let wanted = configuration(text, lines);
-    let mut recording = Recording::start(&wanted, "db7".into(), true, &at(0)).expect("it starts");
+    let mut recording =
+        Recording::start(&wanted, "db7".into(), true, &at(0), None).expect("it starts");
     let peer: Arc<str> = "db8".into();
     for second in 0..200 {
         for number in 0..3_000 {
@@ -274,7 +279,8 @@ fn files_that_memory_makes_are_counted_at_once_and_kept_below_the_limit() {
 #[test]
 fn a_folder_that_is_there_and_may_not_be_written_fails_at_once() {
     let wanted = configuration("/proc", "file_interval = \"1h\"");
-    let mut recording = Recording::start(&wanted, "db7".into(), true, &at(0)).expect("it starts");
+    let mut recording =
+        Recording::start(&wanted, "db7".into(), true, &at(0), None).expect("it starts");
     hand_over(&mut recording, 0);
     shown(&recording, |shown| shown.state == "failed");
 }

@@ -12,9 +12,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wirestamp::{Error, ErrorKind};
+use wirestamp::{Error, ErrorKind, file};
 
 const EXPORTER_LABEL: &[u8] = b"EXPORTER-network-time-security";
+/// The longest file with authorities that is read.
+const LONGEST_AUTHORITIES: u64 = 16 << 20;
 /// A longer response is refused. Eight cookies take about a thousand octets.
 const LONGEST: usize = 16_384;
 /// A cookie comes back in each request, which must fit into a packet.
@@ -38,9 +40,9 @@ impl Trust {
         let mut found = Vec::new();
         match authorities {
             Some(path) => {
-                let file =
-                    CertificateDer::pem_file_iter(path).map_err(|e| failed(e.to_string()))?;
-                for certificate in file {
+                let text = file::read_text(path, LONGEST_AUTHORITIES)
+                    .map_err(|error| failed(error.to_string()))?;
+                for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
                     found.push(certificate.map_err(|error| failed(error.to_string()))?);
                 }
             }

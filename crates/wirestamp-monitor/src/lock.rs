@@ -1,0 +1,58 @@
+//! One writer for a folder: a lock on a file in it, which the system ends with the process.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// A locked folder, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct FolderLock(#[allow(dead_code, reason = "it holds the lock")] File);
+
+impl FolderLock {
+    /// Locks a folder, made if it is not there, by a file of this name, which stays.
+    ///
+    /// # Errors
+    /// `ResourceBusy` if somebody else has it; those of the system.
+    pub(crate) fn take(folder: &Path, name: &str) -> Result<Self> {
+        fs::create_dir_all(folder)?;
+        let path = folder.join(name);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = match options.open(&path) {
+            // made by another user: reading is enough to lock it
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(&path)?,
+            file => file?,
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(Self(file)),
+            Err(TryLockError::WouldBlock) => {
+                let cause = format!("another monitor writes into {}", folder.display());
+                Err(Error::new(ErrorKind::ResourceBusy, cause))
+            }
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
+                tracing::warn!("{}: its file system has no locks", folder.display());
+                Ok(Self(file))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_at_a_time_has_a_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let below = folder.path().join("made");
+        let first = FolderLock::take(&below, "lock").expect("it is free");
+        let second = FolderLock::take(&below, "lock").expect_err("it is taken");
+        assert_eq!(second.kind(), ErrorKind::ResourceBusy);
+        FolderLock::take(&below, "other").expect("another name is another lock");
+        drop(first);
+        FolderLock::take(&below, "lock").expect("it is free again");
+    }
+}
