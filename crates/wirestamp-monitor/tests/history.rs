@@ -119,6 +119,26 @@ fn a_second_writer_is_refused_and_harms_nothing() {
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 
+/// What is written into a file without a name is written for nobody.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_vanishes_is_an_error_and_is_made_again() {
+    let folder = folder("vanishes");
+    let mut journal = Journal::open(&folder, 1 << 20).expect("it opens");
+    journal.append(&record(0));
+    journal.sync().expect("written");
+    std::fs::remove_dir_all(&folder).expect("removed");
+    journal.append(&record(1));
+    let gone = journal.sync().expect_err("it is gone");
+    assert_eq!(gone.kind(), std::io::ErrorKind::NotFound);
+    drop(journal);
+    let mut journal = Journal::open(&folder, 1 << 20).expect("it opens");
+    journal.append(&record(2));
+    journal.sync().expect("written");
+    assert_eq!(sequences(&folder), [2]);
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
 #[test]
 fn the_ring_keeps_its_limit_and_the_newest() {
     let folder = folder("ring");

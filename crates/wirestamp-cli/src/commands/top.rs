@@ -26,6 +26,7 @@ use ask::{Asker, Unanswered};
 use model::Model;
 use source::Source;
 use std::io::IsTerminal as _;
+use std::sync::Arc;
 use std::time::Duration;
 use style::Palette;
 use wirestamp::{Error, ErrorKind, Simulation};
@@ -184,15 +185,15 @@ fn is_coloured(color: Color) -> bool {
 
 /// Everything once: as text without an end, or as the monitor serves it.
 fn print(
-    snapshot: Box<Snapshot>,
+    snapshot: Arc<Snapshot>,
     name: String,
     palette: &Palette,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let json = |text: Result<String, serde_json::Error>| text.map_err(std::io::Error::from);
     let text = match output.form() {
-        Form::Json => json(serde_json::to_string_pretty(&snapshot))? + "\n",
-        Form::Ndjson | Form::Csv => json(serde_json::to_string(&snapshot))? + "\n",
+        Form::Json => json(serde_json::to_string_pretty(&*snapshot))? + "\n",
+        Form::Ndjson | Form::Csv => json(serde_json::to_string(&*snapshot))? + "\n",
         Form::Table => {
             let mut model = Model::new(name);
             model.take(Ok(snapshot), Duration::ZERO);

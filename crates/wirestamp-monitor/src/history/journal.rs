@@ -139,6 +139,10 @@ impl Journal {
         };
         file.write_all(octets)?;
         file.sync_data()?;
+        if is_removed(file)? {
+            let cause = "the file that is written was removed";
+            return Err(io::Error::new(io::ErrorKind::NotFound, cause));
+        }
         if let Some((_, length)) = self.segments.back_mut() {
             *length += octets.len() as u64;
         }
@@ -215,6 +219,18 @@ pub fn read(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// Whether nobody will find what is written: its name, or its folder, is gone.
+fn is_removed(file: &File) -> io::Result<bool> {
+    #[cfg(unix)]
+    return Ok(std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0);
+    // where a file that is open keeps its name
+    #[cfg(not(unix))]
+    Ok({
+        let _ = file;
+        false
+    })
 }
 
 /// Numbers and paths of the segments in a folder, oldest first.

@@ -5,14 +5,14 @@ use parquet_files::record::{Row, RowAccessor};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// All files below a folder, those that are not complete as well.
+/// All files below a folder but locks, those that are not complete as well.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             found.extend(files(&path));
-        } else {
+        } else if path.extension().is_none_or(|suffix| suffix != "lock") {
             found.push(path);
         }
     }

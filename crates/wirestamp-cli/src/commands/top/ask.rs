@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn who_answers_in_tls_is_not_nobody() {
-        use std::io::Write as _;
+        use std::io::{Read as _, Write as _};
         let server = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
         let address = server.local_addr().expect("bound").to_string();
         let answering = std::thread::spawn(move || {

@@ -3,6 +3,7 @@
 use super::sections::{self, Kind, Section, Subject};
 use super::series::Series;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::sync::Arc;
 use std::time::Duration;
 use wirestamp_monitor::snapshot::Snapshot;
 
@@ -56,7 +57,7 @@ pub(super) enum Screen {
 /// A snapshot, and when it came: times are since the program's start.
 #[derive(Debug, Clone)]
 pub(super) struct Taken {
-    pub(super) snapshot: Box<Snapshot>,
+    pub(super) snapshot: Arc<Snapshot>,
     pub(super) at: Duration,
 }
 
@@ -119,7 +120,7 @@ impl Model {
     }
 
     /// Takes a snapshot, or why there is none.
-    pub(super) fn take(&mut self, answer: Result<Box<Snapshot>, String>, now: Duration) {
+    pub(super) fn take(&mut self, answer: Result<Arc<Snapshot>, String>, now: Duration) {
         match answer {
             Ok(snapshot) => {
                 let before = self.latest.as_ref().map(|taken| &taken.snapshot);

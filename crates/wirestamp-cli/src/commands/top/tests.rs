@@ -12,6 +12,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::sync::Arc;
 use std::time::Duration;
 
 const PLAIN: Palette = Palette {
@@ -23,7 +24,7 @@ const PLAIN: Palette = Palette {
 fn model() -> Model {
     let mut model = Model::new("http://127.0.0.1:9862".to_owned());
     for second in 0..20 {
-        let snapshot = Box::new(sample::snapshot(second));
+        let snapshot = Arc::new(sample::snapshot(second));
         model.take(Ok(snapshot), Duration::from_secs(second));
     }
     model

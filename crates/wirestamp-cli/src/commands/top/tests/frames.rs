@@ -5,6 +5,7 @@ use crate::commands::top::columns;
 use crate::commands::top::model::Model;
 use ratatui::crossterm::event::KeyCode;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn is_golden(name: &str, found: &str) {
@@ -72,7 +73,7 @@ fn no_control_character_is_ever_drawn() {
     replace(&mut value, HOSTILE);
     value["schema"] = "wirestamp.monitor/1".into();
     let mut model = Model::new(HOSTILE.to_owned());
-    let snapshot = Box::new(serde_json::from_value(value).expect("a snapshot"));
+    let snapshot = Arc::new(serde_json::from_value(value).expect("a snapshot"));
     model.take(Ok(snapshot), NOW);
     let rows = model
         .sections(NOW)
@@ -156,7 +157,7 @@ fn ten_thousand_peers_are_no_more_than_the_screen_shows() {
         })
         .collect();
     let mut model = Model::new("here".to_owned());
-    model.take(Ok(Box::new(snapshot)), Duration::ZERO);
+    model.take(Ok(Arc::new(snapshot)), Duration::ZERO);
     press(&mut model, KeyCode::End);
     let shown = text(&frame(&mut model, 100, 24, NOW));
     assert_eq!(shown.lines().count(), 24);

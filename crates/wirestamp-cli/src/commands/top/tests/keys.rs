@@ -5,6 +5,7 @@ use crate::commands::top::model::{Model, Screen};
 use crate::commands::top::sections::Kind;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Modifier;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The names of the clocks, in the order of the page.
@@ -71,7 +72,7 @@ fn two_rows_of_the_same_name_can_both_be_selected() {
     snapshot.clocks.insert(0, twin);
     snapshot.tasks.clear();
     let mut model = Model::new("here".to_owned());
-    model.take(Ok(Box::new(snapshot)), Duration::ZERO);
+    model.take(Ok(Arc::new(snapshot)), Duration::ZERO);
     for _ in 0..3 {
         press(&mut model, KeyCode::Down);
     }
@@ -113,7 +114,7 @@ fn the_filter_keeps_the_rows_with_its_words() {
 fn while_paused_the_values_stay_and_their_age_grows() {
     let mut model = model();
     press(&mut model, KeyCode::Char('p'));
-    model.take(Ok(Box::new(sample::snapshot(40))), NOW);
+    model.take(Ok(Arc::new(sample::snapshot(40))), NOW);
     let later = NOW + Duration::from_secs(5);
     let shown = text(&frame(&mut model, 100, 20, later));
     assert!(shown.contains("PAUSED, values are 5 s old"), "{shown}");
@@ -140,7 +141,7 @@ fn enter_shows_all_of_a_row_and_escape_leads_back() {
     // it goes away while it is shown
     let mut without = sample::snapshot(20);
     without.clocks.clear();
-    model.take(Ok(Box::new(without)), NOW);
+    model.take(Ok(Arc::new(without)), NOW);
     let shown = text(&frame(&mut model, 100, 50, NOW));
     assert!(shown.contains("eth0 is no longer there"), "{shown}");
     press(&mut model, KeyCode::Esc);

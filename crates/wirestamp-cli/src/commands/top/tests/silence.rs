@@ -3,6 +3,7 @@
 use super::{NOW, frame, model, sample, text};
 use crate::commands::top::model::Model;
 use crate::commands::top::sections::{Kind, Subject};
+use std::sync::Arc;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -24,7 +25,7 @@ fn the_last_values_stay_with_their_age_until_there_are_newer_ones() {
     let since = model.silence.as_ref().map(|silence| silence.since);
     assert_eq!(since, Some(NOW + SECOND));
 
-    model.take(Ok(Box::new(sample::snapshot(59))), NOW + SECOND * 40);
+    model.take(Ok(Arc::new(sample::snapshot(59))), NOW + SECOND * 40);
     let shown = text(&frame(&mut model, 100, 30, NOW + SECOND * 40));
     assert!(
         shown.contains("live") && !shown.contains("NO ANSWER"),
@@ -47,7 +48,7 @@ fn a_monitor_that_began_anew_is_said_to_have() {
     let mut model = model();
     let mut fresh = sample::snapshot(21);
     fresh.uptime_ns = 2_000_000_000;
-    model.take(Ok(Box::new(fresh)), NOW + SECOND);
+    model.take(Ok(Arc::new(fresh)), NOW + SECOND);
     let shown = text(&frame(&mut model, 100, 20, NOW + SECOND * 4));
     assert!(shown.contains("the monitor restarted 3 s ago"), "{shown}");
     let shown = text(&frame(&mut model, 100, 20, NOW + SECOND * 90));
