@@ -274,7 +274,7 @@ fn recorded(folder: &Path) -> Vec<std::path::PathBuf> {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             found.extend(recorded(&path));
-        } else {
+        } else if path.extension().is_none_or(|suffix| suffix != "lock") {
             found.push(path);
         }
     }
