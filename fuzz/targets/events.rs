@@ -19,6 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
             Event::Cross(reading) => writer.cross(reading),
             Event::Timestamp(ticks) => writer.timestamp(*ticks),
             Event::Notify => writer.notify(),
+            Event::Replaced => writer.replaced(),
             Event::Invalid(_) => Ok(()),
         }
         .expect("written");

@@ -122,7 +122,8 @@ pub enum PortState {
     TimeTransmitter,
     /// Leaves the network to a better timeTransmitter, and another port to follow.
     Passive,
-    /// Two neighbours answered one peer request; a good exchange ends it.
+    /// Two neighbours answered one peer request, until a good exchange; or a timeTransmitter's own messages get no usable
+    /// timestamps: it transmits no time until they do.
     Faulty,
 }
 

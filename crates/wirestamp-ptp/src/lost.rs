@@ -20,6 +20,9 @@ pub enum Lost {
     Unrelated,
     /// The timestamps of the exchange are of two runs of the clock.
     ClockGeneration,
+    /// Another hardware clock is behind the interface: a bond has failed over. The time of a port that transmits its NIC's
+    /// steps to that of the other one.
+    ClockReplaced,
     /// The message could not be sent.
     NotSent,
     /// A Sync came so late that a clock may have been stepped; it was not used.
@@ -55,6 +58,7 @@ impl Lost {
             Self::ClockStepped => "clock_stepped",
             Self::Unrelated => "unrelated",
             Self::ClockGeneration => "generation",
+            Self::ClockReplaced => "clock_replaced",
             Self::NotSent => "not_sent",
             Self::Suspect => "suspect",
             Self::Contradiction => "contradiction",

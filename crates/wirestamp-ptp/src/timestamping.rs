@@ -17,6 +17,9 @@ const JITTER: i64 = 1_000;
 /// A NIC's clock moves in steps of up to this, whatever its frequency says.
 const HARDWARE_STEP: i64 = 8;
 
+/// Guards of as many failovers are held at most: those of one NIC count once.
+const MOST_GUARDS: usize = 64;
+
 /// A timestamp in nanoseconds of the clock that made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalTimestamp {
@@ -50,8 +53,9 @@ pub(crate) struct NicClock {
     relation: Relation,
     frequency: Frequency,
     generation: u32,
-    /// Timestamping is on while this lives; `None` if somebody else sees to that.
-    guard: Option<HardwareGuard>,
+    /// Timestamping is on while these live: a guard for each NIC that was behind the interface, none if somebody else sees
+    /// to that.
+    guards: Vec<HardwareGuard>,
 }
 
 /// How the NIC's clock is related to the monotonic clock.
@@ -161,12 +165,33 @@ impl TimestampClock {
     /// The interface is back: what we had switched on is off now.
     pub(crate) fn came_back(&mut self, interface: &Interface) {
         if let Self::Nic(clock) = self
-            && let Some(old) = clock.guard.take()
+            && !clock.guards.is_empty()
         {
-            // it would switch off what goes by the same name now
-            old.keep();
-            clock.guard = interface.enable_hardware(HardwareRequest::Ptp).ok();
+            // they would switch off what goes by the same name now
+            clock.guards.drain(..).for_each(HardwareGuard::keep);
+            let guard = interface.enable_hardware(HardwareRequest::Ptp);
+            clock.guards.extend(guard);
         }
+    }
+
+    /// Another clock is behind the interface now; returns whether it timestamps. Hardware timestamping of its NIC is
+    /// switched on as that of the former was, which stays on: that one may be used again.
+    pub(crate) fn replaced(&mut self, interface: &Interface) -> bool {
+        let Self::Nic(clock) = self else {
+            return false;
+        };
+        if !clock.guards.is_empty()
+            && clock.guards.len() < MOST_GUARDS
+            && let Ok(guard) = interface.enable_hardware(HardwareRequest::Ptp)
+        {
+            clock.guards.push(guard);
+        }
+        if let (Relation::Read(reader), Ok(other)) =
+            (&mut clock.relation, interface.hardware_clock())
+        {
+            **reader = other;
+        }
+        true
     }
 
     /// The clock may have been restarted, or was stepped: later timestamps are of another run.
@@ -251,7 +276,7 @@ impl NicClock {
             relation,
             frequency,
             generation: 0,
-            guard,
+            guards: Vec::from_iter(guard),
         })
     }
 

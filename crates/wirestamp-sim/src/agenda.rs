@@ -6,6 +6,7 @@ use crate::socket::SocketId;
 use crate::timestamps::Waiting;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use wirestamp_core::interface::InterfaceIndex;
 
 /// Something that will happen inside the simulated system.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +35,8 @@ pub(crate) enum Happening {
     Scripted,
     /// The program that disciplines a clock by means of this NIC measures and acts.
     Disciplined { nic: usize },
+    /// Who polls sees that another clock is behind an interface.
+    ClockNoticed(InterfaceIndex),
     /// The system noticed that notifications were lost.
     LossNoticed,
 }

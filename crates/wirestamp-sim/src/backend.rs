@@ -72,10 +72,11 @@ impl Backend for World {
     }
 
     fn open_clock(&self, interface: &InterfaceDescription) -> Result<SimulatedClock> {
-        let index = self.with(|state| state.open_clock(interface))?;
+        let (index, number) = self.with(|state| state.open_clock(interface))?;
         Ok(SimulatedClock {
             world: self.clone(),
             index,
+            number,
         })
     }
 

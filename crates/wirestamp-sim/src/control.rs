@@ -1,7 +1,7 @@
 //! What happens from outside: the scenario's events, and the same things done by tests.
 
 use crate::clock::PER_PPB;
-use crate::scenario::{Event, Filter, Which};
+use crate::scenario::{Event, Filter, Length, Platform, Which};
 use crate::state::State;
 use crate::world::World;
 use wirestamp_core::backend::ChangeKind;
@@ -53,6 +53,14 @@ impl State {
             Event::ChangeRate { nic, ppb, .. } => {
                 self.nics[nic.place()].counter.change_rate(now, ppb);
             }
+            Event::ChangeClock {
+                nic,
+                clock,
+                ahead,
+                ppb,
+                announced,
+                ..
+            } => self.change_clock(nic, (clock, ahead, ppb), announced),
             Event::VirtualClocks { nic, count, .. } => self.set_virtual_clocks(nic, count),
             Event::Reconfigure {
                 nic,
@@ -102,6 +110,27 @@ impl State {
     pub(crate) fn slew_system(&mut self, by: i64) {
         for nic in &mut self.nics {
             nic.counter.slew_system(self.now, by);
+            let beside = nic.clocks_beside.values_mut();
+            beside.for_each(|counter| counter.slew_system(self.now, by));
+        }
+    }
+
+    /// Another hardware clock is behind a NIC's interface. Who polls sees a change that is not announced within a second.
+    fn change_clock(&mut self, which: Which, (number, ahead, ppb): (u32, Length, i32), told: bool) {
+        let (now, seed) = (self.now, self.seed);
+        let nic = &mut self.nics[which.place()];
+        let before = nic.clock_number().filter(|_| nic.present);
+        if before.is_none() || before == Some(number) {
+            return;
+        }
+        nic.change_clock(number, |nic| {
+            nic.another_counter(now, seed, number, ahead, ppb)
+        });
+        let index = nic.index;
+        if told {
+            self.changed(Some(index), ChangeKind::HardwareClock);
+        } else if self.platform == Platform::Linux {
+            self.notice_clock_later(index);
         }
     }
 
@@ -125,7 +154,7 @@ impl State {
 impl World {
     /// Somebody sets the real-time clock.
     pub fn step_real_time_clock(&self, by: Span) {
-        let by = crate::scenario::Length::from_nanoseconds(by.saturating_nanoseconds());
+        let by = Length::from_nanoseconds(by.saturating_nanoseconds());
         self.perform(Event::StepUtc {
             at: Default::default(),
             by,
@@ -180,6 +209,29 @@ impl World {
             at: Default::default(),
             nic: nic.which(),
             ppb,
+        });
+    }
+
+    /// Another hardware clock is behind a NIC's interface, announced as a failover of a bond is: that number `clock`, which at
+    /// its first use is `ahead` of the former one.
+    pub fn change_clock(&self, nic: NicName, clock: u32, ahead: Span) {
+        self.change_clock_to(nic, clock, ahead, true);
+    }
+
+    /// The same without an announcement, as another timestamp provider is chosen (Linux 6.14): who polls every second
+    /// reports it.
+    pub fn change_clock_silently(&self, nic: NicName, clock: u32, ahead: Span) {
+        self.change_clock_to(nic, clock, ahead, false);
+    }
+
+    fn change_clock_to(&self, nic: NicName, clock: u32, ahead: Span, announced: bool) {
+        self.perform(Event::ChangeClock {
+            at: Default::default(),
+            nic: nic.which(),
+            clock,
+            ahead: Length::from_nanoseconds(ahead.saturating_nanoseconds()),
+            ppb: 0,
+            announced,
         });
     }
 

@@ -17,23 +17,23 @@ impl State {
     pub(crate) fn open_clock(
         &mut self,
         interface: &InterfaceDescription,
-    ) -> Result<InterfaceIndex> {
+    ) -> Result<(InterfaceIndex, u32)> {
         const OPERATION: &str = "open the hardware clock";
         self.pass(self.cost.query);
         let place = self.place(interface, OPERATION)?;
-        if !self.nics[place].settings.clock.present {
+        let Some(number) = self.nics[place].clock_number() else {
             return Err(self.refusal(Refusal::NotSupported, OPERATION, place));
-        }
+        };
         if !self.host.privileged {
             return Err(self.refusal(Refusal::AccessDenied, OPERATION, place));
         }
-        Ok(self.nics[place].index)
+        Ok((self.nics[place].index, number))
     }
 
     /// Takes up to `count` readings.
     pub(crate) fn cross(
         &mut self,
-        index: InterfaceIndex,
+        (index, number): (InterfaceIndex, u32),
         count: usize,
         readings: &mut Vec<CrossTimestamp>,
     ) -> Result<()> {
@@ -51,8 +51,8 @@ impl State {
         if utc {
             self.compare_clocks();
         }
-        for number in 0..count {
-            let Some(triple) = self.read_once(place, method, number == 0) else {
+        for reading in 0..count {
+            let Some(triple) = self.read_once((place, number), method, reading == 0) else {
                 break;
             };
             match self.as_reading(triple, method, utc) {
@@ -138,7 +138,7 @@ impl State {
     /// One reading as the driver gives it, valid or not. `None`: the NIC went away.
     fn read_once(
         &mut self,
-        place: usize,
+        (place, number): (usize, u32),
         method: CrossMethod,
         is_first: bool,
     ) -> Option<(MonotonicTime, HardwareTicks, MonotonicTime)> {
@@ -156,7 +156,7 @@ impl State {
         self.advance_to(self.now.saturating_add(forward));
         let (now, latched) = (self.now, self.latched(place));
         let mut hardware = self.nics[place]
-            .ticks(now)
+            .ticks_of(number, now)
             .filter(|_| self.nics[place].present)?;
         self.advance_to(self.now.saturating_add(back));
         let after = self.monotonic_now();

@@ -14,7 +14,7 @@ use wirestamp_core::backend::{
 };
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::interface::InterfaceIndex;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::{Frequency, MonotonicTime};
 use wirestamp_core::timestamp::{TransmitId, TransmitTracker};
 
@@ -26,16 +26,26 @@ const CHUNK: usize = 64;
 pub struct SimulatedClock {
     pub(crate) world: World,
     pub(crate) index: InterfaceIndex,
+    /// Its number, which stays when another clock is behind the interface.
+    pub(crate) number: u32,
 }
 
 impl HardwareClock for SimulatedClock {
+    /// Takes no time here: on Linux it is one system call of about a microsecond.
+    fn behind(&self, interface: &InterfaceDescription) -> Result<Option<u32>> {
+        self.world.with(|state| {
+            let place = state.place(interface, "ask for the hardware clock")?;
+            Ok(state.nics[place].clock_number())
+        })
+    }
+
     fn system_frequency(&self) -> Frequency {
         self.world.with(|state| state.clocks.frequency())
     }
 
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()> {
         self.world
-            .with(|state| state.cross(self.index, count, readings))
+            .with(|state| state.cross((self.index, self.number), count, readings))
     }
 }
 

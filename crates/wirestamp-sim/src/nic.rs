@@ -8,6 +8,7 @@ use crate::discipline::Servo;
 use crate::frames::covers_frame;
 use crate::scenario::{self, Filter, Length, Platform, TransmitTimestamps};
 use crate::truth::Ends;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wirestamp_core::capability::{
     Capabilities, HardwareCapabilities, KernelMasks, SoftwareCapabilities,
@@ -39,6 +40,10 @@ pub(crate) struct Nic {
     pub(crate) settings: scenario::Nic,
     pub(crate) configuration: HardwareConfiguration,
     pub(crate) counter: Counter,
+    /// Which clock that counter is of, where it is not the NIC's first.
+    other_clock: Option<u32>,
+    /// The clocks that were behind it before, by number: they run on.
+    pub(crate) clocks_beside: BTreeMap<u32, Counter>,
     pub(crate) chance: Chance,
     /// How many virtual clocks are beside its own.
     pub(crate) virtual_clocks: u32,
@@ -69,6 +74,8 @@ impl Nic {
                 receive,
             },
             counter: Counter::new(&settings.clock, now, Chance::new(seed, 10 + place as u64)),
+            other_clock: None,
+            clocks_beside: BTreeMap::new(),
             chance: Chance::new(seed, 20 + place as u64),
             settings: settings.clone(),
             virtual_clocks: 0,
@@ -92,7 +99,7 @@ impl Nic {
         self.settings
             .clock
             .present
-            .then(|| self.index.get() - FIRST_INDEX)
+            .then(|| self.other_clock.unwrap_or(self.index.get() - FIRST_INDEX))
     }
 
     pub(crate) fn address(&self, ipv6: bool) -> IpAddr {
@@ -321,6 +328,45 @@ impl Nic {
         }
     }
 
+    /// Another clock is behind the interface from now on: one that was before, or `fresh`.
+    pub(crate) fn change_clock(&mut self, number: u32, fresh: impl FnOnce(&mut Self) -> Counter) {
+        let Some(current) = self.clock_number().filter(|current| *current != number) else {
+            return;
+        };
+        let next = self.clocks_beside.remove(&number);
+        let next = next.unwrap_or_else(|| fresh(self));
+        let former = std::mem::replace(&mut self.counter, next);
+        self.clocks_beside.insert(current, former);
+        self.other_clock = Some(number);
+    }
+
+    /// The counter of a clock that is beside the present one, of the same make.
+    pub(crate) fn another_counter(
+        &mut self,
+        now: i64,
+        seed: u64,
+        number: u32,
+        ahead: scenario::Length,
+        ppb: i32,
+    ) -> Counter {
+        let shown = self.counter.read(now).map_or(0, HardwareTicks::raw);
+        let hertz = i128::from(self.settings.clock.hertz);
+        let more = i128::from(ahead.nanoseconds()) * hertz / 1_000_000_000;
+        let mut clock = self.settings.clock.clone();
+        clock.start = (i128::from(shown) + more) as i64;
+        clock.frequency_error_ppb = clock.frequency_error_ppb.saturating_add(ppb);
+        let stream = 1_000 * (1 + self.place as u64) + u64::from(number);
+        Counter::new(&clock, now, Chance::new(seed, stream))
+    }
+
+    /// What the counter of a clock shows that is behind the interface, or was.
+    pub(crate) fn ticks_of(&mut self, number: u32, now: i64) -> Option<HardwareTicks> {
+        match self.clocks_beside.get_mut(&number) {
+            Some(counter) => counter.read(now),
+            None => self.ticks(now),
+        }
+    }
+
     /// What the counter shows. `None` without a counter.
     pub(crate) fn ticks(&mut self, now: i64) -> Option<HardwareTicks> {
         self.settings
@@ -341,6 +387,7 @@ impl Nic {
     pub(crate) fn come_back(&mut self, now: i64, fresh: InterfaceIndex) {
         self.reset(now, 0);
         self.index = fresh;
+        (self.other_clock, self.clocks_beside) = (None, BTreeMap::new());
         self.present = true;
         self.configuration = HardwareConfiguration::OFF;
     }

@@ -23,6 +23,9 @@ use wirestamp_core::{Error, Result};
 /// How long after lost notifications the system says that some were lost.
 const LOSS_NOTICED_AFTER: i64 = 1_000_000_000;
 
+/// How often what is not announced is asked for.
+const POLLED_AFTER: i64 = 1_000_000_000;
+
 /// The simulated system.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -135,6 +138,7 @@ impl State {
             Happening::HeldBack(capture, block) => self.captures.expire(capture, block),
             Happening::Asks(sender) => self.ask(sender),
             Happening::Answers(packet) => self.put_out(packet),
+            Happening::ClockNoticed(index) => self.changed(Some(index), ChangeKind::HardwareClock),
             Happening::LossNoticed => self.work.report(Change {
                 interface: None,
                 kind: ChangeKind::Unspecified,
@@ -181,6 +185,12 @@ impl State {
                 kind: ChangeKind::Unspecified,
             },
         });
+    }
+
+    /// Who polls sees that another clock is behind an interface.
+    pub(crate) fn notice_clock_later(&mut self, interface: InterfaceIndex) {
+        let at = self.now.saturating_add(POLLED_AFTER);
+        self.agenda.enter(at, Happening::ClockNoticed(interface));
     }
 
     pub(crate) fn lose_notifications(&mut self, count: u32) {

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use wirestamp_core::backend::{Backend, HardwareClock as _};
 use wirestamp_core::cross::{CrossTimestamp, narrowest};
+use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::time::Frequency;
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -14,17 +15,47 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// worst, and outliers come in runs.
 const BATCH: usize = 9;
 
+const OPERATION: &str = "take cross timestamps";
+
 /// The hardware clock of an interface, open for reading.
+///
+/// It is the clock that was behind the interface when it was opened. Where another one is behind it now (a bond failed
+/// over), readings fail with `NoSuchDevice`: look the interface up again and open its clock.
 pub struct HardwareClock {
-    interface: String,
+    interface: InterfaceDescription,
     clock: Mutex<Clock>,
+}
+
+/// Takes readings of `clock`, which was opened as the one behind `interface`, into `batch`. The system is asked after
+/// them, so that they count only if no other clock has made timestamps since.
+///
+/// # Errors
+/// `NoSuchDevice` if another clock is behind the interface now, or the clock is gone; that of the reading.
+pub(crate) fn read_behind(
+    interface: &InterfaceDescription,
+    clock: &mut Clock,
+    count: usize,
+    batch: &mut Vec<CrossTimestamp>,
+) -> Result<()> {
+    let already = batch.len();
+    clock.cross_timestamps(count, batch)?;
+    let behind = clock.behind(interface);
+    if !matches!(behind, Ok(number) if number == interface.hardware_clock) {
+        batch.truncate(already);
+    }
+    if behind? == interface.hardware_clock {
+        return Ok(());
+    }
+    let cause = "another hardware clock is behind the interface now";
+    let error = Error::new(ErrorKind::NoSuchDevice, OPERATION, &interface.name, cause);
+    Err(error.with_remedy("look the interface up again and open its clock: Interface::refresh"))
 }
 
 impl HardwareClock {
     pub(crate) fn open(interface: &Interface) -> Result<Self> {
         let clock = interface.host().open_clock(interface.description())?;
         Ok(Self {
-            interface: interface.name().to_owned(),
+            interface: interface.description().clone(),
             clock: Mutex::new(clock),
         })
     }
@@ -42,26 +73,30 @@ impl HardwareClock {
     ///
     /// # Errors
     /// `InvalidInput` for none; `NotSupported` if no method works; `NoSuchDevice` if the
-    /// NIC is gone; `Busy`; `Io` if every reading was invalid.
+    /// NIC is gone or another clock is behind the interface now; `Busy`; `Io` if every reading was invalid.
     pub fn cross_timestamps(&self, count: usize) -> Result<Vec<CrossTimestamp>> {
         if count == 0 {
             let cause = "no reading was asked for";
             let error = Error::new(
                 ErrorKind::InvalidInput,
-                "take cross timestamps",
-                &self.interface,
+                OPERATION,
+                &self.interface.name,
                 cause,
             );
             return Err(error.with_remedy("ask for at least one"));
         }
         let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut readings = Vec::new();
-        clock.cross_timestamps(count, &mut readings)?;
+        let mut read = |count, readings: &mut Vec<_>| {
+            read_behind(&self.interface, &mut clock, count, readings)
+        };
+        read(count, &mut readings)?;
         while readings.len() < count {
             // one call takes as many as the system allows
             let before = readings.len();
-            match clock.cross_timestamps(count - before, &mut readings) {
+            match read(count - before, &mut readings) {
                 Ok(()) if readings.len() > before => {}
+                Err(error) if error.kind() == ErrorKind::NoSuchDevice => return Err(error),
                 _ => break,
             }
         }
@@ -78,7 +113,7 @@ impl HardwareClock {
             Error::new(
                 ErrorKind::Io,
                 "take a cross timestamp",
-                &self.interface,
+                &self.interface.name,
                 "every reading was invalid",
             )
         })
@@ -88,7 +123,7 @@ impl HardwareClock {
 impl fmt::Debug for HardwareClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HardwareClock")
-            .field("interface", &self.interface)
+            .field("interface", &self.interface.name)
             .finish_non_exhaustive()
     }
 }

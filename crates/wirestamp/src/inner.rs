@@ -210,6 +210,10 @@ impl Backend for Inner {
         hand_over!(self, inner => inner.configure(interface, wanted))
     }
 
+    fn path(&self, interface: &InterfaceDescription) -> Result<Vec<InterfaceDescription>> {
+        hand_over!(self, inner => inner.path(interface))
+    }
+
     fn network(&self) -> u64 {
         hand_over!(self, inner => inner.network())
     }
@@ -269,6 +273,10 @@ impl Backend for Inner {
 }
 
 impl HardwareClock for Clock {
+    fn behind(&self, interface: &InterfaceDescription) -> Result<Option<u32>> {
+        hand_over!(self, clock => clock.behind(interface))
+    }
+
     fn system_frequency(&self) -> Frequency {
         hand_over!(self, clock => clock.system_frequency())
     }

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows};
 use serde::Serialize;
-use wirestamp::{HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter};
+use wirestamp::{Direction, HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter};
 
 #[derive(Serialize)]
 struct Switched {
@@ -20,7 +20,7 @@ struct Switched {
 
 pub(super) fn run(arguments: &arguments::Enable, output: &mut Output) -> Result<Exit, Failure> {
     let interface = Interface::find(&arguments.interface)?;
-    let (requested, request) = wanted(arguments);
+    let (requested, request) = wanted(arguments, &interface);
     let previous = interface.configuration().ok();
     let granted = match request {
         Some(request) => {
@@ -51,16 +51,33 @@ pub(super) fn run(arguments: &arguments::Enable, output: &mut Output) -> Result<
     Ok(Exit::Success)
 }
 
-/// What is asked for, and how; no request: off.
-fn wanted(arguments: &arguments::Enable) -> (HardwareConfiguration, Option<HardwareRequest>) {
-    let on = |receive| HardwareConfiguration {
-        transmit: true,
-        receive,
+/// What is asked for, and how; no request: off. A NIC that timestamps received packets alone is asked for those.
+fn wanted(
+    arguments: &arguments::Enable,
+    interface: &Interface,
+) -> (HardwareConfiguration, Option<HardwareRequest>) {
+    let on = |transmit, receive| HardwareConfiguration { transmit, receive };
+    let can = |direction| {
+        let supported = interface.supported();
+        supported.is_ok_and(|supported| supported.hardware.timestamps_any_datagram(direction))
     };
-    match (arguments.off, arguments.all_packets) {
-        (true, _) => (HardwareConfiguration::OFF, None),
-        (false, true) => (on(ReceiveFilter::All), Some(HardwareRequest::AllPackets)),
-        (false, false) => (on(ReceiveFilter::PtpV2Udp), Some(HardwareRequest::Ptp)),
+    if arguments.off {
+        (HardwareConfiguration::OFF, None)
+    } else if can(Direction::Receive) && !can(Direction::Transmit) {
+        (
+            on(false, ReceiveFilter::All),
+            Some(HardwareRequest::Received),
+        )
+    } else if arguments.all_packets {
+        (
+            on(true, ReceiveFilter::All),
+            Some(HardwareRequest::AllPackets),
+        )
+    } else {
+        (
+            on(true, ReceiveFilter::PtpV2Udp),
+            Some(HardwareRequest::Ptp),
+        )
     }
 }
 
@@ -86,9 +103,12 @@ impl Report for Switched {
         if self.granted != self.requested {
             page.quiet("  The driver grants what it can do that covers the request.");
         }
+        if !self.granted.transmit && self.granted.receive != ReceiveFilter::None {
+            page.quiet("  This NIC timestamps received packets alone.");
+        }
         if self.simulated {
             page.quiet("  A simulated NIC lives only as long as this command.");
-        } else if self.granted.transmit {
+        } else if self.granted != HardwareConfiguration::OFF {
             page.quiet(&format!(
                 "  Kept until somebody changes it: wirestamp enable {} --off",
                 self.interface

@@ -61,6 +61,9 @@ struct Pace<'a> {
 struct Recorder<'a> {
     interface: &'a Interface,
     clock: Option<HardwareClock>,
+    /// The number of the clock that is read, and whether its readings are not written yet.
+    behind: Option<u32>,
+    is_another: bool,
     changes: Receiver<ChangeEvent>,
     traffic: Option<Traffic>,
     schedule: Schedule,
@@ -113,6 +116,8 @@ pub(super) fn run(
     let mut recorder = Recorder {
         interface: &interface,
         clock: Some(clock),
+        behind: interface.description().hardware_clock,
+        is_another: false,
         changes,
         traffic,
         schedule,
@@ -253,7 +258,13 @@ impl Recorder<'_> {
     /// Takes a batch; after how long the next is due.
     fn batch(&mut self, writer: &mut Writer<impl Write>) -> Result<Duration, Failure> {
         match self.readings() {
-            Ok(readings) => self.write(writer, &readings),
+            Ok(readings) => {
+                if std::mem::take(&mut self.is_another) {
+                    writer.replaced()?;
+                    self.schedule.replace_clock();
+                }
+                self.write(writer, &readings)
+            }
             Err(error) => {
                 self.clock = None; // it may be back, as another
                 self.failed(&error);
@@ -262,10 +273,27 @@ impl Recorder<'_> {
         }
     }
 
+    /// Readings of the clock that is behind the interface now.
     fn readings(&mut self) -> Result<Vec<CrossTimestamp>, Error> {
+        match self.readings_once() {
+            Err(error) if error.kind() == ErrorKind::NoSuchDevice => {
+                (self.clock, self.is_another) = (None, true);
+                self.readings_once()
+            }
+            answer => answer,
+        }
+    }
+
+    fn readings_once(&mut self) -> Result<Vec<CrossTimestamp>, Error> {
         let clock = match self.clock.take() {
             Some(clock) => clock,
-            None => Interface::find(self.interface.name())?.hardware_clock()?,
+            None => {
+                let interface = Interface::find(self.interface.name())?;
+                let number = interface.description().hardware_clock;
+                self.is_another |= number != self.behind;
+                self.behind = number;
+                interface.hardware_clock()?
+            }
         };
         self.clock
             .insert(clock)

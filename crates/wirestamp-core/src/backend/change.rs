@@ -25,7 +25,7 @@ pub enum ChangeKind {
     Removed,
     /// Up, down, carrier, name, MTU.
     Link,
-    /// Its hardware clock appeared or went away.
+    /// Its hardware clock appeared, went away, or is another one: a bond has failed over.
     HardwareClock,
     /// Its timestamping configuration.
     Configuration,
@@ -49,3 +49,50 @@ impl ChangeKind {
 
 /// Receives changes. Runs on a thread of the backend's choice, one call at a time.
 pub type ChangeSink = Box<dyn FnMut(Change) + Send>;
+
+/// The part of an interface's state whose changes no system announces reliably: what a backend that polls compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Polled<C> {
+    /// The number of the hardware clock that is behind it.
+    pub hardware_clock: Option<u32>,
+    /// Its timestamping configuration; `None` if the driver can't tell.
+    pub configuration: Option<C>,
+}
+
+impl<C: PartialEq> Polled<C> {
+    /// Returns the change from this state to a later one. Another clock has its own configuration, so that a change of
+    /// both is one.
+    pub fn change_to(&self, later: &Self) -> Option<ChangeKind> {
+        if self.hardware_clock != later.hardware_clock {
+            Some(ChangeKind::HardwareClock)
+        } else if self.configuration != later.configuration {
+            Some(ChangeKind::Configuration)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_clock_is_a_change_whatever_its_configuration() {
+        let polled = |hardware_clock, configuration| Polled {
+            hardware_clock,
+            configuration,
+        };
+        let first = polled(Some(0), Some(1));
+        for (later, expected) in [
+            (first, None),
+            (polled(Some(1), Some(1)), Some(ChangeKind::HardwareClock)),
+            (polled(Some(1), None), Some(ChangeKind::HardwareClock)),
+            (polled(None, Some(1)), Some(ChangeKind::HardwareClock)),
+            (polled(Some(0), Some(2)), Some(ChangeKind::Configuration)),
+            (polled(Some(0), None), Some(ChangeKind::Configuration)),
+        ] {
+            assert_eq!(first.change_to(&later), expected, "{later:?}");
+        }
+    }
+}

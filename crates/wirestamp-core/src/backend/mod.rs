@@ -9,7 +9,7 @@ mod change;
 mod packet;
 mod socket;
 
-pub use change::{Change, ChangeKind, ChangeSink};
+pub use change::{Change, ChangeKind, ChangeSink, Polled};
 pub use packet::{Ethernet, Incoming, Outgoing, Received, Transport, Udp};
 pub use socket::{DatagramSocket, Interest, InternetSocket, NoSocket, Readiness};
 
@@ -91,6 +91,15 @@ pub trait Backend {
         interface: &InterfaceDescription,
         wanted: HardwareConfiguration,
     ) -> Result<HardwareConfiguration>;
+
+    /// Finds the interfaces that packets of `interface` pass now, itself first, the device that makes its hardware timestamps
+    /// last: what is below a VLAN, the active member of a bond. Never empty.
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if it is gone; `Io`.
+    fn path(&self, interface: &InterfaceDescription) -> Result<Vec<InterfaceDescription>> {
+        Ok(Vec::from([interface.clone()]))
+    }
 
     /// Says which set of interfaces the calling thread sees; elsewhere the same name or number
     /// is another interface's (Linux: the network namespace).
@@ -239,4 +248,13 @@ pub trait HardwareClock: Send {
     /// `NotSupported` if no method works; `NoSuchDevice` if the NIC is gone; `Busy`;
     /// `Io` if every reading was invalid.
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()>;
+
+    /// Asks which clock is behind `interface` now, which it was opened for: that of a bond changes at a failover. `None`:
+    /// the interface has none, or the system numbers no clocks.
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if the interface is gone; `Io`.
+    fn behind(&self, interface: &InterfaceDescription) -> Result<Option<u32>> {
+        Ok(interface.hardware_clock)
+    }
 }

@@ -42,7 +42,14 @@ impl Correlation {
         timestamp: &HardwareTimestamp,
     ) -> Result<Estimate<Monotonic>, ConversionError> {
         if timestamp.interface != Some(self.interface) {
-            return Err(ConversionError::OtherClock);
+            if !self.is_of(timestamp.interface) {
+                return Err(ConversionError::OtherClock);
+            }
+            let interface = Some(self.interface);
+            return self.to_monotonic(&HardwareTimestamp {
+                interface,
+                ..*timestamp
+            });
         }
         let current = self
             .runs

@@ -123,10 +123,29 @@ impl Run {
         {
             run.knowledge = Knowledge::Fit(Box::new(fit));
         }
-        if let Knowledge::Fit(fit) = &mut previous.knowledge {
-            fit.close(contradiction.is_some());
-        }
+        previous.close(contradiction.is_some());
         run
+    }
+
+    /// Opened by `reading` of another clock than the one of `previous`, of which it learns nothing.
+    #[must_use]
+    pub(super) fn of_another_clock(
+        previous: &mut Self,
+        reading: Reading,
+        stated: Option<Frequency>,
+        limits: Limits,
+    ) -> Self {
+        previous.close(false);
+        let number = ClockGeneration(previous.number.0.wrapping_add(1));
+        let cause = GenerationCause::ClockReplaced;
+        Self::of((number, cause), reading, stated, (0, limits))
+    }
+
+    /// No more readings come of it.
+    fn close(&mut self, contradicted: bool) {
+        if let Knowledge::Fit(fit) = &mut self.knowledge {
+            fit.close(contradicted);
+        }
     }
 
     /// As [`add`](Self::add). Where the width of brackets is unknown, the readings themselves show it:

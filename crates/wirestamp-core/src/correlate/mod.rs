@@ -69,11 +69,14 @@ pub enum GenerationCause {
     Gap,
     /// The system reported a configuration change: the NIC may have been restarted.
     Notification,
+    /// Another hardware clock is behind the interface: a bond failed over, another timestamp provider was chosen, or the
+    /// NIC was removed and found again.
+    ClockReplaced,
 }
 
 impl GenerationCause {
     /// All causes, in the order of their declaration.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Start,
         Self::CounterBackwards,
         Self::Contradiction,
@@ -82,6 +85,7 @@ impl GenerationCause {
         Self::FrequencyChange,
         Self::Gap,
         Self::Notification,
+        Self::ClockReplaced,
     ];
 
     /// Returns a short, stable name: the one in JSON.
@@ -95,6 +99,7 @@ impl GenerationCause {
             Self::FrequencyChange => "frequency_change",
             Self::Gap => "gap",
             Self::Notification => "notification",
+            Self::ClockReplaced => "clock_replaced",
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::cross::{CrossMethod, CrossTimestamp};
 use crate::interface::InterfaceIndex;
 use crate::time::{Frequency, MonotonicTime, Span};
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// How many runs are remembered behind the current one.
 pub(super) const REMEMBERED: usize = 4;
@@ -70,6 +71,8 @@ pub enum Pushed {
 #[derive(Debug, Clone)]
 pub struct Correlation {
     pub(super) interface: InterfaceIndex,
+    /// Others whose timestamps are of this clock.
+    devices: Vec<InterfaceIndex>,
     nominal: Option<Frequency>,
     /// Whether the readings go with the nominal frequency.
     reliable: bool,
@@ -96,6 +99,7 @@ impl Correlation {
         let runs = VecDeque::with_capacity(REMEMBERED + 1);
         Self {
             interface,
+            devices: Vec::new(),
             nominal,
             reliable: true,
             runs,
@@ -139,6 +143,18 @@ impl Correlation {
     /// Returns the interface whose clock it is.
     pub fn interface(&self) -> InterfaceIndex {
         self.interface
+    }
+
+    /// Says which other interfaces' timestamps are of this clock: those below a VLAN or bond, by which timestamps are named
+    /// that its packets have. Replaces those of an earlier call.
+    pub fn set_devices(&mut self, devices: impl IntoIterator<Item = InterfaceIndex>) {
+        self.devices.clear();
+        self.devices.extend(devices);
+    }
+
+    /// Whether a timestamp of that interface is of this clock.
+    pub(super) fn is_of(&self, interface: Option<InterfaceIndex>) -> bool {
+        interface.is_some_and(|found| found == self.interface || self.devices.contains(&found))
     }
 
     /// Returns the frequency that the driver states.
@@ -186,18 +202,20 @@ impl Correlation {
     /// Ends the current generation: the next reading opens a new one. Until then, timestamps that were
     /// read after the last reading fail; earlier ones are converted as before.
     pub fn restart(&mut self, cause: GenerationCause) {
-        if !self.runs.is_empty() {
+        // another clock stays another one, whatever else happens before its first reading
+        if !self.runs.is_empty() && self.ended != Some(GenerationCause::ClockReplaced) {
             self.ended = Some(cause);
-            self.express = Express::of(self);
         }
+        self.express = Express::of(self);
     }
 
-    /// Continues for an interface that came back under another number, perhaps with another clock. The
-    /// current generation ends, and numbers go on: none stands for two generations.
-    pub fn renumber(&mut self, interface: InterfaceIndex) {
-        self.restart(GenerationCause::Notification);
-        self.interface = interface;
-        self.express = Express::of(self);
+    /// Continues with another hardware clock, whose nominal frequency is `nominal`: a bond failed over, or the interface
+    /// came back, perhaps under another number. Ends the current generation as [`restart`](Self::restart) does; nothing
+    /// that was learnt of the former clock is assumed of this one. The numbers of generations go on.
+    pub fn replace_clock(&mut self, interface: InterfaceIndex, nominal: Option<Frequency>) {
+        (self.interface, self.nominal) = (interface, nominal);
+        (self.reliable, self.widest) = (true, None);
+        self.restart(GenerationCause::ClockReplaced);
     }
 
     /// Returns the hardware clock's frequency against the monotonic clock; `None` before it is known.
@@ -294,6 +312,9 @@ impl Correlation {
         let stated = self.nominal.filter(|_| self.reliable);
         let run = match self.runs.back_mut() {
             None => Run::new(cause, reading, stated, self.limits),
+            Some(last) if cause == GenerationCause::ClockReplaced => {
+                Run::of_another_clock(last, reading, stated, self.limits)
+            }
             Some(last) => Run::after(last, cause, reading, (stated, self.limits), contradiction),
         };
         if self.runs.len() > REMEMBERED {

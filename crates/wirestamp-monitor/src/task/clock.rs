@@ -5,9 +5,9 @@ use crate::place::Place;
 use crate::recording::{Known, Recording};
 use crate::snapshot::{ClockState, Reasons, Snapshot};
 use wirestamp::{
-    ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, Error, ErrorKind,
-    FrequencyEstimate, GenerationCause, HardwareClock, Interface, MonotonicTime, Result, Span,
-    UdpSocket, UtcCrossTimestamp, utc_error_bound,
+    ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, CrossTimestamp, Error,
+    ErrorKind, FrequencyEstimate, GenerationCause, HardwareClock, Interface, MonotonicTime, Result,
+    Span, UdpSocket, UtcCrossTimestamp, utc_error_bound,
 };
 
 /// How often the correlator's state is looked at.
@@ -84,16 +84,25 @@ impl ClockTask {
         self.generation = generation.or(self.generation);
         if turn.now >= self.width_due {
             self.width_due = turn.now + WIDTH;
-            let reading = self
-                .clock
-                .as_ref()
-                .and_then(|clock| clock.cross_timestamp().ok());
+            let reading = self.read();
             if let (Some(recording), Some(reading)) = (&mut turn.recording, &reading) {
                 recording.cross(self.interface.name(), reading, turn.utc);
             }
             self.width =
                 reading.map(|reading| reading.monotonic_after() - reading.monotonic_before());
         }
+    }
+
+    /// A reading of the clock that is behind the interface now: where another one is, that is opened.
+    fn read(&mut self) -> Option<CrossTimestamp> {
+        let reading = self
+            .clock
+            .as_ref()
+            .and_then(|clock| clock.cross_timestamp().ok());
+        if reading.is_none() && self.interface.refresh().is_ok() {
+            self.clock = self.interface.hardware_clock().ok();
+        }
+        reading
     }
 
     /// The clock minus UTC as the real-time clock shows it, and the error bound; or why it is not known.

@@ -32,6 +32,8 @@ pub struct Node<'e> {
     /// What we commanded of the clock that timestamps, for all estimates.
     commands: SharedCommands,
     steering: Option<Steering>,
+    /// The number of the NIC's clock that is steered.
+    steered: Option<u32>,
     steering_error: Option<Error>,
     judge: Judge,
 }
@@ -112,6 +114,7 @@ impl<'e> Node<'e> {
             hurried: 0,
             commands,
             steering: None,
+            steered: None,
             steering_error: None,
             judge,
         })

@@ -38,6 +38,9 @@ impl Node<'_> {
             &self.engine.configuration,
             &self.commands,
         )?;
+        if chosen == Clock::Nic {
+            self.steered = clock_of(&self.ports[0]);
+        }
         self.begin_steering(steering);
         Ok(())
     }
@@ -83,7 +86,28 @@ impl Node<'_> {
         self.steering.as_ref().and_then(Steering::refused)
     }
 
+    /// Whether the clock that is steered is no longer the one that timestamps: it is left alone then.
+    fn steers_another_clock(&mut self) -> bool {
+        let interface = self.ports[0].interface();
+        if self.steered.is_none() || interface.description().hardware_clock == self.steered {
+            return false;
+        }
+        let cause = "another hardware clock is behind the interface now";
+        let error = Error::new(
+            ErrorKind::NoSuchDevice,
+            "steer the NIC's clock",
+            interface.name(),
+            cause,
+        );
+        let remedy = "it is steered again when it is back; to steer the other one, start again";
+        self.steering_error = Some(error.with_remedy(remedy));
+        true
+    }
+
     pub(super) fn act(&mut self, now: MonotonicTime) {
+        if self.steers_another_clock() {
+            return;
+        }
         let Some(steering) = &mut self.steering else {
             return;
         };

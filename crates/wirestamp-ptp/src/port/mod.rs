@@ -8,11 +8,12 @@ mod observe;
 mod outlet;
 mod receive;
 mod timers;
+mod vigil;
 
 use crate::configuration::DelayMechanism;
 use crate::engine::{self, Engine, PausedPort, PortState, Records, RunningPort};
-use crate::lost::Counts;
-use crate::message::{Fault, PortIdentity};
+use crate::lost::{Counts, Lost};
+use crate::message::{self, Fault, PortIdentity};
 use crate::sockets::Sockets;
 use crate::timeline::{SharedClock, Timeline};
 use crate::timestamping::TimestampClock;
@@ -165,12 +166,28 @@ impl<'e> Port<'e> {
             self.hold_back_floods(now);
             self.take_transmit_timestamps(timeline);
             self.ask_for_comparison(now);
+            self.attempt_a_timestamp(now);
         }
         while let Some(timer) = self.outlet.timers.take(now) {
             self.goes_off(timer, now);
         }
         if std::mem::take(&mut self.outlet.broken) && self.reopen_at.is_none() {
             self.reopen_at = Some(now + RETRY);
+        }
+    }
+
+    /// Sends a message that carries no time, to see whether timestamps come again. Where neighbours are asked for the
+    /// path delay, those messages show it.
+    fn attempt_a_timestamp(&mut self, now: MonotonicTime) {
+        let Some(sequence) = self.outlet.vigil.due(now) else {
+            return;
+        };
+        let chosen = &self.engine.configuration;
+        if chosen.delay_mechanism == DelayMechanism::E2e {
+            let (domain, version) = (chosen.domain, chosen.minor_version);
+            let request = message::delay_request(self.identity, sequence, domain, version);
+            let id = self.outlet.send_beside(&request);
+            self.outlet.vigil.attempted(id);
         }
     }
 
@@ -196,10 +213,16 @@ impl<'e> Port<'e> {
 
     /// Something about the interface changed: it may have another number now.
     fn look_again(&mut self, now: MonotonicTime) {
-        let before = self.interface.index();
+        let seen =
+            |interface: &Interface| (interface.index(), interface.description().hardware_clock);
+        let (before, clock) = seen(&self.interface);
         let gone = self.interface.refresh().is_err();
         if gone || self.interface.index() != before {
             self.reopen_at = Some(self.reopen_at.unwrap_or(now));
+        } else if seen(&self.interface).1 != clock
+            && self.clock.borrow_mut().replaced(&self.interface)
+        {
+            self.outlet.counts.lost(Lost::ClockReplaced);
         }
         self.clock.borrow_mut().restarted();
     }
@@ -247,7 +270,13 @@ impl<'e> Port<'e> {
             .observers
             .as_ref()
             .and_then(|observers| observers.next_at(now));
-        let candidates = [self.outlet.timers.next(), self.reopen_at, awaits, compared];
+        let candidates = [
+            self.outlet.timers.next(),
+            self.outlet.vigil.next(),
+            self.reopen_at,
+            awaits,
+            compared,
+        ];
         candidates
             .into_iter()
             .flatten()
@@ -266,11 +295,14 @@ impl<'e> Port<'e> {
 
     pub(crate) fn state(&self) -> PortState {
         let role = self.engine.configuration.role;
-        self.running
-            .as_ref()
-            .map_or(PortState::Listening, |running| {
-                PortState::of(running.port_ds().port_state, role)
-            })
+        let running = self.running.as_ref();
+        let state = running.map_or(PortState::Listening, |running| {
+            PortState::of(running.port_ds().port_state, role)
+        });
+        match state {
+            PortState::TimeTransmitter if self.outlet.vigil.is_silent() => PortState::Faulty,
+            state => state,
+        }
     }
 
     pub(crate) fn now(&self) -> MonotonicTime {

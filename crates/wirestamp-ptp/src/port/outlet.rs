@@ -3,6 +3,7 @@
 
 use super::ledger::Run;
 use super::timers::{Timer, Timers};
+use super::vigil::Vigil;
 use crate::configuration::{Configuration, Role};
 use crate::lost::{Counts, Lost};
 use crate::message::{self, AnnouncedTime, Kind, LONGEST};
@@ -38,6 +39,8 @@ pub(super) struct Outlet {
     pub(super) answering: Option<Run>,
     /// A send failed because the interface is gone.
     pub(super) broken: bool,
+    /// Whether the timestamps of what is sent come.
+    pub(super) vigil: Vigil,
     next_id: u32,
     /// Whether what only a timeTransmitter sends is kept back.
     mute: bool,
@@ -57,6 +60,7 @@ impl Outlet {
             wanted_delay_interval: None,
             answering: None,
             broken: false,
+            vigil: Vigil::default(),
             next_id: 0,
             mute: configuration.role == Role::TimeReceiver,
             log_sync: configuration.log_sync_interval,
@@ -133,7 +137,7 @@ impl Outlet {
     }
 
     fn keeps_back(&self, kind: Kind) -> bool {
-        self.mute
+        (self.mute || self.vigil.is_silent())
             && matches!(
                 kind,
                 Kind::Announce | Kind::Sync | Kind::FollowUp | Kind::DelayResponse

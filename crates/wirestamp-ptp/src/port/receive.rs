@@ -370,6 +370,10 @@ impl Port<'_> {
             }
             return;
         }
+        if self.outlet.vigil.is_attempt(record.id) {
+            self.take_attempt(&record.outcome, timeline);
+            return;
+        }
         let Some(place) = self
             .outlet
             .awaited
@@ -379,38 +383,59 @@ impl Port<'_> {
             return;
         };
         let awaited = self.outlet.awaited.swap_remove(place);
-        match &record.outcome {
-            TransmitOutcome::Timestamped(timestamps) => {
-                self.take_transmit_timestamp(awaited, timestamps, timeline);
+        let kind = awaited.kind;
+        let sent = self.time_sent(&record.outcome, timeline);
+        let now = self.now();
+        match sent {
+            Some(sent) => {
+                self.outlet.vigil.came();
+                self.take_transmit_timestamp(awaited, sent);
             }
-            TransmitOutcome::Missing(reason) => {
-                self.outlet.counts.lost(Lost::TransmitTimestamp(*reason));
-            }
+            None if kind == Kind::Sync => self.outlet.vigil.missed(now),
+            None => {}
         }
         self.take_records();
     }
 
-    fn take_transmit_timestamp(
-        &mut self,
-        awaited: Awaited,
-        timestamps: &Timestamps,
-        timeline: &Timeline,
-    ) {
-        let of_this_clock = timestamps.has(self.clock.borrow().source());
-        if !of_this_clock {
-            self.outlet
-                .counts
-                .lost(Lost::TransmitTimestamp(MissingReason::NeverGenerated));
-            return;
+    /// Whether timestamps come again.
+    fn take_attempt(&mut self, outcome: &TransmitOutcome, timeline: &Timeline) {
+        self.outlet.vigil.attempted(None);
+        if self.time_sent(outcome, timeline).is_some() {
+            self.outlet.vigil.came();
         }
-        let Some((timestamp, at)) = self.placed(timestamps, timeline) else {
-            return;
+    }
+
+    /// When a message left, by the clock that timestamps and for the engine; counted if that is not known.
+    fn time_sent(
+        &mut self,
+        outcome: &TransmitOutcome,
+        timeline: &Timeline,
+    ) -> Option<(i64, Time, Run)> {
+        let never = MissingReason::NeverGenerated;
+        let timestamps = match outcome {
+            TransmitOutcome::Timestamped(timestamps) => Ok(timestamps),
+            TransmitOutcome::Missing(reason) => Err(*reason),
         };
-        let Some(time) = engine_time(at) else {
-            self.outlet.counts.lost(Lost::Unrelated);
-            return;
+        let source = self.clock.borrow().source();
+        let usable = timestamps
+            .and_then(|timestamps| timestamps.has(source).then_some(timestamps).ok_or(never));
+        let timestamps = match usable {
+            Ok(timestamps) => timestamps,
+            Err(reason) => {
+                self.outlet.counts.lost(Lost::TransmitTimestamp(reason));
+                return None;
+            }
         };
+        let (timestamp, at) = self.placed(timestamps, timeline)?;
         let run = Run::of(&timestamp, timeline.utc_shift);
+        let time = engine_time(at);
+        if time.is_none() {
+            self.outlet.counts.lost(Lost::Unrelated);
+        }
+        Some((at, time?, run))
+    }
+
+    fn take_transmit_timestamp(&mut self, awaited: Awaited, (at, time, run): (i64, Time, Run)) {
         let entry = Entry {
             at,
             run,

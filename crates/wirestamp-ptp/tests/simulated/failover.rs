@@ -1,9 +1,9 @@
 //! Transmitters that go away and come back, and a receiver that is left alone.
 
 use crate::pair::{Cable, quick, run};
-use wirestamp::Span;
 use wirestamp::sim::{NicName, World};
-use wirestamp_ptp::{PortState, Role, Source};
+use wirestamp::{HardwareConfiguration, ReceiveFilter, Span};
+use wirestamp_ptp::{Configuration, Lost, PortState, Role, Source};
 
 #[test]
 fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
@@ -148,4 +148,109 @@ fn vanishes_and_returns(source: Source) {
             receiver.status()
         );
     }
+}
+
+fn in_hardware(role: Role) -> Configuration {
+    let mut configuration = quick(role);
+    configuration.source = Source::Hardware;
+    configuration
+}
+
+/// As ptp4l's port, which becomes faulty: others take over instead of following Syncs that say nothing.
+#[test]
+fn a_transmitter_whose_timestamps_do_not_come_gives_its_role_up_and_takes_it_again() {
+    let cable = Cable::new("");
+    let (engine, engine_1) = (
+        cable.engine(0, in_hardware(Role::TimeTransmitter)),
+        cable.engine(1, in_hardware(Role::TimeReceiver)),
+    );
+    let (mut transmitter, mut receiver) = (cable.node(&engine, 0), cable.node(&engine_1, 1));
+    let mut pass = |milliseconds| {
+        run(
+            &mut [&mut transmitter, &mut receiver],
+            Span::from_milliseconds(milliseconds),
+            |_, _, _| {},
+        );
+        let sent = cable.world().truth().datagrams();
+        let state = |status: wirestamp_ptp::Status| status.ports[0].state;
+        (state(transmitter.status()), state(receiver.status()), sent)
+    };
+    let switched = |transmit| {
+        let receive = ReceiveFilter::All;
+        let wanted = HardwareConfiguration { transmit, receive };
+        cable.world().reconfigure_by_another(NicName::Sim0, wanted);
+    };
+    let works = (PortState::TimeTransmitter, PortState::TimeReceiver);
+    for _ in 0..2 {
+        let (transmits, receives, _) = pass(4_000);
+        assert_eq!((transmits, receives), works);
+        switched(false);
+        let (transmits, receives, before) = pass(3_000);
+        assert_eq!(
+            (transmits, receives),
+            (PortState::Faulty, PortState::Listening)
+        );
+        let (.., after) = pass(5_000);
+        assert!(
+            after - before <= 6,
+            "nothing but attempts, one a second: {}",
+            after - before
+        );
+        switched(true);
+    }
+    let (transmits, receives, _) = pass(4_000);
+    assert_eq!((transmits, receives), works);
+    assert!(
+        transmitter.counts().lost_in_all() >= 6,
+        "{:?}",
+        transmitter.counts()
+    );
+}
+
+#[test]
+fn one_lost_timestamp_now_and_then_costs_no_role() {
+    let cable = Cable::new("[nic.faults]\nlost = 0.3");
+    let engine = cable.engine(0, in_hardware(Role::TimeTransmitter));
+    let mut transmitter = cable.node(&engine, 0);
+    for _ in 0..40 {
+        run(
+            &mut [&mut transmitter],
+            Span::from_milliseconds(500),
+            |_, _, _| {},
+        );
+        let state = transmitter.status().ports[0].state;
+        assert_ne!(state, PortState::Faulty, "{:?}", transmitter.counts());
+    }
+    assert!(transmitter.counts().lost_in_all() > 10);
+}
+
+/// A bond fails over to a NIC whose clock is decades away: its time is transmitted, and that it is another is counted.
+#[test]
+fn another_clock_behind_the_interface_is_measured_and_transmitted_with() {
+    let cable = Cable::new("");
+    let decades = Span::from_seconds(40 * 365 * 86_400);
+    let (engine, engine_1) = (
+        cable.engine(0, in_hardware(Role::TimeTransmitter)),
+        cable.engine(1, in_hardware(Role::TimeReceiver)),
+    );
+    let (mut transmitter, mut receiver) = (cable.node(&engine, 0), cable.node(&engine_1, 1));
+    for (end, clock) in [(0, 10), (1, 11), (0, 0), (1, 1)] {
+        let name = [NicName::Sim0, NicName::Sim1][end];
+        let mut samples = Vec::new();
+        run(
+            &mut [&mut transmitter, &mut receiver],
+            Span::from_seconds(4),
+            |_, sample, now| samples.push((sample, now)),
+        );
+        let (sample, now) = samples.last().expect("measured");
+        let error = (sample.offset_ns - cable.true_offset(*now)).abs();
+        assert!(
+            error <= sample.error_bound_ns + 1_000,
+            "{error}: {sample:?}"
+        );
+        cable.world().change_clock(name, clock, decades);
+    }
+    let replaced =
+        [&transmitter, &receiver].map(|node| node.counts().lost_for(Lost::ClockReplaced));
+    assert_eq!(replaced, [2, 1], "the last change is not seen yet");
 }

@@ -58,6 +58,21 @@ pub(crate) enum Event {
         nic: Which,
         ppb: i32,
     },
+    /// Another hardware clock is behind the interface, as after a failover of a bond: that number `clock`. At its first
+    /// use it is `ahead` of the former one and its frequency is off by `ppb`; clocks that are not in use run on.
+    ChangeClock {
+        at: Positive,
+        #[serde(default)]
+        nic: Which,
+        clock: u32,
+        #[serde(default)]
+        ahead: Length,
+        #[serde(default)]
+        ppb: i32,
+        /// Whether the kernel announces it, as it does a failover; another timestamp provider shows only to who asks.
+        #[serde(default = "announced")]
+        announced: bool,
+    },
     /// Another program puts so many virtual clocks beside the hardware clock (0: takes them away).
     VirtualClocks {
         at: Positive,
@@ -95,6 +110,10 @@ pub(crate) enum Event {
     LoseNotifications { at: Positive, count: u32 },
 }
 
+const fn announced() -> bool {
+    true
+}
+
 impl Event {
     /// When, from the start of the simulation.
     pub(crate) fn at(&self) -> Positive {
@@ -105,6 +124,7 @@ impl Event {
             | Self::StepHardware { at, .. }
             | Self::ResetHardware { at, .. }
             | Self::ChangeRate { at, .. }
+            | Self::ChangeClock { at, .. }
             | Self::VirtualClocks { at, .. }
             | Self::Reconfigure { at, .. }
             | Self::LinkDown { at }

@@ -14,6 +14,9 @@ use wirestamp_core::{Error, ErrorKind};
 /// As many as Linux makes: `PTP_DEFAULT_MAX_VCLOCKS`.
 const MOST_VIRTUAL_CLOCKS: u32 = 20;
 
+/// Below the numbers of virtual clocks.
+const MOST_CLOCKS: u32 = 99;
+
 /// A field out of its range.
 #[derive(Debug)]
 pub(super) struct Violation {
@@ -224,6 +227,10 @@ fn event(name: &str, event: &Event) -> Checked {
     match event {
         Event::Storm { count, .. } | Event::LoseNotifications { count, .. } => {
             within(format!("{name}.count"), *count, 1, 1_000_000)
+        }
+        Event::ChangeClock { clock, ppb, .. } => {
+            within(format!("{name}.clock"), *clock, 0, MOST_CLOCKS)?;
+            within(format!("{name}.ppb"), *ppb, -100_000_000, 100_000_000)
         }
         Event::VirtualClocks { count, .. } => {
             within(format!("{name}.count"), *count, 0, MOST_VIRTUAL_CLOCKS)

@@ -8,7 +8,7 @@ use super::wire::constants::{
     ETHTOOL_GET_TS_INFO, HWTSTAMP_FLAG_BONDED_PHC_INDEX, SIOCGHWTSTAMP, SIOCSHWTSTAMP,
 };
 use super::wire::nic::{EthtoolTsInfo, HwtstampConfig};
-use super::{ethtool, requested};
+use super::{device, ethtool, requested};
 use socket2::{Domain, Socket, Type};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -44,6 +44,17 @@ fn information(operation: &'static str, interface: &InterfaceDescription) -> Res
         .map_err(|error| system_error(operation, &interface.name, &error))
 }
 
+/// The number of the clock that is behind `interface` now.
+pub(super) fn hardware_clock(
+    asking: &OwnedFd,
+    interface: &InterfaceDescription,
+) -> Result<Option<u32>> {
+    let operation = "ask for the hardware clock";
+    timestamping_information(asking, &interface.name)
+        .map(|info| info.hardware_clock())
+        .map_err(|error| system_error(operation, &interface.name, &error))
+}
+
 /// Whether the NIC's clock answers a reading now.
 fn answers_readings(info: &EthtoolTsInfo) -> bool {
     let Some(number) = info.hardware_clock() else {
@@ -76,11 +87,11 @@ pub(super) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
         Err(error) if error.kind() == ErrorKind::NotSupported => HardwareConfiguration::OFF,
         Err(error) => return Err(error),
     };
-    Ok(info.active(
-        configuration,
-        requested::filter(interface.index),
-        answers_readings(&info),
-    ))
+    let requested = match configuration.receive {
+        ReceiveFilter::Some => requested::filter(device::behind(interface)?),
+        _ => None,
+    };
+    Ok(info.active(configuration, requested, answers_readings(&info)))
 }
 
 /// `SIOCGHWTSTAMP` of the interface called `name`.
@@ -119,7 +130,7 @@ pub(super) fn configure(
         ));
     };
     let granted = set(interface, config).map_err(|error| explain(interface, wanted, &error))?;
-    requested::remember(interface.index, wanted.receive);
+    requested::remember(device::behind(interface)?, wanted.receive);
     known(granted, operation, interface)
 }
 

@@ -1,6 +1,8 @@
 //! The system's two clocks: monotonic and UTC. Not the NICs' clocks.
 
 use super::call;
+use std::fs;
+use std::io;
 use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp, UtcModel, UtcTime};
 
 /// How often the exact difference is asked for: a tick may pass in between, or a step, and hardly
@@ -21,6 +23,38 @@ pub(super) fn utc() -> UtcCrossTimestamp {
         utc,
         after: now(),
     }
+}
+
+/// How far this process's monotonic clock is ahead of the kernel's, which programs in the kernel read: they differ in a time
+/// namespace (time_namespaces(7)). No process leaves its own.
+///
+/// # Errors
+/// If the kernel has time namespaces and does not say which offset this process's has.
+pub(super) fn namespace_offset() -> io::Result<Span> {
+    const NAMESPACES: &str = "/proc/self/ns";
+    let namespace = |name: &str| fs::read_link(format!("{NAMESPACES}/{name}"));
+    let own = match namespace("time") {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && fs::exists(NAMESPACES)? => {
+            return Ok(Span::ZERO); // before Linux 5.6 there is one
+        }
+        own => own?,
+    };
+    let unknown = || io::Error::other("the offset of this process's time namespace is not known");
+    if own != namespace("time_for_children")? {
+        return Err(unknown()); // the offsets that the kernel shows are those of its children
+    }
+    offset_in(&fs::read_to_string("/proc/self/timens_offsets")?).ok_or_else(unknown)
+}
+
+/// The monotonic clock's line of `timens_offsets`: seconds, which may be negative, and nanoseconds.
+fn offset_in(text: &str) -> Option<Span> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("monotonic"))?;
+    let mut fields = line.split_whitespace();
+    let seconds: i64 = fields.next()?.parse().ok()?;
+    let nanoseconds: i64 = fields.next()?.parse().ok()?;
+    Some(Span::from_seconds(seconds) + Span::from_nanoseconds(nanoseconds.into()))
 }
 
 /// The closest of several [`utc`] readings: for a start.
@@ -135,6 +169,35 @@ mod tests {
             unchanged.count() > 50,
             "a tick may pass in between, but not each time"
         );
+    }
+
+    /// Two of the texts are the kernel's own, of `unshare -T --monotonic 86400` and of the initial namespace.
+    #[test]
+    fn the_offset_of_a_time_namespace_is_read() {
+        let at = |seconds, nanoseconds| {
+            Some(Span::from_seconds(seconds) + Span::from_nanoseconds(nanoseconds))
+        };
+        for (text, expected) in [
+            (
+                "monotonic           0         0\nboottime            0         0\n",
+                at(0, 0),
+            ),
+            (
+                "monotonic       86400         0\nboottime            0         0\n",
+                at(86_400, 0),
+            ),
+            (
+                "boottime 7 0\nmonotonic -5 250000000\n",
+                at(-5, 250_000_000),
+            ),
+            ("boottime 7 0\n", None),
+            ("monotonic 7\n", None),
+            ("monotonic x 0\n", None),
+            ("", None),
+        ] {
+            assert_eq!(offset_in(text), expected, "{text}");
+        }
+        assert!(namespace_offset().is_ok());
     }
 
     #[test]

@@ -3,13 +3,15 @@
 //! Source: `linux/ptp_clock.h`; the methods are tried best first: PRECISE, EXTENDED, basic.
 
 use super::call::{self, ClockRequest};
+use super::capability::{asking_socket, hardware_clock};
 use super::clock;
 use super::error::system_error;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use wirestamp_core::backend::HardwareClock;
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
+use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span, UtcModel, UtcTime};
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -22,6 +24,8 @@ const ROUNDING: Span = Span::from_nanoseconds(10);
 #[derive(Debug)]
 pub struct Clock {
     device: File,
+    /// For asking whether it is still behind its interface: kept, because a socket costs ten times what the question does.
+    asking: OwnedFd,
     name: String,
     method: Method,
     /// Of the real-time clock, for readings that are on it.
@@ -64,8 +68,11 @@ impl Clock {
                 _ => opened,
             }
         })?;
+        let asking = asking_socket()
+            .map_err(|error| system_error("open the hardware clock", &name, &error))?;
         Ok(Self {
             device,
+            asking,
             name,
             method: Method::Precise,
             offset: clock::offset(),
@@ -237,6 +244,10 @@ fn add(
 }
 
 impl HardwareClock for Clock {
+    fn behind(&self, interface: &InterfaceDescription) -> Result<Option<u32>> {
+        hardware_clock(&self.asking, interface)
+    }
+
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()> {
         let already = readings.len();
         while readings.len() < already + count {
@@ -321,6 +332,7 @@ mod tests {
         );
         let clock = Clock {
             device,
+            asking: asking_socket().expect("made"),
             name: String::from("none"),
             method: Method::Basic,
             offset,

@@ -6,6 +6,7 @@ mod call;
 mod capability;
 mod capture;
 mod clock;
+mod device;
 mod error;
 mod ethtool;
 mod hardware_clock;
@@ -91,6 +92,10 @@ impl Backend for System {
         wanted: HardwareConfiguration,
     ) -> Result<HardwareConfiguration> {
         capability::configure(interface, wanted)
+    }
+
+    fn path(&self, interface: &InterfaceDescription) -> Result<Vec<InterfaceDescription>> {
+        device::path(interface)
     }
 
     fn network(&self) -> u64 {

@@ -1,11 +1,11 @@
-//! Reports of change. Linux has no notification for timestamping configuration, so this
-//! listens for links and clocks coming and going, and asks for the configuration every second.
+//! Reports of change. Linux has no notification for timestamping configuration, nor for another clock behind an
+//! interface, so this listens for links and clocks coming and going, and asks for both after each message and every second.
 //!
 //! Source: rtnetlink(7), kernel uevents; measured: neither ioctl nor netlink configuration
-//! emits anything on any group.
+//! emits anything on any group. A bond's failover is a message of its link in which nothing differs.
 
 use super::call;
-use super::capability::{asking_socket, read_configuration};
+use super::capability::{asking_socket, read_configuration, timestamping_information};
 use super::error::system_error;
 use super::interface;
 use super::wire::nic::HwtstampConfig;
@@ -21,12 +21,12 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::thread;
 use wirestamp_core::Result;
-use wirestamp_core::backend::{Change, ChangeKind, ChangeSink};
+use wirestamp_core::backend::{Change, ChangeKind, ChangeSink, Polled};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 
 /// `RTNLGRP_LINK` as a bit, and the kernel's only uevent group.
 const GROUP: u32 = 1;
-/// How often the configuration is asked for.
+/// How often configurations and clocks are asked for.
 const PERIOD: libc::timespec = libc::timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -69,8 +69,9 @@ struct Watcher {
 /// What was last seen of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Known {
+    /// As a message of its link describes it: without its addresses and its clock.
     link: InterfaceDescription,
-    configuration: Option<HwtstampConfig>,
+    polled: Polled<HwtstampConfig>,
 }
 
 impl Watcher {
@@ -90,14 +91,8 @@ impl Watcher {
         for mut link in interface::list().map_err(|error| io::Error::other(error.to_string()))? {
             link.addresses.clear();
             link.hardware_clock = None;
-            let configuration = watcher.configuration(&link);
-            watcher.known.insert(
-                link.index,
-                Known {
-                    link,
-                    configuration,
-                },
-            );
+            let polled = watcher.poll(&link);
+            watcher.known.insert(link.index, Known { link, polled });
         }
         Ok(watcher)
     }
@@ -123,7 +118,7 @@ impl Watcher {
             if descriptors[2].revents != 0 {
                 self.read_uevents();
             }
-            self.ask_for_configurations();
+            self.poll_all();
         }
     }
 
@@ -159,14 +154,8 @@ impl Watcher {
         let index = link.index;
         match self.known.get_mut(&index) {
             None => {
-                let configuration = self.configuration(&link);
-                self.known.insert(
-                    index,
-                    Known {
-                        link,
-                        configuration,
-                    },
-                );
+                let polled = self.poll(&link);
+                self.known.insert(index, Known { link, polled });
                 self.report(Some(index), ChangeKind::Added);
             }
             Some(known) if known.link != link => {
@@ -207,24 +196,29 @@ impl Watcher {
         }
     }
 
-    fn ask_for_configurations(&mut self) {
+    fn poll_all(&mut self) {
         let indexes: Vec<_> = self.known.keys().copied().collect();
         for index in indexes {
             let Some(known) = self.known.get(&index) else {
                 continue;
             };
-            let now = self.configuration(&known.link);
-            if now != known.configuration {
+            let (before, now) = (known.polled, self.poll(&known.link));
+            if let Some(kind) = before.change_to(&now) {
                 self.known
                     .entry(index)
-                    .and_modify(|known| known.configuration = now);
-                self.report(Some(index), ChangeKind::Configuration);
+                    .and_modify(|known| known.polled = now);
+                self.report(Some(index), kind);
             }
         }
     }
 
-    fn configuration(&self, link: &InterfaceDescription) -> Option<HwtstampConfig> {
-        read_configuration(&self.asking, &link.name).ok()
+    /// An interface that does not answer has neither.
+    fn poll(&self, link: &InterfaceDescription) -> Polled<HwtstampConfig> {
+        let information = timestamping_information(&self.asking, &link.name);
+        Polled {
+            hardware_clock: information.ok().and_then(|info| info.hardware_clock()),
+            configuration: read_configuration(&self.asking, &link.name).ok(),
+        }
     }
 }
 

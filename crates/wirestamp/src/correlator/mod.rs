@@ -12,7 +12,7 @@ pub use self::options::{CorrelatorOptions, CorrelatorStatus};
 use self::confirmed::Begun;
 use self::model::Model;
 use self::options::check;
-use self::reading::Reading;
+use self::reading::{Reading, devices_of, nominal_frequency};
 use self::ready::Attempts;
 use crate::host::Host;
 use crate::inner::{Subscription, Task};
@@ -34,7 +34,8 @@ use wirestamp_sys::vector::widest;
 /// A converter of hardware timestamps, which reads the NIC's clock in the background until it is dropped.
 ///
 /// Conversions carry an error bound and fail across a restart of the clock: every change of the
-/// NIC's configuration starts a new generation. If the clock can't be read for long, they
+/// NIC's configuration starts a new generation, and so does another clock behind the interface (a bond fails over): it is
+/// asked for after each reading and on each notification, and read from then on. If the clock can't be read for long, they
 /// fail as stale; if it comes back, they start again.
 pub struct Correlator {
     shared: Arc<Shared>,
@@ -60,12 +61,10 @@ impl Correlator {
         check(interface, &options)?;
         let host = interface.host();
         let clock = host.open_clock(interface.description())?;
-        let nominal = interface
-            .supported()
-            .ok()
-            .and_then(|supported| supported.nominal_frequency);
-        let correlation = Correlation::new(interface.index(), nominal)
+        let nominal = nominal_frequency(host, interface.description());
+        let mut correlation = Correlation::new(interface.index(), nominal)
             .with_system_frequency(clock.system_frequency());
+        correlation.set_devices(devices_of(host, interface.description()));
         let shared = Arc::new(Shared {
             host: Arc::clone(host),
             options,
@@ -74,6 +73,7 @@ impl Correlator {
                 correlation,
                 interface: interface.description().clone(),
                 clock: Some(clock),
+                burst: options.burst,
                 burst_left: options.burst,
                 plan: Sampling::new(&options),
                 taken: 0,
@@ -306,7 +306,7 @@ impl Shared {
             return; // another NIC's
         }
         reading.clock = None;
-        reading.burst_left = self.options.burst;
+        reading.burst_left = reading.burst;
         reading.correlation.restart(GenerationCause::Notification);
         self.model.publish(&reading.correlation);
         if std::mem::replace(&mut reading.due, true) {
@@ -351,6 +351,7 @@ impl Shared {
         let count = reading.wanted(&self.options);
         if let Err(error) = reading.take(&self.host, count) {
             reading.failed(error.clone());
+            self.publish(&reading);
             return Err(error);
         }
         reading.push();
@@ -387,6 +388,7 @@ impl Shared {
             }
             Err(error) => {
                 reading.failed(error);
+                self.model.publish(&reading.correlation); // nothing is converted with a clock that is gone
                 Span::from(self.options.period)
             }
         }

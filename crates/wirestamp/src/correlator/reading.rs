@@ -2,16 +2,17 @@
 
 use super::CorrelatorOptions;
 use super::confirmed::Begun;
+use crate::clock::read_behind;
 use crate::find;
 use crate::host::Host;
 use crate::inner::Clock;
 use crate::sampling::Sampling;
 use std::time::Duration;
-use wirestamp_core::backend::{Backend as _, HardwareClock as _};
+use wirestamp_core::backend::Backend as _;
 use wirestamp_core::correlate::Correlation;
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
-use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::Span;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::time::{Frequency, Span};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// What the job needs and reports.
@@ -19,6 +20,8 @@ pub(super) struct Reading {
     pub(super) correlation: Correlation,
     pub(super) interface: InterfaceDescription,
     pub(super) clock: Option<Clock>,
+    /// Readings in quick succession for a clock of which nothing is known, and how many of them are left.
+    pub(super) burst: u32,
     pub(super) burst_left: u32,
     /// `None`: the period is fixed.
     pub(super) plan: Option<Sampling>,
@@ -34,8 +37,18 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Fills the batch with at least one reading.
+    /// Fills the batch with at least one reading, of the clock that is behind the interface now.
     pub(super) fn take(&mut self, host: &Host, count: usize) -> Result<()> {
+        match self.take_once(host, count) {
+            Err(error) if error.kind() == ErrorKind::NoSuchDevice => {
+                self.lose_clock();
+                self.take_once(host, count)
+            }
+            taken => taken,
+        }
+    }
+
+    fn take_once(&mut self, host: &Host, count: usize) -> Result<()> {
         if self.clock.is_none() {
             self.reopen(host)?;
         }
@@ -43,12 +56,23 @@ impl Reading {
             return Err(self.none_valid());
         };
         self.batch.clear();
-        clock.cross_timestamps(count, &mut self.batch)?;
+        read_behind(&self.interface, clock, count, &mut self.batch)?;
         if self.batch.is_empty() {
             Err(self.none_valid())
         } else {
             Ok(())
         }
+    }
+
+    /// The clock is gone, or no longer behind the interface: the next one is another, whatever its number.
+    fn lose_clock(&mut self) {
+        self.clock = None;
+        self.replaced(self.interface.index, self.correlation.nominal());
+    }
+
+    fn replaced(&mut self, interface: InterfaceIndex, nominal: Option<Frequency>) {
+        self.burst_left = self.burst;
+        self.correlation.replace_clock(interface, nominal);
     }
 
     fn none_valid(&self) -> Error {
@@ -70,7 +94,13 @@ impl Reading {
                 "the interface is gone",
             )
         })?;
+        if (found.index, found.hardware_clock)
+            != (self.interface.index, self.interface.hardware_clock)
+        {
+            self.replaced(found.index, nominal_frequency(host, &found));
+        }
         self.clock = Some(host.open_clock(&found)?);
+        self.correlation.set_devices(devices_of(host, &found));
         self.interface = found;
         Ok(())
     }
@@ -94,10 +124,6 @@ impl Reading {
         if let Some(first) = self.batch.first() {
             self.begun.note(first.monotonic_before());
         }
-        if self.correlation.interface() != self.interface.index {
-            // bound again under a new number: timestamps carry the new one from now on
-            self.correlation.renumber(self.interface.index);
-        }
         for reading in &self.batch {
             let _ = self.correlation.push(reading);
         }
@@ -117,9 +143,32 @@ impl Reading {
 
     pub(super) fn failed(&mut self, error: Error) {
         self.failures += 1;
-        if error.kind() != ErrorKind::Busy {
+        if error.kind() == ErrorKind::NoSuchDevice {
+            self.lose_clock();
+        } else if error.kind() != ErrorKind::Busy {
             self.clock = None; // opened anew at the next attempt
         }
         self.last_error = Some(error);
     }
+}
+
+/// The frequency that the driver states, if it does.
+pub(super) fn nominal_frequency(
+    host: &Host,
+    interface: &InterfaceDescription,
+) -> Option<Frequency> {
+    let supported = host.supported(interface).ok()?;
+    supported.nominal_frequency
+}
+
+/// The interfaces whose names timestamps of this clock have, beside its own: where they can't be found out there are none.
+pub(super) fn devices_of(host: &Host, interface: &InterfaceDescription) -> Vec<InterfaceIndex> {
+    let path = host.path(interface).unwrap_or_default();
+    // it may have become another one since the interface was looked up
+    let is_same = |device: &InterfaceDescription| device.hardware_clock == interface.hardware_clock;
+    let lower = path
+        .iter()
+        .skip(1)
+        .filter(|_| path.last().is_some_and(is_same));
+    lower.map(|lower| lower.index).collect()
 }

@@ -8,6 +8,7 @@
 //! cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD]
 //! timestamp,HARDWARE
 //! notify
+//! replaced
 //! ```
 //!
 //! The first line that is neither blank nor a comment names the format, its version and both
@@ -15,7 +16,8 @@
 //! unknown are passed over. `cross` is a reading, in whole ticks; METHOD is `precise`,
 //! `extended`, `basic` or `driver`, which is meant if none is given. Equal system times are a
 //! bracket that nobody knows, unless the method is `precise`. `timestamp` is a packet's, to be
-//! converted; `notify` says that the NIC's configuration may have changed. Blank lines and
+//! converted; `notify` says that the NIC's configuration may have changed, `replaced` that
+//! what follows is of another hardware clock (a bond has failed over). Blank lines and
 //! lines that begin with `#` say nothing. A line has at most 65,536 bytes.
 //!
 //! A tick count means that the event fell within that tick. System ticks count from any
@@ -81,4 +83,6 @@ pub enum Event {
     Timestamp(HardwareTicks),
     /// The NIC's configuration may have changed.
     Notify,
+    /// What follows is of another hardware clock: a bond has failed over.
+    Replaced,
 }

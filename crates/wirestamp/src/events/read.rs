@@ -9,7 +9,8 @@ use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "read events";
-const FORM: &str = "cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], timestamp,HARDWARE or notify";
+const FORM: &str =
+    "cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], timestamp,HARDWARE, notify or replaced";
 const HEADER: &str = "#wirestamp-events 1 system_hz=NUMBER hardware_hz=NUMBER";
 const METHODS: [CrossMethod; 4] = [
     CrossMethod::Precise,
@@ -202,6 +203,7 @@ fn event(text: &str, system: Frequency) -> Result<Event, Wrong> {
         }
         ["timestamp", hardware] => Ok(Event::Timestamp(ticks(hardware)?)),
         ["notify"] => Ok(Event::Notify),
+        ["replaced"] => Ok(Event::Replaced),
         ["cross", ..] => Err(format!(
             "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], found {}",
             quoted(text)

@@ -130,6 +130,10 @@ impl Replay {
                 self.summary.notifications += 1;
                 self.correlation.restart(GenerationCause::Notification);
             }
+            Event::Replaced => {
+                let nominal = self.correlation.nominal();
+                self.correlation.replace_clock(ONLY, nominal);
+            }
             Event::Timestamp(ticks) => {
                 self.summary.timestamps += 1;
                 let timestamp = self.correlation.timestamp_just_read(ticks);

@@ -66,6 +66,14 @@ impl<W: Write> Writer<W> {
         writeln!(self.output, "notify")
     }
 
+    /// Writes that what follows is of another hardware clock.
+    ///
+    /// # Errors
+    /// See [`new`](Self::new).
+    pub fn replaced(&mut self) -> io::Result<()> {
+        writeln!(self.output, "replaced")
+    }
+
     /// Writes a remark for people; each of its lines becomes one of its own.
     ///
     /// # Errors

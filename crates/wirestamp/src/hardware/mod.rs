@@ -11,9 +11,13 @@ pub use request::HardwareRequest;
 use crate::interface::Interface;
 use holders::{Joined, Leaving};
 use wirestamp_core::Result;
+use wirestamp_core::backend::Backend as _;
 use wirestamp_core::configuration::HardwareConfiguration;
 
 /// A guard that keeps hardware timestamping of an interface switched on.
+///
+/// Of a bond or a VLAN it is that of the NIC behind it now, which is restored whichever NIC is behind it then. After a
+/// failover take another guard for the NIC that has become active.
 ///
 /// Any number of guards can be held on one interface, in this process and, on Linux as root, in others:
 /// the last one that is dropped restores the configuration that was found before the first, unless
@@ -23,6 +27,7 @@ use wirestamp_core::configuration::HardwareConfiguration;
 #[derive(Debug)]
 #[must_use = "dropping the guard restores the previous configuration at once"]
 pub struct HardwareGuard {
+    /// The device that was changed.
     interface: Interface,
     joined: Joined,
     armed: bool,
@@ -30,9 +35,13 @@ pub struct HardwareGuard {
 
 impl HardwareGuard {
     pub(crate) fn enable(interface: &Interface, request: HardwareRequest) -> Result<Self> {
-        let joined = Holders::join(interface, request)?;
+        let host = interface.host();
+        let device = host.path(interface.description())?.pop();
+        let device = device.unwrap_or_else(|| interface.description().clone());
+        let interface = Interface::new(host, device);
+        let joined = Holders::join(&interface, request)?;
         Ok(Self {
-            interface: interface.clone(),
+            interface,
             joined,
             armed: true,
         })

@@ -2,6 +2,12 @@
 
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 
+/// Every packet that is received, and none that is sent.
+const RECEIVED: HardwareConfiguration = HardwareConfiguration {
+    transmit: false,
+    receive: ReceiveFilter::All,
+};
+
 /// The packets that hardware timestamping is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -13,8 +19,12 @@ pub enum HardwareRequest {
     Ptp,
     /// PTPv2 event messages over Ethernet (ethertype 0x88f7): likewise.
     PtpOverEthernet,
-    /// Every packet.
+    /// Every packet, sent or received.
     AllPackets,
+    /// Every packet that is received: for who only listens, and for NICs that timestamp received packets alone.
+    Received,
+    /// Packets that are sent: for who only sends.
+    Sent,
     /// This, or what covers it. If nobody else holds hardware timestamping on, a wider configuration
     /// that is in force is replaced.
     Exactly(HardwareConfiguration),
@@ -43,6 +53,15 @@ impl HardwareRequest {
             .map(with)
             .to_vec(),
             Self::AllPackets => vec![with(ReceiveFilter::All)],
+            Self::Received => vec![RECEIVED],
+            // some drivers take no transmit timestamps without a receive filter
+            Self::Sent => [
+                ReceiveFilter::None,
+                ReceiveFilter::PtpV2,
+                ReceiveFilter::All,
+            ]
+            .map(with)
+            .to_vec(),
             Self::Exactly(configuration) => vec![configuration],
         };
         candidates
@@ -63,7 +82,10 @@ impl HardwareRequest {
             _ if granted.receive == ReceiveFilter::Some => wanted.receive != ReceiveFilter::All,
             Self::Ptp => granted.receive.timestamps_ptp_v2_udp_events(),
             Self::PtpOverEthernet => granted.receive.covers(ReceiveFilter::PtpV2Ethernet),
-            Self::AllPackets | Self::Exactly(_) => granted.receive.covers(wanted.receive),
+            Self::Sent => true,
+            Self::AllPackets | Self::Received | Self::Exactly(_) => {
+                granted.receive.covers(wanted.receive)
+            }
         };
         receives && (granted.transmit || !wanted.transmit)
     }
@@ -71,6 +93,7 @@ impl HardwareRequest {
     /// Whether `current` serves as it is. Others rely on it if `is_held`.
     pub(super) fn is_served_already(self, current: HardwareConfiguration, is_held: bool) -> bool {
         match self {
+            Self::Sent => current.transmit,
             // which packets "some" are is known only to who asked
             _ if current.receive == ReceiveFilter::Some => false,
             Self::Ptp => current.transmit && current.receive.timestamps_ptp_v2_udp_events(),
@@ -78,6 +101,7 @@ impl HardwareRequest {
                 current.transmit && current.receive.covers(ReceiveFilter::PtpV2Ethernet)
             }
             Self::AllPackets => current.transmit && current.receive == ReceiveFilter::All,
+            Self::Received => current.receive == ReceiveFilter::All,
             Self::Exactly(wanted) if is_held => current.covers(wanted),
             Self::Exactly(wanted) => current == wanted,
         }
@@ -124,6 +148,26 @@ mod tests {
             HardwareRequest::Exactly(receive).candidates(on(F::PtpV2)),
             [on(F::All)]
         );
+    }
+
+    #[test]
+    fn each_direction_is_asked_for_alone_and_what_is_on_for_the_other_serves() {
+        use ReceiveFilter as F;
+        let (off, received) = (HardwareConfiguration::OFF, HardwareRequest::Received);
+        assert_eq!(received.candidates(off), [RECEIVED]);
+        assert_eq!(
+            received.candidates(on(F::Ntp)),
+            [on(F::All)],
+            "others need transmit timestamps"
+        );
+        assert!(received.is_served_by(RECEIVED, RECEIVED));
+        assert!(received.is_served_already(on(F::All), false));
+        assert!(!received.is_served_already(on(F::PtpV2), false));
+        let sent = HardwareRequest::Sent;
+        assert_eq!(sent.candidates(off), [F::None, F::PtpV2, F::All].map(on));
+        assert!(sent.is_served_already(on(F::None), false));
+        assert!(!sent.is_served_already(RECEIVED, false));
+        assert!(!sent.is_served_by(on(F::None), RECEIVED));
     }
 
     #[test]

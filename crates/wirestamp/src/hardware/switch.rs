@@ -4,6 +4,7 @@
 use super::request::HardwareRequest;
 use crate::interface::Interface;
 use wirestamp_core::backend::Backend;
+use wirestamp_core::capability::{Direction, PtpVerdict};
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -50,7 +51,7 @@ pub(super) fn on(
             Err(error) => return Err(error),
         }
     }
-    Err(summed_up(interface, needed, refused))
+    Err(summed_up(interface, request, needed, refused))
 }
 
 /// Whether those who need `needed` still have it.
@@ -86,8 +87,32 @@ fn unserved(interface: &Interface, granted: HardwareConfiguration) -> Error {
     Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), cause)
 }
 
+/// What may be asked for instead, by what the NIC says of itself: never what was just refused.
+fn remedy(interface: &Interface, request: HardwareRequest) -> &'static str {
+    let Ok(supported) = interface.supported() else {
+        return "use software timestamps";
+    };
+    let any = |direction| supported.hardware.timestamps_any_datagram(direction);
+    let ptp = supported.ptp_verdict() == PtpVerdict::Hardware;
+    match (any(Direction::Transmit), any(Direction::Receive)) {
+        (false, true) if request != HardwareRequest::Received => {
+            "the NIC timestamps received packets alone: ask for those, or use software timestamps"
+        }
+        (true, false)
+            if ptp && !matches!(request, HardwareRequest::Ptp | HardwareRequest::Sent) =>
+        {
+            "of received packets the NIC timestamps PTP messages alone: ask for those, or use software timestamps"
+        }
+        (true, false) if request != HardwareRequest::Sent => {
+            "the NIC timestamps sent packets alone: ask for those, or use software timestamps"
+        }
+        _ => "see the supported capabilities of the interface, or use software timestamps",
+    }
+}
+
 fn summed_up(
     interface: &Interface,
+    request: HardwareRequest,
     needed: HardwareConfiguration,
     mut refused: Vec<(HardwareConfiguration, Error)>,
 ) -> Error {
@@ -106,7 +131,7 @@ fn summed_up(
     // Who can't do it at all gives one answer to all.
     let cannot =
         last.kind() == ErrorKind::NotSupported && refused.iter().all(|(_, error)| *error == last);
-    if cannot || refused.is_empty() && last.code().is_some() {
+    if cannot {
         return last;
     }
     let mut cause = format!("the driver rejected {}", answers.join(", then "));
@@ -114,7 +139,7 @@ fn summed_up(
         cause += &format!(" (other holders need {})", shown(needed));
     }
     let error = Error::new(last.kind(), OPERATION, interface.name(), cause)
-        .with_remedy("see the supported capabilities of the interface, or use software timestamps");
+        .with_remedy(remedy(interface, request));
     last.code()
         .map_or(error.clone(), |code| error.with_code(code))
 }

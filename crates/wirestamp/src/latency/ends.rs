@@ -251,25 +251,30 @@ fn scoped(address: Ipv6Addr, interface: &Interface) -> SocketAddrV6 {
     SocketAddrV6::new(address, 0, 0, scope)
 }
 
-/// Holds hardware timestamping on, and switches it on unless it is on already.
+/// Holds hardware timestamping on, and switches it on unless it is on already: in both directions if the NIC can, else in
+/// the one that it timestamps.
 fn switched_on(interface: &Interface) -> Result<Option<HardwareGuard>> {
-    let active = interface.active()?.hardware;
-    let is_on = active.timestamps_any_datagram(Direction::Receive)
-        && active.timestamps_any_datagram(Direction::Transmit);
-    // One that takes PTP messages alone still timestamps whatever is sent.
-    let every_packet = interface
-        .supported()?
-        .hardware
-        .timestamps_any_datagram(Direction::Receive);
-    let request = if every_packet {
-        HardwareRequest::AllPackets
-    } else {
-        HardwareRequest::Ptp
+    let (active, supported) = (
+        interface.active()?.hardware,
+        interface.supported()?.hardware,
+    );
+    let [sends, receives] = [Direction::Transmit, Direction::Receive];
+    let is_on = [sends, receives].iter().all(|direction| {
+        active.timestamps_any_datagram(*direction) || !supported.timestamps_any_datagram(*direction)
+    });
+    let request = match (
+        supported.timestamps_any_datagram(sends),
+        supported.timestamps_any_datagram(receives),
+    ) {
+        (false, true) => HardwareRequest::Received,
+        (_, true) => HardwareRequest::AllPackets,
+        // One that takes PTP messages alone still timestamps whatever is sent.
+        (_, false) => HardwareRequest::Ptp,
     };
     match interface.enable_hardware(request) {
         Ok(guard) => Ok(Some(guard)),
         // what is on may be somebody else's who may switch it, as we may not
-        Err(_) if is_on => Ok(None),
+        Err(_) if is_on && active.any() => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -94,7 +94,7 @@ pub struct Timestamper {
 pub struct ReceivedControl {
     /// When it arrived. Neither: nothing timestamped it.
     pub timestamps: Timestamps,
-    /// The interface that timestamped it, or else the one that delivered it, where the control messages tell.
+    /// The interface that delivered it, where the control messages tell.
     pub interface: Option<InterfaceIndex>,
     /// To which of the host's addresses it came; `None` unless [`Timestamping::packet_information`] asks for it.
     pub destination: Option<std::net::IpAddr>,

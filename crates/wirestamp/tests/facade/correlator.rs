@@ -207,7 +207,7 @@ fn a_nic_that_vanishes_is_missed_and_found_again() {
         "{:?}: no number stands for two generations",
         status.generation
     );
-    assert_eq!(status.cause, Some(GenerationCause::Notification));
+    assert_eq!(status.cause, Some(GenerationCause::ClockReplaced));
     setup.nic.refresh().expect("back");
     let guard = setup
         .nic

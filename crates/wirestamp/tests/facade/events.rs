@@ -98,10 +98,10 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
             "cross,9,2,8",
             "expected SYSTEM2 not to lie before SYSTEM1, found 8 after 9",
         ),
-        ("notify,now", "or notify, found 'notify,now'"),
+        ("notify,now", "notify or replaced, found 'notify,now'"),
         (
             "hello",
-            "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], timestamp,HARDWARE or notify, found 'hello'",
+            "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], timestamp,HARDWARE, notify or replaced, found 'hello'",
         ),
         ("#wirestamp-events 1 system_hz=1", "a second header"),
     ] {
@@ -339,6 +339,27 @@ fn a_notification_opens_a_generation_and_its_timestamps_are_refused_until_a_read
     assert!(summary.generations[1].frequency.is_some() && summary.prior.is_some());
 }
 
+/// A bond fails over to a clock that counts from somewhere else: nothing is converted across.
+#[test]
+fn another_clock_is_a_generation_of_its_own_in_a_recording() {
+    let readings = |seconds: std::ops::RangeInclusive<i64>| -> String {
+        seconds.map(|second| reading_at(second * SECOND)).collect()
+    };
+    let text = format!(
+        "{GIGAHERTZ}{}replaced\ntimestamp,5200000000\n{}timestamp,9100000000\n",
+        readings(1..=5),
+        readings(6..=9)
+    );
+    let (rows, summary) = replayed(&text, Replay::online);
+    assert_eq!(rows[0].answer, Err(ConversionError::OutsideGenerations));
+    assert!(rows[1].answer.is_ok(), "{:?}", rows[1].answer);
+    let causes = summary
+        .generations
+        .iter()
+        .map(|generation| generation.cause.name());
+    assert_eq!(causes.collect::<Vec<_>>(), ["start", "clock_replaced"]);
+}
+
 proptest! {
     /// What is written is read back, ticks that are no whole nanoseconds included.
     #[test]
@@ -354,7 +375,7 @@ proptest! {
         let methods = ["precise", "extended", "basic", "driver"];
         let mut text = format!("#wirestamp-events 1 system_hz={system} hardware_hz={}\n", hardware.unwrap_or(0));
         for (before, width, ticks, method) in &readings {
-            text += &format!("cross,{before},{ticks},{},{}\ntimestamp,{ticks}\nnotify\n", before + width, methods[*method]);
+            text += &format!("cross,{before},{ticks},{},{}\ntimestamp,{ticks}\nnotify\nreplaced\n", before + width, methods[*method]);
         }
         let reader = Reader::new("x", text.as_bytes()).expect("a header");
         prop_assert_eq!(reader.header(), header);
@@ -366,6 +387,7 @@ proptest! {
                 Event::Cross(reading) => writer.cross(reading),
                 Event::Timestamp(ticks) => writer.timestamp(*ticks),
                 Event::Notify => writer.notify(),
+                Event::Replaced => writer.replaced(),
                 Event::Invalid(_) => writer.comment("none\nat all"),
             }.expect("written");
         }

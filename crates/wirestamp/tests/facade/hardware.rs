@@ -361,3 +361,34 @@ fn guards_of_many_threads_leave_what_they_found() {
         HardwareConfiguration::OFF
     );
 }
+
+/// A cloud NIC: who only listens gets what it needs, and nobody is sent to ask again for what was refused.
+#[test]
+fn a_nic_that_timestamps_received_packets_alone_is_asked_for_those() {
+    let simulation = simulation("ena");
+    let nic = nic(&simulation);
+    let received = HardwareConfiguration {
+        transmit: false,
+        receive: ReceiveFilter::All,
+    };
+    for refused in [
+        HardwareRequest::AllPackets,
+        HardwareRequest::Sent,
+        HardwareRequest::Ptp,
+    ] {
+        let error = nic
+            .enable_hardware(refused)
+            .expect_err("no transmit timestamps");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        assert!(error.remedy().contains("received packets alone"), "{error}");
+    }
+    let guard = nic
+        .enable_hardware(HardwareRequest::Received)
+        .expect("granted");
+    assert_eq!(guard.granted(), received);
+    guard.restore().expect("restored");
+    assert_eq!(
+        nic.configuration().expect("told"),
+        HardwareConfiguration::OFF
+    );
+}

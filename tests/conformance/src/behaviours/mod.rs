@@ -1,5 +1,5 @@
 //! What a behaviour is and the list of all of them, one file per row of the
-//! specification's table, four for what real NICs and kinds
+//! specification's table and one more for the clock behind an interface, four for what real NICs and kinds
 //! of Windows showed, one for adopted sockets, one for Ethernet and one for captures. Runs none.
 
 #[cfg(target_os = "linux")]
@@ -21,6 +21,7 @@ mod row09_ids;
 mod row10_queue;
 mod row11_clocks;
 mod row12_cross;
+mod row13_clock_behind;
 mod row13_correlator;
 mod row14_callbacks;
 mod row14_changes;
@@ -151,6 +152,7 @@ pub fn all() -> Vec<Behaviour> {
         row10_queue::ALL,
         row11_clocks::ALL,
         row12_cross::ALL,
+        row13_clock_behind::ALL,
         row13_correlator::ALL,
         row14_changes::ALL,
         row14_callbacks::ALL,

@@ -130,10 +130,10 @@ fn long(rig: &Rig, virtually: Duration) {
 }
 
 /// A correlator of the near NIC with a pair that timestamps in hardware.
-struct Bench<'a> {
+pub(super) struct Bench<'a> {
     rig: &'a Rig,
     pair: Pair,
-    correlator: Correlator,
+    pub(super) correlator: Correlator,
     next_id: u32,
     _guards: [HardwareGuard; 2],
 }
@@ -158,7 +158,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The same after the burst.
-    fn ready(rig: &'a Rig) -> Outcome<Self> {
+    pub(super) fn ready(rig: &'a Rig) -> Outcome<Self> {
         let bench = Self::new(rig)?;
         bench.after_the_burst();
         Ok(bench)
@@ -177,7 +177,7 @@ impl<'a> Bench<'a> {
     }
 
     /// A transmit timestamp, and when it was really made.
-    fn timestamp(&mut self) -> Outcome<(HardwareTimestamp, MonotonicTime)> {
+    pub(super) fn timestamp(&mut self) -> Outcome<(HardwareTimestamp, MonotonicTime)> {
         let id = self.next_id;
         self.next_id += 1;
         self.pair.send(id)?;
@@ -195,7 +195,7 @@ impl<'a> Bench<'a> {
 
     /// Checks one conversion against the truth.
     #[track_caller]
-    fn check(&self, timestamp: &HardwareTimestamp, truly: MonotonicTime) -> Span {
+    pub(super) fn check(&self, timestamp: &HardwareTimestamp, truly: MonotonicTime) -> Span {
         let estimate = self
             .correlator
             .to_monotonic(timestamp)

@@ -112,6 +112,23 @@ impl Host<'_> {
         }
     }
 
+    /// For behaviours that need virtual time.
+    pub(crate) fn change_clock(self, nic: NicName, clock: u32, ahead: Span) {
+        self.simulator().change_clock(nic, clock, ahead);
+    }
+
+    /// As [`change_clock`](Self::change_clock).
+    pub(crate) fn change_clock_silently(self, nic: NicName, clock: u32, ahead: Span) {
+        self.simulator().change_clock_silently(nic, clock, ahead);
+    }
+
+    fn simulator(&self) -> &World {
+        let Self::Here(world) = self else {
+            panic!("the behaviour does not say that it needs virtual time")
+        };
+        world
+    }
+
     /// The real-time clock of the model is Wine's own. For behaviours that need
     /// [`Need::SteppableClock`](super::Need::SteppableClock).
     pub(crate) fn step_real_time_clock(self, by: Span) {

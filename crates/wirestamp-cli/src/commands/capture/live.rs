@@ -208,12 +208,10 @@ fn source(wanted: Wanted, interface: &Interface) -> Source {
     }
 }
 
-/// Has the NIC timestamp every packet, until it is dropped.
+/// Has the NIC timestamp every packet that is received, until it is dropped: a capture needs no more.
 fn switched_on(interface: &Interface, source: Source) -> Result<Option<HardwareGuard>, Failure> {
     if source == Source::Software {
         return Ok(None);
     }
-    Ok(Some(
-        interface.enable_hardware(HardwareRequest::AllPackets)?,
-    ))
+    Ok(Some(interface.enable_hardware(HardwareRequest::Received)?))
 }

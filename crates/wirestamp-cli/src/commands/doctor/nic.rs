@@ -143,7 +143,7 @@ fn hardware(
         return vec![Check::new("hardware", Status::Skip, text)];
     }
     if interface.description().simulated {
-        return tried(interface, supported);
+        return tried(interface);
     }
     if !active.hardware.any() {
         let text = "hardware timestamps are supported and switched off, as after every start of the driver";
@@ -169,22 +169,21 @@ fn hardware(
 }
 
 /// Switches the hardware timestamping of a simulated NIC on for the time being, and looks.
-fn tried(interface: &Interface, supported: &Capabilities) -> Vec<Check> {
-    let name = interface.name();
+fn tried(interface: &Interface) -> Vec<Check> {
     let enabled = interface
         .enable_hardware(HardwareRequest::AllPackets)
-        .or_else(|_| interface.enable_hardware(HardwareRequest::Ptp));
+        .or_else(|_| interface.enable_hardware(HardwareRequest::Ptp))
+        .or_else(|_| interface.enable_hardware(HardwareRequest::Received))
+        .or_else(|_| interface.enable_hardware(HardwareRequest::Sent));
     let guard = match enabled {
         Ok(guard) => guard,
         Err(error) => {
-            let commands = if error.kind() == ErrorKind::NotPermitted {
-                remedy::grant()
-            } else {
-                remedy::enable(name, supported)
-            };
-            return vec![
-                Check::new("hardware", Status::Warn, error.to_string()).changed_by(commands),
-            ];
+            let check = Check::new("hardware", Status::Warn, error.to_string());
+            return vec![match error.kind() {
+                ErrorKind::NotPermitted => check.changed_by(remedy::grant()),
+                // `wirestamp enable` would ask for what was refused
+                _ => check,
+            }];
         }
     };
     let granted = guard.granted();

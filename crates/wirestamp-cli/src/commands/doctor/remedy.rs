@@ -2,7 +2,7 @@
 //! Runs none of them.
 
 use super::check::Commands;
-use wirestamp::Capabilities;
+use wirestamp::{Capabilities, Direction};
 
 /// Timestamps that a socket's queue should hold; the kernel needs up to this many bytes for each.
 const QUEUE: u32 = 4_096;
@@ -11,11 +11,11 @@ const BYTES_PER_TIMESTAMP: u32 = 1_024;
 /// Switches hardware timestamping on.
 pub(super) fn enable(interface: &str, supported: &Capabilities) -> Commands {
     let name = in_shell(interface);
-    let filter = filter(supported);
+    let (transmit, filter) = (transmit(supported), filter(supported));
     Commands {
         linux: vec![
             format!("sudo wirestamp enable {name}"),
-            format!("sudo hwstamp_ctl -i {name} -t 1 -r {filter}"),
+            format!("sudo hwstamp_ctl -i {name} -t {transmit} -r {filter}"),
         ],
         ..enable_hardware(interface)
     }
@@ -30,6 +30,14 @@ pub(super) fn enable_hardware(interface: &str) -> Commands {
             restart(interface),
         ],
     }
+}
+
+/// Whether transmit timestamps are switched on: some drivers refuse that. Of what is not known they are.
+fn transmit(supported: &Capabilities) -> u32 {
+    let hardware = &supported.hardware;
+    let receives_alone = hardware.timestamps_any_datagram(Direction::Receive)
+        && !hardware.timestamps_any_datagram(Direction::Transmit);
+    u32::from(!receives_alone)
 }
 
 /// The kernel's number of the narrowest filter that covers PTPv2 over UDP.

@@ -83,7 +83,14 @@ impl Schedule {
         self.options.period.min(Duration::from_secs(1))
     }
 
-    /// The NIC may be another.
+    /// The clock is another.
+    pub(super) fn replace_clock(&mut self) {
+        self.burst_left = self.options.burst;
+        let (interface, nominal) = (self.correlation.interface(), self.correlation.nominal());
+        self.correlation.replace_clock(interface, nominal);
+    }
+
+    /// The NIC may have been restarted.
     pub(super) fn restart(&mut self) {
         self.burst_left = self.options.burst;
         self.correlation.restart(GenerationCause::Notification);

@@ -27,7 +27,7 @@ pub(super) struct Traffic {
 
 impl Traffic {
     pub(super) fn start(interface: &Interface, to: Option<SocketAddr>) -> Result<Self, Error> {
-        let hardware = interface.enable_hardware(HardwareRequest::Ptp)?;
+        let hardware = interface.enable_hardware(HardwareRequest::Sent)?;
         let own = probe::own_address(interface, |own| {
             to.is_none_or(|to| own.is_ipv4() == to.is_ipv4())
         })?;

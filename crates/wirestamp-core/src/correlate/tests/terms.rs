@@ -262,6 +262,7 @@ fn causes_and_refusals_have_stable_names() {
         (GenerationCause::FrequencyChange, "frequency_change"),
         (GenerationCause::Gap, "gap"),
         (GenerationCause::Notification, "notification"),
+        (GenerationCause::ClockReplaced, "clock_replaced"),
     ];
     for (cause, name) in causes {
         assert_eq!(cause.name(), name);
@@ -283,10 +284,10 @@ fn causes_and_refusals_have_stable_names() {
 fn a_renumbered_interface_goes_on_in_a_new_generation() {
     let (mut correlation, counter) = steady();
     let other = InterfaceIndex::new(7).expect("not zero");
-    correlation.renumber(other);
+    correlation.replace_clock(other, Some(Frequency::GIGAHERTZ));
     assert_eq!(correlation.interface(), other);
     let pushed = correlation.push(&counter.read(21 * SECOND, 600, 600));
-    assert_eq!(pushed, Pushed::Opened(GenerationCause::Notification));
+    assert_eq!(pushed, Pushed::Opened(GenerationCause::ClockReplaced));
     let made = 35 * SECOND;
     _ = correlation.push(&counter.read(made - SECOND, 600, 600));
     let old = counter.timestamp(made, made + 1_000);
@@ -303,6 +304,79 @@ fn a_renumbered_interface_goes_on_in_a_new_generation() {
     assert_eq!(estimate.generation, ClockGeneration(1));
 }
 
+/// Its rate and its tick are others, and so is how long it takes to be read.
+#[test]
+fn nothing_that_was_learnt_of_a_clock_is_assumed_of_the_one_that_replaces_it() {
+    let (mut correlation, _) = steady();
+    let coarse = Counter {
+        start: 40 * 365 * 86_400,
+        hertz: 200e3, // 5 µs a tick
+        fast: -70.0,
+        ..Counter::STEADY
+    };
+    correlation.replace_clock(interface(), Some(coarse.frequency()));
+    correlation.restart(GenerationCause::Notification); // comes beside it
+    let before = coarse.timestamp(21 * SECOND, 21 * SECOND + 1_000);
+    assert_eq!(
+        correlation.to_monotonic(&before),
+        Err(ConversionError::OutsideGenerations)
+    );
+    for reading in 0..20 {
+        let pushed =
+            correlation.push(&coarse.read(21 * SECOND + reading * 10 * MILLISECOND, 900, 900));
+        let opened = Pushed::Opened(GenerationCause::ClockReplaced);
+        assert_eq!(
+            pushed,
+            if reading == 0 {
+                opened
+            } else {
+                Pushed::Accepted
+            }
+        );
+        for later in (0..9 * MILLISECOND).step_by(700_001) {
+            let made = 21 * SECOND + reading * 10 * MILLISECOND + later;
+            if let Ok(estimate) = correlation.to_monotonic(&coarse.timestamp(made, made + 1_000)) {
+                contains(estimate, made);
+                assert_eq!(estimate.generation, ClockGeneration(1));
+            }
+        }
+    }
+    let made = 21_500 * MILLISECOND;
+    contains(
+        correlation
+            .to_monotonic(&coarse.timestamp(made, made + 1_000))
+            .expect("known"),
+        made,
+    );
+}
+
+/// A socket on a VLAN has timestamps of the device below it; one on a bond, of the member that is active.
+#[test]
+fn timestamps_of_the_devices_below_an_interface_are_of_its_clock() {
+    let (mut correlation, counter) = steady();
+    let [device, other] = [8, 9].map(|index| InterfaceIndex::new(index).expect("not zero"));
+    let made = 20 * SECOND + 500 * MILLISECOND;
+    let of = |interface| HardwareTimestamp {
+        interface: Some(interface),
+        ..counter.timestamp(made, made + 1_000)
+    };
+    let refused = Err(ConversionError::OtherClock);
+    assert_eq!(correlation.to_monotonic(&of(device)), refused);
+    correlation.set_devices([device]);
+    let estimate = correlation
+        .to_monotonic(&of(device))
+        .expect("the same clock");
+    contains(estimate, made);
+    assert_eq!(Ok(estimate), correlation.to_monotonic(&of(interface())));
+    assert_eq!(correlation.to_monotonic(&of(other)), refused);
+    correlation.set_devices([other]);
+    assert_eq!(
+        correlation.to_monotonic(&of(device)),
+        refused,
+        "it is not active any more"
+    );
+}
+
 /// What other threads convert with is what the correlation itself does, whatever the interface's
 /// number and the generation's.
 #[test]
@@ -310,7 +384,10 @@ fn what_is_published_is_what_the_correlation_converts_with() {
     let (mut correlation, counter) = steady();
     let published = Published::default();
     for (second, number) in [(21, u32::MAX), (40, 1), (60, 0x1_0001)] {
-        correlation.renumber(InterfaceIndex::new(number).expect("not zero"));
+        correlation.replace_clock(
+            InterfaceIndex::new(number).expect("not zero"),
+            correlation.nominal(),
+        );
         for later in 0..14 {
             _ = correlation.push(&counter.read((second + later) * SECOND, 600, 600));
         }

@@ -109,7 +109,7 @@ impl Socket {
     pub fn take_entry(&self, control: &[u8], name: &[u8], tracker: &mut TransmitTracker) {
         let clocks = ask(tracker.placement());
         if let Some(entry) = control::queue_entry(control, || address::read(name)) {
-            take_in(entry, tracker, self.interface, clocks);
+            take_in(entry, tracker, self.device, clocks);
         }
     }
 }

@@ -31,6 +31,7 @@ mod through_ring;
 mod wait;
 
 use super::call;
+use super::device;
 use super::error::system_error;
 use super::wire::address;
 use adopt::Former;
@@ -102,8 +103,10 @@ pub struct Socket<K = Datagrams> {
     ring: Mutex<Option<TimestampIoUring>>,
     /// What messages call this socket.
     name: String,
-    /// The interface it is bound to: whose hardware made its transmit timestamps.
+    /// The interface it is bound to.
     interface: Option<InterfaceIndex>,
+    /// The device behind that, or the bond: whose hardware made its transmit timestamps.
+    device: Option<InterfaceIndex>,
     /// How it was set before.
     former: Former,
 }
@@ -193,6 +196,8 @@ impl<K: Kind> Socket<K> {
             closed: AtomicBool::new(false),
             kind,
             interface,
+            // where the kernel can't be asked, timestamps are of the interface itself
+            device: interface.map(|bound| device::fixed_behind(bound).unwrap_or(bound)),
             is_local: true,
             former: Former::default(),
             flags: AtomicU32::new(0),

@@ -103,7 +103,7 @@ impl<K: Kind> Socket<K> {
             let filled = ring.fill(self.as_fd());
             let clocks = ask(tracker.placement());
             let taken = match filled {
-                Ok(Some(_)) => ring.take(|entry| take_in(entry, tracker, self.interface, clocks)),
+                Ok(Some(_)) => ring.take(|entry| take_in(entry, tracker, self.device, clocks)),
                 Ok(None) => break,
                 Err(error) => Err(error),
             };
@@ -151,7 +151,7 @@ impl<K: Kind> Socket<K> {
         for index in 0..count {
             let destination = || address::read(messages.name(index));
             if let Some(entry) = control::queue_entry(messages.control(index), destination) {
-                take_in(entry, tracker, self.interface, clocks);
+                take_in(entry, tracker, self.device, clocks);
             }
         }
         match clocks {

@@ -32,8 +32,10 @@ pub struct RawTimestamps {
 pub struct ReceivedControl {
     /// Its timestamps.
     pub timestamps: RawTimestamps,
-    /// The interface that timestamped it, or else the one that delivered it.
+    /// The interface that delivered it.
     pub interface: Option<InterfaceIndex>,
+    /// The device that timestamped it, where the driver lets the kernel know.
+    pub device: Option<InterfaceIndex>,
     /// To which address it came.
     pub destination: Option<IpAddr>,
     /// The VLAN tag of a frame.
@@ -87,21 +89,19 @@ fn usual(control: &[u8]) -> Option<ReceivedControl> {
 
 fn walked(control: &[u8]) -> ReceivedControl {
     let mut found = ReceivedControl::default();
-    let mut timestamped_by = None;
     for message in messages(control) {
         match (message.level, message.kind) {
             (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => {
                 found.timestamps = timestamps(message.data);
             }
             (SOL_SOCKET, SCM_TIMESTAMPING_PKTINFO) => {
-                timestamped_by = word(message.data, 0).and_then(InterfaceIndex::new);
+                found.device = word(message.data, 0).and_then(InterfaceIndex::new);
             }
             (IPPROTO_IP, IP_PKTINFO) => ipv4_packet_information(message.data, &mut found),
             (IPPROTO_IPV6, IPV6_PKTINFO) => ipv6_packet_information(message.data, &mut found),
             _ => seldom(message, &mut found),
         }
     }
-    found.interface = timestamped_by.or(found.interface);
     found
 }
 

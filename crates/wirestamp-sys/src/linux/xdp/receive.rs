@@ -45,6 +45,8 @@ pub struct Xdp {
     tried: Vec<(XdpWay, Error)>,
     /// Frames of packets that were lent.
     lent: Vec<u64>,
+    /// From the kernel's monotonic clock, which the program reads, to this process's.
+    namespace: Span,
     interface: InterfaceIndex,
     name: String,
 }
@@ -62,6 +64,7 @@ pub struct XdpBatch<'a> {
 pub struct XdpPacket<'a> {
     data: &'a [u8],
     note: Option<Note>,
+    namespace: Span,
     interface: InterfaceIndex,
     read_at: MonotonicTime,
 }
@@ -92,6 +95,7 @@ impl Xdp {
         way: XdpWay,
     ) -> Result<Self> {
         let failed = |error: io::Error| open_error(interface, &error);
+        let namespace = clock::namespace_offset().map_err(failed)?;
         let index = interface.index.get();
         let sockets = bpf::socket_map(options.queue.saturating_add(1)).map_err(failed)?;
         let passed_on = bpf::count_map().map_err(failed)?;
@@ -127,6 +131,7 @@ impl Xdp {
             way,
             tried: Vec::new(),
             lent: Vec::with_capacity(MOST as usize),
+            namespace,
             interface: interface.index,
             name: interface.name.clone(),
         })
@@ -204,6 +209,7 @@ impl XdpBatch<'_> {
             Some(XdpPacket {
                 data,
                 note: Note::read(note),
+                namespace: socket.namespace,
                 interface: socket.interface,
                 read_at: self.read_at,
             })
@@ -249,14 +255,14 @@ impl<'a> XdpPacket<'a> {
         self.data
     }
 
-    /// When it came: as the program saw it, and as the NIC says. Neither where the driver left no room for it.
+    /// When it came: as the program saw it, on this process's monotonic clock (time_namespaces(7)), and as the NIC says. Neither where the driver left no room for it.
     pub fn timestamps(&self) -> Timestamps {
         let Some(note) = self.note else {
             return Timestamps::NONE;
         };
         let software = i64::try_from(note.monotonic).ok();
         let software = software.map(|at| SoftwareTimestamp {
-            at: MonotonicTime::from_nanoseconds(at),
+            at: MonotonicTime::from_nanoseconds(at) + self.namespace,
             bound: BOUND,
             utc: None,
             clock_stepped: false,

@@ -131,7 +131,7 @@ fn ipv4_tells_its_traffic_class_in_one_octet_and_the_others_in_ints() {
 }
 
 #[test]
-fn the_timestamping_interface_wins_over_the_delivering_one() {
+fn the_device_that_timestamped_is_told_from_the_interface_that_delivered() {
     let mut information = [0u8; 20];
     information[15] = 1;
     information[16..].copy_from_slice(&9u32.to_ne_bytes());
@@ -147,7 +147,8 @@ fn the_timestamping_interface_wins_over_the_delivering_one() {
         (IPPROTO_IPV6, IPV6_PKTINFO, information.to_vec()),
     ]);
     let found = received(&control);
-    assert_eq!(found.interface, InterfaceIndex::new(4));
+    assert_eq!(found.device, InterfaceIndex::new(4));
+    assert_eq!(found.interface, InterfaceIndex::new(9));
     assert_eq!(found.destination, Some(IpAddr::V6(Ipv6Addr::LOCALHOST)));
 }
 

@@ -212,3 +212,24 @@ fn an_interface_that_is_gone_is_an_error() {
         assert_eq!(error.kind(), ErrorKind::NoSuchDevice, "{error}");
     });
 }
+
+/// The program in the kernel reads the host's monotonic clock, which is a day behind this process's there.
+#[test]
+fn in_a_time_namespace_packets_came_by_the_clock_of_this_process() {
+    if !std::fs::exists("/proc/self/ns/time").expect("proc(5)") {
+        return; // before Linux 5.6
+    }
+    let (_, module) = module_path!().split_once("::").expect("of this crate");
+    let this = std::env::current_exe().expect("a path");
+    let run = std::process::Command::new("unshare")
+        .args(["-T", "--monotonic", "86400"])
+        .arg(this)
+        .arg("--exact")
+        .arg(format!(
+            "{module}::frames_of_an_ethertype_are_lent_with_the_time_at_which_they_came"
+        ))
+        .output()
+        .expect("unshare(1) runs");
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success() && said.contains("1 passed"), "{run:?}");
+}

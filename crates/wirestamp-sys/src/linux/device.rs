@@ -1,0 +1,187 @@
+//! The device that makes an interface's hardware timestamps: the one below a VLAN, and of a bond the active member, which
+//! another one can become at any time.
+//!
+//! Source: `IFLA_LINK`, `IFLA_BOND_ACTIVE_SLAVE` (`linux/if_link.h`); bonds take and give hardware timestamping of their
+//! active member alone (`HWTSTAMP_FLAG_BONDED_PHC_INDEX`).
+
+use super::capability::{asking_socket, hardware_clock};
+use super::error::system_error;
+use super::interface::describe;
+use super::netlink;
+use netlink_packet_core::{NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{
+    InfoBond, InfoData, InfoKind, LinkAttribute, LinkInfo, LinkMessage,
+};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use std::io;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// So many interfaces stand on one another at most (the kernel: 8).
+const DEEPEST: usize = 8;
+const OPERATION: &str = "find the device behind the interface";
+
+/// The interfaces that packets of `interface` pass, from itself to the device.
+pub(super) fn path(interface: &InterfaceDescription) -> Result<Vec<InterfaceDescription>> {
+    let failed = |error: io::Error| system_error(OPERATION, &interface.name, &error);
+    let mut path = vec![interface.clone()];
+    let mut next = below(&link(interface.index).map_err(failed)?);
+    while let Some(lower) = next.filter(|_| path.len() <= DEEPEST) {
+        let link = link(lower.index).map_err(failed)?;
+        let mut one = describe(&link).ok_or_else(|| {
+            let cause = "one that it stands on has no name";
+            Error::new(ErrorKind::Io, OPERATION, &interface.name, cause)
+        })?;
+        one.hardware_clock = hardware_clock(&asking_socket().map_err(failed)?, &one)?;
+        path.push(one);
+        next = below(&link);
+    }
+    Ok(path)
+}
+
+/// The number of the device behind `interface` now.
+pub(super) fn behind(interface: &InterfaceDescription) -> Result<InterfaceIndex> {
+    let path = path(interface)?;
+    Ok(path.last().map_or(interface.index, |device| device.index))
+}
+
+/// The last one of its path that stays the same: the device, or the bond above it.
+pub(super) fn fixed_behind(interface: InterfaceIndex) -> io::Result<InterfaceIndex> {
+    let mut fixed = interface;
+    for _ in 0..DEEPEST {
+        match below(&link(fixed)?).filter(|lower| lower.is_fixed) {
+            Some(lower) => fixed = lower.index,
+            None => break,
+        }
+    }
+    Ok(fixed)
+}
+
+/// The interface by which packets leave that pass another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Lower {
+    index: InterfaceIndex,
+    /// Whether it stays that one; the active member of a bond does not.
+    is_fixed: bool,
+}
+
+fn link(index: InterfaceIndex) -> io::Result<LinkMessage> {
+    let mut wanted = LinkMessage::default();
+    wanted.header.index = index.get();
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST;
+    let request = NetlinkPayload::from(RouteNetlinkMessage::GetLink(wanted));
+    let answers = netlink::ask(NETLINK_ROUTE, NetlinkMessage::new(header, request), false)?;
+    let is_link = |answer| match answer {
+        RouteNetlinkMessage::NewLink(link) => Some(link),
+        _ => None,
+    };
+    let found = answers.into_iter().find_map(is_link);
+    found.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))
+}
+
+/// The interface by which packets of this one leave, if that is another one of this network namespace.
+fn below(link: &LinkMessage) -> Option<Lower> {
+    let (mut kind, mut lower, mut active, mut is_elsewhere) = (None, None, None, false);
+    for attribute in &link.attributes {
+        match attribute {
+            LinkAttribute::Link(index) => lower = Some(*index),
+            LinkAttribute::LinkNetNsId(_) => is_elsewhere = true,
+            LinkAttribute::LinkInfo(information) => {
+                for one in information {
+                    match one {
+                        LinkInfo::Kind(found) => kind = Some(found),
+                        LinkInfo::Data(InfoData::Bond(bond)) => {
+                            active = bond.iter().find_map(|field| match field {
+                                InfoBond::ActivePort(index) => Some(*index),
+                                _ => None,
+                            });
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let (next, is_fixed) = match kind? {
+        InfoKind::Bond => (active, false),
+        InfoKind::Vlan | InfoKind::MacVlan if !is_elsewhere => (lower, true),
+        _ => (None, true),
+    };
+    let index = InterfaceIndex::new(next?)?;
+    Some(Lower { index, is_fixed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::interface;
+    use crate::native::namespace::{in_namespace, ip};
+
+    fn message(
+        kind: InfoKind,
+        attributes: Vec<LinkAttribute>,
+        data: Option<InfoData>,
+    ) -> LinkMessage {
+        let mut link = LinkMessage::default();
+        let information = std::iter::once(LinkInfo::Kind(kind)).chain(data.map(LinkInfo::Data));
+        link.attributes = attributes;
+        link.attributes
+            .push(LinkAttribute::LinkInfo(information.collect()));
+        link
+    }
+
+    /// There is no bond in this machine's kernel: a message of one, as rtnetlink(7) has it.
+    #[test]
+    fn a_bond_is_its_active_member_and_a_vlan_what_it_is_on() {
+        let bond = |index| {
+            let fields = vec![InfoBond::MiiMon(100), InfoBond::ActivePort(index)];
+            below(&message(
+                InfoKind::Bond,
+                Vec::new(),
+                Some(InfoData::Bond(fields)),
+            ))
+        };
+        let lower = |index, is_fixed| {
+            let index = InterfaceIndex::new(index).expect("not zero");
+            Some(Lower { index, is_fixed })
+        };
+        assert_eq!(bond(7), lower(7, false));
+        assert_eq!(bond(0), None, "no member is active");
+        assert_eq!(below(&message(InfoKind::Bond, Vec::new(), None)), None);
+        let on = |kind, more: Vec<LinkAttribute>| {
+            let attributes = [LinkAttribute::Link(3)].into_iter().chain(more).collect();
+            below(&message(kind, attributes, None))
+        };
+        assert_eq!(on(InfoKind::Vlan, Vec::new()), lower(3, true));
+        let elsewhere = on(InfoKind::Vlan, vec![LinkAttribute::LinkNetNsId(0)]);
+        assert_eq!(elsewhere, None, "3 is another interface here");
+        assert_eq!(on(InfoKind::Veth, Vec::new()), None, "3 is its peer");
+    }
+
+    #[test]
+    fn below_a_macvlan_is_the_interface_that_it_is_on() {
+        in_namespace("devices behind interfaces", || {
+            ip("link add near type veth peer name far").expect("made");
+            ip("link add link near name above type macvlan").expect("made");
+            let all = interface::list().expect("a list");
+            let number = |name: &str| {
+                let found = all.iter().find(|interface| interface.name == name);
+                found.expect("it is there")
+            };
+            for (name, device) in [("above", "near"), ("near", "near"), ("lo", "lo")] {
+                let (interface, device) = (number(name), number(device).index);
+                assert_eq!(behind(interface).expect("found"), device, "{name}");
+                assert_eq!(
+                    fixed_behind(interface.index).expect("found"),
+                    device,
+                    "{name}"
+                );
+            }
+            let gone = InterfaceIndex::new(9_999).expect("not zero");
+            assert!(fixed_behind(gone).is_err());
+        });
+    }
+}
