@@ -3,7 +3,7 @@
 
 use std::process::{Command, Output};
 
-/// In 4 GiB of addresses: who reads on ends by a signal.
+/// In 4 GiB of addresses, which end for who reads on.
 fn run(arguments: &[&str], simulation: Option<&str>) -> Output {
     let limited = "ulimit -v 4194304; ulimit -c 0; exec \"$@\"";
     let mut command = Command::new("sh");
@@ -43,7 +43,11 @@ fn a_file_without_an_end_is_an_error() {
         let arguments: Vec<_> = command.split(' ').collect();
         let told = run(&arguments, None);
         assert_eq!(told.status.code(), Some(2), "{command}: {told:?}");
+        let said = String::from_utf8_lossy(&told.stderr);
+        assert!(!said.contains("out of memory"), "{command}: {said}");
     }
     let told = run(&["latency", "sim0"], Some(ENDLESS));
     assert_eq!(told.status.code(), Some(2), "{told:?}");
+    let said = String::from_utf8_lossy(&told.stderr);
+    assert!(!said.contains("out of memory"), "{said}");
 }
