@@ -79,6 +79,7 @@ fn main() {
         let begun = processor_seconds();
         let assumptions = Assumptions {
             drift: 0,
+            rate: 0,
             timestamp_error: 0,
         };
         let solution = solve(&seen, &claims, Reference::Host(0), assumptions).expect("sensible");

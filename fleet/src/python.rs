@@ -34,12 +34,17 @@ fn bytes<'py>(python: Python<'py>, values: impl IntoIterator<Item = i64>) -> Bou
 /// Solves one window: `mesh.solve`. `links`: from, to, forward, backward, least_forward, least_backward. `reference`: a host,
 /// or a negative number for UTC. `origins`: hosts against which every other is bounded as well.
 #[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a window and what is assumed of it"
+)]
 fn solve<'py>(
     python: Python<'py>,
     links: Vec<Column<'py>>,
     claims: Column<'py>,
     reference: i64,
     drift: i64,
+    rate: i64,
     timestamp_error: i64,
     origins: Vec<u32>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -83,6 +88,7 @@ fn solve<'py>(
     };
     let assumptions = Assumptions {
         drift,
+        rate,
         timestamp_error,
     };
     let (solution, against) = python
@@ -143,6 +149,7 @@ fn solve<'py>(
                 cycle.through_utc,
                 cycle.excess,
                 cycle.blamed,
+                cycle.link,
             )
         })
         .collect();

@@ -4,6 +4,7 @@ use wirestamp_fleet_kernels::mesh::{Assumptions, Excluded, Invalid, Link, MOST, 
 
 const NONE: Assumptions = Assumptions {
     drift: 0,
+    rate: 0,
     timestamp_error: 0,
 };
 
@@ -126,6 +127,7 @@ fn bounds_are_the_tightest_that_the_constraints_allow_and_contain_the_truth() {
         let fleet = fleet(&mut chance, hosts, links, days);
         let assumptions = Assumptions {
             drift: chance.below(20),
+            rate: 0,
             timestamp_error: chance.below(20),
         };
         let slack = 2 * (assumptions.drift + assumptions.timestamp_error);
@@ -237,16 +239,98 @@ fn a_lying_link_is_left_out_and_its_hosts_are_not() {
         .iter_mut()
         .find(|link| link.forward.is_some() && link.backward.is_some());
     let link = link.unwrap();
+    let lying = (link.from.min(link.to), link.from.max(link.to));
     link.forward = link.forward.map(|forward| forward - 50_000);
     let solution = solve(&fleet.links, &fleet.claims, Reference::Utc, NONE).unwrap();
     assert_eq!(solution.cycles.len(), 1);
     assert_eq!(solution.cycles[0].blamed, None);
+    assert_eq!(solution.cycles[0].link, Some(lying));
     for (host, offset) in solution.offsets.iter().enumerate() {
         let offset = offset.unwrap();
         assert!(
             (offset.earliest..=offset.latest).contains(&fleet.truth[host]),
             "host {host}"
         );
+    }
+}
+
+/// What was left out pulls nobody's estimate any more: it is that of a fleet without it.
+#[test]
+fn the_estimate_rests_on_what_is_not_left_out() {
+    let mut chance = Chance(7);
+    let mut fleet = fleet(&mut chance, 12, 60, 5_000);
+    let liar = 5;
+    let of_liar = |link: &Link| link.from == liar || link.to == liar;
+    let honest: Vec<_> = fleet
+        .links
+        .iter()
+        .filter(|link| !of_liar(link))
+        .copied()
+        .collect();
+    for link in fleet.links.iter_mut().filter(|link| link.to == liar) {
+        link.forward = link.forward.map(|forward| forward - 3_000);
+    }
+    for link in fleet.links.iter_mut().filter(|link| link.from == liar) {
+        link.backward = link.backward.map(|backward| backward - 3_000);
+    }
+    for reference in [Reference::Utc, Reference::Host(1)] {
+        let found = solve(&fleet.links, &fleet.claims, reference, NONE).unwrap();
+        let expected = solve(&honest, &fleet.claims, reference, NONE).unwrap();
+        assert_eq!(found.offsets[liar as usize], Err(Excluded::Contradicts));
+        assert!(found.estimates[liar as usize].is_some());
+        assert!(
+            found.cycles.iter().all(|cycle| cycle.blamed == Some(liar)),
+            "{:?}",
+            found.cycles
+        );
+        for host in (0..12).filter(|host| *host != liar as usize) {
+            let near = found.estimates[host].unwrap() - expected.estimates[host].unwrap();
+            assert!(near.abs() <= 1, "host {host}: {near} ns");
+            assert_eq!(found.offsets[host].is_ok(), expected.offsets[host].is_ok());
+        }
+    }
+}
+
+/// What a clock files under a window was seconds earlier, when its frequency and its peers' had not yet moved them.
+#[test]
+fn clocks_several_windows_apart_contradict_nobody() {
+    const SECOND: i64 = 1_000_000_000;
+    let mut chance = Chance(11);
+    for round in 0..50 {
+        let mut fleet = fleet(&mut chance, 12, 60, 300);
+        let ahead = (chance.below(2 * 60) - 60) * SECOND;
+        // parts in 10⁹, which are the nanoseconds that a clock gains in a second
+        let rates: Vec<_> = (0..12).map(|_| chance.below(201) - 100).collect();
+        for link in &mut fleet.links {
+            let (from, to) = (link.from as usize, link.to as usize);
+            let mut by = if to == 0 { ahead } else { 0 };
+            if from == 0 {
+                by = (rates[from] - rates[to]) * (ahead / SECOND) - ahead;
+            }
+            link.forward = link.forward.map(|forward| forward + by);
+            link.backward = link.backward.map(|backward| backward - by);
+        }
+        fleet.truth[0] += ahead;
+        fleet.claims[0] = None;
+        let assumed = Assumptions { rate: 100, ..NONE };
+        for reference in [Reference::Utc, Reference::Host(5)] {
+            let solution = solve(&fleet.links, &fleet.claims, reference, assumed).unwrap();
+            assert!(solution.cycles.is_empty(), "{round}: {:?}", solution.cycles);
+            let zero = if reference == Reference::Utc {
+                0
+            } else {
+                fleet.truth[5]
+            };
+            for (host, offset) in solution.offsets.iter().enumerate() {
+                if let Ok(offset) = offset {
+                    let truth = fleet.truth[host] - zero;
+                    assert!(
+                        (offset.earliest..=offset.latest).contains(&truth),
+                        "{round}: host {host}"
+                    );
+                }
+            }
+        }
     }
 }
 
@@ -298,6 +382,7 @@ fn nonsense_is_refused() {
     );
     let negative = Assumptions {
         drift: -1,
+        rate: 0,
         timestamp_error: 0,
     };
     assert_eq!(

@@ -40,16 +40,18 @@ class Claims:
             which = which[numpy.argsort(first[which], kind="stable")]
             self._groups.append((2 ** (int(each) + 1), first[which], until[which], host[which], bound[which]))
 
-    def at(self, start, length):
-        """The greatest claim of each host that holds in a window, or in a part of it. A host is left out that said nothing then, or that once said
-        that it knows nothing."""
+    def at(self, start, length, drift_ppb=0):
+        """The greatest claim of each host that holds in a window, or in a part of it: then with what the clock can have moved from there to the middle
+        of the window. A host is left out that said nothing then, or that once said that it knows nothing."""
         if self._first is not None and not (self._first <= start and start + max(length, 1) <= self._last):
-            return self._other(start, length).at(start, length)
+            return self._other(start, length).at(start, length, drift_ppb)
         greatest = numpy.full(len(self._names), -1)
         for longest, first, until, host, bound in self._groups:
             begin, end = (numpy.searchsorted(first, _within(time), side="left") for time in (start - longest, start + max(length, 1)))
             holds = until[begin:end] >= _within(start)
-            numpy.maximum.at(greatest, host[begin:end][holds], bound[begin:end][holds])
+            some = slice(begin, end)
+            bounds = bound[some][holds] + _moved(_away(start + length // 2, first[some][holds], until[some][holds]), drift_ppb)
+            numpy.maximum.at(greatest, host[some][holds], bounds)
         known = (greatest >= 0) & (greatest <= kernel.MOST)
         return dict(zip(self._names[known].tolist(), greatest[known].tolist(), strict=True))
 
@@ -62,11 +64,11 @@ class Claims:
         self._elsewhere.append(Claims(self._read, start, start + max(length, 1) + self._last - self._first))
         return self._elsewhere[-1]
 
-    def of(self, links):
+    def of(self, links, drift_ppb=0):
         """The same for rows of kernel.LINKS, which are of one window. A window is of the time of those who sent the probes: another host, whose clock shows
         another time by at least a window, is asked for what it said by its own."""
         start, length = links["window_start"][0].as_py(), max(compute.max(links["length"]).as_py() or 0, 1)
-        answer = self.at(start, length)
+        answer = self.at(start, length, drift_ppb)
         behind = compute.if_else(compute.equal(links["backward"], -(2**63)), 2**63 - 1, compute.negate(links["backward"].fill_null(0)))
         ahead = compute.coalesce(links["forward"], behind)
         far = compute.or_(compute.greater_equal(ahead, length), compute.less_equal(ahead, -length))
@@ -75,10 +77,23 @@ class Claims:
         for peer, by in zip(links["peer"].filter(far).to_pylist(), ahead.filter(far).to_pylist(), strict=True):
             elsewhere.setdefault(by // length * length, set()).add(peer)
         for by, peers in elsewhere.items():
-            then = self.at(start + by, 2 * length)
+            then = self.at(start + by, 2 * length, drift_ppb)
             answer = {host: claim for host, claim in answer.items() if host not in peers}
             answer |= {host: claim for host, claim in then.items() if host in peers}
         return answer
+
+
+def _away(time, first, until):
+    """How far a time is from what is between two others; times of one window."""
+    time = _within(time)
+    return numpy.where(first > time, first - time, numpy.where(until < time, time - until, 0))
+
+
+def _moved(nanoseconds, ppb):
+    """By how much a clock can have moved meanwhile, rounded up."""
+    if len(nanoseconds) == 0 or int(nanoseconds.max()) * ppb < 2**62:
+        return -(-nanoseconds * ppb // 10**9)
+    return numpy.where(nanoseconds == 0, 0, numpy.minimum(numpy.ceil(nanoseconds.astype(float) * ppb / 1e9), NOTHING).astype(numpy.int64) + 1)
 
 
 def _within(time):

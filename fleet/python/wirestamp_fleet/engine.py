@@ -13,7 +13,7 @@ import tempfile
 import pyarrow as pa
 import pyarrow.compute as compute
 
-from . import flows, kernel, places, store
+from . import flows, interrupted, kernel, places, quantiles, store
 from . import progress as bars
 from .claims import Claims
 from .schema import TABLES, sound
@@ -70,6 +70,8 @@ class Tables:
     def __init__(self, folder, skip, only, progress, look_at=None):
         self.place = places.of(folder)
         self.known = {}
+        self.carried = False
+        """Whether `estimates` are to have what was said before the part that is asked for and holds in it."""
         self._skip, self._only, self._progress, self._look_at = skip, only, progress, look_at
 
     def needed(self, statement):
@@ -80,7 +82,8 @@ class Tables:
             if table not in self.known and re.search(rf"\b{table}\b", statement, re.IGNORECASE):
                 if "bucket=" in self._only and table != "timestamps":
                     raise Refused(f"--only {self._only}: {table} has no buckets")
-                self.known[table] = files(self.place, table, self._skip, self._only, self._progress(f"check {table}"), self._look_at)
+                carried = self.carried and table == "estimates"
+                self.known[table] = files(self.place, table, self._skip, self._only, self._progress(f"check {table}"), self._look_at, carried)
                 yield self.known[table]
 
     def remove_gone(self):
@@ -97,6 +100,7 @@ class Duck:
         import duckdb
 
         self._spill = tempfile.TemporaryDirectory(prefix="wirestamp-fleet-")
+        interrupted.left.add(self._spill.name)
         try:
             self._connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": self._spill.name})
         except duckdb.Error as error:
@@ -148,6 +152,12 @@ class Duck:
 
         try:
             return ask()
+        except duckdb.InterruptException as error:
+            raise KeyboardInterrupt from error
+        except RuntimeError as error:
+            if "interrupted" in str(error).lower():
+                raise KeyboardInterrupt from error
+            raise
         except (duckdb.Error, OSError) as error:
             if gone := self._tables.remove_gone():
                 for found in gone:
@@ -166,6 +176,10 @@ class Duck:
         conditions = " AND ".join(filter(None, [where, sound(table) if found.partly else ""]))
         self._guarded(lambda: self._connection.read_parquet(names, hive_partitioning=False).create_view(f"{table}_files", replace=True))
         self._connection.sql(f'CREATE OR REPLACE VIEW "{table}" AS SELECT {_columns(table)} FROM {table}_files {conditions and "WHERE "}{conditions}')
+
+    def quoted(self, text):
+        """A text in a statement."""
+        return "'" + text.replace("'", "''") + "'"
 
     @contextlib.contextmanager
     def _only_of(self, names, where=""):
@@ -255,7 +269,7 @@ class Duck:
         waiting = collections.deque()
         with concurrent.futures.ThreadPoolExecutor(several) as threads:
             try:
-                for links, said in self._windows():
+                for links, said in self._windows(options):
                     waiting.append(threads.submit(kernel.window, links, said, options))
                     if len(waiting) > several:
                         yield from waiting.popleft().result().to_batches()
@@ -264,7 +278,7 @@ class Duck:
             finally:
                 threads.shutdown(cancel_futures=True)
 
-    def _windows(self):
+    def _windows(self, options):
         """Of each window, in their order, the links and what hosts claim of their clocks."""
         show = self.progress("clocks")
         ranges = list(self._ranges())
@@ -273,7 +287,7 @@ class Duck:
             length = compute.max(links["length"]).as_py() or 0
             said = claimed(self, first, last + length)
             for window in kernel.windows(links):
-                yield window, said.of(window)
+                yield window, said.of(window, options.drift_ppb)
             show((number + 1) / len(ranges))
 
     def _ranges(self):
@@ -335,7 +349,7 @@ class Spark:
             if found.partly:
                 rows = rows.filter(sound(table))
             rows.select(*TABLES[table].names).createOrReplaceTempView(table)
-        return self._session.sql(statement)
+        return self._session.sql(quantiles.exact(statement))
 
     def _read(self, names, schema):
         reader = self._session.read.schema(_spark_schema(schema)).option("ignoreMissingFiles", str(self._skip).lower())
@@ -361,6 +375,9 @@ class Spark:
     def add(self, name, rows):
         self._session.createDataFrame(rows).createOrReplaceTempView(name)
 
+    def quoted(self, text):
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
     def packets(self, most):
         return self.stream(text("latency", most=most) + PACKETS)
 
@@ -373,7 +390,7 @@ class Spark:
 
         def solve(window):
             links = _exactly(window, kernel.LINKS)
-            return kernel.window(links, claims.of(links), options)
+            return kernel.window(links, claims.of(links, options.drift_ppb), options)
 
         def answer():
             groups = self._frame(text("links", some="TRUE")).groupBy("window_start")
@@ -418,6 +435,7 @@ def _session(master):
 
 def claimed(engine, first=None, last=None):
     """What each host says of its clock; with `first` and `last`, what is said of other times is read when it is asked for."""
+    engine._tables.carried = True
     return Claims(lambda some: engine.sql(text("claims", some=some)), first, last)
 
 

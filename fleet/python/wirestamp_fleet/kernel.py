@@ -1,7 +1,7 @@
 """The kernels in Rust, on Arrow tables: what both engines call."""
 
-import collections
 import dataclasses
+import functools
 
 import numpy
 import pyarrow as pa
@@ -29,6 +29,8 @@ CLOCKS = _schema(
     reason=_TEXT,
     contradicts=_TEXT,
     excess=_INT,
+    links=_TEXT,
+    links_excess=_INT,
 )
 FLOWS = _schema(
     host=_TEXT,
@@ -54,6 +56,26 @@ class Options:
     timestamp_error: int = 50
     """Transmit and receive timestamps are each off by less."""
 
+    def least(self, links):
+        """The least delay of each link, forward and backward."""
+        least = numpy.full(len(links), self.least_delay, numpy.int64)
+        if not self.delays:
+            return [least, least]
+        places = compute.index_in(_pairs(links["host"], links["peer"]), value_set=self._known[0])
+        known = places.is_valid().to_numpy()
+        places = places.fill_null(0).to_numpy()
+        return [numpy.where(known, delays[places], least) for delays in self._known[1:]]
+
+    @functools.cached_property
+    def _known(self):
+        """The pairs of `delays`, and their delays in both directions."""
+        names = [pa.array([pair[side] for pair in self.delays], _TEXT) for side in (0, 1)]
+        return _pairs(*names), *(numpy.array([both[side] for both in self.delays.values()], numpy.int64) for side in (0, 1))
+
+
+def _pairs(hosts, peers):
+    return compute.binary_join_element_wise(hosts, peers, "\0").cast(pa.string())
+
 
 def windows(links):
     """The rows of each window: they are sorted by it."""
@@ -66,41 +88,44 @@ def windows(links):
 
 def window(links, claims, options):
     """Solves one window: rows of LINKS in, rows of CLOCKS out. The order of the rows makes no difference."""
-    links = links.sort_by([("host", "ascending"), ("peer", "ascending")])
     start = links["window_start"][0].as_py()
-    hosts = sorted(set(links["host"].to_pylist()) | set(links["peer"].to_pylist()))
-    number = {host: place for place, host in enumerate(hosts)}
+    ends = [links[side].combine_chunks() for side in ("host", "peer")]
+    names = compute.unique(pa.concat_arrays(ends))
+    names = names.take(compute.sort_indices(names))
+    hosts = names.to_pylist()
+    number = [compute.index_in(side, value_set=names).to_numpy().astype(numpy.int64) for side in ends]
     # a link whose values differ for the same window is of two machines with one name, or to one
-    twice = compute.greater(links["variants"], 1)
-    far = _far(links)
-    own = compute.equal(links["host"], links["peer"])
-    excluded = {host: "duplicate_name" for host in _mostly(links, twice, ["host"])}
-    excluded |= {host: "too_far" for host in _mostly(links, far, ["host", "peer"])}
-    links = links.filter(compute.invert(compute.or_(compute.or_(twice, far), own)))
-    if options.reference is not None and options.reference not in number:
+    twice = compute.greater(links["variants"], 1).to_numpy()
+    far = _far(links).to_numpy()
+    excluded = {hosts[host]: "duplicate_name" for host in _mostly(number, twice, [0])}
+    excluded |= {hosts[host]: "too_far" for host in _mostly(number, far, [0, 1])}
+    if options.reference is not None and options.reference not in hosts:
         return _nothing(start, hosts, "no_reference")
+    kept = numpy.flatnonzero(~(twice | far) & (number[0] != number[1]))
+    kept = kept[numpy.lexsort([side[kept] for side in reversed(number)])]
+    links = links.take(pa.array(kept))
     length = compute.max(links["length"]).as_py() or 0
-    columns = [
-        pa.array([number[host] for host in links["host"].to_pylist()], _INT),
-        pa.array([number[host] for host in links["peer"].to_pylist()], _INT),
-        links["forward"],
-        links["backward"],
-        *_least(links, options),
-    ]
+    columns = [*(side[kept] for side in number), _numbers(links["forward"]), _numbers(links["backward"]), *options.least(links)]
     answer = rust.solve(
-        [_numbers(column) for column in columns],
+        columns,
         _numbers(pa.array([_claim(claims.get(host)) for host in hosts], _INT)),
-        -1 if options.reference is None else number[options.reference],
+        -1 if options.reference is None else hosts.index(options.reference),
         min(-(-length * options.drift_ppb // (2 * 10**9)), MOST),
+        options.drift_ppb,
         options.timestamp_error,
         [],
     )
     reasons = answer["reason"]
     against, excess = [None] * len(hosts), [None] * len(hosts)
-    for cycle, through_utc, amount, blamed in answer["cycles"]:
+    lying, lying_excess = [None] * len(hosts), [None] * len(hosts)
+    for cycle, through_utc, amount, blamed, link in answer["cycles"]:
         if blamed is not None:
             others = [hosts[host] for host in cycle if host != blamed] + ["UTC"] * through_utc
             against[blamed], excess[blamed] = " ".join(others), amount
+        if link is not None:
+            for one, other in (link, link[::-1]):
+                lying[one] = f"{lying[one]} {hosts[other]}" if lying[one] else hosts[other]
+                lying_excess[one] = max(lying_excess[one] or 0, amount)
     values = {name: column(answer[name]) for name in ("offset", "earliest", "latest", "unclamped")}
     for place, host in enumerate(hosts):
         reasons[place] = excluded.get(host, reasons[place])
@@ -115,6 +140,8 @@ def window(links, claims, options):
             "reason": pa.array(reasons, _TEXT),
             "contradicts": pa.array(against, _TEXT),
             "excess": pa.array(excess, _INT),
+            "links": pa.array(lying, _TEXT),
+            "links_excess": pa.array(lying_excess, _INT),
         },
         schema=CLOCKS,
     )
@@ -126,14 +153,13 @@ def _far(links):
     return compute.or_(beyond(links["forward"]), beyond(links["backward"]))
 
 
-def _mostly(links, which, sides):
+def _mostly(number, which, sides):
     """The hosts of which more than half of the links are of a kind."""
-    count = lambda rows: collections.Counter(name for side in sides for name in rows[side].to_pylist())
-    some = count(links.filter(which))
-    if not some:
-        return set()
-    every = count(links)
-    return {host for host, seen in some.items() if 2 * seen > every[host]}
+    if not which.any():
+        return []
+    most = max(int(number[side].max()) for side in (0, 1)) + 1
+    count = lambda rows: sum(numpy.bincount(number[side][rows], minlength=most) for side in sides)
+    return numpy.flatnonzero(2 * count(which) > count(numpy.ones_like(which))).tolist()
 
 
 def _claim(claim):
@@ -141,18 +167,11 @@ def _claim(claim):
     return claim if claim is not None and 0 <= claim <= MOST else None
 
 
-def _least(links, options):
-    known, other = options.delays or {}, (options.least_delay, options.least_delay)
-    pairs = zip(links["host"].to_pylist(), links["peer"].to_pylist(), strict=True)
-    least = [known.get(pair, other) for pair in pairs]
-    return [pa.array([delays[direction] for delays in least], _INT) for direction in (0, 1)]
-
-
 def _nothing(start, hosts, reason):
     empty = pa.nulls(len(hosts), _INT)
-    columns = {name: empty for name in ("offset", "earliest", "latest", "unclamped", "excess")}
+    columns = {name: empty for name in ("offset", "earliest", "latest", "unclamped", "excess", "links_excess")}
     rows = {"window_start": pa.array([start] * len(hosts), _INT), "host": pa.array(hosts, _TEXT), **columns}
-    rows |= {"reason": pa.array([reason] * len(hosts), _TEXT), "contradicts": pa.nulls(len(hosts), _TEXT)}
+    rows |= {"reason": pa.array([reason] * len(hosts), _TEXT), "contradicts": pa.nulls(len(hosts), _TEXT), "links": pa.nulls(len(hosts), _TEXT)}
     return pa.table(rows).select(CLOCKS.names).cast(CLOCKS)
 
 

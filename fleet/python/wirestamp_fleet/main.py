@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 
-from . import answers, compact, engine, parts, places, progress, report, simulate, store
+from . import answers, compact, engine, interrupted, parts, places, progress, report, simulate, store
 from .kernel import MOST, Options
 
 
@@ -24,8 +24,11 @@ KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 def main(arguments=None):
     chosen = _parser().parse_args(arguments)
+    # the one that Arrow brings keeps what was freed
+    pa.set_memory_pool(pa.system_memory_pool())
     try:
-        return chosen.run(chosen) or 0
+        with interrupted.ends_at_once():
+            return chosen.run(chosen) or 0
     except BrokenPipeError:
         sys.stderr.close()
         return 0
@@ -33,7 +36,7 @@ def main(arguments=None):
         print(f"error: {_without_keys(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 130
+        return interrupted.CODE
 
 
 def _parser():
@@ -82,7 +85,7 @@ def _assumptions(parser):
 
 
 def _output(parser):
-    parser.add_argument("--output", "-o", metavar="FILE", help="write Parquet or CSV, by the name's ending; without it, a table or JSON lines in a pipe. latency: a folder (DIR/) takes a file for each bucket, and a run that was interrupted goes on there")
+    parser.add_argument("--output", "-o", type=_file, metavar="FILE", help="write Parquet or CSV, by the name's ending; without it, a table or JSON lines in a pipe. latency: a folder (DIR/) takes a file for each bucket, and a run that was interrupted goes on there")
 
 
 def _count(text):
@@ -90,6 +93,12 @@ def _count(text):
     if not 0 <= number < 2**53:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 2^53")
     return number
+
+
+def _file(text):
+    if not text.endswith((".parquet", ".csv", "/")) and not pathlib.Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} ends neither in .parquet nor in .csv")
+    return text
 
 
 def _only(text):
@@ -126,7 +135,7 @@ def _options(chosen):
 def _delays(place):
     """For host and peer, the least delays in both directions."""
     try:
-        rows = csv.read_csv(place) if place.endswith(".csv") else parquet.read_table(place)
+        rows = csv.read_csv(place) if place.endswith(".csv") else parquet.ParquetFile(place).read()
         columns = [rows[name].to_pylist() for name in ("host", "peer", "forward", "backward")]
     except (OSError, ValueError, KeyError) as error:
         raise store.Refused(f"{place}: {error}") from error
@@ -149,10 +158,19 @@ def _simulate(chosen):
 
 def _clocks(chosen):
     running, options = _engine(chosen), _options(chosen)
+    _known(running, options.reference)
     clocks = lambda: _not_empty(running.clocks(options), f"{chosen.folder}: no probes")
     if chosen.output or not (chosen.summary or sys.stdout.isatty()):
         return _show(clocks, chosen.output)
     print(store.terminal(report.summary(_again(lambda: report.Hosts(clocks())))))
+
+
+def _known(running, reference):
+    """Refuses a reference that no probe names: no window would have an answer."""
+    if reference is not None:
+        name = running.quoted(reference)
+        if not running.sql(f"SELECT host FROM probes WHERE host = {name} OR peer = {name} LIMIT 1").num_rows:
+            raise store.Refused(f"--reference {reference}: no probes of or to such a host")
 
 
 def _not_empty(rows, otherwise):
@@ -195,12 +213,26 @@ def _compact(chosen):
 
 def _report(chosen):
     running, options = _engine(chosen), _options(chosen)
+    _known(running, options.reference)
     with tempfile.TemporaryDirectory(prefix="wirestamp-fleet-") as work:
+        interrupted.left.add(work)
         file = _again(lambda: store.write_file(store.large(running.clocks(options)), pathlib.Path(work) / "clocks.parquet"))
-        page = report.page(lambda: parquet.ParquetFile(file).iter_batches(), running.flows(10**9), engine.claimed(running, 0, 0))
+        page = report.page(lambda: parquet.ParquetFile(file).iter_batches(), running.flows(10**9), engine.claimed(running, 0, 0), _assumed(chosen))
     with store.draft(pathlib.Path(chosen.output)) as place:
         place.write_text(page, encoding="utf-8")
     print(f"{pathlib.Path(chosen.output).resolve()}: {len(page) // 1024 + 1} kB")
+
+
+def _assumed(chosen):
+    """What the bounds rest on, as people read it."""
+    reference = f"Offsets are against the clock of {chosen.reference}." if chosen.reference else "Offsets are against UTC, as the hosts claim it."
+    delays = f"those of {chosen.delays}, others " if chosen.delays else ""
+    span = report.span
+    return (
+        reference,
+        f"Assumed: no packet takes less than {delays}{span(chosen.least_delay)} (--least-delay), frequencies are off by less than {chosen.drift_ppb} ppb (--drift-ppb),"
+        f" timestamps by less than {span(chosen.timestamp_error)} on each side (--timestamp-error).",
+    )
 
 
 def _show(ask, output):

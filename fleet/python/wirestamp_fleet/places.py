@@ -36,6 +36,8 @@ def for_spark(name):
 class Folder:
     """Files of this machine, by their paths."""
 
+    at_a_time = os.cpu_count() or 1
+
     def __init__(self, path):
         self.root = pathlib.Path(path)
         self.checked = self.root / ".wirestamp-checked.json"
@@ -72,7 +74,7 @@ class Folder:
         return found, closed
 
     def relative(self, name):
-        return str(pathlib.Path(name).relative_to(self.root))
+        return name[len(os.path.join(self.root, "")) :]
 
     def open(self, name):
         """What pyarrow reads the file from."""
@@ -92,6 +94,9 @@ class Folder:
 
 class Store:
     """Objects below a prefix, by their URLs without options. Keys are those that the environment or the machine has."""
+
+    at_a_time = 4 + (os.cpu_count() or 1)
+    """Some wait for the network."""
 
     def __init__(self, url):
         from pyarrow import fs

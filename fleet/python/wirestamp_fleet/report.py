@@ -1,10 +1,14 @@
 """What people read: tables, and one HTML file without scripts or anything from elsewhere."""
 
+import datetime
 import html
+import importlib.metadata
+import time
 
 import pyarrow as pa
 import pyarrow.compute as compute
 
+VERSION = importlib.metadata.version("wirestamp-fleet")
 NS = ((1e9 * 86_400, "d"), (1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 
 
@@ -16,6 +20,14 @@ def span(nanoseconds):
         if abs(nanoseconds) >= unit:
             return f"{nanoseconds / unit:.3g} {name}"
     return f"{nanoseconds} ns"
+
+
+def _time(nanoseconds):
+    """UTC to the second; a number where that is no date."""
+    try:
+        return f"{datetime.datetime.fromtimestamp(nanoseconds // 10**9, datetime.timezone.utc):%Y-%m-%d %H:%M:%S}"
+    except (OverflowError, ValueError, OSError):
+        return f"{nanoseconds} ns"
 
 
 def table(rows):
@@ -31,14 +43,18 @@ class Hosts:
 
     def __init__(self, clocks):
         """`clocks`: batches of kernel.CLOCKS, in the order of their windows."""
-        self.windows, self._last, self._found = 0, None, {}
+        self.windows, self.first, self.last, self._found = 0, None, None, {}
+        self.links = {}
+        """Of two hosts whose link contradicts the others while they do not: in how many windows, and by how much at most."""
         for batch in clocks:
             for row in batch.to_pylist():
                 self._add(row)
 
     def _add(self, row):
-        self.windows += row["window_start"] != self._last
-        self._last = row["window_start"]
+        self.windows += row["window_start"] != self.last
+        self.last = row["window_start"]
+        if self.first is None:
+            self.first = self.last
         entry = self._found.setdefault(row["host"], {"host": row["host"], "contradicted": 0, "windows": 0, "with": set(), "excess": 0})
         entry["windows"] += 1
         entry["last"] = row
@@ -46,6 +62,10 @@ class Hosts:
             entry["shown"] = row
         if row["reason"] is not None:
             entry["reason"] = row["reason"]
+        for peer in (row["links"] or "").split():
+            if row["host"] < peer:  # both have it
+                windows, excess = self.links.get((row["host"], peer), (0, 0))
+                self.links[row["host"], peer] = windows + 1, max(excess, row["links_excess"])
         if row["reason"] == "contradicts":
             entry["contradicted"] += 1
             entry["with"].update((row["contradicts"] or "").split())
@@ -55,6 +75,12 @@ class Hosts:
         """One entry a host: those that contradict the others, then by the distance of their estimate."""
         order = lambda entry: (-entry["contradicted"], -abs(estimate(entry["shown"]) or 0), entry["host"])
         return sorted(self._found.values(), key=order)
+
+
+    def worst_links(self):
+        """Text for each link that contradicts, the worst first."""
+        worst = sorted(self.links.items(), key=lambda link: (-link[1][0], -link[1][1], link[0]))
+        return [(f"{one} – {other}", f"in {windows} of {self.windows} windows, by up to {span(excess)}") for (one, other), (windows, excess) in worst]
 
 
 def estimate(row):
@@ -71,6 +97,9 @@ def summary(hosts, most=10):
         last = entry["shown"]
         what = f"in {entry['contradicted']} of {entry['windows']} windows, by up to {span(entry['excess'])}" if entry["contradicted"] else _bounds(last)
         lines.append(f"  {entry['host']:28} {span(estimate(last)):>10}  {what}")
+    if links := hosts.worst_links():
+        lines.append(f"{len(links)} links contradict the others, and their hosts do not")
+        lines += [f"  {link:40}  {what}" for link, what in links[:most]]
     return "\n".join(lines)
 
 
@@ -80,8 +109,8 @@ def _bounds(row):
     return f"between {span(row['earliest'])} and {span(row['latest'])}"
 
 
-def page(clocks, pairs, claims):
-    """The whole report. `clocks`: gives the batches of kernel.CLOCKS, as often as it is asked."""
+def page(clocks, pairs, claims, assumed=()):
+    """The whole report. `clocks`: gives the batches of kernel.CLOCKS, as often as it is asked. `assumed`: what the bounds rest on, as text."""
     hosts = Hosts(clocks())
     found = hosts.worst_first()
     wrong = [entry for entry in found if entry["contradicted"]]
@@ -93,8 +122,11 @@ def page(clocks, pairs, claims):
         f"<h1>Clocks of {len(found)} hosts</h1>",
         f"<p>{windows} windows; <b>{len(wrong)}</b> hosts contradict the others; the other clocks are known to "
         f"±{median} (median of the guaranteed bounds, last window).</p>",
+        f"<p>Windows from {_time(hosts.first)} to {_time(hosts.last)} UTC, by the hosts' clocks. Made {_time(time.time_ns())} UTC by wirestamp-fleet {VERSION}.</p>",
+        *(f"<p>{html.escape(text)}</p>" for text in assumed),
         "<h2>Worst hosts</h2>",
         _worst(found[: max(10, min(len(wrong), 50))], claims),
+        _links(hosts.worst_links()),
         "<h2>Clock map</h2><p>Each square is a host, by name; colour is the last window's estimate. Framed: contradicts the others; its colour is of the last window in which it does.</p>",
         _map(found),
         "<h2>Timeline</h2><p>The six worst hosts: estimate over the windows (line), guaranteed bounds where there are any (area). Logarithmic beyond ±100 ns.</p>",
@@ -125,6 +157,14 @@ def _worst(found, claims):
         mark = ' class="wrong"' if entry["contradicted"] else ""
         lines.append(f"<tr{mark}>" + "".join(f"<td>{html.escape(str(cell))}" for cell in cells) + "</tr>")
     return "\n".join(lines) + "</table></div>"
+
+
+def _links(links):
+    if not links:
+        return ""
+    lines = [f"<p>{len(links)} links contradict the others, and their hosts do not: what a link shows of a delay is impossible, or its least delay is wrong.</p><ul>"]
+    lines += [f"<li>{html.escape(link)}: {what}" for link, what in links[:10]]
+    return "\n".join(lines) + "</ul>"
 
 
 def _colour(offset):

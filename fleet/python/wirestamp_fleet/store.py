@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import os
 import pathlib
+import re
 import sys
 import uuid
 
@@ -14,12 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
-from . import checked, compact
+from . import checked, compact, interrupted
 from .places import Refused
 from .schema import ROWS, TABLES, VERSION
 
 GROUP = 1 << 20
 """Rows of a row group, and of a file."""
+DECODED = 1 << 14
+"""Rows of a file that are decoded at a time to check it."""
 LARGE = 1 << 17
 """Rows of a row group of answers."""
 NAMED = 20
@@ -33,11 +36,13 @@ class Again(Refused):
         super().__init__("a file was removed while the answer was written: ask again")
 
 
-def files(place, table, skip=False, only="", show=lambda done: None, look_at=None):
+def files(place, table, skip=False, only="", show=lambda done: None, look_at=None, carried=False):
     """The usable files of a table, sorted. Without `skip`, the first unusable one is an error. `only`: below this of the table's folders.
-    `look_at`: looks at files elsewhere, as Spark's executors."""
+    `look_at`: looks at files elsewhere, as Spark's executors. `carried`: also those of before that hold what is true until then."""
     below = f"{table}/{only}".rstrip("/")
     keys, closed = place.files(below)
+    if carried and only:
+        keys |= _lasting(place, table, only)
     pairs = _looked(place, table, below, keys, show, look_at)
     replaced = compact.replaced(place)
     pairs = [(name, seen) for name, seen in pairs if place.relative(name) not in replaced]
@@ -102,6 +107,26 @@ def _name_rows(good):
         _say(f"left out {rows} row(s) in all")
 
 
+def _lasting(place, table, only):
+    """Files of earlier hours with rows that last into a part, by what their footers say of `until`."""
+    day, hour = re.match(r"day=([-\d]+)(?:/hour=(\d\d))?", only).groups()
+    begin = int(datetime.datetime.fromisoformat(f"{day}T{hour or '00'}:00+00:00").timestamp()) * 10**9
+    keys, _ = place.files(table)
+    before = [name for name in visible(keys) if place.relative(name).removeprefix(f"{table}/") < only and not place.relative(name).startswith(f"{table}/{only}")]
+
+    def lasts(name):
+        try:
+            with place.open(name) as source:
+                groups = parquet.read_metadata(source)
+                known = [groups.row_group(number).column(groups.schema.names.index("until")).statistics for number in range(groups.num_row_groups)]
+        except (pa.ArrowException, OSError, ValueError):
+            return True  # a closer look says why
+        return any(seen is None or not seen.has_min_max or seen.max >= begin for seen in known)
+
+    with concurrent.futures.ThreadPoolExecutor(place.at_a_time) as several:
+        return {name: keys[name] for name, some in zip(before, several.map(lasts, before), strict=True) if some}
+
+
 def _looked(place, table, below, keys, show, look_at):
     """Every file with what is known of it. What is good is remembered."""
     found = visible(keys)
@@ -114,15 +139,15 @@ def _looked(place, table, below, keys, show, look_at):
         show(done / len(todo))
     show(1)
     good = {names[name]: seen.value(keys[name]) for name, seen in looked.items() if seen.wrong is None and keys[name] is not None}
-    if good != {name: value for name, value in known.items() if name.startswith(f"{below}/")}:
-        rest = {name: value for name, value in known.items() if not name.startswith(f"{below}/")}
+    rest = {name: value for name, value in known.items() if name not in good and not name.startswith(f"{below}/")}
+    if rest | good != known:
         checked.write(place, rest | good)
     return list(looked.items())
 
 
 def here(place, table, names):
-    """Looks at files in this process."""
-    with concurrent.futures.ThreadPoolExecutor() as several:
+    """Looks at files in this process. Of each, a row group is in memory: there are no more at a time than the place makes worth it."""
+    with concurrent.futures.ThreadPoolExecutor(place.at_a_time) as several:
         try:
             yield from zip(names, several.map(lambda name: look(place, name, table), names), strict=True)
         finally:
@@ -176,12 +201,11 @@ def wrong(source, table):
             if found is not None:
                 return found, []
             expected = TABLES[table]
-            # text as its dictionary: what every page has is decoded, but no text is made a hundred thousand times
-            texts = [field.name for field in expected if field.type == pa.string()]
-            with parquet.ParquetFile(source, metadata=file.metadata, read_dictionary=texts, pre_buffer=True) as whole:
+            # text as its dictionary: what every page has is decoded, but no text is made a hundred thousand times; of few rows it is not worth it
+            texts = [field.name for field in expected if field.type == pa.string()] if file.metadata.num_rows > DECODED else []
+            with parquet.ParquetFile(source, metadata=file.metadata, read_dictionary=texts) if texts else contextlib.nullcontext(file) as whole:
                 rows = 0
-                groups = range(file.metadata.num_row_groups)
-                for batch in (batch for group in groups for batch in whole.iter_batches(row_groups=[group], columns=expected.names)):
+                for batch in whole.iter_batches(DECODED, columns=expected.names, use_threads=False):
                     rows += batch.num_rows
                     for field in expected:
                         if not field.nullable and batch[field.name].null_count:
@@ -197,7 +221,8 @@ def wrong(source, table):
 
 def _described(file, table):
     """Why a file is not one of a table, by its metadata."""
-    metadata = file.schema_arrow.metadata or {}
+    schema = file.schema_arrow
+    metadata = schema.metadata or {}
     metadata |= file.metadata.metadata or {}
     version = metadata.get(b"wirestamp.version")
     if version is None:
@@ -207,9 +232,8 @@ def _described(file, table):
     if metadata.get(b"wirestamp.table") != table.encode():
         return f"not of the table {table}"
     # columns that a later release adds are left out: the version changes if those that are known mean something else
-    names = file.schema_arrow.names
-    if len(set(names)) < len(names) or any(
-        field.name not in names or file.schema_arrow.field(field.name).type != field.type for field in TABLES[table]
+    if len(set(schema.names)) < len(schema.names) or any(
+        field.name not in schema.names or schema.field(field.name).type != field.type for field in TABLES[table]
     ):
         return "other columns than the table has"
     return None
@@ -269,6 +293,7 @@ def draft(place):
     if not place.parent.is_dir():
         raise Refused(f"{place}: there is no folder {place.parent}")
     written = place.with_name(f".wirestamp-{uuid.uuid4().hex}.part")
+    interrupted.left.add(written)
     try:
         yield written
         with open(written, "rb+") as file:
@@ -276,6 +301,7 @@ def draft(place):
         os.replace(written, place)
     finally:
         written.unlink(missing_ok=True)
+        interrupted.left.discard(written)
     sync(place.parent)
 
 

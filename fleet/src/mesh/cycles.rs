@@ -100,7 +100,8 @@ impl Blame {
             .copied()
             .max_by_key(|host| (share(host), std::cmp::Reverse(*host)));
         let blamed = by_claim.or_else(|| most.filter(|host| share(host) > (1 << 32) / 4));
-        match (blamed, worst) {
+        let link = worst.filter(|_| blamed.is_none());
+        match (blamed, link) {
             (Some(host), _) => graph.exclude_host(host),
             (None, Some(arc)) => search.dropped[arc.source as usize] = true,
             (None, None) => {}
@@ -110,6 +111,7 @@ impl Blame {
             hosts,
             excess: i64::try_from(-excess).unwrap_or(i64::MAX),
             blamed,
+            link: link.map(|arc| (arc.from.min(arc.to), arc.from.max(arc.to))),
         }
     }
 }

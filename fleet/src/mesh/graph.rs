@@ -2,6 +2,9 @@
 
 use super::{Assumptions, Link};
 
+/// No clock moves further: sums with it are far from what 64 bits hold.
+const MOST_MOVED: i64 = 1 << 58;
+
 /// `x_to − x_from ≤ limit`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arc {
@@ -68,17 +71,28 @@ impl Adjacency {
     }
 }
 
+/// What a clock can have moved in the time by which it is off.
+fn moved(estimate: Option<f64>, rate: i64) -> i64 {
+    let off = estimate.unwrap_or(0.0).abs().ceil() as i128;
+    let moved = (off * i128::from(rate) + 999_999_999) / 1_000_000_000;
+    i64::try_from(moved).map_or(MOST_MOVED, |moved| moved.min(MOST_MOVED))
+}
+
 impl Graph {
     pub(super) fn new(
         hosts: usize,
         links: &[Link],
         claims: &[Option<i64>],
         assumptions: Assumptions,
+        estimates: &[Option<f64>],
     ) -> Self {
-        let slack = 2 * (assumptions.drift + assumptions.timestamp_error);
+        let steady = 2 * (assumptions.drift + assumptions.timestamp_error);
+        let moved = |host: u32| moved(estimates[host as usize], assumptions.rate);
         let mut arcs = Vec::with_capacity(2 * (links.len() + claims.len()));
         for (source, link) in links.iter().enumerate() {
             let (from, to, source) = (link.from, link.to, source as u32);
+            // by the sender's time, both clocks were read so much earlier or later
+            let slack = steady + 2 * moved(from);
             if let Some(forward) = link.forward {
                 let limit = forward - link.least_forward + slack;
                 arcs.push(Arc {
@@ -101,7 +115,8 @@ impl Graph {
         let utc = hosts as u32;
         for (host, claim) in claims.iter().enumerate() {
             let (host, source) = (host as u32, (links.len() + host) as u32);
-            if let Some(limit) = *claim {
+            if let Some(claim) = *claim {
+                let limit = claim + moved(host);
                 arcs.push(Arc {
                     from: utc,
                     to: host,
@@ -156,6 +171,16 @@ impl Graph {
         };
         self.forward.retain(keep);
         self.reverse.retain(keep);
+    }
+
+    /// Which links are used: those of hosts that are not excluded, unless they were dropped.
+    pub(super) fn used(&self, links: &[Link]) -> Vec<bool> {
+        let mut used = vec![false; self.sources().max(links.len())];
+        for arc in self.forward.arcs() {
+            used[arc.source as usize] = true;
+        }
+        used.truncate(links.len());
+        used
     }
 
     /// More than the greatest number of an arc's source.

@@ -47,6 +47,9 @@ pub struct Link {
 pub struct Assumptions {
     /// A clock moves against true time by at most so many nanoseconds within the window, from its middle.
     pub drift: i64,
+    /// A clock's frequency is off by at most so many parts in 10⁹. A window is of its senders' time: what a clock that is seconds off
+    /// files under it was seconds earlier or later, and clocks have moved meanwhile.
+    pub rate: i64,
     /// A host's transmit timestamps and its receive timestamps are each at most so far off, in nanoseconds. No mesh can
     /// see a constant error.
     pub timestamp_error: i64,
@@ -79,8 +82,10 @@ pub struct Cycle {
     pub through_utc: bool,
     /// By how much, in nanoseconds.
     pub excess: i64,
-    /// Which host was left out because of it; `None`: only links were.
+    /// Which host was left out because of it; `None`: only a link was.
     pub blamed: Option<u32>,
+    /// The hosts of the link that was left out because of it, if no host was; the smaller one first.
+    pub link: Option<(u32, u32)>,
 }
 
 /// A host's offset against the reference, in nanoseconds (positive: its clock is ahead).
@@ -99,7 +104,8 @@ pub struct Offset {
 pub struct Solution {
     /// Each host's offset, or why there is none.
     pub offsets: Vec<Result<Offset, Excluded>>,
-    /// An estimate for every host that has links, also for those left out: it shows how far off they are.
+    /// An estimate for every host that has links, before it is clamped into the bounds: of those left out, it shows how far off they are.
+    /// The others' rests on what was not left out.
     pub estimates: Vec<Option<i64>>,
     /// What was found to be contradictory, in the order it was found.
     pub cycles: Vec<Cycle>,
@@ -129,7 +135,7 @@ impl fmt::Display for Invalid {
                 "link {link} has values beyond {MOST} ns, or leads to its own host"
             ),
             Self::Claims => f.write_str("there must be one claim a host, none of them negative"),
-            Self::Assumptions => write!(f, "assumptions must be between 0 and {MOST} ns"),
+            Self::Assumptions => write!(f, "assumptions must be between 0 and {MOST}"),
         }
     }
 }
@@ -156,24 +162,23 @@ pub fn solve(
     } else {
         &[]
     };
-    let estimates = estimate::offsets(hosts, links, claims);
-    let mut graph = Graph::new(hosts, links, claims, assumptions);
-    let (feasible, cycles) = cycles::exclude(&mut graph, &estimates);
+    let fitted = estimate::offsets(hosts, links, claims);
+    let mut graph = Graph::new(hosts, links, claims, assumptions, &fitted);
+    let (feasible, cycles) = cycles::exclude(&mut graph, &fitted);
     let origin = match reference {
         Reference::Host(host) => host,
         Reference::Utc => graph.utc(),
     };
     let latest = paths::from(&graph.forward, &feasible, origin);
     let earliest = paths::from(&graph.reverse, &feasible.reversed(), origin);
-    let zero = match reference {
-        Reference::Host(host) => estimates[host as usize].unwrap_or(0.0),
-        Reference::Utc => 0.0,
+    let first = against(fitted, reference);
+    let estimates = if cycles.is_empty() {
+        first
+    } else {
+        let again = against(without_excluded(&graph, links, claims), reference);
+        let keep = |(again, first): (Option<i64>, Option<i64>)| again.or(first);
+        again.into_iter().zip(first).map(keep).collect()
     };
-    let estimates: Vec<_> = estimates
-        .into_iter()
-        .take(hosts)
-        .map(|estimate| estimate.map(|estimate| (estimate - zero).round() as i64))
-        .collect();
     let offsets = (0..hosts).map(|host| {
         if graph.is_excluded(host as u32) {
             return Err(Excluded::Contradicts);
@@ -196,6 +201,31 @@ pub fn solve(
         graph,
         feasible,
     })
+}
+
+/// The estimate from what no contradiction has cost.
+fn without_excluded(graph: &Graph, links: &[Link], claims: &[Option<i64>]) -> Vec<Option<f64>> {
+    let used = graph.used(links);
+    let kept: Vec<_> = links
+        .iter()
+        .zip(used)
+        .filter_map(|(link, used)| used.then_some(*link))
+        .collect();
+    let hosts = graph.utc() as usize;
+    estimate::offsets(hosts, &kept, claims)
+}
+
+/// Estimates in whole nanoseconds from the reference.
+fn against(estimates: Vec<Option<f64>>, reference: Reference) -> Vec<Option<i64>> {
+    let zero = match reference {
+        Reference::Host(host) => estimates[host as usize].unwrap_or(0.0),
+        Reference::Utc => 0.0,
+    };
+    let rounded = |estimate: f64| (estimate - zero).round() as i64;
+    estimates
+        .into_iter()
+        .map(|estimate| estimate.map(rounded))
+        .collect()
 }
 
 impl Solution {
@@ -247,8 +277,12 @@ fn check(
     {
         return Err(Invalid::Claims);
     }
-    let both = [assumptions.drift, assumptions.timestamp_error];
-    both.iter()
+    let all = [
+        assumptions.drift,
+        assumptions.rate,
+        assumptions.timestamp_error,
+    ];
+    all.iter()
         .all(|value| (0..=MOST).contains(value))
         .then_some(())
         .ok_or(Invalid::Assumptions)

@@ -1,4 +1,4 @@
-"""The same integers from DuckDB, Spark in one process and a Spark cluster of three workers, also if workers are killed with -9.
+"""The same integers from DuckDB, Spark in one process and a Spark cluster of three workers in network namespaces of their own, also if workers are killed with -9.
 
 SPARK=1 runs this; it takes Java 17 or later."""
 
@@ -6,14 +6,17 @@ import contextlib
 import io
 import os
 import pathlib
+import shutil
 import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
+import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import engine, kernel, main, simulate, store
+from wirestamp_fleet import engine, kernel, main, schema, simulate, store
 
 FLEET = simulate.Fleet(hosts=100, links=6, windows=12, flows=60, packets=int(os.environ.get("PACKETS", 3_000)), wrong=5, seed=9)
 WORKERS = 3
@@ -28,7 +31,7 @@ class Clusters(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        from cluster import SPARK
+        from cluster import SPARK, Loopback, Network
 
         temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(temporary.cleanup)
@@ -41,6 +44,7 @@ class Clusters(unittest.TestCase):
         cls.marks.mkdir()
         (cls.marks / "go").touch()
         workers = pathlib.Path(__file__).with_name("workers")
+        path = os.environ.get("PYTHONPATH", "")
         settings = cls.work / "conf"
         settings.mkdir()
         # a lost worker's shuffle files are given up sooner than after the default 15 s
@@ -48,9 +52,13 @@ class Clusters(unittest.TestCase):
             "spark.shuffle.io.maxRetries 1\nspark.shuffle.io.retryWait 1s\n"
             # a task for each file, so that there are tasks enough to lose one of
             "spark.sql.files.maxPartitionBytes 5m\nspark.sql.adaptive.coalescePartitions.enabled false\n"
-            f"spark.executorEnv.PYTHONPATH {workers}\nspark.executorEnv.WIRESTAMP_FLEET_MARKS {cls.marks}\n"
+            # neither is what a session would have if nothing was said
+            "spark.sql.shuffle.partitions 11\nspark.sql.session.timeZone America/New_York\n"
+            f"spark.executorEnv.PYTHONPATH {workers}{':' * bool(path)}{path}\nspark.executorEnv.WIRESTAMP_FLEET_MARKS {cls.marks}\n"
         )
-        os.environ |= {"SPARK_CONF_DIR": str(settings), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(SPARK)}
+        cls.network = Network() if os.geteuid() == 0 else Loopback()
+        cls.addClassCleanup(cls.network.remove)
+        os.environ |= {"SPARK_CONF_DIR": str(settings), "SPARK_LOCAL_IP": cls.network.address, "SPARK_HOME": str(SPARK)}
         # a dozen Java programs that each live for some seconds: most of their time would be the optimising compiler's
         os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
         cls.embedded = {name: ask(engine.Duck(cls.folder)) for name, ask in cls.asked().items()}
@@ -67,7 +75,9 @@ class Clusters(unittest.TestCase):
             "functions": lambda running: running.sql(
                 "SELECT host, hour_of(utc(ticks, utc_minus_ticks)) AS hour, COUNT(*) AS n,"
                 " MIN(earliest(ticks, utc_minus_ticks, error_bound)) AS first, MAX(latest(ticks, utc_minus_ticks, error_bound)) AS last,"
-                " CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY error_bound) AS BIGINT) AS median"
+                " percentile_disc(0.5) WITHIN GROUP (ORDER BY error_bound) AS median, SUM(error_bound) AS bounds,"
+                " percentile_disc(0.5) WITHIN GROUP (ORDER BY utc(ticks, utc_minus_ticks)) AS middle,"
+                " Percentile_Disc(0.99) within group (order by utc(ticks, utc_minus_ticks) DESC) FILTER (WHERE direction = 'tx') AS early"
                 " FROM timestamps WHERE utc(ticks, utc_minus_ticks) IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2"
             ),
         }
@@ -81,6 +91,7 @@ class Clusters(unittest.TestCase):
         self.assertGreater(expected.num_rows, 50)
         self.assertEqual(answer.num_rows, expected.num_rows, name)
         for column in expected.schema.names:
+            self.assertEqual(answer[column].type, expected[column].type, column)
             if not answer[column].cast(expected[column].type).equals(expected[column]):
                 self.assertEqual(answer[column].to_pylist(), expected[column].to_pylist(), (name, column))
 
@@ -91,12 +102,45 @@ class Clusters(unittest.TestCase):
             with self.subTest(name):
                 self.same(running, name)
 
+    def test_the_configuration_decides(self):
+        running = engine.Spark(self.folder, "local[1]")
+        self.addCleanup(running.stop)
+        said = running._session.conf
+        self.assertEqual([said.get(name) for name in ("spark.sql.shuffle.partitions", "spark.driver.host")], ["11", self.network.address])
+        self.assertEqual(said.get("spark.sql.session.timeZone"), "UTC", "statements mean the same everywhere")
+        with self.assertRaisesRegex(store.Refused, "neither spark-submit"):
+            engine.Spark(self.folder, engine.CONFIGURED)
+
+    def test_executors_look_at_files_and_the_driver_reads_none(self):
+        """A damaged file, a row that makes no sense and a file that is removed are named as by the embedded engine."""
+        folder = self.work / "odd"
+        shutil.copytree(self.folder, folder)
+        (folder / ".wirestamp-checked.json").unlink(missing_ok=True)
+        [path] = (folder / "probes" / "day=2026-11-23" / "hour=00").glob("*.parquet")
+        rows = parquet.ParquetFile(path).read()
+        first = rows.slice(0, 1).set_column(rows.schema.get_field_index("window"), "window", pa.array([-5]))
+        store.write_file(first.cast(rows.schema), path.with_name("row.parquet"))
+        path.with_name("damaged.parquet").write_bytes(path.read_bytes()[:-99])
+        gone = path.with_name("gone.parquet")
+        shutil.copy(path, gone)
+        files = store.files
+        removed = lambda *words: (files(*words), words[1] == "probes" and gone.unlink())[0]
+        out, err = io.StringIO(), io.StringIO()
+        with mock.patch.object(store, "look", side_effect=AssertionError("the driver reads")), mock.patch.object(engine, "files", removed):
+            running = engine.Spark(folder, "local[1]", skip=True)
+            self.addCleanup(running.stop)
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                answer = running.clocks(self.options).read_all()
+        self.assertEqual(answer.to_pylist(), self.embedded["clocks"].to_pylist())
+        for text in ("damaged.parquet: damaged", "window is -5, not between", f"skipped {gone}: removed"):
+            self.assertIn(text, err.getvalue())
+
     def test_a_store_without_a_connector_is_an_error_that_says_so(self):
         running = engine.Spark(self.folder, "local[1]")
         self.addCleanup(running.stop)
         for url in ("s3://bucket/file.parquet", "gs://bucket/file.parquet"):
             with self.assertRaisesRegex(store.Refused, "spark-defaults.conf"):
-                running._read([url])
+                running._read([url], schema.TABLES["probes"])
 
     def test_an_answer_that_the_driver_may_not_hold_is_refused(self):
         before = engine.Spark(self.folder)
@@ -114,7 +158,7 @@ class Clusters(unittest.TestCase):
     def test_killed_workers_change_nothing(self):
         from cluster import Cluster
 
-        cluster = Cluster(self.work, WORKERS)
+        cluster = Cluster(self.work, WORKERS, self.network)
         self.addCleanup(cluster.stop)
         running = engine.Spark(self.folder, cluster.master)
         self.addCleanup(running.stop)

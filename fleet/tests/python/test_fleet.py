@@ -325,14 +325,18 @@ class Simulated(unittest.TestCase):
             (["clocks", self.folder, "--output", "/proc/clocks.parquet"], "/proc/"),
             (["report", self.folder, "--output", "/nowhere/report.html"], "/nowhere/report.html"),
             (["simulate", "/proc/fleet", "--hosts", 2], "/proc/fleet"),
+            (["clocks", self.folder, "--reference", "no'body"], "--reference no'body: no probes"),
+            (["report", self.folder, "--reference", "nobody"], "--reference nobody: no probes"),
             (["latency", self.bad_delays().parent], "no transmit timestamps"),
             (["latency", self.bad_delays().parent, "--packets"], "no transmit timestamps"),
         ]:
             code, out, err = run(*words)
             self.assertEqual((code, out), (2, ""), words)
             self.assertTrue(err.startswith("error: ") and text in err, err)
-        found = self.clocks("--reference", "nobody")
-        self.assertEqual({row["reason"] for row in found}, {"no_reference"})
+        for words in (["clocks", "--output", "clocks.json"], ["query", "SELECT 1", "--output", "answer"]):
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()) as err:
+                main.main([words[0], str(self.folder), *words[1:]])
+            self.assertIn("ends neither in .parquet nor in .csv", err.getvalue())
 
     def test_the_report_names_the_wrong_hosts_and_needs_nothing_else(self):
         place = pathlib.Path(self.temporary.name) / "report.html"
@@ -343,9 +347,37 @@ class Simulated(unittest.TestCase):
             self.assertIn(f'<tr class="wrong"><td>{host}', page)
         for word in ("http:", "https:", "<script", "src="):
             self.assertNotIn(word, page)
+        self.assertIn("<p>Windows from 2026-11-23 00:00:00 to 2026-11-26 00:00:05 UTC", page)
+        self.assertRegex(page, r"Made \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC by wirestamp-fleet \d")
+        self.assertIn("against UTC, as the hosts claim it", page)
+        self.assertIn(f"those of {self.folder}/delays.parquet, others 0 ns (--least-delay)", page)
         # on a narrow screen a table scrolls, not the page
         self.assertEqual(page.count("<table"), 3)
         self.assertEqual(page.count("<div class=wide><table"), 3)
+
+    def test_a_link_that_contradicts_is_named_though_its_hosts_do_not(self):
+        """Probes of one link that come back 50 µs sooner than they left: nothing that its hosts are blamed for."""
+        folder = self.copy()
+        path = probes_of(folder)
+        rows = parquet.ParquetFile(path).read()
+        honest = sorted({row["host"] for row in self.truth if row["wrong"] is None})
+        one, other = next((row["host"], row["peer"]) for row in rows.to_pylist() if row["host"] in honest and row["peer"] in honest and row["forward"])
+        lying = [50_000 if (row["host"], row["peer"]) == (one, other) else 0 for row in rows.to_pylist()]
+        rows = rows.set_column(rows.schema.get_field_index("forward"), "forward", compute.subtract(rows["forward"], pa.array(lying)))
+        path.unlink()
+        store.write_file(rows.cast(schema.TABLES["probes"]).replace_schema_metadata(rows.schema.metadata), path)
+        found = self.clocks(folder=folder)
+        for host, peer in ((one, other), (other, one)):
+            mine = [row for row in found if row["host"] == host]
+            self.assertEqual({row["reason"] for row in mine}, {None})
+            self.assertTrue(any(peer in (row["links"] or "").split() and row["links_excess"] > 30_000 for row in mine))
+        self.assertTrue(all(row["links"] is None for row in self.clocks() if row["host"] in (one, other)))
+        first, last = sorted([one, other])
+        summary = run("clocks", folder, *self.options, "--summary")[1]
+        self.assertRegex(summary, f"1 links contradict the others, and their hosts do not\n  {first} – {last} +in \\d+ of \\d+ windows, by up to 4")
+        place = folder / "page.html"
+        self.assertEqual(run("report", folder, *self.options, "--output", place)[0], 0)
+        self.assertIn(f"<li>{first} – {last}: in", place.read_text())
 
     def test_a_window_without_others_does_not_hide_a_contradiction(self):
         row = {name: None for name in kernel.CLOCKS.names} | {"window_start": 0, "host": "a", "unclamped": 20_000, "reason": "contradicts", "contradicts": "b", "excess": 7}

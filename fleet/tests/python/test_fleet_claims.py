@@ -43,6 +43,16 @@ class ClaimsTest(unittest.TestCase):
             known = claims(("a", 0, 100, 0, 50), ("a", 100, 200, offset, bound), ("a", 200, 300, 0, 40))
             self.assertEqual([known.at(50, 10), known.at(90, 20), known.at(150, 10), known.at(250, 10)], [{"a": 50}, {}, {}, {"a": 40}], (offset, bound))
 
+    def test_a_claim_for_a_part_of_a_window_holds_in_its_middle_with_drift(self):
+        second = 10**9
+        known = claims(("a", 0, 2 * second, 0, 50), ("b", 55 * second, 70 * second, 0, 60), ("c", 0, 30 * second, 0, 70), ("d", 0, 29 * second, 0, 80), ("d", 29 * second, 60 * second, 0, 70))
+        self.assertEqual(known.at(0, 60 * second), {"a": 50, "b": 60, "c": 70, "d": 80})
+        # 28 s, 25 s, none and 1 s away from the middle
+        self.assertEqual(known.at(0, 60 * second, 100), {"a": 2_850, "b": 2_560, "c": 70, "d": 180})
+        self.assertEqual(known.at(0, 60 * second, kernel.MOST), {"c": 70}, "what says nothing is no claim")
+        links = pa.Table.from_pylist([{"window_start": 0, "host": "a", "peer": "c", "forward": 5, "backward": 5, "length": 60 * second, "variants": 1}], schema=kernel.LINKS)
+        self.assertEqual(known.of(links, 100)["a"], 2_850)
+
     def test_times_beyond_reason_hide_nothing(self):
         first, last = -(2**63), 2**63 - 1
         known = claims(("a", first, last, 0, 5), ("b", last, first, 0, 5), ("c", 0, 2**62, 0, 6), ("d", last, last, 0, 7))

@@ -6,7 +6,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -14,13 +18,15 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from test_fleet import lines, probes_of, run
-from wirestamp_fleet import checked, compact, engine, flows, places, report, schema, simulate, store
+from wirestamp_fleet import checked, compact, engine, flows, places, quantiles, report, schema, simulate, store
 
 FLEET = simulate.Fleet(hosts=30, links=3, windows=4, flows=6, packets=60, wrong=0, seed=3)
 COUNT = "SELECT COUNT(*) AS rows FROM probes"
 
 
 class Odd(unittest.TestCase):
+    maxDiff = None
+
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory()
@@ -350,6 +356,82 @@ class Odd(unittest.TestCase):
         self.assertLess(text.index("  b "), text.index("  a "))
         page = report.page(lambda: clocks.to_reader(), pa.table({name: [] for name in engine.kernel.FLOWS.names}), mock.Mock(at=lambda start, length: {}))
         self.assertNotIn("4 µs", page)
+
+    def test_an_interrupt_ends_what_computes(self):
+        """While the engine is at work and Python does not run; nothing is left behind."""
+        folder, work = self.copy(), pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name))
+        endless = "SELECT SUM(a.range * b.range % 7) AS n FROM range(10000000) a, range(10000000) b"
+        for more in ([], ["--output", str(folder / "answer.parquet")]):
+            command = [sys.executable, "-m", "wirestamp_fleet", "query", str(folder), endless, *more]
+            begun = subprocess.Popen(command, env=os.environ | {"TMPDIR": str(work)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(begun.kill)
+            ticks = lambda: sum(map(int, pathlib.Path(f"/proc/{begun.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+            while ticks() < 3 * os.sysconf("SC_CLK_TCK"):
+                self.assertIsNone(begun.poll())
+                time.sleep(0.05)
+            self.assertEqual(len(list(work.iterdir())), 1)
+            begun.send_signal(signal.SIGINT)
+            out, err = begun.communicate(timeout=120)
+            self.assertEqual((begun.returncode, out, err.decode()), (130, b"", ""))
+            self.assertEqual(list(work.iterdir()) + list(folder.glob(".wirestamp-*.part")), [])
+
+    def test_every_value_of_an_answer_is_json(self):
+        statement = "SELECT 'NaN'::DOUBLE AS a, ['inf'::DOUBLE, 1.5] AS b, {'x': 'NaN'::FLOAT} AS c, 1.25::DECIMAL(9,2) AS d, SUM(n) AS e FROM (VALUES (5), (6)) t(n)"
+        strict = lambda text: json.loads(text, parse_constant=lambda name: self.fail(name))
+        code, out, err = run("query", self.folder, statement)
+        self.assertEqual((code, err, strict(out)), (0, "", {"a": None, "b": [None, 1.5], "c": {"x": None}, "d": 1.25, "e": 11}))
+        self.refused(["query", self.folder, "SELECT host, host FROM probes"], "several columns are named host", "AS")
+        self.refused(["query", self.folder, "SELECT host, host FROM probes", "--output", self.folder / "x.parquet"], "several columns are named host")
+        self.refused(["query", self.folder, f"SELECT SUM(n) AS n FROM (VALUES ({2**63 - 1}), (1)) t(n)"], "64 bits")
+
+    def test_an_answer_is_not_in_memory_as_a_whole(self):
+        running = engine.Duck(self.folder)
+        rows = running.stream("SELECT range AS n FROM range(100000000000)")
+        self.assertLessEqual(rows.read_next_batch().num_rows, engine.BATCH)
+
+    def test_quantiles_for_spark(self):
+        self.assertEqual(quantiles.exact("SELECT 'percentile_disc(0.5) WITHIN GROUP (ORDER BY a)' AS t"), "SELECT 'percentile_disc(0.5) WITHIN GROUP (ORDER BY a)' AS t")
+        self.assertEqual(quantiles.exact("SELECT percentile_cont(0.5) FROM t"), "SELECT percentile_cont(0.5) FROM t")
+        found = quantiles.exact("SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY f(a, ')')) FILTER (WHERE b IN (1, 2)) AS m, 1")
+        value = "f(a, ')')"
+        some = " FILTER (WHERE b IN (1, 2))"
+        self.assertEqual(found, f"SELECT try_element_at(array_sort(collect_list({value}){some}), CAST(GREATEST(CEIL((0.5) * COUNT({value}){some}), 1) AS INT)) AS m, 1")
+
+    def test_claims_from_before_are_carried_into_the_part_that_is_asked_for(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name))
+        start, hour, second = simulate.START, simulate.HOUR, 10**9
+        row = {"window_start": start + hour, "window": second, "forward": 600, "backward": 600, "forward_middle": 700, "backward_middle": 700, "count": 9}
+        store.write(folder, "probes", pa.Table.from_pylist([row | {"host": "a", "peer": "b"}]), start + hour)
+        said = {"clock": "utc", "generation": None, "offset": 0, "frequency_ppt": None, "error_bound": 50, "reason": None}
+        for number, (host, first, until) in enumerate((("a", 0, 2 * hour), ("b", hour - second, hour + 2 * second))):
+            store.write(folder, "estimates", pa.Table.from_pylist([said | {"host": host, "from": start + first, "until": start + until}]), start, name=str(number))
+        # what ended before is not read any more than its footer
+        over = store.write(folder, "estimates", pa.Table.from_pylist([said | {"host": "c", "from": start, "until": start + second}]), start, name="over")
+        content = bytearray(over.read_bytes())
+        content[8:40] = bytes(32)
+        over.write_bytes(content)
+        for part in ("day=2026-11-23/hour=01", "day=2026-11-23/hour=01"):
+            found, err = self.asked(["clocks", folder, "--only", part])
+            self.assertEqual([(row["host"], row["reason"], row["latest"]) for row in found], [("a", None, 50), ("b", None, 50)], err)
+        self.assertEqual(self.asked(["query", folder, "SELECT COUNT(*) AS n FROM estimates", "--only", part])[0], [{"n": 0}])
+        self.refused(["clocks", folder], "over.parquet")
+
+    def test_windows_are_solved_and_written_as_they_come(self):
+        """No more are in memory than fit, however many there are."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name)) / "fleet"
+        simulate.run(folder, simulate.Fleet(hosts=20, links=3, windows=30, flows=0, wrong=0))
+        whole = engine.Duck(folder).clocks(engine.kernel.Options()).read_all()
+        solved, window, held, windows = [], engine.kernel.window, [], engine.kernel.windows
+        counted = lambda links, said, options: solved.append(1) or window(links, said, options)
+        read = lambda links: held.append(len(links)) or windows(links)
+        with mock.patch.object(engine.kernel, "window", counted), mock.patch.object(engine.kernel, "windows", read), mock.patch.object(engine, "LINK", 2 * 2**29):
+            rows = engine.Duck(folder, "4GB").clocks(engine.kernel.Options())
+            first = rows.read_next_batch()
+            self.assertLessEqual(len(solved), 2 + (os.cpu_count() or 1))
+            rest = rows.read_all()
+        self.assertEqual((len(solved), len(held)), (30, 30))
+        self.assertLessEqual(max(held), 20 * 3)
+        self.assertEqual(pa.concat_tables([pa.Table.from_batches([first]), rest]), whole)
 
 
 if __name__ == "__main__":
