@@ -342,14 +342,19 @@ class Spark:
     def _frame(self, statement):
         for found in self._tables.needed(statement):
             table = found.table
-            if found.keys:
-                rows = self._read(found.keys, TABLES[table])
-            else:
-                rows = self._session.createDataFrame([], _spark_schema(TABLES[table]))
+            rows = self._rows(found)
             if found.partly:
                 rows = rows.filter(sound(table))
             rows.select(*TABLES[table].names).createOrReplaceTempView(table)
         return self._session.sql(quantiles.exact(statement))
+
+    def _rows(self, found):
+        """A table as Spark reads it, without files that were removed meanwhile."""
+        schema = TABLES[found.table]
+        while found.keys:
+            with contextlib.suppress(Again):
+                return self._read(found.keys, schema)
+        return self._session.createDataFrame([], _spark_schema(schema))
 
     def _read(self, names, schema):
         reader = self._session.read.schema(_spark_schema(schema)).option("ignoreMissingFiles", str(self._skip).lower())
@@ -362,7 +367,8 @@ class Spark:
         try:
             return ask()
         except PySparkException as error:
-            self._tables.remove_gone()
+            if self._tables.remove_gone():
+                raise Again from error
             raise Refused(str(error).partition("\n\nJVM stacktrace")[0]) from error
         except Py4JJavaError as error:
             self._tables.remove_gone()
@@ -413,8 +419,6 @@ def _session(master):
     conf = SparkConf(_jvm=SparkContext._jvm)
     if master != CONFIGURED:
         conf.setMaster(master)
-    elif not conf.contains("spark.master"):
-        raise Refused("--spark configured: neither spark-submit --master nor spark-defaults.conf names a master")
     unless = {"spark.app.name": "wirestamp-fleet", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
     if conf.get("spark.master").startswith("local"):
         unless["spark.sql.shuffle.partitions"] = "8"

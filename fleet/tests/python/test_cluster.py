@@ -108,8 +108,7 @@ class Clusters(unittest.TestCase):
         said = running._session.conf
         self.assertEqual([said.get(name) for name in ("spark.sql.shuffle.partitions", "spark.driver.host")], ["11", self.network.address])
         self.assertEqual(said.get("spark.sql.session.timeZone"), "UTC", "statements mean the same everywhere")
-        with self.assertRaisesRegex(store.Refused, "neither spark-submit"):
-            engine.Spark(self.folder, engine.CONFIGURED)
+        self.assertEqual(engine._session(engine.CONFIGURED).sparkContext.master, "local[1]", "what is configured, and else running")
 
     def test_executors_look_at_files_and_the_driver_reads_none(self):
         """A damaged file, a row that makes no sense and a file that is removed are named as by the embedded engine."""
