@@ -10,6 +10,7 @@ use crate::commands::{Moment, SharedCommands};
 use crate::estimate::{Estimate, Settings, Told};
 use crate::feasible::{Contradiction, Feasible};
 use crate::line::Line;
+use crate::newest::Newest;
 use std::collections::VecDeque;
 
 /// A packet from the reference may be late by so many times the width of what is possible,
@@ -22,7 +23,10 @@ const ALWAYS_ALLOWED: i64 = 1_000_000;
 pub struct Estimator {
     settings: Settings,
     commands: SharedCommands,
+    /// What is possible if there was no step: guesses are made of it, and contradictions show a step.
     feasible: Feasible,
+    /// What is possible although there may have been one: bounds are made of it.
+    possible: Newest,
     /// Of the free-running clock, like all that follows.
     syncs: Line,
     requests: Line,
@@ -40,6 +44,7 @@ impl Estimator {
             settings,
             commands,
             feasible: Feasible::new(settings.assumptions),
+            possible: Newest::new(settings.assumptions),
             syncs: Line::default(),
             requests: Line::default(),
             delays: VecDeque::with_capacity(guess::DELAYS + 1),
@@ -69,18 +74,20 @@ impl Estimator {
             return Ok(Told::Nothing);
         };
         let difference = difference.saturating_sub(when.shift.0);
+        let limit = difference
+            .saturating_add(self.settings.resolution)
+            .saturating_sub(self.settings.least_delay);
         if self
             .feasible
             .interval_at(when)
             .is_some_and(|possible| difference > latest_credible(possible))
         {
+            self.possible.late_at_most(when, limit);
             return Ok(Told::Suspect);
         }
         self.last_sync = Some((when.free, difference));
-        self.feasible.at_most(
-            when,
-            difference + self.settings.resolution - self.settings.least_delay,
-        )?;
+        self.feasible.at_most(when, limit)?;
+        self.possible.at_most(when, limit, &mut self.feasible);
         self.syncs.push(when.free, difference);
         self.newest = self.newest.max(at); // a late Follow_Up: other messages came meanwhile
         let estimate = self.estimate(self.newest);
@@ -127,10 +134,11 @@ impl Estimator {
         let difference = difference.saturating_sub(when.shift.1);
         self.requests.push(when.free, difference);
         self.newest = self.newest.max(at);
-        self.feasible.at_least(
-            when,
-            difference - self.settings.resolution + self.settings.least_delay,
-        )?;
+        let limit = difference
+            .saturating_sub(self.settings.resolution)
+            .saturating_add(self.settings.least_delay);
+        self.feasible.at_least(when, limit)?;
+        self.possible.at_least(when, limit, &mut self.feasible);
         if self.latest.is_none() {
             self.forget_suspects(when);
         }
@@ -163,7 +171,7 @@ impl Estimator {
     /// packets in both directions.
     pub fn possible_at(&self, at: i64) -> Option<(i64, i64)> {
         let when = self.moment(at)?;
-        let (low, high) = self.feasible.interval_at(when)?;
+        let (low, high) = self.possible.interval_at(when)?;
         Some((
             low.saturating_add(when.shift.0),
             high.saturating_add(when.shift.1),
@@ -175,7 +183,7 @@ impl Estimator {
     pub fn held_at(&self, at: i64) -> Option<Estimate> {
         let latest = self.latest?;
         let (then, when) = (self.moment(latest.at)?, self.moment(at)?);
-        let (low, high) = self.feasible.interval_at(when)?;
+        let (low, high) = self.possible.interval_at(when)?;
         let drift = latest.free_rate.unwrap_or(0.0) * when.free.saturating_sub(then.free) as f64;
         let guess = latest
             .offset
@@ -219,9 +227,11 @@ impl Estimator {
         let mean_path_delay = self.mean_path_delay()?;
         let when = self.moment(at)?;
         let (low, high) = self.feasible.interval_at(when)?;
-        let (offset, bound) = shown(self.guess(when.free, low, high), low, high, when);
+        let guess = self.guess(when.free, low, high).clamp(low, high);
+        let (low, high) = self.possible.interval_at(when)?;
+        let (offset, bound) = shown(guess, low, high, when);
         let free_rate = self.free_rate();
-        let (least, most) = self.feasible.rate();
+        let (least, most) = self.possible.rate_at(when.free);
         let rate = free_rate.map(|rate| self.steered_rate(rate, at));
         let rate_bound = free_rate.map_or(f64::INFINITY, |rate| (most - rate).max(rate - least));
         let rate_spread = self.rate_spread();

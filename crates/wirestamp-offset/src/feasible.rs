@@ -1,5 +1,5 @@
-//! What is possible: the interval that the offset to a reference must lie in, carried
-//! through time. Makes no guess inside it.
+//! What is possible if no clock was stepped: the interval that the offset to a reference must lie in, carried through
+//! time. A contradiction shows a step; what is stated comes from [`Newest`](crate::newest::Newest), which allows for one.
 //!
 //! A packet takes no less than no time. So one from the reference says that the offset is at most
 //! "received minus sent", and one to it that it is at least "sent minus received".
@@ -52,9 +52,27 @@ pub(crate) struct Feasible {
     anchors: Vec<Anchor>,
 }
 
-/// `rate` times the nanoseconds between two instants, rounded away from the middle.
-fn growth(rate: f64, nanoseconds: i64) -> f64 {
-    rate * nanoseconds as f64
+/// How far the two sides of an interval move in `elapsed` nanoseconds at a rate between these, which wanders; `doubt` is
+/// what the clock may have done otherwise than commanded.
+pub(crate) fn grown(rate: (f64, f64), wander: f64, elapsed: i64, doubt: f64) -> (i64, i64) {
+    let nanoseconds = elapsed as f64;
+    // with an infinite one the limits are all that is known, and they do not move
+    let wandered = if wander.is_finite() {
+        wander * nanoseconds / 1e9 / 2.0 * nanoseconds
+    } else {
+        0.0
+    };
+    let unsure = wandered + doubt.max(0.0);
+    let down = rate.0 * nanoseconds - unsure;
+    let up = rate.1 * nanoseconds + unsure;
+    (down.floor() as i64, up.ceil() as i64)
+}
+
+/// The place of the instant that is closest to its neighbours for its age, neither the oldest nor the newest: of
+/// instants that are forgotten in this order, the distances grow with their age.
+pub(crate) fn crowded(ages: &[f64]) -> Option<usize> {
+    let spacing = |place: usize| (ages[place - 1] - ages[place + 1]) / ages[place];
+    (1..ages.len().saturating_sub(1)).min_by(|a, b| spacing(*a).total_cmp(&spacing(*b)))
 }
 
 impl Feasible {
@@ -102,6 +120,11 @@ impl Feasible {
         Some((low.saturating_add(down), high.saturating_add(up)))
     }
 
+    /// The time of the newest packet.
+    pub(crate) fn newest(&self) -> i64 {
+        self.at
+    }
+
     /// Between which values the rate of the free-running clock against the reference's lies, less one.
     pub(crate) fn rate(&self) -> (f64, f64) {
         self.rate
@@ -110,18 +133,7 @@ impl Feasible {
     /// How far the two sides move in `elapsed` nanoseconds: the rate, its wander, and what the
     /// clock may have done otherwise than commanded.
     fn grown(&self, elapsed: i64, doubt: f64) -> (i64, i64) {
-        let seconds = elapsed as f64 / 1e9;
-        let wander = self.assumptions.wander;
-        // with an infinite one the limits are all that is known, and they do not move
-        let wandered = if wander.is_finite() {
-            growth(wander * seconds / 2.0, elapsed)
-        } else {
-            0.0
-        };
-        let unsure = wandered + doubt.max(0.0);
-        let down = growth(self.rate.0, elapsed) - unsure;
-        let up = growth(self.rate.1, elapsed) + unsure;
-        (down.floor() as i64, up.ceil() as i64)
+        grown(self.rate, self.assumptions.wander, elapsed, doubt)
     }
 
     /// What a value of `when` has become by now; it may be a little earlier than now.
@@ -200,15 +212,8 @@ impl Feasible {
             return;
         }
         if self.anchors.len() == ANCHORS {
-            // the one that is closest to its neighbours for its age goes
-            let crowded = (1..ANCHORS - 1).min_by(|a, b| {
-                let spacing = |place: usize| {
-                    let between = age(&self.anchors[place - 1]) - age(&self.anchors[place + 1]);
-                    between / age(&self.anchors[place])
-                };
-                spacing(*a).total_cmp(&spacing(*b))
-            });
-            self.anchors.remove(crowded.unwrap_or(0));
+            let ages: Vec<f64> = self.anchors.iter().map(age).collect();
+            self.anchors.remove(crowded(&ages).unwrap_or(0));
         }
         self.anchors.push(now);
     }

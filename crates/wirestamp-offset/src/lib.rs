@@ -35,6 +35,8 @@ mod estimate;
 mod estimator;
 mod feasible;
 mod line;
+mod newest;
+mod rates;
 
 pub use commands::{Commands, Moment, SharedCommands};
 pub use estimate::{Estimate, Settings, Told};

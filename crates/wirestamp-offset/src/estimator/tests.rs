@@ -1,5 +1,7 @@
 //! Drift, steps, late packets, packets that do not come, and our own adjustments.
 
+mod adversary;
+
 use super::*;
 use crate::commands::Commands;
 use crate::feasible::Assumptions;

@@ -1,0 +1,98 @@
+//! The rate that is known although the other clock may have been stepped once: over a step it looks like another one.
+//!
+//! At any instant the step was either later, and then what was known of the rate before is right, or earlier, and then
+//! what packets since have shown is. So at each of several such instants the rate lies in one of two intervals.
+
+use crate::commands::Moment;
+use crate::feasible::{Assumptions, Contradiction, Feasible, crowded};
+
+/// So many instants are kept,
+const SPLITS: usize = 8;
+/// so far apart at least,
+const NEAREST: i64 = 500_000_000;
+/// and for so long: after that, all that is from before is forgotten.
+const MEMORY: i64 = 300_000_000_000;
+
+/// What is known of the rate on either side of several instants.
+#[derive(Debug)]
+pub(crate) struct Rates {
+    assumptions: Assumptions,
+    splits: Vec<Split>,
+}
+
+/// An instant between packets.
+#[derive(Debug)]
+struct Split {
+    at: i64,
+    /// The rate then, if there was no step before.
+    before: (f64, f64),
+    /// What packets after it show.
+    since: Feasible,
+}
+
+impl Rates {
+    pub(crate) fn new(assumptions: Assumptions) -> Self {
+        Self {
+            assumptions,
+            splits: Vec::new(),
+        }
+    }
+
+    /// Takes a packet that `known` has taken.
+    pub(crate) fn note(
+        &mut self,
+        when: Moment,
+        known: &mut Feasible,
+        take: impl Fn(&mut Feasible) -> Result<(), Contradiction>,
+    ) {
+        if self.assumptions.wander.is_infinite() {
+            return; // no packet narrows the rate
+        }
+        // what contradicts here contradicts in `known` first
+        self.splits
+            .retain_mut(|split| when.free <= split.at || take(&mut split.since).is_ok());
+        let at = known.newest();
+        let is_due = |newest: &Split| at.saturating_sub(newest.at) >= NEAREST;
+        if !self.splits.last().is_none_or(is_due) {
+            return;
+        }
+        self.forget_old(at, known);
+        if self.splits.len() == SPLITS {
+            let age = |split: &Split| at.saturating_sub(split.at) as f64;
+            let ages: Vec<f64> = self.splits.iter().map(age).collect();
+            self.splits.remove(crowded(&ages).unwrap_or(0));
+        }
+        self.splits.push(Split {
+            at,
+            before: known.rate(),
+            since: Feasible::new(self.assumptions),
+        });
+    }
+
+    /// So that a step long ago is no step any more.
+    fn forget_old(&mut self, now: i64, known: &mut Feasible) {
+        let is_old = |split: &Split| now.saturating_sub(split.at) > MEMORY;
+        if self.splits.first().is_some_and(is_old) {
+            let since = self.splits.remove(0).since;
+            if since.interval().is_some() {
+                *known = since;
+            }
+        }
+    }
+
+    /// Between which values it lies at a time.
+    pub(crate) fn at(&self, at: i64) -> (f64, f64) {
+        let widened = |rate: (f64, f64), then: i64| {
+            let wandered = self.assumptions.wander * at.saturating_sub(then).max(0) as f64 / 1e9;
+            (rate.0 - wandered, rate.1 + wandered)
+        };
+        let both = self.splits.iter().map(|split| {
+            let before = widened(split.before, split.at);
+            let since = widened(split.since.rate(), split.since.newest());
+            (before.0.min(since.0), before.1.max(since.1))
+        });
+        both.fold(self.assumptions.drift, |known, either| {
+            (known.0.max(either.0), known.1.min(either.1))
+        })
+    }
+}
