@@ -17,6 +17,8 @@ const SYNCHRONIZED: std::ops::Range<u8> = 1..16;
 const MOST_ROOT_DISTANCE: Span = Span::from_seconds(16);
 /// A server that wants to be asked less often is asked in every so many rounds at the least.
 const MOST_SELDOM: u32 = 1_024;
+/// After answers in so many rounds a server that wanted to be asked less often is asked twice as often again.
+const FORGIVEN_AFTER: u32 = 16;
 /// After so many interleaved requests without an answer the next is basic.
 const MOST_UNANSWERED: u32 = 4;
 
@@ -51,6 +53,8 @@ pub struct Client {
     unanswered: u32,
     stopped: Option<Stopped>,
     every: u32,
+    /// Rounds that were answered since that changed.
+    answered: u32,
     state: Option<ServerState>,
     measuring: Measuring,
     newest: Option<LocalTime>,
@@ -90,6 +94,7 @@ impl Client {
             unanswered: 0,
             stopped: None,
             every: 1,
+            answered: 0,
             state: None,
             measuring: Measuring::new(options.max_drift_ppm),
             newest: None,
@@ -158,6 +163,7 @@ impl Client {
         if let Some(kiss) = response.server.kiss() {
             return self.kissed(kiss);
         }
+        self.forgive();
         if let Some(at) = &at {
             self.look_for_step(at);
         }
@@ -219,7 +225,8 @@ impl Client {
         self.stopped
     }
 
-    /// Returns in how many rounds the server wants to be asked once: 1, and twice as many after each RATE (RFC 5905 §7.4), at most 1,024.
+    /// Returns in how many rounds the server is to be asked once: 1, and twice as many after each RATE (RFC 5905 §7.4), at most 1,024.
+    /// Half as many again whenever the server has answered for 16 rounds.
     #[must_use]
     pub fn every(&self) -> u32 {
         self.every
@@ -269,10 +276,22 @@ impl Client {
         self.counts.kisses += 1;
         match kiss {
             Kiss::Deny | Kiss::Restrict => self.stopped = Some(Stopped(kiss)),
-            Kiss::Rate => self.every = (self.every * 2).min(MOST_SELDOM),
+            Kiss::Rate => {
+                self.every = (self.every * 2).min(MOST_SELDOM);
+                self.answered = 0;
+            }
             Kiss::Other(_) => {}
         }
         Outcome::Kiss(kiss)
+    }
+
+    /// The server answers at this pace: if it has done so for long enough, it may be asked more often again. So one that
+    /// goes on limiting the rate sends RATE for one request in nine at most.
+    fn forgive(&mut self) {
+        self.answered = self.answered.saturating_add(self.every);
+        if self.every > 1 && self.answered >= FORGIVEN_AFTER {
+            (self.every, self.answered) = (self.every / 2, 0);
+        }
     }
 
     fn sample(

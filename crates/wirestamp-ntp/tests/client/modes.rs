@@ -213,6 +213,53 @@ fn deny_and_rstr_stop_and_rate_does_not() {
     }
 }
 
+/// Asks in each round that the client allows; returns in which of them, and after which round every round was one.
+fn rounds(world: &mut World, first: u32, count: u32) -> (Vec<u32>, Option<u32>) {
+    let mut asked = Vec::new();
+    let mut recovered = None;
+    for round in first..first + count {
+        if round.is_multiple_of(world.client.every()) {
+            asked.push(round);
+            assert!(matches!(world.exchange(&PLAIN), Some(Outcome::Sample(_))));
+        }
+        if world.client.every() == 1 {
+            recovered = recovered.or(Some(round));
+        }
+    }
+    (asked, recovered)
+}
+
+#[test]
+fn after_good_answers_a_server_that_sent_rate_is_asked_as_before() {
+    let rate = |bytes: &mut Vec<u8>| {
+        bytes[1] = 0;
+        bytes[12..16].copy_from_slice(b"RATE");
+    };
+    let mut world = World::new(basic(), 1);
+    for _ in 0..5 {
+        changed(&mut world, rate);
+    }
+    assert_eq!(world.client.every(), 32);
+    let (asked, recovered) = rounds(&mut world, 32, 200);
+    let recovered = recovered.expect("every round again");
+    assert!((96..=128).contains(&recovered), "{recovered}: {asked:?}");
+    // slowly: never more often than twice the pace that was answered for 16 rounds
+    assert_eq!(asked[..3], [32, 48, 56], "{asked:?}");
+    // another RATE counts again, and so does what follows it
+    changed(&mut world, rate);
+    assert_eq!(world.client.every(), 2);
+    for _ in 0..7 {
+        assert!(matches!(world.exchange(&PLAIN), Some(Outcome::Sample(_))));
+    }
+    assert_eq!(world.client.every(), 2);
+    changed(&mut world, rate);
+    assert_eq!(world.client.every(), 4);
+    for _ in 0..3 {
+        assert!(matches!(world.exchange(&PLAIN), Some(Outcome::Sample(_))));
+    }
+    assert_eq!(world.client.every(), 4);
+}
+
 #[test]
 fn servers_that_do_not_know_the_time_give_no_sample() {
     let zero = |place: usize| move |bytes: &mut Vec<u8>| bytes[place..place + 8].fill(0);

@@ -16,9 +16,12 @@ enum Event {
     RestartServer,
 }
 
+/// 1 µs to an hour, either way.
 fn step() -> impl Strategy<Value = i64> {
-    // more than a round trip: less cannot be told from a path that changed
-    (SECOND..3_600 * SECOND, any::<bool>()).prop_map(|(by, back)| if back { -by } else { by })
+    (3.0..12.6f64, any::<bool>()).prop_map(|(power, back)| {
+        let by = 10f64.powf(power) as i64;
+        if back { -by } else { by }
+    })
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -98,7 +101,12 @@ fn holds(story: Story) -> Result<(), TestCaseError> {
     let mut samples = 0;
     // the truth at each arrival, by what the local clock showed
     let mut truths = Vec::new();
+    // a server that is stepped may report the departures of earlier responses on its new clock: so many are such
+    let mut over_step = 0;
     for (event, path) in story.run {
+        if matches!(event, Event::StepServer { forgets: false, .. }) {
+            over_step = truths.len();
+        }
         match event {
             Event::Nothing => {}
             Event::StepLocal(by) => world.step_local(by),
@@ -120,8 +128,13 @@ fn holds(story: Story) -> Result<(), TestCaseError> {
         }
         if let Some(measured) = world.client.measurement() {
             let at = measured.at.nanoseconds();
-            let mut newest = truths.iter().rev();
-            let (_, truth) = *newest.find(|(shown, _)| *shown == at).expect("an arrival");
+            let newest = truths.iter().rposition(|(shown, _)| *shown == at);
+            let newest = newest.expect("an arrival");
+            if newest < over_step {
+                world.now += SECOND;
+                continue;
+            }
+            let (_, truth) = truths[newest];
             let apart = (measured.offset - Span::from_nanoseconds(truth.into())).abs();
             prop_assert!(
                 apart <= measured.error_bound,

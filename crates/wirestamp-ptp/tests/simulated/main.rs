@@ -12,3 +12,4 @@ mod rig;
 mod safety;
 mod steered;
 mod steering;
+mod steps;
