@@ -210,3 +210,37 @@ fn steps_of_either_clock_are_counted_and_begin_anew() {
     assert_eq!((counts.local_steps, counts.contradictions), (1, 1));
     near(&world, -40);
 }
+
+/// 0.3 to 1.3 ms where a round trip takes 1.2 ms: old and new intervals overlap in a sliver beside the truth.
+#[test]
+fn a_step_of_less_than_a_round_trip_just_before_the_end_stays_within_the_bound() {
+    let path = |queued: i64| Path {
+        forward: 600_000 + queued,
+        backward: 600_000 + queued / 3,
+        ..PLAIN
+    };
+    for interleaved in [false, true] {
+        for by in (300..1_400).step_by(50).flat_map(|by| [by, -by]) {
+            let mut options = ClientOptions::default();
+            options.interleaved = interleaved;
+            let mut world = World::new(options, 1);
+            for round in 0..8 {
+                world.exchange(&path(round * 7_919 % 50_000));
+            }
+            world.step_server(by * 1_000, true);
+            for round in 8..11 {
+                world.exchange(&path(round * 7_919 % 50_000));
+                let measured = world.client.measurement().expect("samples");
+                let error = measured.offset.nanoseconds() - i128::from(world.offset_at(world.now));
+                assert!(
+                    error.abs() <= measured.error_bound.nanoseconds(),
+                    "{by} µs: off by {error}: {measured:?}"
+                );
+                assert!(
+                    measured.error_bound < Span::from_microseconds(700),
+                    "{measured:?}"
+                );
+            }
+        }
+    }
+}
