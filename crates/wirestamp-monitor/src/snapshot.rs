@@ -234,6 +234,9 @@ pub struct NtpState {
     pub offset_ns: Option<i64>,
     /// Error bound of that.
     pub bound_ns: Option<i64>,
+    /// The bound holds if so many of the servers are right.
+    #[serde(default)]
+    pub right_servers: Option<u64>,
     /// Each of them.
     pub servers: Vec<NtpServerState>,
 }
@@ -246,7 +249,7 @@ pub struct NtpServerState {
     pub name: String,
     /// Its address.
     pub address: String,
-    /// Whether it cannot be right if most of the others are.
+    /// Whether it cannot be right if `right_servers` are.
     pub falseticker: bool,
     /// This host's clock minus the server's.
     pub offset_ns: Option<i64>,

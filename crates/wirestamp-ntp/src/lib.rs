@@ -11,8 +11,9 @@
 //!
 //! - [`Measurement::error_bound`], relative to the server's clock, follows from the timestamps alone. It assumes no
 //!   symmetry of the paths. It holds if no packet arrives before it was sent; if the server's timestamps are as
-//!   precise as it states; if the clocks drift by at most [`ClientOptions::max_drift_ppm`] against each other; and if
-//!   neither was stepped by less than a round trip, which looks like a change of the path.
+//!   precise as it states; and if the clocks drift by at most [`ClientOptions::max_drift_ppm`] against each other. Either clock
+//!   may be stepped, by any amount: the newest exchange makes the bound, and samples that contradict each other are counted
+//!   ([`Counts::contradictions`]). A bound at a later time ([`Client::measurement_at`]) holds if there was no step since.
 //! - [`ServerState::root_bound`] is how far the server's clock may be from UTC, *as the server claims*. No measurement
 //!   over the network can check it.
 //!

@@ -33,9 +33,12 @@ pub enum Agreement {
 pub struct Selection {
     /// Whether they agree.
     pub agreement: Agreement,
-    /// Contains the offset, if the servers that agree are right; `None` without agreement.
+    /// Contains the offset, if [`right`](Self::right) servers are right; `None` without agreement.
     pub interval: Option<Interval>,
-    /// Indices of the servers that cannot be right if the majority is.
+    /// The greatest number of servers that can be right together; 0 without agreement. That more than half are right is
+    /// not enough for the interval to hold: some of them and wrong ones may agree on another place in greater number.
+    pub right: usize,
+    /// Indices of the servers that cannot be right if [`right`](Self::right) servers are.
     pub falsetickers: Vec<usize>,
 }
 
@@ -78,8 +81,8 @@ impl Interval {
 
 /// Compares servers by their intervals at one instant.
 ///
-/// The offset lies where the most intervals overlap, if more than half of all do; where there are several such places,
-/// from the first to the last. A server whose interval has no part in any of them is a falseticker.
+/// The interval is where the most intervals overlap, if more than half of all do; where there are several such places,
+/// from the first to the last. The offset lies in it if as many servers are right as overlap there. A server whose interval has no part in any of them is a falseticker.
 #[must_use]
 pub fn select(intervals: &[Interval]) -> Selection {
     let best = places(intervals);
@@ -95,6 +98,7 @@ pub fn select(intervals: &[Interval]) -> Selection {
         return Selection {
             agreement,
             interval: None,
+            right: 0,
             falsetickers: Vec::new(),
         };
     }
@@ -110,6 +114,7 @@ pub fn select(intervals: &[Interval]) -> Selection {
     Selection {
         agreement,
         interval: hull,
+        right: most,
         falsetickers: falsetickers.collect(),
     }
 }
@@ -213,6 +218,7 @@ mod tests {
             // may join some of them elsewhere, and then the hull reaches from there
             let most = places(&intervals)[0].0;
             if most == right.len() + wrong.iter().filter(|(low, width)| *low <= 0 && low + width >= 0).count() {
+                prop_assert_eq!(selection.right, most);
                 prop_assert!(found.contains(Span::ZERO), "{:?}", found);
                 prop_assert!(selection.falsetickers.iter().all(|index| *index >= right.len()));
             }

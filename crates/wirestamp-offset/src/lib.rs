@@ -1,9 +1,17 @@
 //! The offset of the local clock to a reference, with an error bound, from the timestamps of packets in both
 //! directions: what `wirestamp-ptp` and `wirestamp-ntp` have in common. Does no I/O and knows no protocol.
 //!
-//! The bound assumes no symmetry of the paths. It holds while two things do: no packet arrives before it was sent, and
-//! the frequency offset and its change stay within the [`Assumptions`]. Packets that contradict each other
-//! ([`Contradiction`]) prove that one of them did not, mostly because somebody stepped a clock.
+//! The bound assumes no symmetry of the paths, and no clock that is never stepped. It assumes that no packet takes less than
+//! [`Settings::least_delay`], that timestamps are within [`Settings::resolution`], and that between steps the frequency offset
+//! and its change stay within the [`Assumptions`]. Packets that contradict each other ([`Contradiction`]) prove a step of
+//! either clock, or that an assumption is wrong.
+//!
+//! A smaller step contradicts nothing, so the bound comes from the newest packet of each direction alone: whatever a step's
+//! size and sign, the truth is inside once a packet could show it, and before that unless the packet waited for longer
+//! than the last exchange took. Two limits remain. The frequency is learnt from a quarter of an hour at most, in
+//! which there may be one step that contradicts nothing (with an infinite `wander` nothing is learnt, and there may be
+//! any number). And what is carried on to a later instant holds if nobody stepped a clock since the newest packet. Theorems and proofs:
+//! `docs/error-bound.md`, "Another host's clock".
 //!
 //! All times are nanoseconds. Offsets are local minus reference (positive: the local clock is ahead), rates are
 //! frequency offsets as shares of 1 (positive: the local clock runs fast).

@@ -66,9 +66,10 @@ pub struct Configuration {
     pub least_delay_ns: u32,
     /// Timestamps of the other side may be off by this, in nanoseconds.
     pub transmitter_resolution_ns: u32,
-    /// The two clocks run apart by at most this, in millionths.
+    /// Assumed: the two clocks run apart by at most this, in millionths. Error bounds depend on it.
     pub max_drift_ppm: u32,
-    /// Their rates change by at most this in a second, in thousand-millionths.
+    /// Assumed: their frequency offset changes by at most this in a second, in thousand-millionths. Error bounds depend on it; a
+    /// timeTransmitter that is corrected quickly needs more.
     pub wander_ppb: u32,
     /// Which clock is steered, if any.
     pub clock: Clock,

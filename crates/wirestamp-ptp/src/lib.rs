@@ -3,8 +3,12 @@
 //!
 //! A [`Node`] is a running clock; it measures, and by default changes nothing. A measurement
 //! ([`Sample`]) carries an error bound that contains the truth while the assumptions of the
-//! [`Configuration`] hold: clocks drift by no more than `max_drift_ppm`, and no packet arrives
-//! before it was sent.
+//! [`Configuration`] hold: no packet takes less than `least_delay_ns`; the timeTransmitter's timestamps are within
+//! `transmitter_resolution_ns`; and between steps the two clocks drift by no more than `max_drift_ppm`, which changes by
+//! no more than `wander_ppb` in a second. A timeTransmitter's clock may be stepped by any amount, once in a quarter of an hour if its messages do not
+//! contradict each other ([`Lost::Contradiction`] begins anew). If it is stepped ahead between a delay request and a Sync that waits in a
+//! queue for longer than the last exchange took, samples may miss the truth until the next delay request is answered
+//! (`docs/error-bound.md`, Theorem 11).
 //!
 //! ```no_run
 //! use wirestamp_ptp::{Configuration, Engine, Node, identity_of};

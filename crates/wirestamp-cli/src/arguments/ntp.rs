@@ -95,8 +95,8 @@ pub(super) const HELP: &str = "\
 Says how wrong this machine's clock is, and moves no clock. Offsets are this clock minus the server's (positive: this \
 clock is ahead). Each has two error bounds. The first is relative to the server's clock; it follows from the timestamps \
 alone, whatever the path's asymmetry: half of the round trip, mostly. The second, to UTC, adds what the server says \
-of its own clock, which no measurement over the network can check. With several servers, those that cannot be right if \
-most of the others are, are named falsetickers.
+of its own clock, which no measurement over the network can check. With several servers, those that cannot be right \
+if as many others are right as agree are named falsetickers; the last line says how many must be right for its bound to hold.
 
 Timestamps are the NIC's if it timestamps every packet now, else the kernel's; --source hardware switches the NIC's on \
 for the time being. Without --nts nothing authenticates the servers: who sees the packets can forge answers.

@@ -317,4 +317,5 @@ pub(crate) fn compare(ntp: &mut NtpState) {
     let middle = selection.interval.map(|interval| interval.middle());
     ntp.offset_ns = middle.map(|(offset, _)| offset.saturating_nanoseconds());
     ntp.bound_ns = middle.map(|(_, bound)| bound.saturating_nanoseconds());
+    ntp.right_servers = middle.map(|_| selection.right as u64);
 }

@@ -30,6 +30,8 @@ struct Measured {
     /// Of those that can: this clock minus UTC, as they claim; `None` without agreement.
     offset_ns: Option<i64>,
     error_bound_ns: Option<i64>,
+    /// The bound holds if so many of the servers are right.
+    right_servers: Option<usize>,
     /// Local UTC that these are of.
     #[serde(serialize_with = "json::some_time")]
     time: Option<i64>,
@@ -45,7 +47,7 @@ struct Row {
     status: &'static str,
     /// The same in a sentence.
     reason: Option<String>,
-    /// It cannot be right if most of the others are.
+    /// It cannot be right if `right_servers` are.
     falseticker: bool,
     /// This clock minus the server's.
     offset_ns: Option<i64>,
@@ -167,6 +169,7 @@ fn judge(servers: Vec<Server>, interrupted: bool) -> (Measured, Exit) {
         agreement,
         interval,
         falsetickers,
+        right,
         ..
     } = select(&intervals);
     let falsetickers: Vec<_> = falsetickers.iter().map(|index| places[*index]).collect();
@@ -185,6 +188,7 @@ fn judge(servers: Vec<Server>, interrupted: bool) -> (Measured, Exit) {
         agreement: agreement.name(),
         offset_ns: together.map(|(offset, _)| offset.saturating_nanoseconds()),
         error_bound_ns: together.map(|(_, bound)| bound.saturating_nanoseconds()),
+        right_servers: together.map(|_| right),
         time: together.and(at).map(UtcTime::nanoseconds),
         interrupted,
     };

@@ -86,7 +86,7 @@ impl Measured {
             .iter()
             .filter(|row| row.offset_ns.is_some())
             .count();
-        let right = measured - self.servers.iter().filter(|row| row.falseticker).count();
+        let right = self.right_servers.unwrap_or(0);
         let Some((offset, bound)) = self.offset_ns.zip(self.error_bound_ns) else {
             let why = if measured == 0 {
                 "no server could be measured"

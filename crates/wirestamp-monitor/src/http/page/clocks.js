@@ -38,7 +38,7 @@ export function showClocks(snapshot) {
 export function showServers(snapshot) {
   const ntp = snapshot.ntp;
   byId("agreement").textContent = ntp
-    ? `${AGREEMENTS[ntp.agreement] ?? ntp.agreement}${ntp.offset_ns === null ? "" : ` Together: offset ${offset(ntp.offset_ns)} ${bound(ntp.bound_ns)}.`}`
+    ? `${AGREEMENTS[ntp.agreement] ?? ntp.agreement}${ntp.offset_ns === null ? "" : ` Together: offset ${offset(ntp.offset_ns)} ${bound(ntp.bound_ns)}, if ${ntp.right_servers ?? "enough"} of ${ntp.servers.length} are right.`}`
     : "";
   const columns = [{ name: "NTP server" }, { name: "Offset", number: true, missing: "not measured" }, { name: "Error bound", number: true, missing: "not measured" }, { name: "Bound to UTC", number: true, missing: "not known" },
     { name: "Age" }, { name: "Path delay", number: true, missing: "not measured" }, { name: "Stratum", number: true }, { name: "Answered", number: true }, { name: "Judgement", missing: "not measured" }, { name: "Problem", text: true }];
