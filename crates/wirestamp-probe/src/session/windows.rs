@@ -38,6 +38,9 @@ pub struct Window {
 /// clocks are off. A clock that is set back a little makes no second window of the same start: packets count in the one that is open. One that is
 /// set back by more than eight windows does, as they would be held for as long as the clock was set back.
 ///
+/// The least differences of a window are of one offset only if neither clock was stepped in it. Those of a step of less than a round trip may be of
+/// both sides of it, and leave an offset between them that was never there: what the host knows of its own clock's steps says which windows are void.
+///
 /// ```
 /// use std::time::Duration;
 /// use wirestamp_probe::session::Windows;
