@@ -157,6 +157,7 @@ mod tests {
             agreement,
             interval,
             falsetickers,
+            ..
         } = select(&intervals);
         (agreement, interval, falsetickers)
     }
