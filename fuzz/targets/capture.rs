@@ -1,17 +1,26 @@
 //! Any bytes as a capture file, as a packet, and as a block of the kernel's ring: read to an end or an error, compared with itself in
-//! bounded memory, and nothing read beyond the bytes.
+//! bounded memory, where nothing is lost, and nothing read beyond the bytes.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use wirestamp_capture::answers::answers;
 use wirestamp_capture::compare::{Options, compare};
-use wirestamp_capture::packet::{describe, ip};
+use wirestamp_capture::link::Link;
+use wirestamp_capture::packet::{describe, ip, read};
 use wirestamp_capture::read::Reader;
 use wirestamp_core::capture::LinkType;
 use wirestamp_sys::wire::packet_ring::Packets;
 
 fuzz_target!(|bytes: &[u8]| {
+    for link in [0, 1, 101, 108, 113, 276]
+        .into_iter()
+        .filter_map(Link::numbered)
+    {
+        if let Ok(found) = read(link, bytes, u32::MAX) {
+            assert!(found.payload.len() <= bytes.len());
+        }
+    }
     for link_type in [LinkType::Ethernet, LinkType::Ip] {
         if let Some(found) = ip(link_type, bytes) {
             assert!(found.payload.len() <= bytes.len());
@@ -38,10 +47,13 @@ fuzz_target!(|bytes: &[u8]| {
     if let (Ok(mut a), Ok(mut b)) = (Reader::new("a", bytes), Reader::new("b", bytes)) {
         let mut options = Options::default();
         options.most_waiting = 100;
+        options.order_window = 64;
+        options.nat = bytes.len() % 2 == 1;
         if let Ok(report) = compare(&mut a, &mut b, options) {
-            assert_eq!(report.packets, [packets[0]; 2]);
+            assert_eq!(report.files.map(|file| file.packets), [packets[0]; 2]);
             for flow in &report.flows {
                 assert!(flow.matched <= packets[0]);
+                assert_eq!((flow.lost, flow.extra, flow.duplicated), (0, 0, 0));
             }
         }
     }

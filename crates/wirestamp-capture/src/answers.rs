@@ -4,8 +4,9 @@
 //! a UDP answer while exactly one request waits (and, once it could be to several, when all of these were answered or timed out), a TCP acknowledgment of what was sent once. The rest is counted as
 //! ambiguous. Memory is bounded: [`MOST_CONNECTIONS`], and [`MOST_WAITING`] packets of each.
 
-use crate::packet::{self, Flow, Ip, Tcp};
-use crate::read::Reader;
+use crate::order::{self, Ordered};
+use crate::packet::{self, Flow, Ip, Tcp, Unreadable, Unusable};
+use crate::read::{FilePacket, Reader};
 use crate::spread::{Spread, Summary};
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -48,8 +49,14 @@ pub struct ServiceReport {
     pub acknowledged_by_client: Option<Summary>,
     /// UDP requests that nothing answered.
     pub unanswered: u64,
+    /// UDP requests that nothing answered, while as many packets could not be used that may be the answers.
+    pub undecided: u64,
     /// Answers that could be to more than one packet, or to one that was sent again.
     pub ambiguous: u64,
+    /// Answers and acknowledgments that are not timed, because they or what they answer have no time.
+    pub without_time: u64,
+    /// The same, because the real-time clock was stepped in between, as the file says.
+    pub across_step: u64,
 }
 
 /// What was measured in a capture.
@@ -60,10 +67,14 @@ pub struct Report {
     pub services: Vec<ServiceReport>,
     /// Packets in the capture.
     pub packets: u64,
-    /// Packets that are neither TCP nor UDP, or of which too little was captured.
+    /// IP packets that are neither TCP nor UDP, and fragments.
     pub others: u64,
-    /// Packets without a time.
-    pub without_time: u64,
+    /// What could not be used, by reason.
+    pub unusable: Unusable,
+    /// Packets that stand behind a later one. They were put in order.
+    pub out_of_order: u64,
+    /// Steps of the real-time clock that the file tells of.
+    pub clock_steps: u64,
     /// Packets of services beyond the first 1,024.
     pub left_out: u64,
     /// Packets that the capture itself dropped, as it says.
@@ -79,13 +90,47 @@ struct Counts {
     acknowledged: [Spread; 2],
     unanswered: u64,
     ambiguous: u64,
+    without_time: u64,
+    across_step: u64,
 }
 
 /// A time, and how far it can be from the truth.
 #[derive(Debug, Clone, Copy)]
 struct When {
-    utc_ns: i64,
+    /// On a line without the clock's steps.
+    line_ns: i64,
+    utc_ns: Option<i64>,
+    /// 0 where the file does not say.
+    utc_generation: u32,
     bound_ns: Option<u64>,
+}
+
+/// What is looked at of a packet.
+#[derive(Debug, Clone, Copy)]
+struct Observed {
+    when: When,
+    way: Option<CapturedDirection>,
+    found: Result<Segment, Unreadable>,
+}
+
+/// Of an IP packet.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    flow: Flow,
+    tcp: Option<Tcp>,
+    length: u32,
+    is_fragment: bool,
+}
+
+impl Segment {
+    fn of(found: &Ip<'_>) -> Self {
+        Self {
+            flow: found.flow,
+            tcp: found.tcp,
+            length: found.payload_length,
+            is_fragment: found.is_fragment,
+        }
+    }
 }
 
 /// A connection, as its client calls it.
@@ -125,7 +170,7 @@ struct Answers {
 /// Measures how long answers take in a capture. A UDP request that nothing answers for `timeout_ns` is unanswered.
 ///
 /// # Errors
-/// As [`Reader::next_packet`].
+/// As [`Reader::next_packet`]; `InvalidInput` if the packets are further from the order of time than 65,536 places.
 pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
     let mut answers = Answers {
         timeout_ns,
@@ -136,43 +181,69 @@ pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
         left_out: 0,
     };
     let (mut packets, mut others) = (0, 0);
-    while let Some(packet) = reader.next_packet()? {
+    let mut unusable = Unusable::default();
+    let mut file = Ordered::new(reader, order::WINDOW, observe);
+    while let Some(placed) = file.next()? {
         packets += 1;
-        let when = When {
-            utc_ns: packet.utc_ns,
-            bound_ns: packet.bound_ns,
-        };
-        let found = packet
-            .link_type
-            .and_then(|link_type| packet::ip(link_type, packet.data));
+        let Observed { when, way, found } = placed.packet;
+        unusable.without_time += u64::from(when.utc_ns.is_none());
+        let line_ns = placed.line_ns;
         match found {
-            Some(found) if matches!(found.flow.protocol, 6 | 17) && !found.is_fragment => {
-                answers.observe(&found, packet.direction, when);
+            Ok(found) if matches!(found.flow.protocol, 6 | 17) && !found.is_fragment => {
+                answers.observe(&found, way, When { line_ns, ..when });
             }
-            _ => others += 1,
+            Ok(_) => others += 1,
+            Err(why) => unusable.count(why),
         }
     }
-    let mut services = answers.finish();
-    let count = |spread: &Option<Summary>| spread.map_or(0, |summary| summary.count);
-    services.sort_by_key(|report| {
-        let all = count(&report.answers)
-            + count(&report.acknowledged_by_service)
-            + count(&report.handshake_service);
-        (std::cmp::Reverse(all), report.service)
-    });
+    unusable.unknown_blocks = file.reader().unknown_blocks();
+    let may_be_answers = unusable.encapsulated + unusable.cut_off + unusable.unknown_blocks;
+    let mut services = answers.finish(may_be_answers);
+    services.sort_by_key(|report| (std::cmp::Reverse(report.timed()), report.service));
     Ok(Report {
         services,
         packets,
         others,
-        without_time: reader.skipped(),
+        unusable,
+        out_of_order: file.out_of_order(),
+        clock_steps: file.steps(),
         left_out: answers.left_out,
-        dropped: reader.dropped(),
-        truncated: reader.is_truncated(),
+        dropped: file.reader().dropped(),
+        truncated: file.reader().is_truncated(),
     })
 }
 
+fn observe(packet: &FilePacket<'_>) -> Observed {
+    let found = packet::read(packet.link, packet.data, packet.length);
+    Observed {
+        when: When {
+            line_ns: 0,
+            utc_ns: packet.utc_ns,
+            utc_generation: packet.utc_generation.unwrap_or(0),
+            bound_ns: packet.bound_ns,
+        },
+        way: packet.direction,
+        found: found.map(|found| Segment::of(&found)),
+    }
+}
+
+impl ServiceReport {
+    /// How many answers were timed, by the service.
+    fn timed(&self) -> u64 {
+        let by_service = [
+            &self.answers,
+            &self.acknowledged_by_service,
+            &self.handshake_service,
+        ];
+        let counts = by_service
+            .iter()
+            .map(|summary| summary.map_or(0, |summary| summary.count));
+        counts.sum()
+    }
+}
+
 impl Answers {
-    fn observe(&mut self, found: &Ip<'_>, way: Option<CapturedDirection>, when: When) {
+    fn observe(&mut self, found: &Segment, way: Option<CapturedDirection>, when: When) {
         let (client, by_client) = match &found.tcp {
             // the SYN alone tells who asks
             Some(tcp) if tcp.syn => (
@@ -205,7 +276,7 @@ impl Answers {
         }
         let counts = &mut self.counts[service].1;
         match &found.tcp {
-            Some(tcp) => connection.tcp(tcp, found.payload_length, by_client, when, counts),
+            Some(tcp) => connection.tcp(tcp, found.length, by_client, when, counts),
             None => connection.udp(by_client, when, self.timeout_ns, counts),
         }
     }
@@ -253,7 +324,8 @@ impl Answers {
         }
     }
 
-    fn finish(&mut self) -> Vec<ServiceReport> {
+    /// `may_be_answers`: so many packets could not be used.
+    fn finish(&mut self, may_be_answers: u64) -> Vec<ServiceReport> {
         while let Some(client) = self.order.pop_front() {
             self.forget(client);
         }
@@ -268,8 +340,11 @@ impl Answers {
                 handshake_client: handshake_client.summary(false),
                 acknowledged_by_service: by_service.summary(false),
                 acknowledged_by_client: by_client.summary(false),
-                unanswered: counts.unanswered,
+                unanswered: counts.unanswered.saturating_sub(may_be_answers),
+                undecided: counts.unanswered.min(may_be_answers),
                 ambiguous: counts.ambiguous,
+                without_time: counts.without_time,
+                across_step: counts.across_step,
             }
         };
         counts.into_iter().map(told).collect()
@@ -279,7 +354,7 @@ impl Answers {
 impl Connection {
     fn udp(&mut self, by_client: bool, when: When, timeout_ns: i64, counts: &mut Counts) {
         while let Some(oldest) = self.requests.front()
-            && when.utc_ns.saturating_sub(oldest.utc_ns) > timeout_ns
+            && when.line_ns.saturating_sub(oldest.line_ns) > timeout_ns
         {
             self.requests.pop_front();
             counts.unanswered += 1;
@@ -298,7 +373,7 @@ impl Connection {
             counts.ambiguous += 1;
             self.requests.pop_back(); // the oldest one waits on: what was lost ends the doubt when its time is over
         } else if let Some(asked) = self.requests.pop_front() {
-            took(&mut counts.answers, asked, when);
+            counts.took(|counts| &mut counts.answers, asked, when);
         }
     }
 
@@ -307,18 +382,25 @@ impl Connection {
         if tcp.ack {
             // a service's packets acknowledge what the client sent, and so stand first
             let answered = &mut self.sent[other];
-            if let Some((needed, since)) = answered
+            if let Some((_, since)) = answered
                 .syn
                 .take_if(|(needed, _)| *needed == tcp.acknowledgment)
             {
-                let _ = needed;
-                took(&mut counts.handshake[by_client as usize], since, when);
+                counts.took(
+                    |counts| &mut counts.handshake[usize::from(by_client)],
+                    since,
+                    when,
+                );
             }
             while let Some((needed, since)) = answered.segments.front().copied()
                 && !is_before(tcp.acknowledgment, needed)
             {
                 answered.segments.pop_front();
-                took(&mut counts.acknowledged[by_client as usize], since, when);
+                counts.took(
+                    |counts| &mut counts.acknowledged[usize::from(by_client)],
+                    since,
+                    when,
+                );
             }
         }
         let sender = &mut self.sent[own];
@@ -369,8 +451,19 @@ fn is_before(one: u32, other: u32) -> bool {
     (one.wrapping_sub(other) as i32) < 0
 }
 
-fn took(spread: &mut Spread, since: When, until: When) {
-    let bound = since.bound_ns.zip(until.bound_ns);
-    let bound = bound.map(|(one, other)| one.saturating_add(other));
-    spread.record(until.utc_ns.saturating_sub(since.utc_ns), bound);
+impl Counts {
+    /// Something answered at `until` what was sent at `since`.
+    fn took(&mut self, of: impl Fn(&mut Self) -> &mut Spread, since: When, until: When) {
+        let Some((from, to)) = since.utc_ns.zip(until.utc_ns) else {
+            self.without_time += 1;
+            return;
+        };
+        if since.utc_generation != until.utc_generation {
+            self.across_step += 1;
+            return;
+        }
+        let bound = since.bound_ns.zip(until.bound_ns);
+        let bound = bound.map(|(one, other)| one.saturating_add(other));
+        of(self).record(to.saturating_sub(from), bound);
+    }
 }

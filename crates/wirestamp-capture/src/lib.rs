@@ -5,6 +5,7 @@
 //!
 //! - [`pcapng`] writes, [`read`] reads (pcapng and pcap), [`note`] is what is written about a packet's timestamp;
 //! - [`merge`] puts the packets of several captures of one interface in order of time;
+//! - [`link`] is what stands before the IP header;
 //! - [`packet`] says what a packet is: addresses, ports, payload;
 //! - [`identity`] is the number that a packet has on every host that sees it;
 //! - [`compare`] finds the same packets in two captures;
@@ -15,8 +16,10 @@
 pub mod answers;
 pub mod compare;
 pub mod identity;
+pub mod link;
 pub mod merge;
 pub mod note;
+mod order;
 pub mod packet;
 pub mod pcapng;
 pub mod read;

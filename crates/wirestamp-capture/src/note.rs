@@ -1,7 +1,7 @@
 //! What is written about a packet's timestamp: a comment that people read in Wireshark, and programs read too.
 //!
 //! The text is `wirestamp: CLOCK clock, error bound N ns, generation N`, CLOCK being `software` (the kernel's timestamp, of the
-//! real-time clock) or `hardware` (the NIC's). Where the timestamp could not be converted to UTC it is
+//! real-time clock) or `hardware` (the NIC's). With a hardware timestamp, `, UTC generation N` follows: the run of the real-time clock. Where the timestamp could not be converted to UTC it is
 //! `wirestamp: CLOCK clock, no UTC: REASON`, and the packet's time is 0, which is 1970.
 
 use std::fmt;
@@ -25,6 +25,8 @@ pub struct Known {
     pub bound: Span,
     /// Which uninterrupted run of the clock made the timestamp.
     pub generation: ClockGeneration,
+    /// Of a hardware timestamp: which uninterrupted run of the real-time clock its time in UTC is of.
+    pub utc_generation: Option<ClockGeneration>,
 }
 
 impl fmt::Display for Note {
@@ -35,9 +37,15 @@ impl fmt::Display for Note {
         };
         write!(f, "wirestamp: {clock} clock, ")?;
         match self.utc {
-            Ok(Known { bound, generation }) => {
-                let (bound, generation) = (bound.nanoseconds(), generation.0);
-                write!(f, "error bound {bound} ns, generation {generation}")
+            Ok(known) => {
+                let (bound, generation) = (known.bound.nanoseconds(), known.generation.0);
+                write!(f, "error bound {bound} ns, generation {generation}")?;
+                match known.utc_generation {
+                    Some(ClockGeneration(generation)) => {
+                        write!(f, ", UTC generation {generation}")
+                    }
+                    None => Ok(()),
+                }
             }
             Err(reason) => write!(f, "no UTC: {}", reason.name()),
         }
@@ -50,6 +58,19 @@ pub fn bound(comment: &str) -> Option<u64> {
     let (_, rest) = rest.split_once(" clock, error bound ")?;
     let (bound, _) = rest.split_once(" ns, generation ")?;
     bound.parse().ok()
+}
+
+/// Reads which run of the real-time clock a time is of, out of a comment. `None`: it does not say. (The generation that stands with a
+/// hardware timestamp is one of the NIC's clock; behind it stands the real-time clock's, in files of newer versions.)
+pub fn utc_generation(comment: &str) -> Option<u32> {
+    let rest = comment.strip_prefix("wirestamp: ")?;
+    let (clock, rest) = rest.split_once(" clock, error bound ")?;
+    let (_, generations) = rest.split_once(" ns, generation ")?;
+    match (clock, generations.split_once(", UTC generation ")) {
+        (_, Some((_, generation))) => generation.parse().ok(),
+        ("software", None) => generations.parse().ok(),
+        _ => None,
+    }
 }
 
 /// Reads whether a comment says that the packet has no UTC.
@@ -66,6 +87,7 @@ mod tests {
         let known = Known {
             bound: Span::from_nanoseconds(830),
             generation: ClockGeneration(2),
+            utc_generation: None,
         };
         let mut note = Note {
             clock: TimestampSource::Hardware,
@@ -77,6 +99,21 @@ mod tests {
             "wirestamp: hardware clock, error bound 830 ns, generation 2"
         );
         assert_eq!((bound(&text), is_without_utc(&text)), (Some(830), false));
+        assert_eq!(utc_generation(&text), None, "the NIC's alone");
+        note.utc = Ok(Known {
+            utc_generation: Some(ClockGeneration(3)),
+            ..known
+        });
+        let text = note.to_string();
+        assert_eq!(
+            text,
+            "wirestamp: hardware clock, error bound 830 ns, generation 2, UTC generation 3"
+        );
+        assert_eq!((bound(&text), utc_generation(&text)), (Some(830), Some(3)));
+        note.clock = TimestampSource::Software;
+        note.utc = Ok(known);
+        assert_eq!(utc_generation(&note.to_string()), Some(2));
+        note.clock = TimestampSource::Hardware;
         note.utc = Err(ConversionError::Stale);
         let text = note.to_string();
         assert_eq!(text, "wirestamp: hardware clock, no UTC: stale");

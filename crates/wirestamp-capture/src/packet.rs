@@ -1,7 +1,8 @@
 //! What a captured packet is: addresses, ports, the payload, and what names it among others. Parsed by `etherparse`; what is cut off or
 //! malformed is understood as far as it goes.
 
-use etherparse::{LaxLinkExtSlice, LaxNetSlice, LaxSlicedPacket, LinkSlice, TransportSlice};
+use crate::link::{self, Link};
+use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, LinkSlice, TransportSlice};
 use std::fmt;
 use std::net::IpAddr;
 use wirestamp_core::capture::LinkType;
@@ -93,20 +94,64 @@ pub struct Ip<'a> {
     pub payload_length: u32,
 }
 
+/// Why nobody knows which IP packet it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// It is no IP packet and has none in it, as ARP.
+    NotIp,
+    /// There may be an IP packet in it, behind headers that wirestamp does not read.
+    Encapsulated,
+    /// Too little of it was captured, or its headers contradict each other.
+    CutOff,
+}
+
+/// Packets and blocks of a file that could not be used, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Unusable {
+    /// Packets that are not IP.
+    pub not_ip: u64,
+    /// Packets behind headers that wirestamp does not read.
+    pub encapsulated: u64,
+    /// Packets of which too little was captured.
+    pub cut_off: u64,
+    /// Packets without a time. They are looked for as the others are, but nothing is measured by them.
+    pub without_time: u64,
+    /// Blocks of the file of whose type nothing is known.
+    pub unknown_blocks: u64,
+}
+
+impl Unusable {
+    pub(crate) fn count(&mut self, why: Unreadable) {
+        match why {
+            Unreadable::NotIp => self.not_ip += 1,
+            Unreadable::Encapsulated => self.encapsulated += 1,
+            Unreadable::CutOff => self.cut_off += 1,
+        }
+    }
+}
+
 /// Reads an IP packet. `None`: it is none, or too little of it was captured to tell whose it is.
 pub fn ip(link_type: LinkType, data: &[u8]) -> Option<Ip<'_>> {
-    let sliced = match link_type {
-        LinkType::Ip => LaxSlicedPacket::from_ip(data).ok()?,
-        _ => LaxSlicedPacket::from_ethernet(data).ok()?,
-    };
-    let vlan = sliced
-        .link_exts
-        .iter()
-        .find_map(|extension| match extension {
-            LaxLinkExtSlice::Vlan(tag) => Some(tag.vlan_identifier().value()),
-            LaxLinkExtSlice::Macsec(_) => None,
+    read(link_type.into(), data, 0).ok()
+}
+
+/// Reads an IP packet of a file. `length`: how long the packet was on the wire, with its link header; 0 if that is not known.
+///
+/// # Errors
+/// Why it is not known which packet it is.
+pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> {
+    let network = link::network(link, data)?;
+    let sliced = LaxSlicedPacket::from_ether_type(EtherType(network.ether_type), network.data);
+    let vlan = network.vlan;
+    let Some(net) = sliced.net.as_ref() else {
+        return Err(match network.ether_type {
+            0x0800 | 0x86dd => Unreadable::CutOff,
+            _ => Unreadable::Encapsulated,
         });
-    let (source, destination, identification, fragment, wire) = match sliced.net.as_ref()? {
+    };
+    let (source, destination, identification, fragment, wire) = match net {
         LaxNetSlice::Ipv4(found) => {
             let header = found.header();
             let headers = usize::from(header.ihl()) * 4
@@ -114,7 +159,8 @@ pub fn ip(link_type: LinkType, data: &[u8]) -> Option<Ip<'_>> {
                     .extensions()
                     .auth
                     .map_or(0, |header| header.slice().len());
-            let length = usize::from(header.total_len()).saturating_sub(headers);
+            let total = usize::from(header.total_len());
+            let length = (total > 0).then(|| total.saturating_sub(headers));
             let offset = header.fragments_offset().byte_offset();
             let ends = (
                 header.source_addr().into(),
@@ -131,19 +177,23 @@ pub fn ip(link_type: LinkType, data: &[u8]) -> Option<Ip<'_>> {
         LaxNetSlice::Ipv6(found) => {
             let header = found.header();
             let extensions = found.extensions().slice().len();
-            let length = usize::from(header.payload_length()).saturating_sub(extensions);
+            let total = usize::from(header.payload_length());
+            let length = (total > 0).then(|| total.saturating_sub(extensions));
             let ends: (IpAddr, IpAddr) = (
                 header.source_addr().into(),
                 header.destination_addr().into(),
             );
             (ends.0, ends.1, None, 0, length)
         }
-        LaxNetSlice::Arp(_) => return None,
+        LaxNetSlice::Arp(_) => return Err(Unreadable::NotIp),
     };
-    let whole = sliced.net.as_ref()?.ip_payload_ref()?;
+    let whole = net.ip_payload_ref().ok_or(Unreadable::CutOff)?;
     let (protocol, is_fragment) = (whole.ip_number.0, whole.fragmented);
     // a length of 0: longer than the field can say, by segmentation that the NIC does
-    let wire = if wire == 0 { whole.payload.len() } else { wire };
+    let wire = wire.unwrap_or_else(|| {
+        let not_captured = (length as usize).saturating_sub(data.len());
+        whole.payload.len().saturating_add(not_captured)
+    });
     let flow = |source_port, destination_port| Flow {
         source,
         destination,
@@ -159,7 +209,7 @@ pub fn ip(link_type: LinkType, data: &[u8]) -> Option<Ip<'_>> {
         is_fragment,
         tcp: None,
         payload: whole.payload,
-        payload_length: u32::try_from(wire).ok()?,
+        payload_length: u32::try_from(wire).map_err(|_| Unreadable::CutOff)?,
     };
     let behind = |header: usize| found.payload_length.saturating_sub(header as u32);
     match &sliced.transport {
@@ -183,10 +233,12 @@ pub fn ip(link_type: LinkType, data: &[u8]) -> Option<Ip<'_>> {
             });
         }
         // ports that were cut off: nobody knows whose packet it is
-        None if !is_fragment && matches!(protocol, 6 | 17) => return None,
+        None if !is_fragment && matches!(protocol, 6 | 17) => {
+            return Err(Unreadable::CutOff);
+        }
         _ => {}
     }
-    Some(found)
+    Ok(found)
 }
 
 /// What a packet is, in a line: for those who watch.

@@ -59,7 +59,13 @@ impl Spread {
 
     /// What is told of them, or of their negatives; `None` of nothing.
     pub fn summary(&self, negative: bool) -> Option<Summary> {
-        let sign = if negative { -1 } else { 1 };
+        let signed = |time: i64| {
+            if negative {
+                time.saturating_neg()
+            } else {
+                time
+            }
+        };
         let error_bound_ns = self.widest_bound.filter(|_| self.without_bound == 0);
         let at = |fraction: f64| self.quantile(if negative { 1.0 - fraction } else { fraction });
         let (lowest, highest) = (self.quantile(0.0)?, self.quantile(1.0)?);
@@ -70,12 +76,12 @@ impl Spread {
         };
         Some(Summary {
             count: self.count(),
-            minimum_ns: sign * minimum,
-            p50_ns: sign * at(0.5)?,
-            p90_ns: sign * at(0.9)?,
-            p99_ns: sign * at(0.99)?,
-            maximum_ns: sign * maximum,
-            mean_ns: sign * self.mean()?,
+            minimum_ns: signed(minimum),
+            p50_ns: signed(at(0.5)?),
+            p90_ns: signed(at(0.9)?),
+            p99_ns: signed(at(0.99)?),
+            maximum_ns: signed(maximum),
+            mean_ns: signed(self.mean()?),
             error_bound_ns,
         })
     }
@@ -158,5 +164,19 @@ mod tests {
             );
         }
         assert_eq!(Spread::default().summary(false), None);
+    }
+
+    #[test]
+    fn the_ends_of_the_range_of_times_have_negatives() {
+        let mut spread = Spread::default();
+        for count in [2, 1_000] {
+            (0..count).for_each(|_| spread.record(i64::MIN, Some(u64::MAX)));
+            spread.record(i64::MAX, Some(1));
+            let told = spread.summary(true).expect("recorded");
+            assert_eq!((told.minimum_ns, told.maximum_ns), (-i64::MAX, i64::MAX));
+            assert_eq!(told.error_bound_ns, Some(u64::MAX));
+            let told = spread.summary(false).expect("recorded");
+            assert_eq!((told.minimum_ns, told.maximum_ns), (i64::MIN, i64::MAX));
+        }
     }
 }

@@ -175,10 +175,11 @@ fn files_are_rotated_in_virtual_time_and_the_newest_are_kept() {
     let names: Vec<_> = summary["files"].as_array().expect("files").clone();
     assert_eq!(names.len(), 2, "{summary:#}");
     let left = fs::read_dir(folder.path()).expect("a folder").count();
-    assert_eq!(
-        left, 2,
-        "the older ones are gone, and with them those of the first run"
-    );
+    assert_eq!(left, 4 + 2, "the older ones of this run are gone");
+    for first in files {
+        assert!(!names.contains(first), "{first}: of the first run");
+        waiting(first);
+    }
     let large = scenario(
         folder.path(),
         "preset = \"ideal\"\n[[traffic]]\nsize = 1400\ninterval = \"100us\"\n",
@@ -312,6 +313,100 @@ fn a_step_of_the_clock_and_the_nics_timestamps_are_told_of_each_packet() {
     assert!(with_time.count() > 50, "{packets:?}");
 }
 
+/// Whether the clock is stepped while packets are under way, or between a request and its answer, to either side.
+#[test]
+fn nothing_is_measured_across_a_step_of_the_clock() {
+    let folder = tempfile::tempdir().expect("made");
+    for at in ["2000005us", "2000100us", "2000300us"] {
+        for by in ["-5s", "5s", "-20ms"] {
+            let stepped = scenario(
+                folder.path(),
+                &format!(
+                    "preset = \"ideal\"\n[link]\ndelay = \"30us\"\n[[event]]\nat = \"{at}\"\naction = \"step_utc\"\nby = \"{by}\"\n"
+                ),
+            );
+            let files = ["sim0", "sim1"].map(|name| {
+                let file = folder.path().join(format!("{name}{at}{by}.pcapng"));
+                capture(utf8(&stepped), "1", &[name, "--for", "5s"], &file);
+                file
+            });
+            let [a, b] = [utf8(&files[0]), utf8(&files[1])];
+            let report = json(&["capture", "answers", a]);
+            let service = &report["services"][0];
+            let told = &service["answers"];
+            assert!(
+                number_of(told, "min_ns") > 100_000,
+                "{at} {by}: {service:#}"
+            );
+            assert!(
+                number_of(told, "max_ns") < 1_000_000,
+                "{at} {by}: {service:#}"
+            );
+            let timed = number_of(told, "count")
+                + number_of(service, "across_step")
+                + number_of(service, "without_time");
+            assert!(timed >= 498, "{at} {by}: {service:#}");
+            assert!(
+                number_of(service, "unanswered") <= 1,
+                "{at} {by}: {service:#}"
+            );
+            let report = json(&["capture", "compare", a, b, "--clock-bound", "0"]);
+            for flow in report["flows"].as_array().expect("flows") {
+                let ports = number(&flow["flow"]["source_port"]);
+                let expected = if ports == 4_000 { "a_to_b" } else { "b_to_a" };
+                assert_eq!(flow["direction"], expected, "{at} {by}: {flow:#}");
+                assert!(number_of(flow, "matched") >= 498, "{at} {by}: {flow:#}");
+                assert!(
+                    number_of(flow, "lost") + number_of(flow, "extra") <= 1,
+                    "{at} {by}: {flow:#}"
+                );
+                let delay = &flow["delay"];
+                assert!(number_of(delay, "min_ns") >= 30_000, "{at} {by}: {flow:#}");
+                assert!(number_of(delay, "max_ns") < 100_000, "{at} {by}: {flow:#}");
+            }
+        }
+    }
+}
+
+/// The NIC's timestamps name the generation of the NIC's clock, and that of the real-time clock behind it.
+#[test]
+fn nothing_is_measured_across_a_step_by_the_nics_timestamps_either() {
+    let folder = tempfile::tempdir().expect("made");
+    let file = folder.path().join("a.pcapng");
+    for by in ["-5s", "5s"] {
+        let stepped = scenario(
+            folder.path(),
+            &format!(
+                "preset = \"i225\"\n[[event]]\nat = \"2000100us\"\naction = \"step_utc\"\nby = \"{by}\"\n"
+            ),
+        );
+        let more = ["sim0", "--for", "5s", "--source", "hardware"];
+        capture(utf8(&stepped), "1", &more, &file);
+        let bytes = fs::read(&file).expect("written");
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains("UTC generation 1"), "the run after the step");
+        let report = json(&["capture", "answers", utf8(&file)]);
+        let service = &report["services"][0];
+        let told = &service["answers"];
+        let bound = number_of(told, "error_bound_ns");
+        assert!(number_of(told, "min_ns") + bound > 0, "{by}: {service:#}");
+        assert!(
+            number_of(told, "max_ns") - bound < 10_000_000,
+            "{by}: {service:#}"
+        );
+        let others = number_of(service, "across_step") + number_of(service, "without_time");
+        assert!(
+            number_of(told, "count") > 300 && others > 0,
+            "{by}: {service:#}"
+        );
+        assert!(number_of(&report, "clock_steps") == 1, "{by}: {report:#}");
+    }
+}
+
+fn number_of(value: &Value, name: &str) -> i64 {
+    number(&value[name])
+}
+
 #[test]
 fn what_makes_no_sense_in_a_simulation_is_told_with_a_remedy() {
     for (arguments, code, told) in [
@@ -418,5 +513,8 @@ fn what_a_file_lacks_is_told() {
     };
     let told = text(&["capture", "answers", utf8(&file)]);
     assert!(told.contains("ends within a packet"), "{told}");
-    assert!(told.contains("neither UDP nor TCP, or cut off"), "{told}");
+    assert!(
+        told.contains("cut off: capture more of each packet"),
+        "{told}"
+    );
 }

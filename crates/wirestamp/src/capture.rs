@@ -14,7 +14,7 @@ use wirestamp_core::capture::{
     CaptureOptions, CaptureStatistics, CapturedDirection, Fanout, LinkType,
 };
 use wirestamp_core::configuration::Source;
-use wirestamp_core::correlate::{ConversionError, Estimate};
+use wirestamp_core::correlate::{ClockGeneration, ConversionError, Estimate};
 use wirestamp_core::ethernet::VlanTag;
 use wirestamp_core::time::{Utc, UtcTime};
 use wirestamp_core::timestamp::Timestamps;
@@ -240,6 +240,20 @@ impl<'a> CapturedPacket<'a> {
         match self.correlator {
             Some(correlator) => correlator.to_utc(&hardware),
             None => Err(ConversionError::NotReady),
+        }
+    }
+}
+
+impl CapturedPacket<'_> {
+    /// Returns which uninterrupted run of the real-time clock [`utc`](Self::utc) is of: the number of steps that were noticed before it,
+    /// since the capture began. The difference of two times in UTC is a time that passed only if both are of one run.
+    ///
+    /// # Errors
+    /// As [`utc`](Self::utc).
+    pub fn utc_generation(&self) -> Result<ClockGeneration, ConversionError> {
+        match (self.timestamps().hardware, self.correlator) {
+            (Some(hardware), Some(correlator)) => correlator.utc_generation(&hardware),
+            _ => self.utc().map(|time| time.generation),
         }
     }
 }

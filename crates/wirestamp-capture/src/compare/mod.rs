@@ -1,19 +1,30 @@
 //! Finds the same packets in two captures, A and B, and says what happened to them in between: delay, loss, duplication, reordering.
 //!
 //! A packet is the same where addresses, ports, protocol, VLAN, IPv4 identification, TCP numbers, length and the first
-//! [`DIGESTED`] bytes of the payload are; [`Options`] leave some of that out. Both captures are read once, in the order of their times, and
-//! a packet waits for its like for [`Options::window_ns`]: captures may be larger than memory.
+//! [`DIGESTED`] bytes of the payload are (of TCP's payload, none); [`Options`] leave some of that out. A TCP segment that has no like is looked for by its bytes:
+//! where segments are joined (GRO, LRO) or not split yet (TSO), the other capture has them in segments that are cut otherwise. These have no delay.
+//!
+//! A packet is lost if it is not in the other capture. A packet that cannot be compared may be any that is missing, and so as
+//! many are undecided instead.
+//!
+//! Both captures are read once, in the order of their times, and a packet waits for its like for [`Options::window_ns`]: captures may be
+//! larger than memory.
 
+mod likeness;
 mod report;
+mod stream;
 mod tally;
+mod undecided;
 
-pub use report::{FlowReport, Report, Way};
+pub use report::{FileReport, FlowReport, Report, Way};
 
-use crate::packet::{self, Flow, Ip};
+use crate::order::{Ordered, Placed};
+use crate::packet::{Flow, Unreadable, Unusable};
 use crate::read::{FilePacket, Reader};
+use likeness::{Likeness, Names, Observed, Packet};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use stream::{Bytes, Range, Streams};
 use tally::Tallies;
 use wirestamp_core::Result;
 use wirestamp_core::capture::CapturedDirection;
@@ -38,6 +49,8 @@ pub struct Options {
     pub most_waiting: usize,
     /// How far the clocks of both captures can be apart, in nanoseconds; `None`: that is not known.
     pub clock_bound_ns: Option<u64>,
+    /// So many packets of a file are put in order of time together.
+    pub order_window: usize,
 }
 
 impl Default for Options {
@@ -48,6 +61,7 @@ impl Default for Options {
             window_ns: 10_000_000_000,
             most_waiting: 1_000_000,
             clock_bound_ns: None,
+            order_window: crate::order::WINDOW,
         }
     }
 }
@@ -63,11 +77,31 @@ enum Side {
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     side: Side,
-    utc_ns: i64,
+    /// Its time, on a line without the clock's steps.
+    line_ns: i64,
+    utc_ns: Option<i64>,
     bound_ns: Option<u64>,
+    /// 0 where the file does not say.
+    utc_generation: u32,
     /// Its place among the packets of its capture.
     place: u64,
     flow: u32,
+    bytes: Place,
+    /// Its capture had some of the bytes before, alone or joined with others.
+    is_again: bool,
+    is_fragment: bool,
+    is_long: bool,
+}
+
+/// Where the bytes of a packet are looked for that has no like.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// Nowhere: they are always in one packet.
+    Whole,
+    /// In a TCP stream.
+    Stream(u32, Range),
+    /// In a TCP stream of which nobody knows what it is called at the other side.
+    Unknown,
 }
 
 /// All packets that look alike.
@@ -103,35 +137,40 @@ struct Extent {
     ended: bool,
     /// Its packets.
     packets: u64,
+    unusable: Unusable,
+    /// Packets that could not be compared and may be of any flow.
+    of_any_flow: u64,
 }
 
 /// The comparison, as far as both captures were read.
 #[derive(Debug)]
 struct Comparison {
     options: Options,
-    hashers: [RandomState; 2],
     alike: HashMap<u128, Alike>,
     /// Keys by the time of their first packet.
     order: VecDeque<(i64, u128)>,
     waiting: usize,
     tallies: Tallies,
+    streams: Streams,
+    names: Names,
     extents: [Extent; 2],
     /// Those of which nobody knows yet whether the other capture had begun.
     early: Vec<Seen>,
-    not_ip: u64,
-    cut_off: u64,
     given_up: u64,
 }
 
 /// Compares two captures.
 ///
 /// # Errors
-/// As [`Reader::next_packet`].
+/// As [`Reader::next_packet`]; `InvalidInput` if a file's packets are further from the order of time than [`Options::order_window`].
 pub fn compare<'r>(a: &mut Reader<'r>, b: &mut Reader<'r>, options: Options) -> Result<Report> {
     let mut comparison = Comparison::new(options);
-    let readers = [a, b];
+    let likeness = Likeness::new(options);
+    let read = |packet: &FilePacket<'_>| likeness.observe(packet);
+    let ordered = |reader| Ordered::new(reader, options.order_window, read);
+    let mut files = [ordered(a), ordered(b)];
     loop {
-        let next = [readers[0].peek_ns()?, readers[1].peek_ns()?];
+        let next = [files[0].peek_ns()?, files[1].peek_ns()?];
         for (extent, next) in comparison.extents.iter_mut().zip(next) {
             extent.ended = next.is_none();
         }
@@ -141,107 +180,118 @@ pub fn compare<'r>(a: &mut Reader<'r>, b: &mut Reader<'r>, options: Options) -> 
             [Some(_), _] => Side::A,
             [None, Some(_)] => Side::B,
         };
-        if let Some(packet) = readers[side as usize].next_packet()? {
-            comparison.observe(side, &packet);
+        if let Some(placed) = files[side as usize].next()? {
+            comparison.observe(side, &placed);
         }
     }
-    let [a, b] = readers;
-    Ok(comparison.finish([a, b]))
+    Ok(comparison.finish(files))
 }
 
 impl Comparison {
     fn new(options: Options) -> Self {
         Self {
             options,
-            hashers: [RandomState::new(), RandomState::new()],
             alike: HashMap::new(),
             order: VecDeque::new(),
             waiting: 0,
             tallies: Tallies::default(),
+            streams: Streams::default(),
+            names: Names::new(options.nat),
             extents: [Extent::default(); 2],
             early: Vec::new(),
-            not_ip: 0,
-            cut_off: 0,
             given_up: 0,
         }
     }
 
-    fn observe(&mut self, side: Side, packet: &FilePacket<'_>) {
+    fn observe(&mut self, side: Side, placed: &Placed<Observed>) {
         let extent = &mut self.extents[side as usize];
-        extent.first_ns.get_or_insert(packet.utc_ns);
-        extent.last_ns = extent.last_ns.max(Some(packet.utc_ns));
         extent.packets += 1;
         let place = extent.packets;
-        self.expire(packet.utc_ns);
-        let found = packet
-            .link_type
-            .and_then(|link_type| packet::ip(link_type, packet.data));
-        let Some(found) = found else {
-            self.not_ip += 1;
+        if placed.packet.utc_ns.is_some() {
+            extent.first_ns.get_or_insert(placed.line_ns);
+            extent.last_ns = extent.last_ns.max(Some(placed.line_ns));
+        } else {
+            extent.unusable.without_time += 1;
+        }
+        self.expire(placed.line_ns);
+        let found = match placed.packet.found {
+            Ok(found) => found,
+            Err(why) => return self.unreadable(side, why),
+        };
+        let flow = self.tallies.of(found.flow);
+        let Some(key) = found.key else {
+            self.extents[side as usize].unusable.cut_off += 1;
+            if self.options.nat {
+                self.extents[side as usize].of_any_flow += 1;
+            }
+            self.tallies.get(flow).unusable[side as usize] += 1;
             return;
         };
-        let needed = DIGESTED.min(found.payload_length as usize);
-        if found.payload.len() < needed {
-            self.cut_off += 1;
-            return;
-        }
-        let flow = self.tallies.of(found.flow);
+        let (bytes, is_again) = self.place(side, &found);
         let seen = Seen {
             side,
-            utc_ns: packet.utc_ns,
-            bound_ns: packet.bound_ns,
+            line_ns: placed.line_ns,
+            utc_ns: placed.packet.utc_ns,
+            bound_ns: placed.packet.bound_ns,
+            utc_generation: placed.packet.utc_generation,
             place,
             flow,
+            bytes,
+            is_again,
+            is_fragment: found.is_fragment,
+            is_long: found.is_long,
         };
-        self.tallies.vote(flow, vote(side, packet.direction));
-        self.pair(self.key(&found, needed), seen);
+        self.tallies.vote(flow, vote(side, placed.packet.direction));
+        self.pair(key, seen, found.flow);
     }
 
-    /// What all packets like this one have in common.
-    fn key(&self, found: &Ip<'_>, needed: usize) -> u128 {
-        let flow: Option<Flow> = (!self.options.nat).then_some(found.flow);
-        let vlan = (!self.options.vlan).then_some(found.vlan);
-        let tcp = found
-            .tcp
-            .map(|tcp| (tcp.sequence, tcp.acknowledgment, tcp.syn, tcp.fin, tcp.rst));
-        let halves = self.hashers.each_ref().map(|hasher| {
-            let mut hasher = hasher.build_hasher();
-            (flow, vlan, tcp, found.flow.protocol).hash(&mut hasher);
-            (found.identification, found.fragment, found.payload_length).hash(&mut hasher);
-            hasher.write(&found.payload[..needed]);
-            hasher.finish()
-        });
-        u128::from(halves[0]) << 64 | u128::from(halves[1])
+    fn unreadable(&mut self, side: Side, why: Unreadable) {
+        let extent = &mut self.extents[side as usize];
+        extent.unusable.count(why);
+        extent.of_any_flow += u64::from(why != Unreadable::NotIp);
     }
 
-    fn pair(&mut self, key: u128, seen: Seen) {
+    /// Remembers which bytes a packet brought; returns also whether its capture had some of them before.
+    fn place(&mut self, side: Side, found: &Packet) -> (Place, bool) {
+        let Some(range) = found.bytes else {
+            return (Place::Whole, false);
+        };
+        let flow = self.names.at_a(side, found.flow);
+        let Some(stream) = flow.and_then(|flow| self.streams.of(flow)) else {
+            return (Place::Unknown, false);
+        };
+        let again = self.streams.add(stream, side, range);
+        if found.is_syn {
+            return (Place::Whole, again); // joined with nothing
+        }
+        (Place::Stream(stream, range), again)
+    }
+
+    fn pair(&mut self, key: u128, seen: Seen, flow_name: Flow) {
         let alike = match self.alike.entry(key) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                self.order.push_back((seen.utc_ns, key));
+                self.order.push_back((seen.line_ns, key));
                 entry.insert(Alike::default())
             }
         };
-        alike.latest_ns = seen.utc_ns;
+        alike.latest_ns = seen.line_ns;
         match alike.waiting.front() {
             Some(first) if first.side != seen.side => {
                 let other = *first;
-                let certain = alike.is_certain(seen.side);
+                let certain = alike.is_certain(seen.side) && !seen.is_again && !other.is_again;
                 alike.waiting.pop_front();
                 self.waiting -= 1;
-                let flow = if seen.side == Side::A {
-                    seen.flow
-                } else {
-                    other.flow
-                };
-                alike.paired = Some(flow);
                 let (a, b) = if seen.side == Side::A {
                     (seen, other)
                 } else {
                     (other, seen)
                 };
+                alike.paired = Some(a.flow);
+                let other_name = self.tallies.get(other.flow).flow;
+                self.names.learn(seen.side, flow_name, other_name);
                 self.tallies
-                    .paired(flow, &a, &b, certain.then_some(seen.side));
+                    .paired(a.flow, &a, &b, certain.then_some(seen.side));
             }
             _ => {
                 alike.waiting.push_back(seen);
@@ -249,7 +299,7 @@ impl Comparison {
                 while self.waiting > self.options.most_waiting
                     || self.order.len() > 2 * self.options.most_waiting
                 {
-                    self.given_up += self.settle_oldest();
+                    self.given_up += self.settle_oldest(false);
                 }
             }
         }
@@ -258,7 +308,8 @@ impl Comparison {
     /// Gives up what waited for longer than the window; what looks alike and came later waits on.
     fn expire(&mut self, now: i64) {
         let window = self.options.window_ns;
-        let is_old = |since: i64| now.saturating_sub(since) > window;
+        // i64::MIN: no packet of that file has a time
+        let is_old = |since: i64| since != i64::MIN && now.saturating_sub(since) > window;
         while let Some((since, key)) = self.order.front().copied()
             && is_old(since)
         {
@@ -267,7 +318,7 @@ impl Comparison {
                 continue;
             };
             let waiting = &mut entry.get_mut().waiting;
-            let old = waiting.partition_point(|seen| is_old(seen.utc_ns));
+            let old = waiting.partition_point(|seen| is_old(seen.line_ns));
             let old: Vec<Seen> = waiting.drain(..old).collect();
             let (latest, paired) = (entry.get().latest_ns, entry.get().paired);
             if is_old(latest) && entry.get().waiting.is_empty() {
@@ -275,15 +326,17 @@ impl Comparison {
             } else {
                 let next = entry.get().waiting.front();
                 self.order
-                    .push_back((next.map_or(latest, |seen| seen.utc_ns), key));
+                    .push_back((next.map_or(latest, |seen| seen.line_ns), key));
             }
             self.waiting -= old.len();
-            old.iter().for_each(|seen| self.unmatched(seen, paired));
+            for seen in &old {
+                self.unmatched(seen, paired, true);
+            }
         }
     }
 
-    /// Says what became of the oldest packets that look alike; returns how many of them had no like.
-    fn settle_oldest(&mut self) -> u64 {
+    /// Says what became of the oldest packets that look alike; returns how many of them had no like. `waited`: as long as they should.
+    fn settle_oldest(&mut self, waited: bool) -> u64 {
         let Some((_, key)) = self.order.pop_front() else {
             return 0;
         };
@@ -291,47 +344,72 @@ impl Comparison {
             return 0;
         };
         self.waiting -= alike.waiting.len();
-        for seen in &alike.waiting {
-            self.unmatched(seen, alike.paired);
-        }
-        alike.waiting.len() as u64
+        let all = alike.waiting.iter();
+        all.map(|seen| u64::from(!self.unmatched(seen, alike.paired, waited)))
+            .sum()
     }
 
-    fn unmatched(&mut self, seen: &Seen, paired: Option<u32>) {
-        let other = &self.extents[1 - seen.side as usize];
+    /// A packet has no like; returns whether its bytes were found all the same.
+    fn unmatched(&mut self, seen: &Seen, paired: Option<u32>, waited: bool) -> bool {
         let flow = paired.unwrap_or(seen.flow);
-        let too_early = other.first_ns.is_none_or(|first| seen.utc_ns < first);
-        let too_late = other.ended && other.last_ns.is_none_or(|last| seen.utc_ns > last);
-        if paired.is_none() && (too_early || too_late) {
-            if self.early.len() < MOST_EARLY {
-                self.early.push(*seen);
-            } else {
-                self.tallies.get(flow).outside += 1;
+        let side = seen.side;
+        let mut again = paired.is_some();
+        match seen.bytes {
+            Place::Whole => {}
+            Place::Unknown => {
+                self.tallies.get(flow).undecided[side as usize] += 1;
+                return false;
             }
-            return;
+            Place::Stream(stream, range) => match self.streams.settle(stream, side, range) {
+                Bytes::Found => {
+                    self.tallies.get(flow).resegmented(side, range.length);
+                    return true;
+                }
+                Bytes::Missing => again = false,
+                Bytes::Fewer => again = true,
+                Bytes::Forgotten => {
+                    self.tallies.get(flow).undecided[side as usize] += 1;
+                    return false;
+                }
+            },
         }
-        self.tallies
-            .get(flow)
-            .unmatched(seen.side, paired.is_some());
+        if !waited || seen.utc_ns.is_none() {
+            let tally = self.tallies.get(flow);
+            tally.undecided[side as usize] += 1;
+            tally.unusable[side as usize] += u64::from(!again);
+            self.extents[side as usize].of_any_flow += u64::from(!again && self.options.nat);
+            return false;
+        }
+        let other = &self.extents[1 - side as usize];
+        let too_early = other.first_ns.is_none_or(|first| seen.line_ns < first);
+        let too_late = other.ended && other.last_ns.is_none_or(|last| seen.line_ns > last);
+        if again || !(too_early || too_late) {
+            self.tallies.get(flow).unmatched(seen, again);
+        } else if self.early.len() < MOST_EARLY {
+            self.early.push(*seen);
+        } else {
+            self.tallies.get(flow).outside += 1;
+        }
+        false
     }
 
-    fn finish(mut self, readers: [&Reader<'_>; 2]) -> Report {
+    fn finish<F: FnMut(&FilePacket<'_>) -> Observed>(
+        mut self,
+        files: [Ordered<'_, '_, Observed, F>; 2],
+    ) -> Report {
         while !self.order.is_empty() {
-            self.settle_oldest();
+            self.settle_oldest(true);
         }
         for seen in std::mem::take(&mut self.early) {
-            let other = readers[1 - seen.side as usize];
+            let lasted = files[1 - seen.side as usize].lasted();
             let tally = self.tallies.get(seen.flow);
-            if other
-                .lasted()
-                .is_some_and(|lasted| lasted.contains(&seen.utc_ns))
-            {
-                tally.unmatched(seen.side, false);
+            if lasted.is_some_and(|lasted| lasted.contains(&seen.line_ns)) {
+                tally.unmatched(&seen, false);
             } else {
                 tally.outside += 1;
             }
         }
-        report::of(self, readers)
+        report::of(self, files)
     }
 }
 

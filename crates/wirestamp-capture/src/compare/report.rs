@@ -1,10 +1,13 @@
 //! What a comparison found, flow by flow.
 
 use super::tally::Tally;
-use super::{Comparison, Options, Side};
-use crate::packet::Flow;
-use crate::read::Reader;
+use super::undecided::{Group, group, undecided};
+use super::{Comparison, Extent, Observed, Options, Side};
+use crate::order::Ordered;
+use crate::packet::{Flow, Unusable};
+use crate::read::FilePacket;
 use crate::spread::Summary;
+use std::collections::HashMap;
 
 /// Which way the packets of a flow went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,18 @@ pub struct FlowReport {
     pub matched: u64,
     /// Of these, packets that look like others on the way, so that nobody knows which one is which: they have no delay.
     pub ambiguous: u64,
+    /// Of these, packets that have no time in one of the captures: they have no delay.
+    pub without_time: u64,
+    /// Of these, packets between whose times a real-time clock was stepped, as the captures say: they have no delay.
+    pub across_step: u64,
+    /// TCP segments of A, and of B, whose bytes the other capture has in segments that are cut otherwise, because GRO or LRO joined them or
+    /// TSO has yet to split them: they arrived, and have no delay.
+    pub resegmented: [u64; 2],
+    /// The longest of them, in bytes.
+    pub longest_segment: [u32; 2],
+    /// Packets of A, and of B, of which nobody knows whether the other capture has them: it has packets that could not be compared, or
+    /// too many waited.
+    pub undecided: [u64; 2],
     /// Packets that were sent and not seen to arrive.
     pub lost: u64,
     /// Packets that arrived again.
@@ -53,53 +68,94 @@ pub struct FlowReport {
 pub struct Report {
     /// Flows, the one with most packets first.
     pub flows: Vec<FlowReport>,
-    /// Packets in A and in B.
-    pub packets: [u64; 2],
-    /// Packets that the captures themselves dropped, as they say; they are among the lost ones. `None`: they don't say.
-    pub dropped: [Option<u64>; 2],
-    /// Packets that are not IP, or too little of them was captured to tell whose they are.
-    pub not_ip: u64,
-    /// Packets of whose payload too little was captured to compare it.
-    pub cut_off: u64,
-    /// Packets without a time.
-    pub without_time: u64,
-    /// Packets that were given up because too many waited for their like.
+    /// Packets that were given up because too many waited for their like. They are undecided.
     pub given_up: u64,
-    /// Whether a file ends within a packet.
-    pub truncated: [bool; 2],
+    /// A and B.
+    pub files: [FileReport; 2],
 }
 
-pub(super) fn of(comparison: Comparison, readers: [&Reader<'_>; 2]) -> Report {
+/// What was found of a file as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileReport {
+    /// Packets in it.
+    pub packets: u64,
+    /// Packets that the capture itself dropped, as it says; they are among the lost ones. `None`: it does not say.
+    pub dropped: Option<u64>,
+    /// Whether it ends within a packet.
+    pub truncated: bool,
+    /// What could not be compared, by reason.
+    pub unusable: Unusable,
+    /// Packets that stand behind a later one. They were put in order.
+    pub out_of_order: u64,
+    /// Steps of the real-time clock that the file tells of.
+    pub clock_steps: u64,
+}
+
+pub(super) fn of<F: FnMut(&FilePacket<'_>) -> Observed>(
+    comparison: Comparison,
+    files: [Ordered<'_, '_, Observed, F>; 2],
+) -> Report {
     let Comparison {
         options,
         tallies,
-        extents,
-        not_ip,
-        cut_off,
+        mut extents,
         given_up,
         ..
     } = comparison;
+    for (extent, file) in extents.iter_mut().zip(&files) {
+        extent.unusable.unknown_blocks = file.reader().unknown_blocks();
+        extent.of_any_flow += extent.unusable.unknown_blocks;
+    }
     let seen = |tally: &Tally| tally.packets(Side::A) + tally.packets(Side::B) + tally.outside > 0;
     let all = tallies.into_all();
+    let mut groups: HashMap<Option<Group>, [[u64; 2]; 2]> = HashMap::new();
+    for tally in &all {
+        let sums = groups.entry(tally.flow.map(group)).or_default();
+        for side in [Side::A, Side::B] {
+            let fragments = tally.fragments[side as usize];
+            sums[side as usize][0] += fragments;
+            sums[side as usize][1] += tally.without_like(side) - fragments;
+        }
+    }
+    let of_flow = |tally: &Tally| {
+        let group = groups.get(&tally.flow.map(group)).copied();
+        let any = [extents[0].of_any_flow, extents[1].of_any_flow];
+        flow(
+            tally,
+            &options,
+            undecided(tally, group.unwrap_or_default(), any),
+        )
+    };
     let mut flows: Vec<_> = all
         .iter()
         .filter(|tally| seen(tally))
-        .map(|tally| flow(tally, &options))
+        .map(of_flow)
         .collect();
     flows.sort_by_key(|flow| (std::cmp::Reverse(flow.in_a.max(flow.in_b)), flow.flow));
+    let [a, b] = &files;
     Report {
         flows,
-        packets: [extents[0].packets, extents[1].packets],
-        dropped: readers.map(Reader::dropped),
-        not_ip,
-        cut_off,
-        without_time: readers.iter().map(|reader| reader.skipped()).sum(),
         given_up,
-        truncated: readers.map(Reader::is_truncated),
+        files: [file(&extents[0], a), file(&extents[1], b)],
     }
 }
 
-fn flow(tally: &Tally, options: &Options) -> FlowReport {
+fn file<F: FnMut(&FilePacket<'_>) -> Observed>(
+    extent: &Extent,
+    file: &Ordered<'_, '_, Observed, F>,
+) -> FileReport {
+    FileReport {
+        packets: extent.packets,
+        dropped: file.reader().dropped(),
+        truncated: file.reader().is_truncated(),
+        unusable: extent.unusable,
+        out_of_order: file.out_of_order(),
+        clock_steps: file.steps(),
+    }
+}
+
+fn flow(tally: &Tally, options: &Options, undecided: [u64; 2]) -> FlowReport {
     let way = way(tally, options);
     let (origin, end) = match way {
         Way::AToB => (Side::A, Side::B),
@@ -113,6 +169,8 @@ fn flow(tally: &Tally, options: &Options) -> FlowReport {
             .error_bound_ns
             .map(|bound| bound.saturating_add(clocks));
     }
+    let extra = tally.alone[end].saturating_sub(undecided[end]);
+    let rest = undecided[end].saturating_sub(tally.alone[end]);
     FlowReport {
         flow: tally.flow,
         way,
@@ -120,9 +178,14 @@ fn flow(tally: &Tally, options: &Options) -> FlowReport {
         in_b: tally.packets(Side::B),
         matched: tally.matched,
         ambiguous: tally.ambiguous,
-        lost: tally.alone[origin] + tally.surplus[origin],
-        duplicated: tally.surplus[end],
-        extra: tally.alone[end],
+        without_time: tally.without_time,
+        across_step: tally.across_step,
+        resegmented: tally.resegmented,
+        longest_segment: tally.longest,
+        undecided: [0, 1].map(|side| tally.undecided[side] + undecided[side]),
+        lost: tally.alone[origin] + tally.surplus[origin] - undecided[origin],
+        duplicated: tally.surplus[end] - rest,
+        extra,
         reordered: tally.overtaken[0] + tally.overtaken[1],
         outside: tally.outside,
         delay,

@@ -27,6 +27,20 @@ pub(super) struct Tally {
     pub(super) alone: [u64; 2],
     /// Likewise, of packets whose like was found for another one.
     pub(super) surplus: [u64; 2],
+    /// Of both of these, fragments, and UDP datagrams that are longer than an Ethernet frame.
+    pub(super) fragments: [u64; 2],
+    pub(super) long: [u64; 2],
+    /// TCP segments whose bytes the other capture has in segments that are cut otherwise, and the length of the longest.
+    pub(super) resegmented: [u64; 2],
+    pub(super) longest: [u32; 2],
+    /// Nobody knows whether the other capture has them.
+    pub(super) undecided: [u64; 2],
+    /// Packets that could not be compared.
+    pub(super) unusable: [u64; 2],
+    /// Of the matched ones, those of which one has no time.
+    pub(super) without_time: u64,
+    /// Of the matched ones, those between whose times a clock was stepped.
+    pub(super) across_step: u64,
     /// At times at which the other capture was not made.
     pub(super) outside: u64,
     /// Overtaken in the order of that capture.
@@ -82,9 +96,17 @@ impl Tallies {
             tally.ambiguous += 1;
             return;
         };
-        let bound = a.bound_ns.zip(b.bound_ns);
-        let bound = bound.map(|(a, b)| a.saturating_add(b));
-        tally.delay.record(b.utc_ns.saturating_sub(a.utc_ns), bound);
+        let Some((at_a, at_b)) = a.utc_ns.zip(b.utc_ns) else {
+            tally.without_time += 1;
+            return;
+        };
+        if a.utc_generation == b.utc_generation {
+            let bound = a.bound_ns.zip(b.bound_ns);
+            let bound = bound.map(|(a, b)| a.saturating_add(b));
+            tally.delay.record(at_b.saturating_sub(at_a), bound);
+        } else {
+            tally.across_step += 1;
+        }
         let other = if completed == Side::B {
             a.place
         } else {
@@ -104,17 +126,32 @@ impl Tallies {
 }
 
 impl Tally {
-    /// A packet of `side` has no like. `paired`: but others that look the same have.
-    pub(super) fn unmatched(&mut self, side: Side, paired: bool) {
+    /// A packet has no like. `paired`: but others that look the same have.
+    pub(super) fn unmatched(&mut self, seen: &Seen, paired: bool) {
+        let side = seen.side as usize;
         let counts = if paired {
             &mut self.surplus
         } else {
             &mut self.alone
         };
-        counts[side as usize] += 1;
+        counts[side] += 1;
+        self.fragments[side] += u64::from(seen.is_fragment);
+        self.long[side] += u64::from(seen.is_long);
+    }
+
+    /// The other capture has the bytes of a TCP segment, of this length, in others.
+    pub(super) fn resegmented(&mut self, side: Side, length: u32) {
+        let side = side as usize;
+        self.resegmented[side] += 1;
+        self.longest[side] = self.longest[side].max(length);
+    }
+
+    pub(super) fn without_like(&self, side: Side) -> u64 {
+        self.alone[side as usize] + self.surplus[side as usize]
     }
 
     pub(super) fn packets(&self, side: Side) -> u64 {
-        self.matched + self.alone[side as usize] + self.surplus[side as usize]
+        let place = side as usize;
+        self.matched + self.without_like(side) + self.resegmented[place] + self.undecided[place]
     }
 }

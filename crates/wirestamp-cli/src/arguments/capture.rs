@@ -58,7 +58,7 @@ pub(crate) struct Capture {
     /// Begins a new file after so long
     #[arg(long, value_name = "TIME", requires = "write", value_parser = time::duration)]
     pub(crate) rotate_every: Option<Duration>,
-    /// Keeps only so many files, the newest
+    /// Keeps only so many files of this run, the newest
     #[arg(long, value_name = "N", requires = "write", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) files: Option<u32>,
 }
@@ -127,7 +127,7 @@ without a packet is the end.
 With --write the packets go to a pcapng file, which Wireshark, tshark and tcpdump read: times in nanoseconds, clock, bound and \
 generation as a comment of each packet, received and dropped packets in the interface's statistics. While a file grows it is called \
 FILE.partial, and it is readable; it takes its name when it is complete. With --rotate-size or --rotate-every, files are called \
-NAME-00001.EXT and so on. Exit code 6: the kernel dropped packets, because they came faster than they were written.
+NAME-00001.EXT and so on, from the highest number on that is there; --files counts those of this run, and no other file is touched. Exit code 6: the kernel dropped packets, because they came faster than they were written.
 
 With --parquet, UDP, TCP and other IP packets become rows of the fleet's table `timestamps`: `wirestamp-fleet latency` joins those of \
 two hosts to one-way delays. A packet's sequence number is the same wherever it is captured. Sent packets that look alike \
@@ -149,9 +149,10 @@ Examples:
 
 const COMPARE: &str = "\
 Finds the same packets in both: by addresses, ports, protocol, VLAN, IPv4 identification, TCP numbers, length and the first 64 \
-bytes of the payload. Delay is B's time minus A's, or the other way round, as the flow goes. Its error bound is that of both timestamps \
+bytes of the payload; TCP by its bytes too, however GRO, LRO or TSO cut them, and these have no delay. Only what is not there is lost: as many \
+packets as cannot be compared are undecided. Delay is B's time minus A's, or the other way round, as the flow goes. Its error bound is that of both timestamps \
 plus --clock-bound; without it, the clocks are taken to agree, and the output says so. Captures need not fit into memory: see --window and \
---max-waiting. Packets of a time in which only one capture was made are counted apart. 1,024 flows have figures of their own.
+--max-waiting. Packets of a time in which only one capture was made are counted apart. Pairs across a step of the real-time clock have no delay. 1,024 flows have figures of their own.
 
 Examples:
   wirestamp capture compare a.pcapng b.pcapng

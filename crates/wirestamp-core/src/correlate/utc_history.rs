@@ -14,7 +14,7 @@
 //! Readings that contradict one another are on the two sides of a step, and nobody knows when between
 //! them it came: an instant between them has no UTC.
 
-use super::{ConversionError, Estimate};
+use super::{ClockGeneration, ConversionError, Estimate};
 use crate::time::{Monotonic, MonotonicTime, RealTimeClock, Span, Time, Utc, UtcCrossTimestamp};
 use alloc::collections::VecDeque;
 
@@ -47,6 +47,8 @@ const MILLION: i128 = 1_000_000;
 pub struct UtcHistory {
     /// Oldest first.
     readings: VecDeque<UtcCrossTimestamp>,
+    /// Of each reading: how many steps were noticed before it.
+    steps: VecDeque<u32>,
     /// How fast the difference of the clocks changes at most, but for steps: in parts per million.
     slew: i128,
     /// What a reading may be rounded by, in nanoseconds.
@@ -65,6 +67,7 @@ impl UtcHistory {
     pub fn new(clock: RealTimeClock) -> Self {
         Self {
             readings: VecDeque::new(),
+            steps: VecDeque::new(),
             slew: clock.slew_parts_per_million.into(),
             rounding: clock.tick.nanoseconds(),
         }
@@ -72,6 +75,10 @@ impl UtcHistory {
 
     /// Takes a reading in. Readings come in the order in which they were made.
     pub fn observe(&mut self, reading: UtcCrossTimestamp) {
+        let last = self.readings.back().zip(self.steps.back());
+        let steps = last.map_or(0, |(last, steps)| {
+            steps.saturating_add(u32::from(!self.agree(last, &reading)))
+        });
         let mut newest = self.readings.iter().rev();
         if let (Some(last), Some(before)) = (newest.next(), newest.next())
             && reading.after - before.after < SPACING
@@ -79,11 +86,34 @@ impl UtcHistory {
             && self.agree(last, &reading)
         {
             self.readings.pop_back(); // this one says the same, and later
+            self.steps.pop_back();
         }
         if self.readings.len() == KEPT {
             self.readings.pop_front();
+            self.steps.pop_front();
         }
         self.readings.push_back(reading);
+        self.steps.push_back(steps);
+    }
+
+    /// Returns which uninterrupted run of the real-time clock an instant is in that [`convert`](Self::convert) converts: the number of
+    /// steps that were noticed before it. Differences of UTC between two runs say nothing about elapsed time.
+    ///
+    /// # Errors
+    /// As [`convert`](Self::convert).
+    pub fn generation(
+        &self,
+        estimate: &Estimate<Monotonic>,
+        not_after: MonotonicTime,
+    ) -> Result<ClockGeneration, ConversionError> {
+        self.convert(estimate, not_after)?;
+        let earliest = estimate.at - estimate.bound;
+        let before = |reading: &UtcCrossTimestamp| reading.after <= earliest;
+        let before = self.readings.iter().rposition(before);
+        let steps = before.and_then(|place| self.steps.get(place));
+        steps
+            .map(|steps| ClockGeneration(*steps))
+            .ok_or(ConversionError::UtcUnknown)
     }
 
     /// Converts an instant to UTC. `not_after`: the latest that it can have been, such as when a timestamp
@@ -187,7 +217,6 @@ impl Difference {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ClockGeneration;
     use super::*;
     use crate::time::UtcTime;
 
@@ -235,6 +264,28 @@ mod tests {
         assert_eq!(utc.at, UtcTime::from_nanoseconds(5_000 + 1_020));
         assert_eq!(utc.bound, Span::from_nanoseconds(7 + 71));
         assert_eq!(utc.generation, ClockGeneration(4));
+    }
+
+    #[test]
+    fn a_step_begins_a_generation_of_the_real_time_clock() {
+        let mut history = history(0, &[(0, 1_000), (10_000, 1_040), (2 * SECOND, 900_000)]);
+        let generation =
+            |history: &UtcHistory, now| history.generation(&estimate(now, 7), at(now + 1_000));
+        assert_eq!(generation(&history, 5_000), Ok(ClockGeneration(0)));
+        assert_eq!(
+            generation(&history, SECOND),
+            Err(ConversionError::UtcUnknown)
+        );
+        for second in 3..600 {
+            history.observe(reading(second * SECOND, 900_000));
+        }
+        history.observe(reading(600 * SECOND, 0));
+        history.observe(reading(601 * SECOND, 0));
+        // however many readings were forgotten since
+        for (now, expected) in [(598, 1), (600, 2)] {
+            let found = generation(&history, now * SECOND + SECOND / 2);
+            assert_eq!(found, Ok(ClockGeneration(expected)));
+        }
     }
 
     /// 948..=1052 and 989..=1092 where readings are rounded by 1 ns; by 9 ns more each way in a coarser clock.

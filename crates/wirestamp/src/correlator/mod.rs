@@ -189,6 +189,20 @@ impl Correlator {
         Ok(())
     }
 
+    /// Returns which uninterrupted run of the real-time clock a time of [`to_utc`](Self::to_utc) is of: the number of steps that were noticed
+    /// before it, since the correlator began.
+    ///
+    /// # Errors
+    /// As [`to_utc`](Self::to_utc).
+    pub fn utc_generation(
+        &self,
+        timestamp: &HardwareTimestamp,
+    ) -> Result<ClockGeneration, ConversionError> {
+        let estimate = self.to_monotonic(timestamp)?;
+        let history = self.shared.utc_now();
+        history.generation(&estimate, timestamp.read_at)
+    }
+
     /// Converts many timestamps of this NIC that were read together at `read_at`: writes their
     /// times to `into`, of the same length, and returns one bound that holds for each of them.
     /// By vector instructions, where the processor has them.

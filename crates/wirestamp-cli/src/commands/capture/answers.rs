@@ -1,6 +1,6 @@
 //! `capture answers`: how long answers take in one capture.
 
-use super::{Times, nanoseconds, open};
+use super::{Times, Unused, nanoseconds, open, order_and_steps};
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -15,7 +15,9 @@ struct Answered {
     dropped: Option<u64>,
     truncated: bool,
     others: u64,
-    without_time: u64,
+    unusable: Unused,
+    out_of_order: u64,
+    clock_steps: u64,
     left_out: u64,
     services: Vec<OneService>,
     #[serde(skip)]
@@ -33,7 +35,10 @@ struct OneService {
     acknowledged_by_service: Option<Times>,
     acknowledged_by_client: Option<Times>,
     unanswered: u64,
+    undecided: u64,
     ambiguous: u64,
+    without_time: u64,
+    across_step: u64,
 }
 
 pub(super) fn run(
@@ -48,7 +53,9 @@ pub(super) fn run(
         dropped: found.dropped,
         truncated: found.truncated,
         others: found.others,
-        without_time: found.without_time,
+        unusable: found.unusable.into(),
+        out_of_order: found.out_of_order,
+        clock_steps: found.clock_steps,
         left_out: found.left_out,
         services: found.services.iter().map(OneService::from).collect(),
         shown: arguments.services,
@@ -68,7 +75,10 @@ impl From<&ServiceReport> for OneService {
             acknowledged_by_service: report.acknowledged_by_service.map(Times::from),
             acknowledged_by_client: report.acknowledged_by_client.map(Times::from),
             unanswered: report.unanswered,
+            undecided: report.undecided,
             ambiguous: report.ambiguous,
+            without_time: report.without_time,
+            across_step: report.across_step,
         }
     }
 }
@@ -103,12 +113,16 @@ impl Report for Answered {
             page.quiet(&format!("{more}: --services, --json"));
         }
         let left_out = [
-            (self.others, "neither UDP nor TCP, or cut off"),
-            (self.without_time, "without a time"),
+            (self.others, "neither UDP nor TCP, or fragments"),
             (self.left_out, "of services beyond the first 1,024"),
         ];
         for (count, why) in left_out.into_iter().filter(|(count, _)| *count > 0) {
             page.quiet(&format!("{}: {why}", plural(count, "packet")));
+        }
+        let said = self.unusable.lines();
+        let more = order_and_steps(self.out_of_order, self.clock_steps);
+        for line in said.iter().chain(&more) {
+            page.quiet(line);
         }
     }
 }
@@ -129,11 +143,23 @@ impl OneService {
                 page.field(what, &format!("{}: {}", grouped(times.count), times.text()));
             }
         }
-        if self.unanswered > 0 {
-            page.field("unanswered", &grouped(self.unanswered));
-        }
-        if self.ambiguous > 0 {
-            page.field("ambiguous", &grouped(self.ambiguous));
+        let counts = [
+            ("unanswered", self.unanswered, ""),
+            (
+                "undecided",
+                self.undecided,
+                ": the answers may be packets that cannot be used",
+            ),
+            ("ambiguous", self.ambiguous, ""),
+            ("without time", self.without_time, ", not timed"),
+            (
+                "across a step",
+                self.across_step,
+                " of the clock, not timed",
+            ),
+        ];
+        for (what, count, more) in counts.into_iter().filter(|(_, count, _)| *count > 0) {
+            page.field(what, &format!("{}{more}", grouped(count)));
         }
     }
 }

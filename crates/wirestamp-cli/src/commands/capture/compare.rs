@@ -1,6 +1,6 @@
 //! `capture compare`: what happened to packets between two captures.
 
-use super::{Times, nanoseconds, open, share};
+use super::{Times, Unused, nanoseconds, open, order_and_steps, share};
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -17,9 +17,6 @@ struct Compared {
     a: OneSide,
     b: OneSide,
     clock_bound_ns: Option<u64>,
-    not_ip: u64,
-    cut_off: u64,
-    without_time: u64,
     given_up: u64,
     flows: Vec<OneFlow>,
     #[serde(skip)]
@@ -33,6 +30,16 @@ struct OneSide {
     /// By the capture itself; `None`: the file does not say.
     dropped: Option<u64>,
     truncated: bool,
+    unusable: Unused,
+    out_of_order: u64,
+    clock_steps: u64,
+}
+
+/// A count for each file.
+#[derive(Clone, Copy, Serialize)]
+struct Both {
+    a: u64,
+    b: u64,
 }
 
 #[derive(Serialize)]
@@ -43,12 +50,19 @@ struct OneFlow {
     in_b: u64,
     matched: u64,
     ambiguous: u64,
+    without_time: u64,
+    across_step: u64,
+    resegmented: Both,
+    undecided: Both,
     lost: u64,
     duplicated: u64,
     reordered: u64,
     extra: u64,
     outside: u64,
     delay: Option<Times>,
+    /// Of A and of B.
+    #[serde(skip)]
+    longest_segment: [u32; 2],
 }
 
 #[derive(Serialize)]
@@ -77,17 +91,17 @@ pub(super) fn run(
     let found = compare::compare(&mut a, &mut b, options)?;
     let side = |path: &Path, place: usize| OneSide {
         file: path.display().to_string(),
-        packets: found.packets[place],
-        dropped: found.dropped[place],
-        truncated: found.truncated[place],
+        packets: found.files[place].packets,
+        dropped: found.files[place].dropped,
+        truncated: found.files[place].truncated,
+        unusable: found.files[place].unusable.into(),
+        out_of_order: found.files[place].out_of_order,
+        clock_steps: found.files[place].clock_steps,
     };
     let report = Compared {
         a: side(&arguments.a, 0),
         b: side(&arguments.b, 1),
         clock_bound_ns: options.clock_bound_ns,
-        not_ip: found.not_ip,
-        cut_off: found.cut_off,
-        without_time: found.without_time,
         given_up: found.given_up,
         flows: found.flows.iter().map(OneFlow::from).collect(),
         shown: arguments.flows,
@@ -108,13 +122,35 @@ impl From<&FlowReport> for OneFlow {
             in_b: report.in_b,
             matched: report.matched,
             ambiguous: report.ambiguous,
+            without_time: report.without_time,
+            across_step: report.across_step,
+            resegmented: report.resegmented.into(),
+            undecided: report.undecided.into(),
             lost: report.lost,
             duplicated: report.duplicated,
             reordered: report.reordered,
             extra: report.extra,
             outside: report.outside,
             delay: report.delay.map(Times::from),
+            longest_segment: report.longest_segment,
         }
+    }
+}
+
+impl From<[u64; 2]> for Both {
+    fn from([a, b]: [u64; 2]) -> Self {
+        Self { a, b }
+    }
+}
+
+impl Both {
+    fn is_zero(self) -> bool {
+        self.a == 0 && self.b == 0
+    }
+
+    /// `12 in A, 3 in B`.
+    fn text(self) -> String {
+        format!("{} in A, {} in B", grouped(self.a), grouped(self.b))
     }
 }
 
@@ -168,15 +204,51 @@ impl Report for Compared {
                 page.quiet("delays hold as far as both clocks agree: say how far by --clock-bound");
             }
         }
-        let left_out = [
-            (self.not_ip, "not IP"),
-            (self.cut_off, "cut off: capture more of each packet"),
-            (self.without_time, "without a time"),
-            (self.given_up, "given up: see --max-waiting"),
-        ];
-        for (count, why) in left_out.into_iter().filter(|(count, _)| *count > 0) {
-            page.quiet(&format!("{}: {why}", plural(count, "packet")));
+        for (name, side) in [("A", &self.a), ("B", &self.b)] {
+            let said = side.unusable.lines();
+            let more = order_and_steps(side.out_of_order, side.clock_steps);
+            for line in said.iter().chain(&more) {
+                page.quiet(&format!("{name}: {line}"));
+            }
         }
+        if self.given_up > 0 {
+            let packets = plural(self.given_up, "packet");
+            page.quiet(&format!(
+                "{packets}: given up, and undecided: see --max-waiting"
+            ));
+        }
+        for line in self.offloads() {
+            page.quiet(&line);
+        }
+    }
+}
+
+impl Compared {
+    /// Where segments were joined or not yet split, and how to have a delay of each packet.
+    fn offloads(&self) -> Vec<String> {
+        let mut longest = [0; 2];
+        let mut is_origin = [false; 2];
+        for flow in &self.flows {
+            let origin = usize::from(flow.direction == "b_to_a");
+            let larger = usize::from(flow.longest_segment[1] > flow.longest_segment[0]);
+            if flow.longest_segment[larger] > longest[larger] {
+                longest[larger] = flow.longest_segment[larger];
+                is_origin[larger] = larger == origin;
+            }
+        }
+        let sides = [0, 1].into_iter().filter(|side| longest[*side] > 0);
+        let line = |side: usize| {
+            let (name, bytes) = (["A", "B"][side], grouped(u64::from(longest[side])));
+            let (what, how) = if is_origin[side] {
+                ("not split by the NIC yet (TSO)", "tso off gso off")
+            } else {
+                ("joined by GRO or LRO", "gro off lro off")
+            };
+            format!(
+                "{name}: TCP segments of up to {bytes} bytes, {what}: for a delay of each packet, capture after ethtool -K IFACE {how}"
+            )
+        };
+        sides.map(line).collect()
     }
 }
 
@@ -201,6 +273,24 @@ impl OneFlow {
             page.field(
                 "look alike",
                 &format!("{}, without a delay", grouped(self.ambiguous)),
+            );
+        }
+        let without_delay = [
+            (self.without_time, "without time"),
+            (self.across_step, "across a step"),
+        ];
+        for (count, what) in without_delay.into_iter().filter(|(count, _)| *count > 0) {
+            page.field(what, &format!("{}, without a delay", grouped(count)));
+        }
+        if !self.resegmented.is_zero() {
+            let text = self.resegmented.text();
+            page.field("resegmented", &format!("{text}, without a delay"));
+        }
+        if !self.undecided.is_zero() {
+            let text = self.undecided.text();
+            page.field(
+                "undecided",
+                &format!("{text}: the other file has packets that cannot be compared"),
             );
         }
         page.field("lost", &share(self.lost, sent));

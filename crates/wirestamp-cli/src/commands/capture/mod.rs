@@ -17,13 +17,14 @@ mod without_parquet;
 use crate::arguments::{self, CaptureAction};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
-use crate::output::Output;
+use crate::output::{Output, plural};
 use crate::session::Session;
 use serde::Serialize;
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Span};
+use wirestamp_capture::packet::Unusable;
 use wirestamp_capture::read::Reader;
 use wirestamp_capture::spread::Summary;
 
@@ -51,6 +52,73 @@ fn open(path: &Path) -> Result<Reader<'static>, Error> {
     let file = File::open(path)
         .map_err(|error| told(ErrorKind::InvalidInput, OPERATION, &name, &error))?;
     Reader::new(name, file)
+}
+
+/// What could not be used of a file, as JSON has it.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Unused {
+    not_ip: u64,
+    encapsulated: u64,
+    cut_off: u64,
+    without_time: u64,
+    unknown_blocks: u64,
+}
+
+impl From<Unusable> for Unused {
+    fn from(unusable: Unusable) -> Self {
+        Self {
+            not_ip: unusable.not_ip,
+            encapsulated: unusable.encapsulated,
+            cut_off: unusable.cut_off,
+            without_time: unusable.without_time,
+            unknown_blocks: unusable.unknown_blocks,
+        }
+    }
+}
+
+impl Unused {
+    /// `3 packets: not IP`, for each reason that there is.
+    fn lines(&self) -> Vec<String> {
+        let packets = [
+            (self.not_ip, "not IP"),
+            (
+                self.encapsulated,
+                "behind headers that wirestamp does not read",
+            ),
+            (
+                self.cut_off,
+                "cut off: capture more of each packet (--snaplen)",
+            ),
+            (
+                self.without_time,
+                "without a time: compared, but without a delay",
+            ),
+        ];
+        let packets = packets.map(|(count, why)| (count, plural(count, "packet"), why));
+        let blocks = (
+            self.unknown_blocks,
+            plural(self.unknown_blocks, "block"),
+            "of an unknown type, skipped",
+        );
+        let all = packets.into_iter().chain([blocks]);
+        let there = all.filter(|(count, ..)| *count > 0);
+        there
+            .map(|(_, what, why)| format!("{what}: {why}"))
+            .collect()
+    }
+}
+
+/// What is said of a file whose packets had to be put in order, and whose clock was stepped.
+fn order_and_steps(out_of_order: u64, clock_steps: u64) -> Vec<String> {
+    let order = (out_of_order > 0).then(|| {
+        let packets = plural(out_of_order, "packet");
+        format!("{packets} behind a later one: put in order of time")
+    });
+    let steps = (clock_steps > 0).then(|| {
+        let steps = plural(clock_steps, "step");
+        format!("{steps} of the real-time clock: pairs across one have no delay")
+    });
+    order.into_iter().chain(steps).collect()
 }
 
 /// How times are distributed, as JSON has it.

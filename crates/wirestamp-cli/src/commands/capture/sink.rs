@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::time::Duration;
 use wirestamp::{
     Capture, CaptureBlock, CaptureStatistics, CapturedPacket, Estimate, Interface, LinkType,
-    MonotonicTime, Source, Span, Utc,
+    MonotonicTime, Source, Span, TimestampSource, Utc,
 };
 use wirestamp_capture::note::{Known, Note};
 use wirestamp_capture::pcapng::{Encoder, Head, Packet, Statistics};
@@ -284,7 +284,9 @@ impl<'a> Sink<'a> {
 
     /// Completes the Parquet files; the summary of what was `counted` of each queue.
     pub(super) fn finish(mut self, counted: &[Counted]) -> Result<Summary, Failure> {
-        self.store.take().map_or(Ok(()), Store::finish)?;
+        let stored = self.store.take().map_or(Ok(()), Store::finish);
+        self.files.as_mut().map_or(Ok(()), Files::settle)?;
+        stored?;
         let queue = |counted: &Counted| Queue {
             packets: counted.written,
             received: counted.kernel.received,
@@ -315,6 +317,10 @@ pub(super) fn encode(
     let known = |time: &Estimate<Utc>| Known {
         bound: time.bound,
         generation: time.generation,
+        utc_generation: match packet.clock() {
+            TimestampSource::Hardware => packet.utc_generation().ok(),
+            TimestampSource::Software => None,
+        },
     };
     let utc = time.as_ref().ok();
     let utc = utc.map(|time| time.at.nanoseconds().cast_unsigned());

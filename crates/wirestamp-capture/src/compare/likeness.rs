@@ -1,0 +1,143 @@
+//! What is compared of a packet.
+
+use super::stream::Range;
+use super::{DIGESTED, Options, Side};
+use crate::packet::{self, Flow, Ip, Unreadable};
+use crate::read::FilePacket;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use wirestamp_core::capture::CapturedDirection;
+
+/// A longer payload of UDP fits no Ethernet frame: datagrams that GRO joined, or that the NIC has yet to split.
+const LONGEST_DATAGRAM: u32 = 1_472;
+/// So many flows are known by two names.
+const MOST_NAMES: usize = 65_536;
+
+/// What is looked at of a packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Observed {
+    pub(super) utc_ns: Option<i64>,
+    pub(super) bound_ns: Option<u64>,
+    pub(super) utc_generation: u32,
+    pub(super) direction: Option<CapturedDirection>,
+    pub(super) found: Result<Packet, Unreadable>,
+}
+
+/// An IP packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packet {
+    pub(super) flow: Flow,
+    /// The same for all packets that look like it. `None`: too little of it was captured.
+    pub(super) key: Option<u128>,
+    /// The bytes of TCP's stream that it brings.
+    pub(super) bytes: Option<Range>,
+    pub(super) is_syn: bool,
+    pub(super) is_fragment: bool,
+    /// Whether it is UDP, and longer than an Ethernet frame.
+    pub(super) is_long: bool,
+}
+
+/// What makes packets alike.
+#[derive(Debug)]
+pub(super) struct Likeness {
+    options: Options,
+    hashers: [RandomState; 2],
+}
+
+impl Likeness {
+    pub(super) fn new(options: Options) -> Self {
+        Self {
+            options,
+            hashers: [RandomState::new(), RandomState::new()],
+        }
+    }
+
+    pub(super) fn observe(&self, packet: &FilePacket<'_>) -> Observed {
+        let found = packet::read(packet.link, packet.data, packet.length);
+        Observed {
+            utc_ns: packet.utc_ns,
+            bound_ns: packet.bound_ns,
+            utc_generation: packet.utc_generation.unwrap_or(0),
+            direction: packet.direction,
+            found: found.map(|found| self.packet(&found)),
+        }
+    }
+
+    fn packet(&self, found: &Ip<'_>) -> Packet {
+        let length = found.payload_length;
+        // the numbers of a TCP segment say which bytes its payload is
+        let needed = match found.tcp {
+            Some(_) => 0,
+            None => DIGESTED.min(length as usize),
+        };
+        let payload = found.payload.get(..needed);
+        let bytes = found.tcp.map(|tcp| Range {
+            start: tcp.sequence.wrapping_add(u32::from(tcp.syn)),
+            length: length.saturating_add(u32::from(tcp.fin)),
+        });
+        Packet {
+            flow: found.flow,
+            key: payload.map(|payload| self.key(found, payload)),
+            bytes: bytes.filter(|range| range.length > 0),
+            is_syn: found.tcp.is_some_and(|tcp| tcp.syn),
+            is_fragment: found.is_fragment,
+            is_long: found.flow.protocol == 17 && !found.is_fragment && length > LONGEST_DATAGRAM,
+        }
+    }
+
+    /// What all packets like this one have in common.
+    fn key(&self, found: &Ip<'_>, payload: &[u8]) -> u128 {
+        let flow: Option<Flow> = (!self.options.nat).then_some(found.flow);
+        let vlan = (!self.options.vlan).then_some(found.vlan);
+        let tcp = found
+            .tcp
+            .map(|tcp| (tcp.sequence, tcp.acknowledgment, tcp.syn, tcp.fin, tcp.rst));
+        let halves = self.hashers.each_ref().map(|hasher| {
+            let mut hasher = hasher.build_hasher();
+            (flow, vlan, tcp, found.flow.protocol).hash(&mut hasher);
+            (found.identification, found.fragment, found.payload_length).hash(&mut hasher);
+            hasher.write(payload);
+            hasher.finish()
+        });
+        u128::from(halves[0]) << 64 | u128::from(halves[1])
+    }
+}
+
+/// What flows are called at A. Behind a NAT that is known once packets of both names were found to be the same.
+#[derive(Debug)]
+pub(super) struct Names {
+    nat: bool,
+    of_b: HashMap<Flow, Flow>,
+    of_a: HashSet<Flow>,
+}
+
+impl Names {
+    pub(super) fn new(nat: bool) -> Self {
+        Self {
+            nat,
+            of_b: HashMap::new(),
+            of_a: HashSet::new(),
+        }
+    }
+
+    pub(super) fn at_a(&self, side: Side, flow: Flow) -> Option<Flow> {
+        match side {
+            _ if !self.nat => Some(flow),
+            Side::A => self.of_a.get(&flow).copied(),
+            Side::B => self.of_b.get(&flow).copied(),
+        }
+    }
+
+    /// A packet of `flow` at `side` was found to be one of `other` at the other side.
+    pub(super) fn learn(&mut self, side: Side, flow: Flow, other: Option<Flow>) {
+        let Some(other) = other.filter(|_| self.nat && self.of_b.len() < MOST_NAMES) else {
+            return;
+        };
+        let (a, b) = match side {
+            Side::A => (flow, other),
+            Side::B => (other, flow),
+        };
+        self.of_a.insert(a);
+        self.of_b.insert(b, a);
+    }
+}

@@ -1,0 +1,288 @@
+//! Which bytes of a TCP stream each capture has, by sequence number: segments that GRO or LRO joined, or that TSO has yet to split,
+//! are other packets on either side, and the same bytes.
+
+use super::Side;
+use crate::packet::Flow;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+
+/// So many streams are followed.
+const MOST_STREAMS: usize = 16_384;
+/// Places at which the counts of a stream change; beyond, what is furthest behind is forgotten.
+const MOST_CHANGES: usize = 4_096;
+/// The same of all streams.
+const MOST_CHANGES_TOGETHER: usize = 1 << 20;
+/// Bytes that are so far behind the latest are forgotten: their numbers come again.
+const BEHIND: u32 = 1 << 30;
+
+/// The sequence numbers of a segment; FIN has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) start: u32,
+    pub(super) length: u32,
+}
+
+/// What the bytes of a segment that has no like say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bytes {
+    /// The other capture has them all.
+    Found,
+    /// The other capture never had some of them.
+    Missing,
+    /// It had all of them, but not as often.
+    Fewer,
+    /// Nobody knows any more.
+    Forgotten,
+}
+
+/// The streams of both captures, by their flow in A.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    numbers: HashMap<Flow, u32>,
+    all: Vec<Stream>,
+    changes: usize,
+}
+
+/// How often each capture has each byte. Where both have it more than once, once of that is left out of both counts.
+#[derive(Debug, Default)]
+struct Stream {
+    /// Counts from this number to the next one that is there; the numbers form a circle.
+    counts: BTreeMap<u32, [u32; 2]>,
+}
+
+impl Streams {
+    /// The number of a stream. `None`: there are too many.
+    pub(super) fn of(&mut self, flow: Flow) -> Option<u32> {
+        if let Some(known) = self.numbers.get(&flow) {
+            return Some(*known);
+        }
+        if self.all.len() == MOST_STREAMS {
+            return None;
+        }
+        let number = self.all.len() as u32;
+        self.all.push(Stream::default());
+        self.numbers.insert(flow, number);
+        Some(number)
+    }
+
+    /// A capture has these bytes. Returns whether it had some of them before.
+    pub(super) fn add(&mut self, stream: u32, side: Side, range: Range) -> bool {
+        let stream = &mut self.all[stream as usize];
+        let within = stream.within(range);
+        let again = within.iter().any(|counts| counts[side as usize] > 0);
+        let others = self.changes - stream.counts.len();
+        stream.change(range, |counts| {
+            counts[side as usize] = counts[side as usize].saturating_add(1);
+            if counts[0] > 1 && counts[1] > 1 {
+                *counts = counts.map(|count| count - 1);
+            }
+        });
+        let latest = range.start.wrapping_add(range.length);
+        let mut distance = BEHIND;
+        stream.forget(latest, distance);
+        let most = MOST_CHANGES.min(MOST_CHANGES_TOGETHER.saturating_sub(others));
+        if stream.counts.len() > most {
+            while stream.counts.len() > most / 2 && distance > 1 {
+                distance /= 2;
+                stream.forget(latest, distance);
+            }
+        }
+        self.changes = others + stream.counts.len();
+        again
+    }
+
+    /// What the bytes of a segment say that was found in this capture alone. If the other one lacks some, they are not looked for again.
+    pub(super) fn settle(&mut self, stream: u32, side: Side, range: Range) -> Bytes {
+        let stream = &mut self.all[stream as usize];
+        let (own, other) = (side as usize, 1 - side as usize);
+        let mut found = Bytes::Found;
+        for counts in stream.within(range) {
+            match (counts[own], counts[other]) {
+                (0, _) => return Bytes::Forgotten,
+                (_, 0) => found = Bytes::Missing,
+                (owned, others) if owned > others && found == Bytes::Found => found = Bytes::Fewer,
+                _ => {}
+            }
+        }
+        let before = stream.counts.len();
+        if matches!(found, Bytes::Missing | Bytes::Fewer) {
+            stream.change(range, |counts| {
+                if counts[own] > counts[other] {
+                    counts[own] -= 1;
+                }
+            });
+        }
+        self.changes = self.changes + stream.counts.len() - before;
+        found
+    }
+}
+
+impl Stream {
+    fn at(&self, number: u32) -> [u32; 2] {
+        let before = self.counts.range(..=number).next_back();
+        let found = before.or_else(|| self.counts.last_key_value());
+        found.map_or([0; 2], |(_, counts)| *counts)
+    }
+
+    /// The counts within a range, one for each change.
+    fn within(&self, range: Range) -> Vec<[u32; 2]> {
+        let inside = self.starts(range);
+        let inside = inside.iter().map(|start| self.at(*start));
+        std::iter::once(self.at(range.start))
+            .chain(inside)
+            .collect()
+    }
+
+    /// The numbers behind the first one of a range at which counts change.
+    fn starts(&self, range: Range) -> Vec<u32> {
+        let (first, end) = (range.start, range.start.wrapping_add(range.length));
+        let keys = |part| self.counts.range(part).map(|(start, _)| *start);
+        let mut inside: Vec<u32> = if first < end {
+            keys((Bound::Excluded(first), Bound::Excluded(end))).collect()
+        } else {
+            let above = keys((Bound::Excluded(first), Bound::Unbounded));
+            let below = keys((Bound::Unbounded, Bound::Excluded(end)));
+            above.chain(below).collect()
+        };
+        inside.dedup();
+        inside
+    }
+
+    fn change(&mut self, range: Range, change: impl Fn(&mut [u32; 2])) {
+        if range.length == 0 {
+            return;
+        }
+        let end = range.start.wrapping_add(range.length);
+        let (at_start, at_end) = (self.at(range.start), self.at(end));
+        self.counts.insert(range.start, at_start);
+        self.counts.insert(end, at_end);
+        let mut inside = self.starts(range);
+        inside.insert(0, range.start);
+        for start in &inside {
+            self.counts.entry(*start).and_modify(&change);
+        }
+        inside.push(end);
+        for start in inside {
+            self.join(start);
+        }
+    }
+
+    /// Takes a change away that changes nothing.
+    fn join(&mut self, start: u32) {
+        let Some(counts) = self.counts.get(&start).copied() else {
+            return;
+        };
+        let before = self.counts.range(..start).next_back();
+        let before = before.or_else(|| self.counts.last_key_value());
+        let is_same = before.is_some_and(|(other, found)| *other != start && *found == counts);
+        if is_same || (self.counts.len() == 1 && counts == [0; 2]) {
+            self.counts.remove(&start);
+        }
+    }
+
+    /// Leaves nothing but what is at most so far behind `latest`, or ahead of it.
+    fn forget(&mut self, latest: u32, distance: u32) {
+        let ahead = latest.wrapping_add(BEHIND);
+        let length = latest.wrapping_sub(distance).wrapping_sub(ahead);
+        let is_empty = |counts: &[u32; 2]| *counts == [0; 2];
+        let range = Range {
+            start: ahead,
+            length,
+        };
+        if !self.within(range).iter().all(is_empty) {
+            self.change(range, |counts| *counts = [0; 2]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// One stream, which is 0.
+    fn streams() -> Streams {
+        let address = std::net::Ipv4Addr::LOCALHOST.into();
+        let flow = Flow {
+            source: address,
+            destination: address,
+            protocol: 6,
+            source_port: 1,
+            destination_port: 2,
+        };
+        let mut streams = Streams::default();
+        assert_eq!(streams.of(flow), Some(0));
+        streams
+    }
+
+    fn range(start: u32, length: u32) -> Range {
+        Range { start, length }
+    }
+
+    #[test]
+    fn joined_bytes_are_found_and_lost_ones_are_missed_once() {
+        for base in [0, u32::MAX - 1_500, 1 << 31] {
+            let at = |start: u32, length| range(start.wrapping_add(base), length);
+            let mut streams = streams();
+            for part in [at(0, 1_000), at(1_000, 1_000), at(2_000, 1_000)] {
+                streams.add(0, Side::A, part);
+            }
+            streams.add(0, Side::A, at(1_000, 1_000)); // sent again
+            streams.add(0, Side::B, at(0, 3_000));
+            assert_eq!(streams.settle(0, Side::B, at(0, 3_000)), Bytes::Found);
+            assert_eq!(streams.settle(0, Side::A, at(0, 1_000)), Bytes::Found);
+            assert_eq!(streams.settle(0, Side::A, at(1_000, 1_000)), Bytes::Fewer);
+            assert_eq!(streams.settle(0, Side::A, at(1_000, 1_000)), Bytes::Found);
+            assert_eq!(streams.settle(0, Side::A, at(2_000, 1_000)), Bytes::Found);
+            streams.add(0, Side::A, at(3_000, 10));
+            assert_eq!(streams.settle(0, Side::A, at(2_990, 20)), Bytes::Missing);
+            assert_eq!(streams.settle(0, Side::A, at(3_000, 10)), Bytes::Forgotten);
+        }
+    }
+
+    #[test]
+    fn a_stream_of_many_gigabytes_takes_no_room() {
+        let mut streams = streams();
+        for turn in 0..200_000_u32 {
+            let part = range(turn.wrapping_mul(60_000), 60_000);
+            streams.add(0, Side::A, part);
+            streams.add(0, Side::B, part);
+            assert!(streams.changes <= 6, "{turn}: {streams:?}");
+        }
+        // every second byte, of one capture alone
+        for turn in 0..20_000 {
+            streams.add(0, Side::A, range(turn * 2, 1));
+            assert!(streams.changes <= MOST_CHANGES + 2);
+        }
+    }
+
+    proptest! {
+        /// Both captures see every byte as often as it was transmitted but for what is lost, cut anew at each.
+        #[test]
+        fn as_many_segments_are_missing_as_were_lost(base: u32, lost in proptest::collection::vec(any::<bool>(), 1..60), joined in 1usize..10) {
+            let mut streams = streams();
+            let part = |number: usize, count: usize| range(base.wrapping_add(number as u32 * 100), count as u32 * 100);
+            for number in 0..lost.len() {
+                streams.add(0, Side::A, part(number, 1));
+                if lost[number] {
+                    streams.add(0, Side::A, part(number, 1));
+                }
+            }
+            for start in (0..lost.len()).step_by(joined) {
+                streams.add(0, Side::B, part(start, joined.min(lost.len() - start)));
+            }
+            let mut missing = 0;
+            for number in 0..lost.len() {
+                for _ in 0..1 + usize::from(lost[number]) {
+                    let found = streams.settle(0, Side::A, part(number, 1));
+                    prop_assert!(found != Bytes::Forgotten);
+                    missing += usize::from(found != Bytes::Found);
+                }
+            }
+            prop_assert_eq!(missing, lost.iter().filter(|lost| **lost).count());
+            for start in (0..lost.len()).step_by(joined) {
+                prop_assert_eq!(streams.settle(0, Side::B, part(start, joined.min(lost.len() - start))), Bytes::Found);
+            }
+        }
+    }
+}

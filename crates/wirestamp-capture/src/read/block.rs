@@ -1,0 +1,274 @@
+//! What a block of a capture file says.
+
+use super::options::{self, Options};
+use super::time::Resolution;
+use crate::link::Link;
+use pcap_parser::pcapng::{Block, EnhancedPacketBlock, InterfaceDescriptionBlock};
+use pcap_parser::traits::PcapNGPacketBlock;
+use pcap_parser::{LegacyPcapBlock, PcapBlockOwned, PcapHeader, PcapNGOption};
+use std::ops::RangeInclusive;
+use wirestamp_core::capture::CapturedDirection;
+
+/// Interfaces in one section of a file.
+pub const MOST_INTERFACES: usize = 65_536;
+/// Where the data of a packet stands in its block.
+const DATA: usize = 28;
+
+/// What an interface's packets have in common.
+#[derive(Debug, Clone, Copy)]
+struct Interface {
+    link: Result<Link, u32>,
+    resolution: Resolution,
+    snap_length: u32,
+}
+
+/// The section that is read: byte order and interfaces.
+#[derive(Debug, Default)]
+pub(super) struct Section {
+    big_endian: bool,
+    interfaces: Vec<Interface>,
+    /// A packet's fraction of a second was a second or more: its file counts something else than it says.
+    contradicts: bool,
+    /// How many sections began before.
+    pub(super) number: u32,
+}
+
+/// What a block was.
+pub(super) enum Found {
+    Packet(Owned),
+    /// From when until when was captured, and what was dropped.
+    Statistics(Option<RangeInclusive<i64>>, Option<u64>),
+    /// Says nothing of packets.
+    Other,
+    /// Nobody knows what it is.
+    Unknown,
+}
+
+/// A packet, but for its bytes, which are a range of the reader's buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Owned {
+    pub(super) utc_ns: Option<i64>,
+    pub(super) bound_ns: Option<u64>,
+    pub(super) utc_generation: Option<u32>,
+    pub(super) length: u32,
+    pub(super) link: Link,
+    pub(super) direction: Option<CapturedDirection>,
+    pub(super) start: usize,
+    pub(super) captured: usize,
+}
+
+/// Why a block is of no use.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    Contradiction,
+    /// A packet of a link type that is not read.
+    LinkType(u32),
+}
+
+impl Section {
+    /// What a block says, `length` bytes of the file.
+    pub(super) fn understand(
+        &mut self,
+        block: &PcapBlockOwned<'_>,
+        length: usize,
+    ) -> Result<Found, Wrong> {
+        match block {
+            PcapBlockOwned::LegacyHeader(header) => {
+                self.interfaces = vec![of_pcap(header)];
+                Ok(Found::Other)
+            }
+            PcapBlockOwned::Legacy(packet) => self.legacy(packet, length),
+            PcapBlockOwned::NG(Block::SectionHeader(header)) => {
+                self.big_endian = header.big_endian();
+                self.interfaces.clear();
+                self.number = self.number.saturating_add(1);
+                Ok(Found::Other)
+            }
+            PcapBlockOwned::NG(Block::InterfaceDescription(description)) => {
+                if self.interfaces.len() == MOST_INTERFACES {
+                    return Err(Wrong::Contradiction);
+                }
+                let interface = of_pcapng(description, self.big_endian);
+                self.interfaces.push(interface.ok_or(Wrong::Contradiction)?);
+                Ok(Found::Other)
+            }
+            PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => self.enhanced(packet),
+            PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
+                let captured = packet
+                    .origlen
+                    .min(self.interface(0)?.snapped(packet.origlen));
+                let captured = captured as usize;
+                if captured > packet.data.len() {
+                    return Err(Wrong::Contradiction);
+                }
+                let head = Head {
+                    interface: 0,
+                    count: None,
+                    length: packet.origlen,
+                };
+                self.packet(head, &[], 12, captured)
+            }
+            PcapBlockOwned::NG(Block::InterfaceStatistics(statistics)) => {
+                // of an interface that is not described: it says nothing of packets
+                Ok(self
+                    .interface(statistics.if_id)
+                    .map_or(Found::Other, |interface| {
+                        counted(&statistics.options, interface, self.big_endian)
+                    }))
+            }
+            PcapBlockOwned::NG(Block::Unknown(unknown)) => {
+                let kind = unknown.block_type.to_le_bytes();
+                match options::word(kind, self.big_endian) {
+                    2 => self.obsolete(unknown.data),
+                    _ => Ok(Found::Unknown),
+                }
+            }
+            PcapBlockOwned::NG(_) => Ok(Found::Other),
+        }
+    }
+
+    fn interface(&self, number: u32) -> Result<&Interface, Wrong> {
+        let found = self.interfaces.get(number as usize);
+        found.ok_or(Wrong::Contradiction)
+    }
+
+    fn legacy(&mut self, packet: &LegacyPcapBlock<'_>, length: usize) -> Result<Found, Wrong> {
+        let resolution = self.interface(0)?.resolution;
+        let count = resolution.count(packet.ts_sec, packet.ts_usec);
+        self.contradicts |= count.is_none();
+        let captured = packet.caplen as usize;
+        let head = Head {
+            interface: 0,
+            count: count.filter(|_| !self.contradicts),
+            length: packet.origlen,
+        };
+        let start = length.checked_sub(captured).ok_or(Wrong::Contradiction)?;
+        self.packet(head, &[], start, captured)
+    }
+
+    fn enhanced(&self, packet: &EnhancedPacketBlock<'_>) -> Result<Found, Wrong> {
+        let head = Head {
+            interface: packet.if_id,
+            count: Some(u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low)),
+            length: packet.origlen,
+        };
+        self.packet(head, &packet.options, DATA, packet.packet_data().len())
+    }
+
+    /// The obsolete Packet Block, without its type and lengths.
+    ///
+    /// Source: draft-ietf-opsawg-pcapng, appendix A.
+    fn obsolete(&self, block: &[u8]) -> Result<Found, Wrong> {
+        let (head, rest) = block
+            .split_first_chunk::<20>()
+            .ok_or(Wrong::Contradiction)?;
+        let word = |at: usize| {
+            let four = [head[at], head[at + 1], head[at + 2], head[at + 3]];
+            options::word(four, self.big_endian)
+        };
+        // the interface in two bytes, and the number of dropped packets
+        let both = word(0);
+        let interface = if self.big_endian {
+            both >> 16
+        } else {
+            both & 0xffff
+        };
+        let captured = word(12) as usize;
+        let padded = captured.next_multiple_of(4);
+        let behind = rest.get(padded.min(rest.len())..).unwrap_or_default();
+        if captured > rest.len() {
+            return Err(Wrong::Contradiction);
+        }
+        let options = options::parse(behind, self.big_endian).ok_or(Wrong::Contradiction)?;
+        let head = Head {
+            interface,
+            count: Some(u64::from(word(4)) << 32 | u64::from(word(8))),
+            length: word(16),
+        };
+        self.packet(head, &options, DATA, captured)
+    }
+
+    fn packet(
+        &self,
+        head: Head,
+        options: &[PcapNGOption<'_>],
+        start: usize,
+        captured: usize,
+    ) -> Result<Found, Wrong> {
+        let interface = self.interface(head.interface)?;
+        let said = Options::of(options, self.big_endian).ok_or(Wrong::Contradiction)?;
+        let count = head.count.filter(|_| !said.is_without_utc);
+        Ok(Found::Packet(Owned {
+            utc_ns: count.and_then(|count| interface.resolution.nanoseconds(count)),
+            bound_ns: said.bound_ns,
+            utc_generation: said.utc_generation,
+            length: head.length,
+            link: interface.link.map_err(Wrong::LinkType)?,
+            direction: said.direction,
+            start,
+            captured,
+        }))
+    }
+}
+
+/// What stands before a packet's data.
+struct Head {
+    interface: u32,
+    /// Its time, as the interface counts. `None`: it has none.
+    count: Option<u64>,
+    length: u32,
+}
+
+impl Interface {
+    /// How much of a packet of this length is captured.
+    fn snapped(&self, length: u32) -> u32 {
+        match self.snap_length {
+            0 => length,
+            snap_length => length.min(snap_length),
+        }
+    }
+}
+
+fn link(number: u32) -> Result<Link, u32> {
+    Link::numbered(number).ok_or(number)
+}
+
+/// The bits above the link type say whether the check sequence was captured and how long it is; the lengths in IP headers leave it out.
+/// `thiszone` is ignored, as by all readers: writers set it to 0 or to what they like.
+fn of_pcap(header: &PcapHeader) -> Interface {
+    Interface {
+        link: link(header.network.0.cast_unsigned() & 0x03ff_ffff),
+        resolution: Resolution::of_pcap(header.is_nanosecond_precision()),
+        snap_length: 0,
+    }
+}
+
+fn of_pcapng(description: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Option<Interface> {
+    let value = |code| options::value(&description.options, code);
+    let resolution = match value(9)? {
+        Some(value) => *value.first()?,
+        None => 6,
+    };
+    // pcap-parser 0.17 reads it as little-endian, whatever the section's byte order is
+    let offset = match value(14)? {
+        Some(value) => options::double_word(value, big_endian)?.cast_signed(),
+        None => 0,
+    };
+    Some(Interface {
+        link: link(description.linktype.0.cast_unsigned()),
+        resolution: Resolution::of_pcapng(resolution, offset),
+        snap_length: description.snaplen,
+    })
+}
+
+/// What an interface's statistics say.
+fn counted(options: &[PcapNGOption<'_>], interface: &Interface, big_endian: bool) -> Found {
+    let eight = |code| options::value(options, code).flatten();
+    let time = |code| {
+        let count = options::time(eight(code)?, big_endian)?;
+        interface.resolution.nanoseconds(count)
+    };
+    let number = |code| options::double_word(eight(code)?, big_endian);
+    let lasted = time(2).zip(time(3)).map(|(begun, ended)| begun..=ended);
+    Found::Statistics(lasted, number(5).or_else(|| number(7)))
+}

@@ -1,0 +1,250 @@
+//! Reads captures, pcapng and pcap, of any program. Hostile input: a block is at most [`LARGEST_BLOCK`] bytes, interfaces at most
+//! [`MOST_INTERFACES`], and what can't be understood is an error or counted, never a plausible number.
+
+mod block;
+mod options;
+mod time;
+
+pub use block::MOST_INTERFACES;
+
+use crate::link::{self, Link};
+use block::{Found, Owned, Section, Wrong};
+use pcap_parser::traits::PcapReaderIterator;
+use pcap_parser::{PcapError, create_reader};
+use std::io::Read;
+use std::ops::RangeInclusive;
+use wirestamp_core::capture::CapturedDirection;
+use wirestamp_core::time::Span;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A block that is larger is refused.
+pub const LARGEST_BLOCK: usize = 16 << 20;
+const BUFFER: usize = 1 << 18;
+
+/// A packet of a capture file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilePacket<'a> {
+    /// When, in nanoseconds since 1970. `None`: the file does not say, or says that nobody knows, or what it says is no time.
+    pub utc_ns: Option<i64>,
+    /// The error bound of that, where the file says it; in nanoseconds.
+    pub bound_ns: Option<u64>,
+    /// Which uninterrupted run of the real-time clock the time is of, where the file says it. It counts from 0 in each section.
+    pub utc_generation: Option<u32>,
+    /// In which section of the file it stands. What has several was put together from several captures.
+    pub section: u32,
+    /// What was captured.
+    pub data: &'a [u8],
+    /// How long it was.
+    pub length: u32,
+    /// What it begins with.
+    pub link: Link,
+    /// Which way it went, where the file says it.
+    pub direction: Option<CapturedDirection>,
+}
+
+/// A capture that is read.
+pub struct Reader<'r> {
+    inner: Box<dyn PcapReaderIterator + Send + 'r>,
+    name: String,
+    section: Section,
+    largest: usize,
+    /// Of the block that was read last.
+    pending: usize,
+    unknown_blocks: u64,
+    truncated: bool,
+    lasted: Option<RangeInclusive<i64>>,
+    dropped: Option<u64>,
+}
+
+impl std::fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'r> Reader<'r> {
+    /// Begins to read. `name` is for messages.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it is no capture; `Io`.
+    pub fn new(name: impl Into<String>, input: impl Read + Send + 'r) -> Result<Self> {
+        let name = name.into();
+        let inner = create_reader(BUFFER, input).map_err(|error| match error {
+            PcapError::ReadError => failed(&name, ErrorKind::Io, "can't be read"),
+            _ => failed(&name, ErrorKind::InvalidInput, "is neither pcapng nor pcap")
+                .with_remedy("give a file of wirestamp capture, tcpdump or Wireshark"),
+        })?;
+        Ok(Self {
+            inner,
+            name,
+            section: Section::default(),
+            largest: BUFFER,
+            pending: 0,
+            unknown_blocks: 0,
+            truncated: false,
+            lasted: None,
+            dropped: None,
+        })
+    }
+
+    /// Returns the file's name, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many blocks were skipped of whose type nothing is known. There may be packets in them.
+    pub fn unknown_blocks(&self) -> u64 {
+        self.unknown_blocks
+    }
+
+    /// From when until when was captured, in nanoseconds since 1970, as the file's statistics say; they stand at its end.
+    pub fn lasted(&self) -> Option<RangeInclusive<i64>> {
+        self.lasted.clone()
+    }
+
+    /// How many packets were dropped while it was captured, as the file's statistics say.
+    pub fn dropped(&self) -> Option<u64> {
+        self.dropped
+    }
+
+    /// Returns the error of a packet that cannot be put in order.
+    pub(crate) fn out_of_order(&self, packet: u64, early_ns: u64, window: usize) -> Error {
+        let early = Span::from_nanoseconds(i128::from(early_ns));
+        let cause = format!(
+            "packet {packet} is {early} earlier than one that stands more than {window} packets before it"
+        );
+        failed(&self.name, ErrorKind::InvalidInput, cause)
+            .with_remedy("sort the file: reordercap FILE SORTED (it comes with Wireshark)")
+    }
+
+    /// Whether the file ends within a block, as one does whose writer was stopped.
+    pub fn is_truncated(&self) -> bool {
+        self.truncated
+    }
+
+    /// Reads the next packet; `None` at the end.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a block that contradicts itself or is too large; `NotSupported` for a packet of a link type that wirestamp does
+    /// not read; `Io`.
+    pub fn next_packet(&mut self) -> Result<Option<FilePacket<'_>>> {
+        let Some(owned) = self.read_on()? else {
+            return Ok(None);
+        };
+        let data = self
+            .inner
+            .data()
+            .get(owned.start..owned.start + owned.captured);
+        let data = data.ok_or_else(|| contradiction(&self.name))?;
+        Ok(Some(FilePacket {
+            utc_ns: owned.utc_ns,
+            bound_ns: owned.bound_ns,
+            utc_generation: owned.utc_generation,
+            section: self.section.number,
+            data,
+            length: owned.length,
+            link: owned.link,
+            direction: owned.direction,
+        }))
+    }
+
+    fn read_on(&mut self) -> Result<Option<Owned>> {
+        loop {
+            self.inner.consume(std::mem::take(&mut self.pending));
+            match self.next_found()? {
+                None => return Ok(None),
+                Some(Found::Packet(owned)) => return Ok(Some(owned)),
+                Some(Found::Statistics(lasted, dropped)) => {
+                    self.lasted = hull(self.lasted.take(), lasted);
+                    let sum = |known: u64| known.saturating_add(dropped.unwrap_or(0));
+                    self.dropped = self.dropped.map(sum).or(dropped);
+                }
+                Some(Found::Unknown) => self.unknown_blocks += 1,
+                Some(Found::Other) => {}
+            }
+        }
+    }
+
+    fn next_found(&mut self) -> Result<Option<Found>> {
+        loop {
+            let exhausted = self.inner.reader_exhausted();
+            let error = match self.inner.next() {
+                Ok((length, block)) => {
+                    let found = self.section.understand(&block, length);
+                    let found = found.map_err(|wrong| match wrong {
+                        Wrong::Contradiction => contradiction(&self.name),
+                        Wrong::LinkType(number) => unread(&self.name, number),
+                    })?;
+                    self.pending = length;
+                    return Ok(Some(found));
+                }
+                Err(PcapError::Eof) => return Ok(None),
+                Err(PcapError::Incomplete(_)) if exhausted => None,
+                Err(PcapError::Incomplete(_)) => Some(false),
+                Err(PcapError::BufferTooSmall) => Some(true),
+                Err(PcapError::UnexpectedEof) => None,
+                Err(PcapError::ReadError) => {
+                    return Err(failed(&self.name, ErrorKind::Io, "can't be read on"));
+                }
+                Err(_) => return Err(contradiction(&self.name)),
+            };
+            match error {
+                None => {
+                    self.truncated = true;
+                    return Ok(None);
+                }
+                Some(grow) => self.more(grow)?,
+            }
+        }
+    }
+
+    /// Reads on, into a larger buffer if need be.
+    fn more(&mut self, grow: bool) -> Result<()> {
+        if grow {
+            self.largest *= 2;
+            if self.largest > LARGEST_BLOCK || !self.inner.grow(self.largest) {
+                let cause = format!("has a block of more than {} MiB", LARGEST_BLOCK >> 20);
+                return Err(failed(&self.name, ErrorKind::InvalidInput, cause));
+            }
+        }
+        match self.inner.refill() {
+            Ok(()) => Ok(()),
+            Err(_) => Err(failed(&self.name, ErrorKind::Io, "can't be read on")),
+        }
+    }
+}
+
+fn failed(name: &str, kind: ErrorKind, cause: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::new(kind, "read the capture", name, cause)
+}
+
+fn contradiction(name: &str) -> Error {
+    failed(
+        name,
+        ErrorKind::InvalidInput,
+        "has a block that contradicts itself",
+    )
+    .with_remedy("the packets before it can be had by editcap or tcpdump")
+}
+
+fn unread(name: &str, link_type: u32) -> Error {
+    let cause = format!("has packets of link type {}", link::name(link_type));
+    failed(name, ErrorKind::NotSupported, cause).with_remedy(
+        "capture with Ethernet, raw IP or Linux cooked headers, or leave such packets out with tshark -Y and -w",
+    )
+}
+
+/// From the earlier start to the later end.
+fn hull(
+    one: Option<RangeInclusive<i64>>,
+    other: Option<RangeInclusive<i64>>,
+) -> Option<RangeInclusive<i64>> {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            Some(*one.start().min(other.start())..=*one.end().max(other.end()))
+        }
+        (one, other) => one.or(other),
+    }
+}

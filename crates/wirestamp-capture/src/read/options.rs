@@ -1,0 +1,107 @@
+//! Options of pcapng's blocks, in the section's byte order.
+
+use crate::note;
+use pcap_parser::{OptionCode, PcapNGOption};
+use std::borrow::Cow;
+use wirestamp_core::capture::CapturedDirection;
+
+/// What the options of a packet say.
+#[derive(Debug, Default)]
+pub(super) struct Options {
+    pub(super) bound_ns: Option<u64>,
+    pub(super) utc_generation: Option<u32>,
+    pub(super) is_without_utc: bool,
+    pub(super) direction: Option<CapturedDirection>,
+}
+
+impl Options {
+    /// `None`: an option is longer than its block.
+    pub(super) fn of(options: &[PcapNGOption<'_>], big_endian: bool) -> Option<Self> {
+        let mut said = Self::default();
+        for option in options {
+            let value = option.value.get(..usize::from(option.len))?;
+            match option.code {
+                OptionCode::Comment => said.comment(std::str::from_utf8(value).unwrap_or_default()),
+                OptionCode(2) => said.direction = flags(value, big_endian),
+                _ => {}
+            }
+        }
+        Some(said)
+    }
+
+    fn comment(&mut self, text: &str) {
+        self.is_without_utc |= note::is_without_utc(text);
+        self.bound_ns = self.bound_ns.or_else(|| note::bound(text));
+        self.utc_generation = self.utc_generation.or_else(|| note::utc_generation(text));
+    }
+}
+
+/// The options that stand at the end of a block. `None`: one is longer than the block.
+pub(super) fn parse(mut bytes: &[u8], big_endian: bool) -> Option<Vec<PcapNGOption<'_>>> {
+    let mut options = Vec::new();
+    while let Some((head, rest)) = bytes.split_first_chunk::<4>() {
+        let (code, length) = ([head[0], head[1]], [head[2], head[3]]);
+        let half = |two| {
+            if big_endian {
+                u16::from_be_bytes(two)
+            } else {
+                u16::from_le_bytes(two)
+            }
+        };
+        let (code, len) = (OptionCode(half(code)), half(length));
+        if code == OptionCode::EndOfOpt {
+            break;
+        }
+        let value = Cow::Borrowed(rest.get(..usize::from(len))?);
+        options.push(PcapNGOption { code, len, value });
+        bytes = rest
+            .get(usize::from(len).next_multiple_of(4)..)
+            .unwrap_or_default();
+    }
+    Some(options)
+}
+
+/// The value of an option, if it is there. `None`: it is longer than its block.
+pub(super) fn value<'a>(options: &'a [PcapNGOption<'_>], code: u16) -> Option<Option<&'a [u8]>> {
+    let found = options.iter().find(|option| option.code.0 == code);
+    found.map_or(Some(None), |option| {
+        let value = option.value.get(..usize::from(option.len));
+        value.map(Some)
+    })
+}
+
+pub(super) fn word(four: [u8; 4], big_endian: bool) -> u32 {
+    if big_endian {
+        u32::from_be_bytes(four)
+    } else {
+        u32::from_le_bytes(four)
+    }
+}
+
+/// A number of eight bytes.
+pub(super) fn double_word(value: &[u8], big_endian: bool) -> Option<u64> {
+    let eight = *value.first_chunk()?;
+    Some(if big_endian {
+        u64::from_be_bytes(eight)
+    } else {
+        u64::from_le_bytes(eight)
+    })
+}
+
+/// A time: its upper half stands first, in either byte order.
+pub(super) fn time(value: &[u8], big_endian: bool) -> Option<u64> {
+    let (high, low) = value.first_chunk::<8>()?.split_at(4);
+    let half = |half: &[u8]| Some(u64::from(word(*half.first_chunk()?, big_endian)));
+    Some(half(high)? << 32 | half(low)?)
+}
+
+/// The direction in `epb_flags`, which `pack_flags` of obsolete blocks are alike.
+fn flags(value: &[u8], big_endian: bool) -> Option<CapturedDirection> {
+    let flags = word(*value.first_chunk()?, big_endian);
+    match (flags & 3, flags >> 2 & 7) {
+        (1, 4) => Some(CapturedDirection::Others),
+        (1, _) => Some(CapturedDirection::Received),
+        (2, _) => Some(CapturedDirection::Sent),
+        _ => None,
+    }
+}

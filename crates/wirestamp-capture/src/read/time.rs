@@ -1,0 +1,88 @@
+//! In what a file counts time.
+
+const SECOND: u128 = 1_000_000_000;
+
+/// What a count of an interface means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Resolution {
+    units: Units,
+    /// Seconds to be added.
+    offset: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Units {
+    /// So many digits stand behind the point of a second.
+    Digits(u32),
+    /// So many bits do.
+    Bits(u32),
+}
+
+impl Resolution {
+    pub(super) fn of_pcap(nanoseconds: bool) -> Self {
+        Self {
+            units: Units::Digits(if nanoseconds { 9 } else { 6 }),
+            offset: 0,
+        }
+    }
+
+    /// `if_tsresol` and `if_tsoffset`.
+    pub(super) fn of_pcapng(resolution: u8, offset: i64) -> Self {
+        let power = u32::from(resolution & 0x7f);
+        let units = if resolution & 0x80 == 0 {
+            Units::Digits(power)
+        } else {
+            Units::Bits(power)
+        };
+        Self { units, offset }
+    }
+
+    /// The count of a time in a pcap file. `None`: the fraction is a second or more.
+    pub(super) fn count(self, seconds: u32, fraction: u32) -> Option<u64> {
+        let Units::Digits(digits) = self.units else {
+            return None;
+        };
+        let second = 10_u64.checked_pow(digits)?;
+        (u64::from(fraction) < second).then(|| u64::from(seconds) * second + u64::from(fraction))
+    }
+
+    /// Nanoseconds since 1970, if that is a time from 1677 to 2262.
+    pub(super) fn nanoseconds(self, count: u64) -> Option<i64> {
+        let count = u128::from(count);
+        let power = |digits| 10_u128.checked_pow(digits);
+        let time = match self.units {
+            Units::Digits(digits @ 0..=9) => count * power(9 - digits)?,
+            // beyond a power that fits, every count is less than a nanosecond
+            Units::Digits(digits) => power(digits - 9).map_or(0, |divisor| count / divisor),
+            Units::Bits(bits) => (count * SECOND) >> bits,
+        };
+        let offset = i128::from(self.offset) * SECOND.cast_signed();
+        i64::try_from(time.cast_signed() + offset).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_resolution_gives_nanoseconds() {
+        for (resolution, offset, count, expected) in [
+            (6, 0, 1_500_000, Some(1_500_000_000)),
+            (0, 0, 7, Some(7_000_000_000)),
+            (9, 5, 7, Some(5_000_000_007)),
+            (9, -5, 7, Some(-4_999_999_993)),
+            (12, 0, 1_999, Some(1)),
+            (20, 0, u64::MAX, Some(184_467_440)),
+            (127, 0, u64::MAX, Some(0)),
+            (0x80, 0, 3, Some(3_000_000_000)),
+            (0x81, 0, 3, Some(1_500_000_000)),
+            (0xff, 0, u64::MAX, Some(0)),
+            (0, 0, u64::MAX, None),
+            (6, i64::MAX, 0, None),
+        ] {
+            let found = Resolution::of_pcapng(resolution, offset).nanoseconds(count);
+            assert_eq!(found, expected, "{resolution} {offset} {count}");
+        }
+    }
+}
