@@ -567,6 +567,7 @@ fn file(seen: &[Seen]) -> Vec<u8> {
         let known = |time: Estimate<Utc>| Known {
             bound: time.bound,
             generation: time.generation,
+            utc_generation: None,
         };
         encoder.packet(&Packet {
             queue: 0,
