@@ -322,7 +322,7 @@ impl fmt::Display for Left {
         let name = self.0.display();
         write!(
             f,
-            "{name} is there: another run writes it, or left it behind; it is not touched"
+            "{name} is there: another run writes it, or left it behind; move it, or write another file"
         )
     }
 }
