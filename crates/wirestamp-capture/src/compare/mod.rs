@@ -184,7 +184,7 @@ pub fn compare<'r>(a: &mut Reader<'r>, b: &mut Reader<'r>, options: Options) -> 
             comparison.observe(side, &placed);
         }
     }
-    Ok(comparison.finish(files))
+    Ok(comparison.finish(&files))
 }
 
 impl Comparison {
@@ -395,7 +395,7 @@ impl Comparison {
 
     fn finish<F: FnMut(&FilePacket<'_>) -> Observed>(
         mut self,
-        files: [Ordered<'_, '_, Observed, F>; 2],
+        files: &[Ordered<'_, '_, Observed, F>; 2],
     ) -> Report {
         while !self.order.is_empty() {
             self.settle_oldest(true);

@@ -94,7 +94,7 @@ pub struct FileReport {
 
 pub(super) fn of<F: FnMut(&FilePacket<'_>) -> Observed>(
     comparison: Comparison,
-    files: [Ordered<'_, '_, Observed, F>; 2],
+    files: &[Ordered<'_, '_, Observed, F>; 2],
 ) -> Report {
     let Comparison {
         options,
@@ -103,7 +103,7 @@ pub(super) fn of<F: FnMut(&FilePacket<'_>) -> Observed>(
         given_up,
         ..
     } = comparison;
-    for (extent, file) in extents.iter_mut().zip(&files) {
+    for (extent, file) in extents.iter_mut().zip(files) {
         extent.unusable.unknown_blocks = file.reader().unknown_blocks();
         extent.of_any_flow += extent.unusable.unknown_blocks;
     }
@@ -133,7 +133,7 @@ pub(super) fn of<F: FnMut(&FilePacket<'_>) -> Observed>(
         .map(of_flow)
         .collect();
     flows.sort_by_key(|flow| (std::cmp::Reverse(flow.in_a.max(flow.in_b)), flow.flow));
-    let [a, b] = &files;
+    let [a, b] = files;
     Report {
         flows,
         given_up,

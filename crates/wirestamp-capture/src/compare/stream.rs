@@ -262,9 +262,9 @@ mod tests {
         fn as_many_segments_are_missing_as_were_lost(base: u32, lost in proptest::collection::vec(any::<bool>(), 1..60), joined in 1usize..10) {
             let mut streams = streams();
             let part = |number: usize, count: usize| range(base.wrapping_add(number as u32 * 100), count as u32 * 100);
-            for number in 0..lost.len() {
+            for (number, is_lost) in lost.iter().enumerate() {
                 streams.add(0, Side::A, part(number, 1));
-                if lost[number] {
+                if *is_lost {
                     streams.add(0, Side::A, part(number, 1));
                 }
             }
@@ -272,8 +272,8 @@ mod tests {
                 streams.add(0, Side::B, part(start, joined.min(lost.len() - start)));
             }
             let mut missing = 0;
-            for number in 0..lost.len() {
-                for _ in 0..1 + usize::from(lost[number]) {
+            for (number, is_lost) in lost.iter().enumerate() {
+                for _ in 0..1 + usize::from(*is_lost) {
                     let found = streams.settle(0, Side::A, part(number, 1));
                     prop_assert!(found != Bytes::Forgotten);
                     missing += usize::from(found != Bytes::Found);

@@ -212,6 +212,7 @@ impl Section {
 }
 
 /// What stands before a packet's data.
+#[derive(Debug, Clone, Copy)]
 struct Head {
     interface: u32,
     /// Its time, as the interface counts. `None`: it has none.
