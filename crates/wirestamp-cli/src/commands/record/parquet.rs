@@ -2,11 +2,13 @@
 
 use crate::arguments;
 use crate::commands::recordings;
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wirestamp::{
-    Correlator, CorrelatorOptions, CrossTimestamp, Error, Frequency, HardwareTimestamp, Interface,
+    ConversionError, CorrelatorOptions, CrossTimestamp, Error, Frequency, HardwareTimestamp,
+    HostClock, Interface, TimestampPolicy, Timestamps,
 };
 use wirestamp_record::{
     ClockEstimate, Cross, Direction, Options, Recorder, Source, Timestamp, flow_of,
@@ -15,13 +17,31 @@ use wirestamp_record::{
 /// Why a clock has no offset to UTC: its ticks are no nanoseconds.
 const OTHER_UNIT: &str = "not_nanoseconds";
 
+/// So much waits at most: the oldest of more has no time.
+const MOST_WAITING: usize = 1 << 16;
+/// The clock is read at least so often, so that times are final soon.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// In nanoseconds, with its error bound; or why there is none.
+type Utc = Result<(i64, u64), &'static str>;
+
+/// A timestamp whose time may still turn out to be wrong.
+struct Waiting {
+    timestamp: HardwareTimestamp,
+    /// The number of the packet that it is of; `None`: it is a reading of the clock.
+    packet: Option<i64>,
+}
+
 /// The files, and the conversion to UTC.
 pub(super) struct Store {
     folder: PathBuf,
+    source: Interface,
     interface: Arc<str>,
     index: wirestamp::InterfaceIndex,
     is_in_nanoseconds: bool,
-    correlator: Correlator,
+    clock: HostClock,
+    /// What waits until its time is final, the oldest first.
+    waiting: VecDeque<Waiting>,
     flow: i64,
     sequence: i64,
     /// UTC of the last conversion, for the hour of rows that could not be converted.
@@ -45,12 +65,18 @@ impl Store {
             .ok()
             .and_then(|supported| supported.nominal_frequency);
         let to = arguments.to.map(|to| to.to_string()).unwrap_or_default();
+        let options = CorrelatorOptions {
+            period: PERIOD,
+            ..CorrelatorOptions::default()
+        };
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Ok(Some(Self {
             interface: interface.name().into(),
             index: interface.index(),
             is_in_nanoseconds: nominal.is_none_or(|nominal| nominal == Frequency::GIGAHERTZ),
-            correlator: interface.correlator(CorrelatorOptions::default())?,
+            clock: HostClock::hardware(Arc::new(interface.correlator(options)?)),
+            source: interface.clone(),
+            waiting: VecDeque::new(),
             flow: flow_of(&host, &to, 0),
             sequence: 0,
             now: now.map_or(0, |now| i64::try_from(now.as_nanos()).unwrap_or(0)),
@@ -71,24 +97,13 @@ impl Store {
             interface: Some(self.index),
             read_at: last.monotonic_after(),
         };
-        let utc = self.utc(&timestamp);
-        let estimate = ClockEstimate {
-            clock: Arc::clone(&self.interface),
-            from: self.now,
-            until: self.now,
-            generation: self.correlator.generation().map(|generation| generation.0),
-            offset: match utc {
-                Ok(_) if !self.is_in_nanoseconds => Err(OTHER_UNIT),
-                Ok((utc, bound)) => {
-                    Ok((last.hardware().raw().cast_signed().wrapping_sub(utc), bound))
-                }
-                Err(reason) => Err(reason),
-            },
-            frequency_ppt: self.frequency_ppt(),
-        };
-        self.estimates
-            .push(self.now, estimate)
-            .map_err(|error| self.failed(&error))?;
+        self.wait(timestamp, None)?;
+        while self.waiting.front().is_some_and(|first| {
+            let timestamps = only(first.timestamp);
+            self.clock.is_confirmed(&timestamps)
+        }) {
+            self.write_first()?;
+        }
         for reading in readings {
             let row = Cross {
                 interface: Arc::clone(&self.interface),
@@ -111,24 +126,64 @@ impl Store {
 
     /// Takes the transmit timestamp of one datagram.
     pub(super) fn timestamp(&mut self, timestamp: &HardwareTimestamp) -> Result<(), Error> {
-        let utc = self.utc(timestamp);
-        let row = Timestamp {
-            interface: Arc::clone(&self.interface),
-            flow: self.flow,
-            sequence: self.sequence,
-            direction: Direction::Transmit,
-            source: Source::Hardware,
-            generation: self.correlator.generation().map(|generation| generation.0),
-            ticks: Some(timestamp.ticks.raw()),
-            utc,
-        };
         self.sequence += 1;
-        self.timestamps
-            .push(self.now, row)
-            .map_err(|error| self.failed(&error))
+        self.wait(*timestamp, Some(self.sequence - 1))
     }
 
-    pub(super) fn finish(self) -> Result<(), Error> {
+    fn wait(&mut self, timestamp: HardwareTimestamp, packet: Option<i64>) -> Result<(), Error> {
+        self.waiting.push_back(Waiting { timestamp, packet });
+        if self.waiting.len() > MOST_WAITING {
+            self.write_first()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the oldest of what waits. Its time is final, or it has none.
+    fn write_first(&mut self) -> Result<(), Error> {
+        let Some(Waiting { timestamp, packet }) = self.waiting.pop_front() else {
+            return Ok(());
+        };
+        let (utc, generation) = self.utc(&timestamp);
+        let written = match packet {
+            Some(sequence) => {
+                let row = Timestamp {
+                    interface: Arc::clone(&self.interface),
+                    flow: self.flow,
+                    sequence,
+                    direction: Direction::Transmit,
+                    source: Source::Hardware,
+                    generation,
+                    ticks: Some(timestamp.ticks.raw()),
+                    utc,
+                };
+                self.timestamps.push(self.now, row)
+            }
+            None => {
+                let ticks = timestamp.ticks.raw().cast_signed();
+                let estimate = ClockEstimate {
+                    clock: Arc::clone(&self.interface),
+                    from: self.now,
+                    until: self.now,
+                    generation,
+                    offset: match utc {
+                        Ok(_) if !self.is_in_nanoseconds => Err(OTHER_UNIT),
+                        Ok((utc, bound)) => Ok((ticks.wrapping_sub(utc), bound)),
+                        Err(reason) => Err(reason),
+                    },
+                    frequency_ppt: self.frequency_ppt(),
+                };
+                self.estimates.push(self.now, estimate)
+            }
+        };
+        written.map_err(|error| self.failed(&error))
+    }
+
+    pub(super) fn finish(mut self) -> Result<(), Error> {
+        while let Some(first) = self.waiting.front() {
+            // a clock that cannot be read any more confirms nothing: then there is no time
+            let _ = self.clock.confirm(&only(first.timestamp));
+            self.write_first()?;
+        }
         let Self {
             folder,
             cross,
@@ -143,23 +198,38 @@ impl Store {
         written.map_err(|error| recordings::failed(&folder, &error))
     }
 
-    fn utc(&mut self, timestamp: &HardwareTimestamp) -> Result<(i64, u64), &'static str> {
-        let estimate = self
-            .correlator
-            .to_utc(timestamp)
-            .map_err(wirestamp::ConversionError::name)?;
-        self.now = estimate.at.nanoseconds();
-        let bound = estimate.bound.saturating_nanoseconds();
-        Ok((self.now, bound.cast_unsigned()))
+    /// UTC and its error bound, if that is final; and the clock's generation.
+    fn utc(&mut self, timestamp: &HardwareTimestamp) -> (Utc, Option<u32>) {
+        let placed = self
+            .clock
+            .place(&only(*timestamp), TimestampPolicy::OnlyHardware)
+            .and_then(|time| time.is_final.then_some(time).ok_or(ConversionError::Stale));
+        let generation = placed.map(|time| time.monotonic.generation.0).ok();
+        let both = || self.source.utc_cross_timestamp();
+        match placed.and_then(|time| self.clock.utc(&time, both)) {
+            Ok(utc) => {
+                self.now = utc.at.nanoseconds();
+                let bound = utc.bound.saturating_nanoseconds().cast_unsigned();
+                (Ok((self.now, bound)), generation)
+            }
+            Err(reason) => (Err(reason.name()), generation),
+        }
     }
 
     fn frequency_ppt(&self) -> Option<i64> {
-        let frequency = self.correlator.frequency()?;
+        let frequency = self.clock.correlator()?.frequency()?;
         self.is_in_nanoseconds
             .then_some(((frequency.hertz / 1e9 - 1.0) * 1e12).round() as i64)
     }
 
     fn failed(&self, error: &std::io::Error) -> Error {
         recordings::failed(&self.folder, error)
+    }
+}
+
+fn only(timestamp: HardwareTimestamp) -> Timestamps {
+    Timestamps {
+        hardware: Some(timestamp),
+        software: None,
     }
 }
