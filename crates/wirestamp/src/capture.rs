@@ -1,8 +1,9 @@
 //! Packets that are not the program's own: what passes an interface, with the timestamps, the clock and the error bound of each.
 
-use crate::correlator::{Correlator, CorrelatorOptions};
+use crate::correlator::CorrelatorOptions;
 use crate::deadline::Deadline;
 use crate::host::Host;
+use crate::host_clock::{HostClock, TimestampPolicy};
 use crate::inner;
 use crate::interface::Interface;
 use std::fmt;
@@ -56,31 +57,34 @@ use wirestamp_core::timestamp::Timestamps;
 pub struct Capture {
     host: Arc<Host>,
     inner: inner::Capture,
-    /// Converts the NIC's timestamps.
-    correlator: Option<Arc<Correlator>>,
+    /// Places the NIC's timestamps.
+    clock: HostClock,
 }
 
 /// Packets that arrived together, lent out of a [`Capture`]'s ring. Dropping it gives their memory back to the kernel.
 pub struct CaptureBlock<'a> {
     inner: inner::Block<'a>,
-    correlator: Option<&'a Correlator>,
+    clock: &'a HostClock,
+    /// Whether the NIC's clock was read since they were read, as far as it matters.
+    is_confirmed: bool,
 }
 
 /// A captured packet, as long as its [`CaptureBlock`] is there.
 #[derive(Clone, Copy)]
 pub struct CapturedPacket<'a> {
     inner: inner::Captured<'a>,
-    correlator: Option<&'a Correlator>,
+    clock: &'a HostClock,
+    is_confirmed: bool,
 }
 
 impl Capture {
     pub(crate) fn open(interface: &Interface, options: &CaptureOptions) -> Result<Self> {
-        let correlator = correlator(interface, options)?;
+        let clock = clock(interface, options)?;
         let inner = interface.host().capture(interface.description(), options)?;
         Ok(Self {
             host: Arc::clone(interface.host()),
             inner,
-            correlator,
+            clock,
         })
     }
 
@@ -90,14 +94,14 @@ impl Capture {
         count: usize,
         fanout: Fanout,
     ) -> Result<Vec<Self>> {
-        let correlator = correlator(interface, options)?;
+        let clock = clock(interface, options)?;
         let description = interface.description();
         let host = interface.host();
         let all = host.capture_several(description, options, count, fanout)?;
         let around = |inner| Self {
             host: Arc::clone(interface.host()),
             inner,
-            correlator: correlator.clone(),
+            clock: clock.clone(),
         };
         Ok(all.into_iter().map(around).collect())
     }
@@ -115,9 +119,19 @@ impl Capture {
     #[inline]
     pub fn next_block(&mut self, wait: impl Into<Deadline>) -> Result<Option<CaptureBlock<'_>>> {
         let until = wait.into().resolve(|| self.host.now());
-        let correlator = self.correlator.as_deref();
-        let block = self.inner.next_block(until)?;
-        Ok(block.map(|inner| CaptureBlock { inner, correlator }))
+        let Some(inner) = self.inner.next_block(until)? else {
+            return Ok(None);
+        };
+        // a change of the NIC's clock before the packets shows in this reading
+        let is_confirmed = match self.clock.correlator() {
+            Some(correlator) => correlator.read_after(self.host.now()).is_ok(),
+            None => true,
+        };
+        Ok(Some(CaptureBlock {
+            inner,
+            clock: &self.clock,
+            is_confirmed,
+        }))
     }
 
     /// Returns what was received and dropped since the capture was opened.
@@ -137,23 +151,25 @@ impl fmt::Debug for Capture {
     }
 }
 
-/// For the NIC's timestamps.
-fn correlator(interface: &Interface, options: &CaptureOptions) -> Result<Option<Arc<Correlator>>> {
+/// For the NIC's timestamps, if they are asked for.
+fn clock(interface: &Interface, options: &CaptureOptions) -> Result<HostClock> {
     if options.source == Source::Software {
-        return Ok(None);
+        return Ok(HostClock::software());
     }
     let correlator = interface.correlator(CorrelatorOptions::default())?;
-    Ok(Some(Arc::new(correlator)))
+    Ok(HostClock::hardware(Arc::new(correlator)))
 }
 
 impl CaptureBlock<'_> {
     /// Returns the packets, in the order in which they came.
     #[inline]
     pub fn packets(&self) -> impl Iterator<Item = CapturedPacket<'_>> {
-        let correlator = self.correlator;
-        self.inner
-            .packets()
-            .map(move |inner| CapturedPacket { inner, correlator })
+        let (clock, is_confirmed) = (self.clock, self.is_confirmed);
+        self.inner.packets().map(move |inner| CapturedPacket {
+            inner,
+            clock,
+            is_confirmed,
+        })
     }
 
     /// Returns how many packets there are.
@@ -228,7 +244,8 @@ impl<'a> CapturedPacket<'a> {
     /// is not part of either: [`utc_error_bound`](crate::utc_error_bound).
     ///
     /// # Errors
-    /// As [`Correlator::to_utc`]; [`ConversionError::UtcUnknown`] if the timestamp was made around a step of the real-time clock.
+    /// As [`Correlator::to_utc`](crate::Correlator::to_utc); [`ConversionError::Stale`] if the NIC's clock could not be read
+    /// after the packet; [`ConversionError::UtcUnknown`] if the timestamp was made around a step of the real-time clock.
     #[inline]
     pub fn utc(&self) -> Result<Estimate<Utc>, ConversionError> {
         let timestamps = self.timestamps();
@@ -236,11 +253,17 @@ impl<'a> CapturedPacket<'a> {
             let converted = self.inner.software_utc(&software);
             return converted.ok_or(ConversionError::UtcUnknown);
         }
-        let hardware = timestamps.hardware.ok_or(ConversionError::UtcUnknown)?;
-        match self.correlator {
-            Some(correlator) => correlator.to_utc(&hardware),
-            None => Err(ConversionError::NotReady),
+        let time = self
+            .clock
+            .place(&timestamps, TimestampPolicy::OnlyHardware)
+            .map_err(|error| match error {
+                ConversionError::NoTimestamp => ConversionError::UtcUnknown,
+                error => error,
+            })?;
+        if !self.is_confirmed {
+            return Err(ConversionError::Stale);
         }
+        self.clock.hardware_utc(&time)
     }
 }
 

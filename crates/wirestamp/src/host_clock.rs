@@ -171,12 +171,17 @@ impl HostClock {
     ) -> Result<Estimate<Utc>, ConversionError> {
         match &time.made {
             Made::Software(software) => Ok(software_utc(software, both)),
-            Made::Hardware(hardware) => {
-                let correlator = self.correlator.as_ref();
-                correlator
-                    .ok_or(ConversionError::NotReady)?
-                    .utc_of(&time.monotonic, hardware.read_at)
+            Made::Hardware(_) => self.hardware_utc(time),
+        }
+    }
+
+    /// Converts a time that is made from a NIC's timestamp to UTC.
+    pub(crate) fn hardware_utc(&self, time: &HostTime) -> Result<Estimate<Utc>, ConversionError> {
+        match (&time.made, &self.correlator) {
+            (Made::Hardware(hardware), Some(correlator)) => {
+                correlator.utc_of(&time.monotonic, hardware.read_at)
             }
+            _ => Err(ConversionError::NotReady),
         }
     }
 

@@ -29,6 +29,11 @@ impl Begun {
         self.0[ENOUGH] = Some(at);
     }
 
+    /// When the newest batch began.
+    pub(super) fn newest(&self) -> Option<MonotonicTime> {
+        self.0[ENOUGH]
+    }
+
     /// What was read before this was followed by enough batches.
     pub(super) fn confirmed(&self) -> MonotonicTime {
         self.0[1].unwrap_or(MonotonicTime::MIN)

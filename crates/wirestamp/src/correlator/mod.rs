@@ -177,11 +177,18 @@ impl Correlator {
         self.shared.has_confirmed(at)
     }
 
+    /// Takes a reading now, unless one was begun after `at`.
+    pub(crate) fn read_after(&self, at: MonotonicTime) -> Result<()> {
+        self.shared
+            .read_again(|begun| begun.newest() >= Some(at))
+            .map(drop)
+    }
+
     /// Takes readings beside the usual ones until that is so.
     pub(crate) fn confirm(&self, at: MonotonicTime) -> Result<()> {
         let shared = &self.shared;
         while !shared.has_confirmed(at) {
-            let pause = shared.read_again(at)?;
+            let pause = shared.read_again(|begun| begun.confirmed() >= at)?;
             if !shared.has_confirmed(at) {
                 shared.host.sleep_until(shared.host.now() + pause);
             }
@@ -354,11 +361,11 @@ impl Shared {
         self.confirmed.load(Ordering::Acquire) >= at.nanoseconds()
     }
 
-    /// A reading beside those of the job. Returns after how long another one says more.
-    fn read_again(&self, at: MonotonicTime) -> Result<Span> {
+    /// A reading beside those of the job, unless those so far are enough. Returns after how long another one says more.
+    fn read_again(&self, is_enough: impl FnOnce(&Begun) -> bool) -> Result<Span> {
         drop(self.utc_now());
         let mut reading = self.reading();
-        if self.has_confirmed(at) {
+        if is_enough(&reading.begun) {
             return Ok(Span::ZERO); // another thread was faster
         }
         let begun = self.host.now();

@@ -3,12 +3,17 @@
 //!
 //! `WORLDS` sets how many worlds are tried (by default a few), `WORLDS_FROM` the number of the first.
 
+use crate::pair::{bound, pass};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency};
 use wirestamp::sim::{Datagram, Truth};
-use wirestamp::{Simulation, Span, TimestampSource};
+use wirestamp::{
+    CaptureOptions, HardwareRequest, MonotonicTime, Simulation, Source, Span, TimestampSource,
+    UtcTime,
+};
 
 /// Worlds of each kind where nothing else is asked for.
 const FEW: u64 = 40;
@@ -41,14 +46,20 @@ impl Chance {
     }
 }
 
-/// A scenario with a change of the clocks within `length` of `begins`, and sometimes a step of the real-time clock
-/// beside it.
-fn scenario(chance: &mut Chance, presets: &[&str], begins: Span, length: Span) -> String {
+/// A scenario, and when the real-time clock is stepped in it after the start, by how much.
+struct Changed {
+    toml: String,
+    utc: Option<(i64, i64)>,
+}
+
+/// A change of the clocks within `length` of `begins`, and sometimes a step of the real-time clock beside it.
+fn scenario(chance: &mut Chance, presets: &[&str], begins: Span, length: Span) -> Changed {
     let mut toml = format!("preset = \"{}\"\n", chance.one_of(presets));
     let mut event = |chance: &mut Chance, action: &str| {
         let at = begins.saturating_nanoseconds()
             + chance.below(length.saturating_nanoseconds() as u64) as i64;
         write!(toml, "\n[[event]]\nat = \"{at}ns\"\n{action}\n").expect("a string");
+        at
     };
     let nic = chance.one_of(&["sim0", "sim1"]);
     let (kind, step) = (chance.below(4), chance.step());
@@ -60,11 +71,12 @@ fn scenario(chance: &mut Chance, presets: &[&str], begins: Span, length: Span) -
     };
     event(chance, &action);
     // another clock: its steps come when they like
-    if chance.below(2) == 0 {
+    let utc = (chance.below(2) == 0).then(|| {
         let step = chance.step();
-        event(chance, &format!("action = \"step_utc\"\nby = \"{step}ns\""));
-    }
-    toml
+        let action = format!("action = \"step_utc\"\nby = \"{step}ns\"");
+        (event(chance, &action), step)
+    });
+    Changed { toml, utc }
 }
 
 fn worlds() -> std::ops::Range<u64> {
@@ -133,7 +145,7 @@ fn latency(world: u64, found: &mut Found) {
     ];
     let mut chance = Chance(world);
     let [begins, length] = [300, 2_000].map(Span::from_milliseconds);
-    let toml = scenario(&mut chance, &PRESETS, begins, length);
+    let Changed { toml, .. } = scenario(&mut chance, &PRESETS, begins, length);
     let simulation = Simulation::from_toml(&toml, world).expect("a scenario");
     let interface = simulation.interface("sim0").expect("a NIC");
     let source = match chance.below(5) {
@@ -194,5 +206,77 @@ fn check(
     let real = transmitted.zip(received).map(|(from, to)| to - from);
     if let (Some(path), Some(real)) = (packet.wire, real) {
         found.hold(path.time, path.error_bound, real, &world);
+    }
+}
+
+#[test]
+fn captures_state_no_bound_that_a_time_breaks() {
+    let mut found = Found::default();
+    worlds().for_each(|world| capture(world, &mut found));
+    found.report("capture");
+}
+
+/// Packets from `sim0`, captured where they arrive.
+fn capture(world: u64, found: &mut Found) {
+    let mut chance = Chance(world);
+    let [begins, length] = [300, 1_500].map(Span::from_milliseconds);
+    let presets = ["i225", "igc", "ideal", "noisy-cross", "slow-cross"];
+    let Changed { toml, utc } = scenario(&mut chance, &presets, begins, length);
+    let simulation = Simulation::from_toml(&toml, world).expect("a scenario");
+    let (world_truth, start) = (simulation.world().truth(), simulation.world().truth().now());
+    let ahead = world_truth.utc().nanoseconds() - start.nanoseconds();
+    let real_utc = |at: MonotonicTime| {
+        let step = utc.filter(|(when, _)| (at - start).nanoseconds() >= i128::from(*when));
+        UtcTime::from_nanoseconds(at.nanoseconds() + ahead + step.map_or(0, |(_, by)| by))
+    };
+    let [near, far] = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
+    let source = chance.one_of(&[
+        Source::Software,
+        Source::HardwareElseSoftware,
+        Source::HardwareElseSoftware,
+    ]);
+    let _on = far.enable_hardware(HardwareRequest::AllPackets);
+    let hold = Duration::from_millis(chance.one_of(&[1, 10, 100]));
+    let options = CaptureOptions::new().source(source).hold(hold);
+    let mut capture = far.capture(&options).expect("opens");
+    let (from, to) = (bound(&near), bound(&far).local_address().expect("bound"));
+    let mut sent = Vec::new();
+    let packets = 2_000 / 7;
+    while sent.len() < packets {
+        let number = sent.len() as u64;
+        from.send_to(&number.to_be_bytes(), to, None).expect("sent");
+        sent.push(world_truth.datagrams() - 1);
+        pass(simulation.world(), Duration::from_millis(7));
+        let wait = if sent.len() < packets { 0 } else { 300 };
+        while let Some(block) = capture
+            .next_block(Duration::from_millis(wait))
+            .expect("there")
+        {
+            for packet in block.packets() {
+                let number = packet
+                    .data()
+                    .last_chunk()
+                    .map(|number| u64::from_be_bytes(*number));
+                let sent = number.and_then(|number| sent.get(number as usize).copied());
+                let datagram = sent.and_then(|sent| world_truth.datagram(sent));
+                let datagram = datagram.expect("one of ours");
+                let Ok(time) = packet.utc() else {
+                    found.lost += 1;
+                    continue;
+                };
+                let at = match packet.clock() {
+                    TimestampSource::Hardware => datagram.receive_hardware_at,
+                    TimestampSource::Software => datagram.receive_software_at,
+                };
+                let real = real_utc(at.expect("it came"));
+                let zero = UtcTime::from_nanoseconds(0);
+                found.hold(time.at - zero, time.bound, real - zero, || {
+                    format!(
+                        "world {world}, {:?}, hold {hold:?}:\n{toml}\n{packet:?}",
+                        packet.clock()
+                    )
+                });
+            }
+        }
     }
 }
