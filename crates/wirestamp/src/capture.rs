@@ -240,8 +240,8 @@ impl<'a> CapturedPacket<'a> {
     /// the clock that made the timestamp.
     ///
     /// A timestamp of the kernel is one of the real-time clock; its bound is one tick, 1 ns, and its generation counts that
-    /// clock's steps. A timestamp of the NIC is converted as by [`Correlator::to_utc`]. How far the real-time clock is from UTC
-    /// is not part of either: [`utc_error_bound`](crate::utc_error_bound).
+    /// clock's steps. A timestamp of the NIC is converted as by [`Correlator::to_utc`](crate::Correlator::to_utc), with a
+    /// cross timestamp that was taken after the packet. How far the real-time clock is from UTC is not part of either: [`utc_error_bound`](crate::utc_error_bound).
     ///
     /// # Errors
     /// As [`Correlator::to_utc`](crate::Correlator::to_utc); [`ConversionError::Stale`] if the NIC's clock could not be read
@@ -274,7 +274,8 @@ impl CapturedPacket<'_> {
     /// # Errors
     /// As [`utc`](Self::utc).
     pub fn utc_generation(&self) -> Result<ClockGeneration, ConversionError> {
-        match (self.timestamps().hardware, self.correlator) {
+        match (self.timestamps().hardware, self.clock.correlator()) {
+            (Some(_), Some(_)) if !self.is_confirmed => Err(ConversionError::Stale),
             (Some(hardware), Some(correlator)) => correlator.utc_generation(&hardware),
             _ => self.utc().map(|time| time.generation),
         }
