@@ -12,8 +12,8 @@ use super::{Assumptions, ClockGeneration, FrequencyEstimate, GenerationCause, Pr
 use crate::cross::{CrossMethod, CrossTimestamp};
 use crate::interface::InterfaceIndex;
 use crate::time::{Frequency, MonotonicTime, Span};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
 /// How many runs are remembered behind the current one.
 pub(super) const REMEMBERED: usize = 4;
@@ -72,7 +72,7 @@ pub enum Pushed {
 pub struct Correlation {
     pub(super) interface: InterfaceIndex,
     /// Others whose timestamps are of this clock.
-    devices: Vec<InterfaceIndex>,
+    devices: Box<[InterfaceIndex]>,
     nominal: Option<Frequency>,
     /// Whether the readings go with the nominal frequency.
     reliable: bool,
@@ -99,7 +99,7 @@ impl Correlation {
         let runs = VecDeque::with_capacity(REMEMBERED + 1);
         Self {
             interface,
-            devices: Vec::new(),
+            devices: Box::default(),
             nominal,
             reliable: true,
             runs,
@@ -148,8 +148,7 @@ impl Correlation {
     /// Says which other interfaces' timestamps are of this clock: those below a VLAN or bond, by which timestamps are named
     /// that its packets have. Replaces those of an earlier call.
     pub fn set_devices(&mut self, devices: impl IntoIterator<Item = InterfaceIndex>) {
-        self.devices.clear();
-        self.devices.extend(devices);
+        self.devices = devices.into_iter().collect();
     }
 
     /// Whether a timestamp of that interface is of this clock.

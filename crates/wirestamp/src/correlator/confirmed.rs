@@ -11,7 +11,7 @@ const BATCH: Span = Span::from_milliseconds(1);
 /// between those and does not show after that makes less of a difference there than the brackets leave open.
 const PART: i128 = 4;
 /// At least, so that it is another batch.
-const SHORTEST: Span = Span::from_milliseconds(2);
+pub(super) const SHORTEST: Span = Span::from_milliseconds(2);
 
 /// When the newest batches of readings began, the oldest first.
 #[derive(Debug, Clone, Copy)]

@@ -21,7 +21,6 @@ use crate::sampling::Sampling;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use wirestamp_core::Result;
 use wirestamp_core::backend::{Backend, Change, ChangeKind, HardwareClock as _};
 use wirestamp_core::correlate::{
     ClockGeneration, ConversionError, Correlation, Estimate, FrequencyEstimate, GenerationCause,
@@ -29,7 +28,11 @@ use wirestamp_core::correlate::{
 };
 use wirestamp_core::time::{HardwareTicks, Monotonic, MonotonicTime, Span, Utc};
 use wirestamp_core::timestamp::HardwareTimestamp;
+use wirestamp_core::{ErrorKind, Result};
 use wirestamp_sys::vector::widest;
+
+/// So many batches may fail before what asks for readings gives up: a noisy clock has some without a valid one.
+const FAILURES: u32 = 5;
 
 /// A converter of hardware timestamps, which reads the NIC's clock in the background until it is dropped.
 ///
@@ -179,21 +182,15 @@ impl Correlator {
 
     /// Takes a reading now, unless one was begun after `at`.
     pub(crate) fn read_after(&self, at: MonotonicTime) -> Result<()> {
-        self.shared
-            .read_again(|begun| begun.newest() >= Some(at))
-            .map(drop)
+        self.shared.read_until(|begun| begun.newest() >= Some(at))
     }
 
     /// Takes readings beside the usual ones until that is so.
     pub(crate) fn confirm(&self, at: MonotonicTime) -> Result<()> {
-        let shared = &self.shared;
-        while !shared.has_confirmed(at) {
-            let pause = shared.read_again(|begun| begun.confirmed() >= at)?;
-            if !shared.has_confirmed(at) {
-                shared.host.sleep_until(shared.host.now() + pause);
-            }
+        if self.has_confirmed(at) {
+            return Ok(());
         }
-        Ok(())
+        self.shared.read_until(|begun| begun.confirmed() >= at)
     }
 
     /// Returns which uninterrupted run of the real-time clock a time of [`to_utc`](Self::to_utc) is of: the number of steps that were noticed
@@ -361,12 +358,31 @@ impl Shared {
         self.confirmed.load(Ordering::Acquire) >= at.nanoseconds()
     }
 
-    /// A reading beside those of the job, unless those so far are enough. Returns after how long another one says more.
-    fn read_again(&self, is_enough: impl FnOnce(&Begun) -> bool) -> Result<Span> {
+    /// Takes readings beside those of the job until there are enough.
+    fn read_until(&self, is_enough: impl Fn(&Begun) -> bool) -> Result<()> {
+        let mut failures = 0;
+        loop {
+            let pause = match self.read_again(&is_enough) {
+                Ok(None) => return Ok(()),
+                Ok(Some(pause)) => pause,
+                Err(error) if failures == FAILURES || error.kind() == ErrorKind::NoSuchDevice => {
+                    return Err(error);
+                }
+                Err(_) => {
+                    failures += 1;
+                    confirmed::SHORTEST
+                }
+            };
+            self.host.sleep_until(self.host.now() + pause);
+        }
+    }
+
+    /// A reading beside those of the job. Returns after how long another one says more; `None` if there are enough.
+    fn read_again(&self, is_enough: impl Fn(&Begun) -> bool) -> Result<Option<Span>> {
         drop(self.utc_now());
         let mut reading = self.reading();
         if is_enough(&reading.begun) {
-            return Ok(Span::ZERO); // another thread was faster
+            return Ok(None); // another thread was faster
         }
         let begun = self.host.now();
         let count = reading.wanted(&self.options);
@@ -378,7 +394,7 @@ impl Shared {
         reading.push();
         self.publish(&reading);
         reading.charge(self.host.now() - begun, None);
-        let pause = reading.begun.pause();
+        let pause = (!is_enough(&reading.begun)).then(|| reading.begun.pause());
         drop(reading);
         self.attempts.tell();
         Ok(pause)
