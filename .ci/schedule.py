@@ -23,6 +23,7 @@ LIMIT = 1500  # seconds for one step: a hang must not take the run's whole time
 PROCESSORS = os.cpu_count() or 1
 # More than there are: steps wait for the network, for locks and for each other's last compiler.
 ROOM = PROCESSORS + 0.75
+SMALL = 0.5
 COMPLETE = (
     platform.system() == "Linux"
     and platform.machine() == "x86_64"
@@ -90,13 +91,23 @@ def environment():
     os.environ.setdefault("CARGO_INCREMENTAL", "0")
 
 
-def fits(step, running, left):
-    """Whether a step can start beside those that run; `left` are those that have not ended."""
-    if any(name in left for name in step.after):
-        return False
+def fits(step, running):
     if step.alone or any(other.step.alone for other in running):
         return not running
     return not running or sum(other.step.processors for other in running) + step.processors <= ROOM
+
+
+def next_step(waiting, running, left):
+    """What to start now; `left` are the steps that have not ended. None overtakes one that waits for room, or that would
+    wait for ever, but those that hardly need any."""
+    overtaken = False
+    for step in waiting:
+        if any(name in left for name in step.after):
+            continue
+        if fits(step, running) and not (overtaken and step.processors > SMALL):
+            return step
+        overtaken = True
+    return None
 
 
 def say(text):
@@ -120,7 +131,7 @@ def run(chosen, logs):
     try:
         while waiting or running:
             left = {step.name for step in waiting} | {attempt.step.name for attempt in running}
-            while ready := next((step for step in waiting if fits(step, running, left)), None):
+            while ready := next_step(waiting, running, left):
                 waiting.remove(ready)
                 say(f"=== {time.strftime('%H:%M:%S')} {ready.name} begins")
                 running.append(Try(ready, 1, logs))

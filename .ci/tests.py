@@ -53,6 +53,16 @@ class Runs(unittest.TestCase):
         self.assertFalse(passed)
         self.assertIn("1 passed, 1 failed, 0 skipped", printed)
 
+    def test_no_large_step_overtakes_one_that_waits_for_room(self):
+        room = schedule.ROOM
+        passed, _ = self.run_steps(
+            (Step("first", after=(), processors=1), "sleep 0.5"),
+            (Step("large", after=(), processors=room), "test -e small && ! test -e later; touch large"),
+            (Step("later", after=(), processors=1), "test -e large && touch later"),
+            (Step("small", after=(), processors=0), "touch small"),
+        )
+        self.assertTrue(passed)
+
     def test_nothing_runs_beside_a_step_that_is_alone(self):
         passed, _ = self.run_steps(
             (Step("alone", after=(), alone=True), "touch busy; sleep 0.5; rm busy"),
