@@ -19,9 +19,10 @@ OLD = 24 * 3_600
 LIST = ".wirestamp-merging.json"
 
 
-def replaced(place):
-    """Names below a place of files that a merged one holds already: a compaction was killed before it removed them. Only this program's list
-    counts, and only for the content that it names: what a file says of itself can be of anybody."""
+def replaced(place, listed=None):
+    """Names below a place of files that a merged one holds already: a compaction was killed before it removed them, or is at work. Only this
+    program's list counts, and only for the content that it names: what a file says of itself can be of anybody. `listed`: the names that are
+    read. A merged file that is not one of them replaces nothing."""
     try:
         written = json.loads(place.read(LIST))
         (merged, content), olds = written["merged"], written["replaced"]
@@ -31,7 +32,7 @@ def replaced(place):
         return set()
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return set()
-    if not is_sound or _content(place, merged) != content:
+    if not is_sound or (listed is not None and merged not in listed) or _content(place, merged) != content:
         return set()
     return {name for name, old in olds.items() if _content(place, name) == old}
 
@@ -50,7 +51,7 @@ def _content(place, name):
 
 @dataclasses.dataclass
 class Done:
-    """Files before and after, drafts that were removed, and files that cannot be used."""
+    """Files before and after, drafts that were removed, and files that are left as they are."""
 
     before: int = 0
     after: int = 0
@@ -59,23 +60,28 @@ class Done:
 
 
 def run(folder, progress):
-    """Merges the files of each folder. Those that cannot be used stay, and are named."""
+    """Merges the files of each folder. Those that cannot be used or have columns of a later release stay, and are named."""
     place = places.Folder(folder)
     if not place.exists():
         raise store.Refused(f"{place}: no such folder")
     for name in replaced(place):
         (place.root / name).unlink(missing_ok=True)
     (place.root / LIST).unlink(missing_ok=True)
-    done, folders = Done(), {}
+    done, folders, kept = Done(), {}, []
     for table in TABLES:
         found = store.files(place, table, skip=True)
         done.left += found.left
         for name in found.keys:
             folders.setdefault((table, pathlib.Path(name).parent), []).append(name)
     for number, ((table, _), names) in enumerate(sorted(folders.items())):
-        done.before += len(names)
-        done.after += _merge(place, table, names)
+        after, more = _merge(place, table, names)
+        done.before += len(names) - len(more)
+        done.after += after
+        kept += more
         progress((number + 1) / len(folders))
+    for name in kept[: store.NAMED]:
+        store.say(f"left {name}: columns that this version does not know")
+    done.left += len(kept)
     for draft in place.root.rglob(".wirestamp-*.part"):
         if time.time() - draft.stat().st_mtime > OLD:
             draft.unlink(missing_ok=True)
@@ -84,27 +90,31 @@ def run(folder, progress):
 
 
 def _merge(place, table, names):
-    """How many files are left."""
-    left, some, held = 0, [], 0
+    """How many files there are then, and which others stay because a merged one would not have all of their columns."""
+    after, kept, some, held = 0, [], [], 0
     for name in [*names, None]:
         rows = _read(place, table, name) if name else None
+        if rows and rows[0] is None:
+            kept.append(name)
+            continue
         if some and (name is None or (rows and held + rows[0].num_rows > store.GROUP)):
-            left += _write(place, table, some)
+            after += _write(place, table, some)
             some, held = [], 0
         if rows:
             some.append((name, *rows))
             held += rows[0].num_rows
-    return left
+    return after, kept
 
 
 def _read(place, table, name):
-    """The rows of a file, and the hash of its content; None if it was removed."""
+    """The rows of a file, none if it has more columns than the table, and the hash of its content; None if it was removed."""
     try:
         content = place.read(place.relative(name))
     except FileNotFoundError:
         return None
-    rows = parquet.ParquetFile(pa.BufferReader(content)).read(TABLES[table].names)
-    return rows.cast(TABLES[table]), hashlib.sha256(content).hexdigest()
+    file, known = parquet.ParquetFile(pa.BufferReader(content)), TABLES[table]
+    rows = file.read(known.names).cast(known) if set(file.schema_arrow.names) == set(known.names) else None
+    return rows, hashlib.sha256(content).hexdigest()
 
 
 def _write(place, table, some):

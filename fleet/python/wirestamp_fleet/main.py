@@ -208,7 +208,7 @@ def _query(chosen):
 def _compact(chosen):
     _here("compact", chosen.folder, "compact the folder before it is copied there")
     done = compact.run(chosen.folder, progress.here()("compact"))
-    print(f"{done.before} files are now {done.after}; {done.drafts} drafts removed" + f"; {done.left} unusable left as they are" * (done.left > 0))
+    print(f"{done.before} files are now {done.after}; {done.drafts} drafts removed" + f"; {done.left} left as they are" * (done.left > 0))
 
 
 def _report(chosen):

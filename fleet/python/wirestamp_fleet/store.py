@@ -42,18 +42,20 @@ def files(place, table, skip=False, only="", show=lambda done: None, look_at=Non
     below = f"{table}/{only}".rstrip("/")
     keys, closed = place.files(below)
     if carried and only:
-        keys |= _lasting(place, table, only)
+        before, unread = _lasting(place, table, only)
+        keys, closed = keys | before, closed | unread
     pairs = _looked(place, table, below, keys, show, look_at)
-    replaced = compact.replaced(place)
+    # `compact` may have named a merged file since the files were listed: its rows are only in those that it replaces
+    replaced = compact.replaced(place, {place.relative(name) for name, seen in pairs if seen.wrong is None})
     pairs = [(name, seen) for name, seen in pairs if place.relative(name) not in replaced]
     wrong = closed | {name: seen.wrong for name, seen in pairs if seen.wrong is not None}
     unusable = [f"{name}: {why}" for name, why in sorted(wrong.items())]
     if unusable and not skip:
         raise Refused(f"{unusable[0]}; {len(unusable)} unusable file(s) or folder(s); pass over them with --skip-unusable")
     for line in unusable[:NAMED]:
-        _say(f"skipped {line}")
+        say(f"skipped {line}")
     if unusable:
-        _say(f"skipped {len(unusable)} unusable file(s) or folder(s) of {table}")
+        say(f"skipped {len(unusable)} unusable file(s) or folder(s) of {table}")
     good = [(name, seen) for name, seen in pairs if seen.wrong is None]
     _name_rows(good)
     return Files(table, {name: keys[name] for name, _ in good}, any(seen.refused for _, seen in good), len(unusable))
@@ -79,13 +81,14 @@ class Files:
         for name in gone:
             del self.keys[name]
         for name in gone[:NAMED]:
-            _say(f"skipped {name}: removed while it was read")
+            say(f"skipped {name}: removed while it was read")
         if gone:
-            _say(f"skipped {len(gone)} removed file(s) of {self.table}")
+            say(f"skipped {len(gone)} removed file(s) of {self.table}")
         return bool(gone)
 
 
-def _say(line):
+def say(line):
+    """Prints a line for people."""
     print(terminal(line), file=sys.stderr)
 
 
@@ -102,29 +105,35 @@ def _name_rows(good):
             lines.append(f"left out {count} row(s) of {name}, host {host}: {reason}")
             rows += count
     for line in lines[:NAMED]:
-        _say(line)
+        say(line)
     if len(lines) > NAMED:
-        _say(f"left out {rows} row(s) in all")
+        say(f"left out {rows} row(s) in all")
 
 
 def _lasting(place, table, only):
-    """Files of earlier hours with rows that last into a part, by what their footers say of `until`."""
+    """Files of earlier hours with rows that last into a part, by what their footers say of `until`; and what of before was not looked into."""
     day, hour = re.match(r"day=([-\d]+)(?:/hour=(\d\d))?", only).groups()
     begin = int(datetime.datetime.fromisoformat(f"{day}T{hour or '00'}:00+00:00").timestamp()) * 10**9
-    keys, _ = place.files(table)
-    before = [name for name in visible(keys) if place.relative(name).removeprefix(f"{table}/") < only and not place.relative(name).startswith(f"{table}/{only}")]
+    keys, closed = place.files(table)
+
+    def is_before(name):
+        below = place.relative(name).removeprefix(table).removeprefix("/")
+        return below < only and not below.startswith(only)
+
+    before = list(filter(is_before, visible(keys)))
 
     def lasts(name):
         try:
             with place.open(name) as source:
                 groups = parquet.read_metadata(source)
                 known = [groups.row_group(number).column(groups.schema.names.index("until")).statistics for number in range(groups.num_row_groups)]
-        except (pa.ArrowException, OSError, ValueError):
+            return any(seen is None or not seen.has_min_max or seen.max >= begin for seen in known)
+        except (pa.ArrowException, OSError, ValueError, TypeError):
             return True  # a closer look says why
-        return any(seen is None or not seen.has_min_max or seen.max >= begin for seen in known)
 
     with concurrent.futures.ThreadPoolExecutor(place.at_a_time) as several:
-        return {name: keys[name] for name, some in zip(before, several.map(lasts, before), strict=True) if some}
+        found = {name: keys[name] for name, some in zip(before, several.map(lasts, before), strict=True) if some}
+    return found, {name: why for name, why in closed.items() if is_before(name)}
 
 
 def _looked(place, table, below, keys, show, look_at):

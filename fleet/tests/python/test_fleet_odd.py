@@ -245,7 +245,7 @@ class Odd(unittest.TestCase):
         damaged = path.with_name("damaged.parquet")
         damaged.write_bytes(path.read_bytes()[:-400])
         out, err = self.asked_compact(folder)
-        self.assertIn("1 unusable left as they are", out)
+        self.assertIn("; 1 left as they are", out)
         self.assertIn(f"skipped {damaged}: damaged", err)
         self.assertEqual({file.name[:6] for file in path.parent.glob("*.parquet")}, {"damage", "merged"})
         read = compact._read
@@ -299,6 +299,59 @@ class Odd(unittest.TestCase):
         self.assertEqual(self.asked(["query", folder, "SELECT * FROM probes ORDER BY ALL"]), self.asked(["query", self.folder, "SELECT * FROM probes ORDER BY ALL"]))
         self.asked_compact(folder)
         self.assertEqual(self.asked(["clocks", folder]), self.asked(["clocks", self.folder]))
+
+    def test_compact_leaves_files_with_added_columns_as_they_are(self):
+        folder = self.copy()
+        path = probes_of(folder)
+        rows = parquet.ParquetFile(path).read()
+        path.unlink()
+        parts = {"a": rows.slice(0, 50), "c": rows.slice(50, 50), "b": rows.slice(100).append_column("later", pa.array(["x"] * len(rows.slice(100))))}
+        parts["d"] = parts["b"].slice(0, 0)
+        for name, part in parts.items():
+            # in another order they are the same columns
+            part = part.select(part.schema.names[::-1]) if name == "c" else part
+            store.write_file(part.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{name}.parquet"))
+        before = {name: path.with_name(f"{name}.parquet").read_bytes() for name in "bd"}
+        out, err = self.asked_compact(folder)
+        self.assertEqual({name: path.with_name(f"{name}.parquet").read_bytes() for name in "bd"}, before)
+        self.assertEqual(sorted(file.name[:7] for file in path.parent.glob("*.parquet")), ["b.parqu", "d.parqu", "merged-"])
+        self.assertEqual(err.splitlines(), [f"left {path.with_name(f'{name}.parquet')}: columns that this version does not know" for name in "bd"])
+        self.assertIn("; 2 left as they are", out)
+        self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": self.rows}])
+        self.assertRegex(self.asked_compact(folder)[0], r"^(\d+) files are now \1; .* 2 left as they are\n$")
+
+    def compacted_while_checked(self, folder):
+        """Files are merged after they were listed, by a compaction that ends before it removes the first."""
+        replace, looked, begun = os.replace, store._looked, []
+
+        def killed(old, new):
+            replace(old, new)
+            if pathlib.Path(new).name.startswith("merged-"):
+                raise KeyboardInterrupt
+
+        def checked(*words):
+            found = looked(*words)
+            if not begun:
+                begun.append(True)
+                with mock.patch.object(compact.os, "replace", killed), self.assertRaises(KeyboardInterrupt):
+                    compact.run(folder, lambda done: None)
+            return found
+
+        return mock.patch.object(store, "_looked", checked)
+
+    def test_a_query_while_files_are_merged_has_every_row(self):
+        for words in (["query", COUNT], ["clocks"]):
+            folder = self.copy()
+            path = probes_of(folder)
+            rows = parquet.ParquetFile(path).read()
+            for name, part in (("a", rows.slice(0, 50)), ("b", rows.slice(50))):
+                store.write_file(part, path.with_name(f"{name}.parquet"))
+            path.unlink()
+            expected = self.asked([words[0], self.folder, *words[1:]])[0]
+            with self.compacted_while_checked(folder):
+                self.assertEqual(self.asked([words[0], folder, *words[1:]])[0], expected)
+            self.assertEqual(len(list(path.parent.glob("*.parquet"))), 3)
+            self.assertEqual(self.asked([words[0], folder, *words[1:]])[0], expected)
 
     def test_junk_among_what_was_checked_is_forgotten(self):
         folder = self.copy()
@@ -415,6 +468,38 @@ class Odd(unittest.TestCase):
             self.assertEqual([(row["host"], row["reason"], row["latest"]) for row in found], [("a", None, 50), ("b", None, 50)], err)
         self.assertEqual(self.asked(["query", folder, "SELECT COUNT(*) AS n FROM estimates", "--only", part])[0], [{"n": 0}])
         self.refused(["clocks", folder], "over.parquet")
+
+    def test_claims_from_before_that_cannot_be_read_are_an_error_or_counted(self):
+        start, day, second, scandir = simulate.START, simulate.DAY, 10**9, os.scandir
+        row = {"window_start": start + day, "window": second, "forward": 600, "backward": 600, "forward_middle": 700, "backward_middle": 700, "count": 9}
+        said = {"clock": "utc", "generation": None, "offset": 0, "frequency_ppt": None, "error_bound": 50, "reason": None}
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name))
+        store.write(folder, "probes", pa.Table.from_pylist([row | {"host": "a", "peer": "b"}]), start + day)
+        for at in (start, start + day, start + 2 * day):
+            store.write(folder, "estimates", pa.Table.from_pylist([said | {"host": "a", "from": at, "until": at + 2 * day}]), at)
+        whole, estimates = self.asked(["clocks", folder, "--only", "day=2026-11-24"]), folder / "estimates"
+        for closed, counts in ((estimates, True), (estimates / "day=2026-11-23", True), (estimates / "day=2026-11-23/hour=00", True), (estimates / "day=2026-11-25", False)):
+
+            def denied(place):
+                if str(place) == str(closed):
+                    raise PermissionError(13, "Permission denied", place)
+                return scandir(place)
+
+            with self.subTest(closed), mock.patch.object(places.os, "scandir", denied):
+                asked = ["clocks", folder, "--only", "day=2026-11-24"]
+                if not counts:
+                    self.assertEqual(self.asked(asked), whole)
+                    continue
+                self.refused(asked, str(closed), "Permission denied")
+                err = self.asked([*asked, "--skip-unusable"])[1]
+                self.assertIn(f"skipped {closed}: cannot be read", err)
+                self.assertIn("skipped 1 unusable file(s) or folder(s) of estimates", err)
+        # nor is one whose claims end at no number
+        [path] = (estimates / "day=2026-11-23").rglob("*.parquet")
+        rows = parquet.ParquetFile(path).read()
+        place = rows.schema.names.index("until")
+        store.write_file(rows.set_column(place, "until", rows["until"].cast(pa.string())), path)
+        self.refused(["clocks", folder, "--only", "day=2026-11-24"], str(path), "other columns than the table has")
 
     def test_windows_are_solved_and_written_as_they_come(self):
         """No more are in memory than fit, however many there are."""
