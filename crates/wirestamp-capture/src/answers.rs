@@ -4,12 +4,15 @@
 //! a UDP answer while exactly one request waits (and, once it could be to several, when all of these were answered or timed out), a TCP acknowledgment of what was sent once. The rest is counted as
 //! ambiguous. Memory is bounded: [`MOST_CONNECTIONS`], and [`MOST_WAITING`] packets of each.
 
+mod waits;
+
 use crate::order::{self, Ordered};
 use crate::packet::{self, Flow, Ip, Tcp, Unreadable, Unusable};
 use crate::read::{FilePacket, Reader};
 use crate::spread::{Spread, Summary};
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use waits::{Wait, Waits};
 use wirestamp_core::Result;
 use wirestamp_core::capture::CapturedDirection;
 
@@ -49,13 +52,15 @@ pub struct ServiceReport {
     pub acknowledged_by_client: Option<Summary>,
     /// UDP requests that nothing answered.
     pub unanswered: u64,
-    /// UDP requests that nothing answered, while as many packets could not be used that may be the answers.
+    /// UDP requests that nothing answered, while as many packets could not be used that may be the answers (fragments of UDP among
+    /// them), or that were not followed until their time was over.
     pub undecided: u64,
     /// Answers that could be to more than one packet, or to one that was sent again.
     pub ambiguous: u64,
     /// Answers and acknowledgments that are not timed, because they or what they answer have no time.
     pub without_time: u64,
-    /// The same, because the real-time clock was stepped in between, as the file says.
+    /// The same, because the real-time clock was stepped in between, as the file says; and UDP requests of which nobody knows for that
+    /// reason whether their time is over.
     pub across_step: u64,
 }
 
@@ -89,6 +94,7 @@ struct Counts {
     handshake: [Spread; 2],
     acknowledged: [Spread; 2],
     unanswered: u64,
+    undecided: u64,
     ambiguous: u64,
     without_time: u64,
     across_step: u64,
@@ -97,8 +103,9 @@ struct Counts {
 /// A time, and how far it can be from the truth.
 #[derive(Debug, Clone, Copy)]
 struct When {
-    /// On a line without the clock's steps.
+    /// On a line that never goes back, and the number of the clock's run there.
     line_ns: i64,
+    run: u32,
     utc_ns: Option<i64>,
     /// 0 where the file does not say.
     utc_generation: u32,
@@ -159,7 +166,7 @@ struct Sender {
 
 #[derive(Debug)]
 struct Answers {
-    timeout_ns: i64,
+    waits: Waits,
     connections: HashMap<Flow, Connection>,
     order: VecDeque<Flow>,
     services: HashMap<Service, usize>,
@@ -173,31 +180,41 @@ struct Answers {
 /// As [`Reader::next_packet`]; `InvalidInput` if the packets are further from the order of time than 65,536 places.
 pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
     let mut answers = Answers {
-        timeout_ns,
+        waits: Waits::new(timeout_ns),
         connections: HashMap::new(),
         order: VecDeque::new(),
         services: HashMap::new(),
         counts: Vec::new(),
         left_out: 0,
     };
-    let (mut packets, mut others) = (0, 0);
+    let (mut packets, mut others, mut fragments) = (0, 0, 0);
     let mut unusable = Unusable::default();
     let mut file = Ordered::new(reader, order::WINDOW, observe);
     while let Some(placed) = file.next()? {
         packets += 1;
         let Observed { when, way, found } = placed.packet;
         unusable.without_time += u64::from(when.utc_ns.is_none());
-        let line_ns = placed.line_ns;
+        let (line_ns, run) = (placed.line_ns, placed.run);
+        answers.waits.reach(run, line_ns);
         match found {
             Ok(found) if matches!(found.flow.protocol, 6 | 17) && !found.is_fragment => {
-                answers.observe(&found, way, When { line_ns, ..when });
+                let when = When {
+                    line_ns,
+                    run,
+                    ..when
+                };
+                answers.observe(&found, way, when);
             }
-            Ok(_) => others += 1,
+            Ok(found) => {
+                others += 1;
+                fragments += u64::from(found.is_fragment && found.flow.protocol == 17);
+            }
             Err(why) => unusable.count(why),
         }
     }
     unusable.unknown_blocks = file.reader().unknown_blocks();
-    let may_be_answers = unusable.encapsulated + unusable.cut_off + unusable.unknown_blocks;
+    let unusable_ip = unusable.encapsulated + unusable.cut_off;
+    let may_be_answers = unusable_ip + unusable.unknown_blocks + fragments;
     let mut services = answers.finish(may_be_answers);
     services.sort_by_key(|report| (std::cmp::Reverse(report.timed()), report.service));
     Ok(Report {
@@ -218,6 +235,7 @@ fn observe(packet: &FilePacket<'_>) -> Observed {
     Observed {
         when: When {
             line_ns: 0,
+            run: 0,
             utc_ns: packet.utc_ns,
             utc_generation: packet.utc_generation.unwrap_or(0),
             bound_ns: packet.bound_ns,
@@ -277,7 +295,7 @@ impl Answers {
         let counts = &mut self.counts[service].1;
         match &found.tcp {
             Some(tcp) => connection.tcp(tcp, found.length, by_client, when, counts),
-            None => connection.udp(by_client, when, self.timeout_ns, counts),
+            None => connection.udp(by_client, when, &self.waits, counts),
         }
     }
 
@@ -320,7 +338,9 @@ impl Answers {
     fn forget(&mut self, client: Flow) {
         if let Some(connection) = self.connections.remove(&client) {
             let counts = &mut self.counts[connection.service].1;
-            counts.unanswered += connection.requests.len() as u64;
+            for asked in &connection.requests {
+                counts.gave_up(self.waits.of(asked));
+            }
         }
     }
 
@@ -341,7 +361,7 @@ impl Answers {
                 acknowledged_by_service: by_service.summary(false),
                 acknowledged_by_client: by_client.summary(false),
                 unanswered: counts.unanswered.saturating_sub(may_be_answers),
-                undecided: counts.unanswered.min(may_be_answers),
+                undecided: counts.undecided + counts.unanswered.min(may_be_answers),
                 ambiguous: counts.ambiguous,
                 without_time: counts.without_time,
                 across_step: counts.across_step,
@@ -352,18 +372,18 @@ impl Answers {
 }
 
 impl Connection {
-    fn udp(&mut self, by_client: bool, when: When, timeout_ns: i64, counts: &mut Counts) {
+    fn udp(&mut self, by_client: bool, when: When, waits: &Waits, counts: &mut Counts) {
         while let Some(oldest) = self.requests.front()
-            && when.line_ns.saturating_sub(oldest.line_ns) > timeout_ns
+            && let wait @ (Wait::Over | Wait::AcrossStep) = waits.of(oldest)
         {
             self.requests.pop_front();
-            counts.unanswered += 1;
+            counts.gave_up(wait);
         }
         if by_client {
             self.uncertain &= !self.requests.is_empty();
             if self.requests.len() == MOST_WAITING {
                 self.requests.pop_front();
-                counts.unanswered += 1;
+                counts.gave_up(Wait::Waits);
             }
             self.requests.push_back(when);
             return;
@@ -452,6 +472,15 @@ fn is_before(one: u32, other: u32) -> bool {
 }
 
 impl Counts {
+    /// A UDP request is not followed any more.
+    fn gave_up(&mut self, wait: Wait) {
+        match wait {
+            Wait::Over => self.unanswered += 1,
+            Wait::AcrossStep => self.across_step += 1,
+            Wait::Waits => self.undecided += 1,
+        }
+    }
+
     /// Something answered at `until` what was sent at `since`.
     fn took(&mut self, of: impl Fn(&mut Self) -> &mut Spread, since: When, until: When) {
         let Some((from, to)) = since.utc_ns.zip(until.utc_ns) else {

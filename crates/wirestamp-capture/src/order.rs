@@ -1,8 +1,9 @@
 //! The packets of a file in order of time: several interfaces or queues write them as they come, and files are put behind each other.
 //! `WINDOW` packets are looked at together; what is further from its place is an error.
 //!
-//! A step of the clock is no disorder. Where the file says which run of the clock a time is of, the packets of each run follow those
-//! of the run before, on a line of time without the step.
+//! A step of the clock is no disorder. Where the file says which run of the clock a time is of, no run begins before the last packet of
+//! the run before, on a line of time that never goes back. How far a step moved the line, nobody knows: runs are numbered for
+//! those who compare the line with others.
 
 use crate::read::{FilePacket, Reader};
 use std::cmp::{Ordering, Reverse};
@@ -33,8 +34,10 @@ pub(crate) struct Ordered<'a, 'r, T, F> {
 /// What was read of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Placed<T> {
-    /// Its time, on a line without the clock's steps. Of a packet without a time: that of the one before it.
+    /// Its time, on a line that never goes back. Of a packet without a time: that of the one before it.
     pub(crate) line_ns: i64,
+    /// How many runs of the clock began before that of its time, from the first step on; 0 where that is not known.
+    pub(crate) run: u32,
     place: u64,
     pub(crate) packet: T,
 }
@@ -42,26 +45,38 @@ pub(crate) struct Placed<T> {
 /// Where the runs of a clock lie on one line of time.
 #[derive(Debug, Default)]
 struct Line {
-    /// What is to be added to the times of a run, by section and number of the run.
-    shifts: VecDeque<((u32, u32), i64)>,
+    runs: VecDeque<Run>,
     first_ns: Option<i64>,
     latest_ns: Option<i64>,
     steps: u64,
+    /// The number of the last run.
+    number: u32,
+}
+
+/// A run of a clock.
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    /// Section and clock generation.
+    name: (u32, u32),
+    number: u32,
+    /// What is to be added to its times.
+    shift: i64,
 }
 
 impl Line {
-    fn place(&mut self, packet: &FilePacket<'_>) -> i64 {
+    /// When a packet is on the line, and the number of its run.
+    fn place(&mut self, packet: &FilePacket<'_>) -> (i64, u32) {
         let Some(utc_ns) = packet.utc_ns else {
-            return self.latest_ns.unwrap_or(i64::MIN);
+            return (self.latest_ns.unwrap_or(i64::MIN), 0);
         };
-        let shift = match packet.utc_generation {
-            Some(generation) => self.shift((packet.section, generation), utc_ns),
-            None => 0,
+        let run = match packet.utc_generation {
+            Some(generation) => self.run((packet.section, generation), utc_ns),
+            None => Run::default(),
         };
-        let line_ns = utc_ns.saturating_add(shift);
+        let line_ns = utc_ns.saturating_add(run.shift);
         self.first_ns.get_or_insert(line_ns);
         self.latest_ns = self.latest_ns.max(Some(line_ns));
-        line_ns
+        (line_ns, run.number)
     }
 
     fn at_least_first(&self, line_ns: i64) -> i64 {
@@ -71,26 +86,31 @@ impl Line {
         }
     }
 
-    fn shift(&mut self, run: (u32, u32), utc_ns: i64) -> i64 {
-        if let Some((_, shift)) = self.shifts.iter().rev().find(|(known, _)| *known == run) {
-            return *shift;
+    fn run(&mut self, name: (u32, u32), utc_ns: i64) -> Run {
+        if let Some(known) = self.runs.iter().rev().find(|run| run.name == name) {
+            return *known;
         }
-        let is_first = !self
-            .shifts
-            .iter()
-            .any(|((section, _), _)| *section == run.0);
+        let is_first = !self.runs.iter().any(|run| run.name.0 == name.0);
         let shift = match self.latest_ns {
             Some(latest) if !is_first => {
                 self.steps += 1;
-                latest.saturating_sub(utc_ns)
+                // ahead, it stays where it is: after a pause, or a step to where the other capture's clock is
+                latest.saturating_sub(utc_ns).max(0)
             }
             _ => 0,
         };
-        if self.shifts.len() == MOST_RUNS {
-            self.shifts.pop_front();
+        self.number += u32::from(self.steps > 0);
+        if self.runs.len() == MOST_RUNS {
+            self.runs.pop_front();
         }
-        self.shifts.push_back((run, shift));
-        shift
+        let number = self.number;
+        let run = Run {
+            name,
+            number,
+            shift,
+        };
+        self.runs.push_back(run);
+        run
     }
 }
 
@@ -121,11 +141,11 @@ impl<'a, 'r, T, F: FnMut(&FilePacket<'_>) -> T> Ordered<'a, 'r, T, F> {
         Ok(next)
     }
 
-    /// When it is, on the line of time.
-    pub(crate) fn peek_ns(&mut self) -> Result<Option<i64>> {
+    /// When it is, on the line of time, and the number of its run.
+    pub(crate) fn peek(&mut self) -> Result<Option<(i64, u32)>> {
         self.fill()?;
         let next = self.waiting.peek();
-        Ok(next.map(|Reverse(placed)| self.line.at_least_first(placed.line_ns)))
+        Ok(next.map(|Reverse(placed)| (self.line.at_least_first(placed.line_ns), placed.run)))
     }
 
     fn fill(&mut self) -> Result<()> {
@@ -135,7 +155,7 @@ impl<'a, 'r, T, F: FnMut(&FilePacket<'_>) -> T> Ordered<'a, 'r, T, F> {
                 return Ok(());
             };
             let latest = self.line.latest_ns;
-            let line_ns = self.line.place(&packet);
+            let (line_ns, run) = self.line.place(&packet);
             self.out_of_order += u64::from(latest.is_some_and(|latest| line_ns < latest));
             self.place += 1;
             let place = self.place;
@@ -146,6 +166,7 @@ impl<'a, 'r, T, F: FnMut(&FilePacket<'_>) -> T> Ordered<'a, 'r, T, F> {
             }
             self.waiting.push(Reverse(Placed {
                 line_ns,
+                run,
                 place,
                 packet,
             }));
@@ -171,8 +192,8 @@ impl<'a, 'r, T, F: FnMut(&FilePacket<'_>) -> T> Ordered<'a, 'r, T, F> {
     /// From when until when was captured, on the line of time.
     pub(crate) fn lasted(&self) -> Option<RangeInclusive<i64>> {
         let lasted = self.reader.lasted()?;
-        let last = self.line.shifts.back().map_or(0, |(_, shift)| *shift);
-        let first = self.line.shifts.front().map_or(0, |(_, shift)| *shift);
+        let last = self.line.runs.back().map_or(0, |run| run.shift);
+        let first = self.line.runs.front().map_or(0, |run| run.shift);
         Some(lasted.start().saturating_add(first)..=lasted.end().saturating_add(last))
     }
 }

@@ -374,7 +374,8 @@ fn answers_are_timed_where_it_is_certain_what_they_answer() {
         (told.count, told.minimum_ns, told.error_bound_ns),
         (1, 5_000_000, Some(10))
     );
-    assert_eq!((dns.ambiguous, dns.unanswered), (1, 2));
+    // their time is not over
+    assert_eq!((dns.ambiguous, dns.unanswered, dns.undecided), (1, 0, 2));
     let web = of(80);
     let only = |summary: Option<wirestamp_capture::spread::Summary>| {
         summary.map(|summary| (summary.count, summary.maximum_ns))
@@ -384,6 +385,14 @@ fn answers_are_timed_where_it_is_certain_what_they_answer() {
     assert_eq!(only(web.acknowledged_by_service), Some((1, 4_000_000)));
     assert_eq!(only(web.acknowledged_by_client), Some((1, 3_000_000)));
     assert_eq!(web.ambiguous, 1);
+    let mut reader = Reader::new("it", &bytes[..]).expect("is a capture");
+    let report = answers(&mut reader, 40_000_000).expect("reads");
+    let dns = report
+        .services
+        .iter()
+        .find(|found| found.service.port == 53);
+    let dns = dns.expect("measured");
+    assert_eq!((dns.ambiguous, dns.unanswered, dns.undecided), (1, 2, 0));
 }
 
 /// As on loopback.

@@ -5,12 +5,13 @@
 //! where segments are joined (GRO, LRO) or not split yet (TSO), the other capture has them in segments that are cut otherwise. These have no delay.
 //!
 //! A packet is lost if it is not in the other capture. A packet that cannot be compared may be any that is missing, and so as
-//! many are undecided instead.
+//! many are undecided instead; so is a missing packet that a step of a clock may keep from being found.
 //!
 //! Both captures are read once, in the order of their times, and a packet waits for its like for [`Options::window_ns`]: captures may be
 //! larger than memory.
 
 mod likeness;
+mod lines;
 mod report;
 mod stream;
 mod tally;
@@ -22,6 +23,7 @@ use crate::order::{Ordered, Placed};
 use crate::packet::{Flow, Unreadable, Unusable};
 use crate::read::{FilePacket, Reader};
 use likeness::{Likeness, Names, Observed, Packet};
+use lines::Lines;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use stream::{Bytes, Range, Streams};
@@ -77,8 +79,10 @@ enum Side {
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     side: Side,
-    /// Its time, on a line without the clock's steps.
+    /// Its time, on a line that never goes back.
     line_ns: i64,
+    /// How many steps of both clocks there were before it.
+    steps: u64,
     utc_ns: Option<i64>,
     bound_ns: Option<u64>,
     /// 0 where the file does not say.
@@ -142,6 +146,17 @@ struct Extent {
     of_any_flow: u64,
 }
 
+impl Extent {
+    /// Whether the capture was made at this time, `apart` nanoseconds away from its ends or more.
+    fn includes(&self, line_ns: i64, apart: i64) -> bool {
+        let is_before = |first: i64| line_ns < first.saturating_add(apart);
+        let is_behind = |last: i64| line_ns > last.saturating_sub(apart);
+        let too_early = self.first_ns.is_none_or(is_before);
+        let too_late = self.ended && self.last_ns.is_none_or(is_behind);
+        !(too_early || too_late)
+    }
+}
+
 /// The comparison, as far as both captures were read.
 #[derive(Debug)]
 struct Comparison {
@@ -154,6 +169,7 @@ struct Comparison {
     streams: Streams,
     names: Names,
     extents: [Extent; 2],
+    lines: Lines,
     /// Those of which nobody knows yet whether the other capture had begun.
     early: Vec<Seen>,
     given_up: u64,
@@ -170,13 +186,16 @@ pub fn compare<'r>(a: &mut Reader<'r>, b: &mut Reader<'r>, options: Options) -> 
     let ordered = |reader| Ordered::new(reader, options.order_window, read);
     let mut files = [ordered(a), ordered(b)];
     loop {
-        let next = [files[0].peek_ns()?, files[1].peek_ns()?];
-        for (extent, next) in comparison.extents.iter_mut().zip(next) {
-            extent.ended = next.is_none();
+        let next = [files[0].peek()?, files[1].peek()?];
+        for (side, next) in [Side::A, Side::B].into_iter().zip(next) {
+            comparison.extents[side as usize].ended = next.is_none();
+            if let Some((line_ns, run)) = next {
+                comparison.lines.reach(side, run, line_ns);
+            }
         }
         let side = match next {
             [None, None] => break,
-            [Some(a), Some(b)] if b < a => Side::B,
+            [Some((a, _)), Some((b, _))] if b < a => Side::B,
             [Some(_), _] => Side::A,
             [None, Some(_)] => Side::B,
         };
@@ -198,6 +217,7 @@ impl Comparison {
             streams: Streams::default(),
             names: Names::new(options.nat),
             extents: [Extent::default(); 2],
+            lines: Lines::default(),
             early: Vec::new(),
             given_up: 0,
         }
@@ -231,6 +251,7 @@ impl Comparison {
         let seen = Seen {
             side,
             line_ns: placed.line_ns,
+            steps: self.lines.steps(side, placed.run),
             utc_ns: placed.packet.utc_ns,
             bound_ns: placed.packet.bound_ns,
             utc_generation: placed.packet.utc_generation,
@@ -282,6 +303,9 @@ impl Comparison {
                 let certain = alike.is_certain(seen.side) && !seen.is_again && !other.is_again;
                 alike.waiting.pop_front();
                 self.waiting -= 1;
+                if certain && alike.paired.is_none() {
+                    self.lines.paired(&seen, &other);
+                }
                 let (a, b) = if seen.side == Side::A {
                     (seen, other)
                 } else {
@@ -380,11 +404,15 @@ impl Comparison {
             self.extents[side as usize].of_any_flow += u64::from(!again && self.options.nat);
             return false;
         }
-        let other = &self.extents[1 - side as usize];
-        let too_early = other.first_ns.is_none_or(|first| seen.line_ns < first);
-        let too_late = other.ended && other.last_ns.is_none_or(|last| seen.line_ns > last);
-        if again || !(too_early || too_late) {
+        let Some(apart) = self.lines.apart(seen, self.options.window_ns) else {
+            self.tallies.get(flow).undecided[side as usize] += 1;
+            return false;
+        };
+        let other = self.extents[1 - side as usize];
+        if again || other.includes(seen.line_ns, apart) {
             self.tallies.get(flow).unmatched(seen, again);
+        } else if apart > 0 && other.includes(seen.line_ns, -apart) {
+            self.tallies.get(flow).undecided[side as usize] += 1;
         } else if self.early.len() < MOST_EARLY {
             self.early.push(*seen);
         } else {
@@ -403,10 +431,12 @@ impl Comparison {
         for seen in std::mem::take(&mut self.early) {
             let lasted = files[1 - seen.side as usize].lasted();
             let tally = self.tallies.get(seen.flow);
-            if lasted.is_some_and(|lasted| lasted.contains(&seen.line_ns)) {
-                tally.unmatched(&seen, false);
-            } else {
+            if lasted.is_none_or(|lasted| !lasted.contains(&seen.line_ns)) {
                 tally.outside += 1;
+            } else if self.lines.are_stepped() {
+                tally.undecided[seen.side as usize] += 1;
+            } else {
+                tally.unmatched(&seen, false);
             }
         }
         report::of(self, files)

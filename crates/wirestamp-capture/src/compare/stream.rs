@@ -9,7 +9,7 @@ use std::ops::Bound;
 /// So many streams are followed.
 const MOST_STREAMS: usize = 16_384;
 /// Places at which the counts of a stream change; beyond, what is furthest behind is forgotten.
-const MOST_CHANGES: usize = 4_096;
+const MOST_CHANGES: usize = 512;
 /// The same of all streams.
 const MOST_CHANGES_TOGETHER: usize = 1 << 20;
 /// Bytes that are so far behind the latest are forgotten: their numbers come again.

@@ -3,6 +3,7 @@
 
 mod build;
 mod judged;
+mod steps;
 mod streams;
 
 use build::{ACK, MICROSECONDS, NANOSECONDS, Ng, ethernet, pcap, tcp, udp};
