@@ -33,7 +33,7 @@ fn a_file_without_an_end_is_an_error() {
     ];
     if cfg!(feature = "monitor") {
         commands.push(sim("monitor --config"));
-        commands.push(sim("top --config"));
+        commands.push(sim("top --self --once --config"));
         commands.push(format!("top 127.0.0.1:9 --token-file {ENDLESS}"));
     }
     if cfg!(feature = "nts") {

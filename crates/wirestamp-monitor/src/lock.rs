@@ -31,13 +31,20 @@ impl FolderLock {
                 let cause = format!("another monitor writes into {}", folder.display());
                 Err(Error::new(ErrorKind::ResourceBusy, cause))
             }
-            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
+            Err(TryLockError::Error(error)) if has_no_locks(&error) => {
                 tracing::warn!("{}: its file system has no locks", folder.display());
                 Ok(Self(file))
             }
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+/// Whether the file system has no locks: NFS without a lock manager answers ENOLCK.
+fn has_no_locks(error: &Error) -> bool {
+    const ENOLCK: i32 = 37;
+    let is_nfs = cfg!(target_os = "linux") && error.raw_os_error() == Some(ENOLCK);
+    is_nfs || error.kind() == ErrorKind::Unsupported
 }
 
 #[cfg(test)]

@@ -91,8 +91,14 @@ impl Rates {
             let since = widened(split.since.rate(), split.since.newest());
             (before.0.min(since.0), before.1.max(since.1))
         });
-        both.fold(self.assumptions.drift, |known, either| {
+        let known = both.fold(self.assumptions.drift, |known, either| {
             (known.0.max(either.0), known.1.min(either.1))
-        })
+        });
+        // nothing fits all: an assumption does not hold, and nothing was learnt
+        if known.0 <= known.1 {
+            known
+        } else {
+            self.assumptions.drift
+        }
     }
 }

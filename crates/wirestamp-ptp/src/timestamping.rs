@@ -17,7 +17,7 @@ const JITTER: i64 = 1_000;
 /// A NIC's clock moves in steps of up to this, whatever its frequency says.
 const HARDWARE_STEP: i64 = 8;
 
-/// Guards of as many failovers are held at most: those of one NIC count once.
+/// The guards of so many failovers are held at most; of more, the oldest is dropped.
 const MOST_GUARDS: usize = 64;
 
 /// A timestamp in nanoseconds of the clock that made it.
@@ -181,10 +181,12 @@ impl TimestampClock {
             return false;
         };
         if !clock.guards.is_empty()
-            && clock.guards.len() < MOST_GUARDS
             && let Ok(guard) = interface.enable_hardware(HardwareRequest::Ptp)
         {
             clock.guards.push(guard);
+            if clock.guards.len() > MOST_GUARDS {
+                drop(clock.guards.remove(0));
+            }
         }
         if let (Relation::Read(reader), Ok(other)) =
             (&mut clock.relation, interface.hardware_clock())

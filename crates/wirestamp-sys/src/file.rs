@@ -12,12 +12,21 @@ const AGAIN: u32 = 3;
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Reads a file, or a pipe such as the shell's `<(...)`, as text of at most `most` bytes.
+/// Reads a file as [`read_octets`] does, as text.
 ///
 /// # Errors
-/// `FileTooLarge`; `InvalidInput` for a device, a folder or a socket; `InvalidData` if it is no UTF-8; `TimedOut` for a pipe into which nobody
-/// writes; `Interrupted` for a file that somebody keeps writing; those of the system.
+/// As [`read_octets`]; `InvalidData` if it is no UTF-8.
 pub fn read_text(path: &Path, most: u64) -> Result<String> {
+    let wrong = |_| Error::new(ErrorKind::InvalidData, "it is no text in UTF-8");
+    String::from_utf8(read_octets(path, most)?).map_err(wrong)
+}
+
+/// Reads a file, or a pipe such as the shell's `<(...)`, of at most `most` bytes.
+///
+/// # Errors
+/// `FileTooLarge`; `InvalidInput` for a device, a folder or a socket; `TimedOut` for a pipe into which nobody writes;
+/// `Interrupted` for a file that somebody keeps writing; those of the system.
+pub fn read_octets(path: &Path, most: u64) -> Result<Vec<u8>> {
     for _ in 0..AGAIN {
         let mut file = open(path)?;
         let octets = match file.metadata()?.is_file() {
@@ -27,8 +36,7 @@ pub fn read_text(path: &Path, most: u64) -> Result<String> {
         let length = file.metadata()?.len();
         // those of /proc have no length
         if length == 0 || length == octets.len() as u64 {
-            let wrong = |_| Error::new(ErrorKind::InvalidData, "it is no text in UTF-8");
-            return String::from_utf8(octets).map_err(wrong);
+            return Ok(octets);
         }
     }
     let cause = "it changed while it was read";
@@ -76,7 +84,14 @@ fn read_pipe(file: &mut File, most: u64) -> Result<Vec<u8>> {
     while octets.len() as u64 <= most {
         let left = most + 1 - octets.len() as u64;
         match file.by_ref().take(left).read_to_end(&mut octets) {
-            Ok(0) if octets.is_empty() && begun.elapsed() < LOOK => thread::sleep(LOOK),
+            // without a writer yet it looks as if it had ended
+            Ok(0) if octets.is_empty() => {
+                if begun.elapsed() >= PATIENCE {
+                    let cause = "nobody writes into this pipe";
+                    return Err(Error::new(ErrorKind::TimedOut, cause));
+                }
+                thread::sleep(LOOK);
+            }
             Ok(_) => break,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 if begun.elapsed() >= PATIENCE {
@@ -163,7 +178,8 @@ mod tests {
             .expect("coreutils");
         assert!(made.success());
         // nobody writes
-        assert_eq!(read_text(&fifo, 100).expect("it is empty"), "");
+        let kind = read_text(&fifo, 100).expect_err("nobody writes").kind();
+        assert_eq!(kind, ErrorKind::TimedOut);
         // somebody holds it open, and writes nothing
         let held = OpenOptions::new().read(true).write(true).open(&fifo);
         let kind = read_text(&fifo, 100).expect_err("it never ends").kind();

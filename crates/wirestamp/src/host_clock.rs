@@ -147,7 +147,7 @@ impl HostClock {
     /// and waits between them, each time for a quarter of the time between the correlator's own.
     ///
     /// # Errors
-    /// Why the NIC's clock cannot be read: as [`Interface::hardware_clock`](crate::Interface::hardware_clock).
+    /// `InvalidInput` for a timestamp that was read later than now; why the NIC's clock cannot be read: as [`Interface::hardware_clock`](crate::Interface::hardware_clock).
     pub fn confirm(&self, timestamps: &Timestamps) -> wirestamp_core::Result<()> {
         match (&timestamps.hardware, &self.correlator) {
             (Some(hardware), Some(correlator)) => correlator.confirm(hardware.read_at),

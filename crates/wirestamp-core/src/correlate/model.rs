@@ -12,7 +12,6 @@ use super::{Assumptions, ClockGeneration, FrequencyEstimate, GenerationCause, Pr
 use crate::cross::{CrossMethod, CrossTimestamp};
 use crate::interface::InterfaceIndex;
 use crate::time::{Frequency, MonotonicTime, Span};
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 /// How many runs are remembered behind the current one.
@@ -72,7 +71,7 @@ pub enum Pushed {
 pub struct Correlation {
     pub(super) interface: InterfaceIndex,
     /// Others whose timestamps are of this clock.
-    devices: Box<[InterfaceIndex]>,
+    devices: [Option<InterfaceIndex>; 2],
     nominal: Option<Frequency>,
     /// Whether the readings go with the nominal frequency.
     reliable: bool,
@@ -99,7 +98,7 @@ impl Correlation {
         let runs = VecDeque::with_capacity(REMEMBERED + 1);
         Self {
             interface,
-            devices: Box::default(),
+            devices: [None; 2],
             nominal,
             reliable: true,
             runs,
@@ -148,12 +147,16 @@ impl Correlation {
     /// Says which other interfaces' timestamps are of this clock: those below a VLAN or bond, by which timestamps are named
     /// that its packets have. Replaces those of an earlier call.
     pub fn set_devices(&mut self, devices: impl IntoIterator<Item = InterfaceIndex>) {
-        self.devices = devices.into_iter().collect();
+        self.devices = [None; 2];
+        for device in devices {
+            self.devices = [self.devices[1], Some(device)];
+        }
     }
 
     /// Whether a timestamp of that interface is of this clock.
     pub(super) fn is_of(&self, interface: Option<InterfaceIndex>) -> bool {
-        interface.is_some_and(|found| found == self.interface || self.devices.contains(&found))
+        interface
+            .is_some_and(|found| found == self.interface || self.devices.contains(&Some(found)))
     }
 
     /// Returns the frequency that the driver states.

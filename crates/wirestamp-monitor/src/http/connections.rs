@@ -109,11 +109,16 @@ impl Table {
             *shares.entry(connection.from).or_default() += 1;
         }
         let share = |from: &IpAddr| shares.get(from).copied().unwrap_or(0);
-        let least = newcomer.map_or(0, |from| share(&from) + 1);
+        let mine = newcomer.map_or(0, |from| share(&from));
+        let least = mine + usize::from(newcomer.is_some());
         let goes = self
             .open
             .iter()
-            .filter(|(_, one)| one.use_ != Use::Answering || share(&one.from) > least)
+            .filter(|(_, one)| match one.use_ {
+                Use::Answering => share(&one.from) > least,
+                // who has more takes no place of one who has less
+                Use::New | Use::Idle => share(&one.from) >= mine,
+            })
             .min_by_key(|(number, one)| (one.use_, usize::MAX - share(&one.from), **number));
         let Some(number) = goes.map(|(number, _)| *number) else {
             return false;
@@ -147,7 +152,8 @@ impl Place {
     /// The other end has taken all that was written.
     pub(super) fn taken(&self) {
         self.connections.change(self.number, |connection| {
-            if connection.is_written {
+            // one who may not ask stays new
+            if connection.is_written && connection.use_ == Use::Answering {
                 connection.use_ = Use::Idle;
             }
         });
@@ -205,6 +211,23 @@ mod tests {
         assert_eq!(connections.closed(), 3);
         drop((answered, new, newest));
         assert_eq!(open(&connections), [3]);
+    }
+
+    /// It comes again and again, and never shows the token.
+    #[test]
+    fn who_may_not_ask_takes_no_place_of_one_who_has_just_come() {
+        let connections = Connections::default();
+        let stranger = || {
+            let place = connections.admit(address("192.0.2.9"), 4)?;
+            place.written(); // 401
+            place.taken();
+            Some(place)
+        };
+        let _held: Vec<_> = (0..3).filter_map(|_| stranger()).collect();
+        let known = connections.admit(address("192.0.2.1"), 4);
+        let known = known.expect("there is room");
+        let _more: Vec<_> = (0..8).filter_map(|_| stranger()).collect();
+        assert!(open(&connections).contains(&known.number()));
     }
 
     #[test]

@@ -27,13 +27,13 @@ impl std::fmt::Debug for Tls {
 impl Tls {
     /// Reads PEM files.
     pub(crate) fn read(certificate: &Path, key: &Path) -> Result<Self> {
-        let chain = CertificateDer::pem_slice_iter(read(certificate)?.as_bytes())
+        let chain = CertificateDer::pem_slice_iter(&read(certificate)?)
             .collect::<std::result::Result<Vec<_>, _>>()
             .map_err(|error| refused(certificate, error.to_string()))?;
         if chain.is_empty() {
             return Err(refused(certificate, "it has no certificate".into()));
         }
-        let private = PrivateKeyDer::from_pem_slice(read(key)?.as_bytes())
+        let private = PrivateKeyDer::from_pem_slice(&read(key)?)
             .map_err(|error| refused(key, error.to_string()))?;
         let provider = Arc::new(ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
@@ -57,9 +57,9 @@ impl Tls {
     }
 }
 
-fn read(path: &Path) -> Result<String> {
-    let text = wirestamp::file::read_text(path, LONGEST);
-    text.map_err(|error| refused(path, error.to_string()))
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let octets = wirestamp::file::read_octets(path, LONGEST);
+    octets.map_err(|error| refused(path, error.to_string()))
 }
 
 fn refused(path: &Path, cause: String) -> Error {

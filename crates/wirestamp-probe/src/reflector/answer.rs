@@ -33,7 +33,8 @@ pub(super) fn answers_us(
 ) -> bool {
     let (format, tai_offset) = (configuration.format, configuration.tai_offset);
     let now = WireTimestamp::encode(now, format, tai_offset);
-    is_after(now, packet::reply_times(octets).repeated, LIFETIME)
+    let repeated = packet::reply_times(octets).repeated;
+    repeated != WireTimestamp::NONE && is_after(now, repeated, LIFETIME)
 }
 
 /// By whole seconds, which stand at the same place in both formats.

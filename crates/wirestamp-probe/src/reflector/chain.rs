@@ -34,10 +34,14 @@ impl Counts {
             newest.is_some_and(|newest| (1..=AHEAD).contains(&number.wrapping_sub(newest)))
         };
         let found = self.0.iter().position(is_next);
-        if found != Some(0) {
-            self.0.swap(0, 1);
+        // what continues no count displaces none that was continued
+        match found {
+            Some(place) => {
+                self.0.swap(0, place);
+                self.0[0] = Some(number);
+            }
+            None => self.0[1] = Some(number),
         }
-        self.0[0] = Some(number);
         found.is_some()
     }
 }
@@ -46,6 +50,8 @@ impl Counts {
 struct Doubt {
     replies: u8,
     heard: MonotonicTime,
+    /// Of all its packets: TWAMP Light's padding looks like another session each time.
+    counts: Counts,
 }
 
 /// Who is in doubt, in tables of fixed size.
@@ -83,7 +89,7 @@ impl Chains {
             self.trust(key.source());
             return Ok(());
         }
-        self.doubt(key.source(), now)
+        self.doubt(key.source(), number, now)
     }
 
     /// More than one reply is given back: of reordered packets every second one continues a count.
@@ -97,7 +103,12 @@ impl Chains {
         }
     }
 
-    fn doubt(&mut self, source: SocketAddr, now: MonotonicTime) -> Result<(), Dropped> {
+    fn doubt(
+        &mut self,
+        source: SocketAddr,
+        number: u32,
+        now: MonotonicTime,
+    ) -> Result<(), Dropped> {
         if self.doubts.len() >= PEERS && !self.doubts.contains_key(&source) {
             self.sweep(now);
             if self.doubts.len() >= PEERS {
@@ -107,12 +118,17 @@ impl Chains {
         let fresh = Doubt {
             replies: 0,
             heard: now,
+            counts: Counts::default(),
         };
         let doubt = self.doubts.entry(source).or_insert(fresh);
         if now - doubt.heard >= SILENCE {
             *doubt = fresh;
         }
         doubt.heard = now;
+        if doubt.counts.continues(number) {
+            doubt.replies = doubt.replies.saturating_sub(2);
+            return Ok(());
+        }
         if doubt.replies >= REPLIES {
             return Err(Dropped::Loop);
         }

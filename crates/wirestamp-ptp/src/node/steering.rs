@@ -105,13 +105,12 @@ impl Node<'_> {
     }
 
     pub(super) fn act(&mut self, now: MonotonicTime) {
-        if self.steers_another_clock() {
-            return;
-        }
+        let is_another = self.steers_another_clock();
         let Some(steering) = &mut self.steering else {
             return;
         };
-        let follows = self.judge.agreement().allows_following();
+        // nothing that is measured is of this clock then: its base frequency is what remains
+        let follows = !is_another && self.judge.agreement().allows_following();
         let followed = self
             .ports
             .iter()
@@ -126,8 +125,10 @@ impl Node<'_> {
             steering.restart_history();
             self.ports.iter_mut().for_each(Port::restarted);
         }
-        if let Some(result) = acted.result {
-            self.steering_error = result.err();
+        match acted.result {
+            Some(Ok(())) if is_another => {} // the error that stands says why it is not steered
+            Some(result) => self.steering_error = result.err(),
+            None => {}
         }
     }
 }

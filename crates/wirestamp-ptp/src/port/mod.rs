@@ -272,7 +272,10 @@ impl<'e> Port<'e> {
             .and_then(|observers| observers.next_at(now));
         let candidates = [
             self.outlet.timers.next(),
-            self.outlet.vigil.next(),
+            self.outlet
+                .vigil
+                .next()
+                .filter(|_| self.reopen_at.is_none()),
             self.reopen_at,
             awaits,
             compared,

@@ -130,7 +130,9 @@ pub(super) fn configure(
         ));
     };
     let granted = set(interface, config).map_err(|error| explain(interface, wanted, &error))?;
-    requested::remember(device::behind(interface)?, wanted.receive);
+    // it is set: that the device can't be found now is no reason to say that it is not
+    let device = device::behind(interface).unwrap_or(interface.index);
+    requested::remember(device, wanted.receive);
     known(granted, operation, interface)
 }
 

@@ -13,14 +13,16 @@ const PART: i128 = 4;
 /// At least, so that it is another batch.
 pub(super) const SHORTEST: Span = Span::from_milliseconds(2);
 
-/// When the newest batches of readings began, the oldest first.
+/// When the newest batches of readings began, the oldest first; and when the newest readings did, a batch of their own or
+/// not.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Begun([Option<MonotonicTime>; ENOUGH + 1]);
+pub(super) struct Begun([Option<MonotonicTime>; ENOUGH + 1], Option<MonotonicTime>);
 
 impl Begun {
-    pub(super) const NONE: Self = Self([None; ENOUGH + 1]);
+    pub(super) const NONE: Self = Self([None; ENOUGH + 1], None);
 
     pub(super) fn note(&mut self, at: MonotonicTime) {
+        self.1 = Some(at);
         let [.., newest] = self.0;
         if newest.is_some_and(|newest| at - newest <= BATCH) {
             return;
@@ -29,9 +31,9 @@ impl Begun {
         self.0[ENOUGH] = Some(at);
     }
 
-    /// When the newest batch began.
+    /// When the newest readings began.
     pub(super) fn newest(&self) -> Option<MonotonicTime> {
-        self.0[ENOUGH]
+        self.1
     }
 
     /// What was read before this was followed by enough batches.
@@ -76,6 +78,14 @@ mod tests {
     fn readings_within_a_millisecond_are_one_batch() {
         assert_eq!(begun(&[10, 20, 30, 31]).confirmed(), at(10));
         assert_eq!(begun(&[10, 20, 30, 32]).confirmed(), at(20));
+    }
+
+    #[test]
+    fn readings_just_after_a_batch_are_the_newest_all_the_same() {
+        let mut begun = begun(&[10, 20]);
+        let soon = at(20) + Span::from_microseconds(100);
+        begun.note(soon);
+        assert_eq!(begun.newest(), Some(soon));
     }
 
     #[test]

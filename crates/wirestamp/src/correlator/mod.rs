@@ -28,7 +28,7 @@ use wirestamp_core::correlate::{
 };
 use wirestamp_core::time::{HardwareTicks, Monotonic, MonotonicTime, Span, Utc};
 use wirestamp_core::timestamp::HardwareTimestamp;
-use wirestamp_core::{ErrorKind, Result};
+use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sys::vector::widest;
 
 /// So many batches may fail before what asks for readings gives up: a noisy clock has some without a valid one.
@@ -189,6 +189,13 @@ impl Correlator {
     pub(crate) fn confirm(&self, at: MonotonicTime) -> Result<()> {
         if self.has_confirmed(at) {
             return Ok(());
+        }
+        let now = self.shared.host.now();
+        if at > now {
+            let name = self.shared.reading().interface.name.clone();
+            let cause = "it was read later than now: on another host, or before a restart";
+            let kind = ErrorKind::InvalidInput;
+            return Err(Error::new(kind, "confirm a timestamp", name, cause));
         }
         self.shared.read_until(|begun| begun.confirmed() >= at)
     }

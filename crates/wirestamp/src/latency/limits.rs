@@ -13,6 +13,15 @@ const LARGEST: usize = 65_507;
 /// Room for this many transmit timestamps costs little.
 const LEAST_CAPACITY: u16 = 1024;
 
+/// So many packets may wait until their times are final, at least.
+const LEAST_WAITING: u32 = 1 << 16;
+
+/// How many packets may wait until their times are final: those of a second, in which the clocks are read five times.
+pub(super) fn most_waiting(options: &LatencyOptions) -> usize {
+    let in_a_second = options.rate.unwrap_or(0).max(LEAST_WAITING);
+    options.max_in_flight.max(in_a_second) as usize
+}
+
 /// Returns an error for options that make no sense on any system.
 pub(super) fn check(target: &str, options: &LatencyOptions) -> Result<()> {
     if options.count == 0 {

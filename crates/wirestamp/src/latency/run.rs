@@ -127,7 +127,7 @@ impl LatencyRun {
                 options.source,
                 in_flight,
                 options.timeout.into(),
-                options.max_in_flight as usize,
+                limits::most_waiting(&options),
             ),
             records: vec![TransmitRecord::EMPTY; RECORDS],
             most_awaiting: limits::transmit_capacity(&options).into(),
@@ -145,7 +145,8 @@ impl LatencyRun {
     /// Sends what is measured of each packet to `packets` from now on, as soon as it is final: not in the order of the
     /// numbers. A hardware timestamp is final with the third batch of cross timestamps of the NIC's clock, up to 600 ms later;
     /// the last ones when the measurement is stopped. Packets that are in flight then are left out. Whoever takes them
-    /// after each [`step`](Self::step) holds no more than twice [`LatencyOptions::max_in_flight`].
+    /// after each [`step`](Self::step) holds no more than twice [`LatencyOptions::max_in_flight`], or 65,536 or a
+    /// second's packets where that is more.
     pub fn send_packets_to(&mut self, packets: Sender<PacketLatency>) {
         self.tally.send_packets_to(packets);
     }
@@ -229,7 +230,7 @@ impl LatencyRun {
         Ok(true)
     }
 
-    /// Reports at once. What is in flight counts as unresolved, not as lost.
+    /// Reports once the times of what has arrived are final. What is in flight counts as unresolved, not as lost.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).

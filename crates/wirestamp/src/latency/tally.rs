@@ -168,8 +168,9 @@ impl Tally {
 
     /// Reads the clocks, and counts all packets that wait for that.
     fn confirm(&mut self, clocks: &Clocks) {
+        let mut answer = [true; 2];
         while let Some(flight) = self.waiting.pop_front() {
-            clocks.confirm(&flight);
+            clocks.confirm(&flight, &mut answer);
             self.count(&flight, clocks);
         }
     }
@@ -285,11 +286,15 @@ impl Clocks {
             .all(|(clock, timestamps)| clock.is_confirmed(&timestamps))
     }
 
-    /// Makes the times of a packet final, if the clocks can be read.
-    fn confirm(&self, flight: &Flight) {
-        for (clock, timestamps) in self.timestamps(flight).into_iter().flatten() {
-            // a clock that cannot be read confirms nothing: the packet is counted as lost
-            let _ = clock.confirm(&timestamps);
+    /// Makes the times of a packet final, if the clocks can be read. One that did not answer is not asked again: it
+    /// confirms nothing, and the packet is counted as lost.
+    fn confirm(&self, flight: &Flight, answer: &mut [bool; 2]) {
+        for (end, answers) in self.timestamps(flight).into_iter().zip(answer) {
+            if let Some((clock, timestamps)) = end
+                && *answers
+            {
+                *answers = clock.confirm(&timestamps).is_ok();
+            }
         }
     }
 

@@ -170,7 +170,7 @@ impl Store {
                         Ok((utc, bound)) => Ok((ticks.wrapping_sub(utc), bound)),
                         Err(reason) => Err(reason),
                     },
-                    frequency_ppt: self.frequency_ppt(),
+                    frequency_ppt: self.frequency_ppt(generation),
                 };
                 self.estimates.push(self.now, estimate)
             }
@@ -179,9 +179,10 @@ impl Store {
     }
 
     pub(super) fn finish(mut self) -> Result<(), Error> {
+        let mut answers = true;
         while let Some(first) = self.waiting.front() {
             // a clock that cannot be read any more confirms nothing: then there is no time
-            let _ = self.clock.confirm(&only(first.timestamp));
+            answers = answers && self.clock.confirm(&only(first.timestamp)).is_ok();
             self.write_first()?;
         }
         let Self {
@@ -216,9 +217,10 @@ impl Store {
         }
     }
 
-    fn frequency_ppt(&self) -> Option<i64> {
+    /// That of this generation, if it is still the current one.
+    fn frequency_ppt(&self, generation: Option<u32>) -> Option<i64> {
         let frequency = self.clock.correlator()?.frequency()?;
-        self.is_in_nanoseconds
+        (self.is_in_nanoseconds && generation == Some(frequency.generation.0))
             .then_some(((frequency.hertz / 1e9 - 1.0) * 1e12).round() as i64)
     }
 

@@ -139,7 +139,7 @@ fn read(status: StatusCode, body: &[u8]) -> Result<Box<Snapshot>, Unanswered> {
         StatusCode::MISDIRECTED_REQUEST => {
             return refused(
                 ErrorKind::NotPermitted,
-                "it answers only those who ask it as localhost",
+                "it is not asked by this name: use its address, or add the name to its [http] names",
             );
         }
         StatusCode::SERVICE_UNAVAILABLE => {

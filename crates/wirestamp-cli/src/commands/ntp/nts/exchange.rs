@@ -40,9 +40,9 @@ impl Trust {
         let mut found = Vec::new();
         match authorities {
             Some(path) => {
-                let text = file::read_text(path, LONGEST_AUTHORITIES)
+                let octets = file::read_octets(path, LONGEST_AUTHORITIES)
                     .map_err(|error| failed(error.to_string()))?;
-                for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
+                for certificate in CertificateDer::pem_slice_iter(&octets) {
                     found.push(certificate.map_err(|error| failed(error.to_string()))?);
                 }
             }
