@@ -671,10 +671,10 @@ fn forged_numbers_do_not_silence_a_sender() {
         for _ in 0..if sequence < 2 { 0 } else { 3 } {
             forged = forged.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) | 0x8000_0000;
             let octets = request(forged, None);
-            let _dropped = reflector.prepare(
-                &arrival(&octets, source(1), sequence.into()),
-                &mut Vec::new(),
-            );
+            let forgery = arrival(&octets, source(1), sequence.into());
+            if let Decision::Reply(prepared) = reflector.prepare(&forgery, &mut Vec::new()) {
+                reflector.batch_sent([prepared.id].into_iter(), forgery.now);
+            }
         }
         let octets = request(sequence, None);
         reply(
