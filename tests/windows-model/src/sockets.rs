@@ -78,9 +78,11 @@ unsafe fn bind_shadow(
     unsafe { exports::ioctlsocket(made, FIONBIO.cast_signed(), &raw mut on) };
     // SAFETY: the caller's promise.
     if unsafe { exports::bind(made, name, length) } != 0 {
+        // SAFETY: it takes nothing.
+        let code = unsafe { exports::WSAGetLastError() };
         // SAFETY: it was made above and is nobody else's.
         unsafe { exports::closesocket(made) };
-        return SOCKET_ERROR;
+        return failed(code); // closing has left the code of a success
     }
     if let Some(on) = known.connection_resets {
         // SAFETY: the pointers are valid for the call.
