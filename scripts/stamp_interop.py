@@ -5,6 +5,7 @@ usage: stamp_interop.py WIRESTAMP STAMP_SUITE [--unjudged]
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -91,21 +92,29 @@ class Capture:
     def __enter__(self):
         if not is_judged:
             return self
-        command = ["tcpdump", "-i", "lo", "-U", "--immediate-mode", "--time-stamp-precision=nano", "-Z", "root", "-w", self.path, f"udp port {self.port}"]
+        command = ["tcpdump", "-i", "lo", "-U", "--immediate-mode", "-B", "16384", "--time-stamp-precision=nano", "-Z", "root", "-w", self.path, f"udp port {self.port}"]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         while "listening" not in (line := self.process.stderr.readline()):
             expect("tcpdump ends early", bool(line), True)
         return self
 
+    def captured(self):
+        """How many packets are in the file."""
+        octets = pathlib.Path(self.path).read_bytes()
+        place, count = 24, 0  # pcap's header
+        while place + 16 <= len(octets):
+            place += 16 + int.from_bytes(octets[place + 8 : place + 12], "little")
+            count += place <= len(octets)
+        return count
+
     def drain(self):
-        """Waits until tcpdump has written what was captured: on a busy machine that takes its time."""
-        size, until = 0, time.monotonic() + 20
+        """Waits until tcpdump has written requests and replies: on a busy machine that takes its time."""
+        count, until = -1, time.monotonic() + 20
         while time.monotonic() < until:
-            time.sleep(0.3)
-            before, size = size, os.path.getsize(self.path)
-            # each packet has 100 octets at least, and there are two for each
-            if size == before and size > COUNT * 2 * 100:
+            before, count = count, self.captured()
+            if count == before and count >= 2 * COUNT:
                 return
+            time.sleep(0.3)
 
     def __exit__(self, failed, *_):
         if not self.process:
