@@ -166,11 +166,11 @@ pub(crate) enum Command {
     Top(Top),
     /// Not in this build: measure all the time, and show it to Prometheus, browsers and programs
     #[cfg(not(feature = "monitor"))]
-    #[command(disable_help_flag = true)]
+    #[command(after_help = NOT_BUILT)]
     Monitor(NotBuilt),
     /// Not in this build: show a monitor live in the terminal
     #[cfg(not(feature = "monitor"))]
-    #[command(disable_help_flag = true)]
+    #[command(after_help = NOT_BUILT)]
     Top(NotBuilt),
     /// List what a simulated NIC can be
     #[command(after_help = help::PRESETS)]
@@ -220,6 +220,11 @@ impl Command {
         }
     }
 }
+
+/// What the help of a command says that is not in this build.
+#[cfg(not(feature = "monitor"))]
+const NOT_BUILT: &str = "\
+To have it, build wirestamp with --features monitor, or install the package wirestamp-monitor.";
 
 /// What a command takes that is not in this build: anything, and it says so.
 #[cfg(not(feature = "monitor"))]
@@ -297,7 +302,7 @@ mod tests {
             "wirestamp monitor",
             "wirestamp monitor --config monitor.toml --check",
             "wirestamp top --self",
-            "wirestamp top --help",
+            "wirestamp top 127.0.0.1 --help",
         ] {
             let command = Arguments::try_parse_from(line.split(' '))
                 .expect(line)

@@ -59,9 +59,9 @@ pub(crate) fn run(
         #[cfg(feature = "monitor")]
         Command::Top(top) => top::run(top, &arguments.global, session, output),
         #[cfg(not(feature = "monitor"))]
-        Command::Monitor(_) => Err(not_built("measure all the time", "wirestamp monitor").into()),
+        Command::Monitor(_) => Err(not_built("run", "wirestamp monitor").into()),
         #[cfg(not(feature = "monitor"))]
-        Command::Top(_) => Err(not_built("show a monitor", "wirestamp top").into()),
+        Command::Top(_) => Err(not_built("run", "wirestamp top").into()),
         Command::Presets(_) => presets::run(output),
         Command::Completions(arguments) => completions::run(arguments, output),
         Command::Manual(arguments) => manual::run(arguments),
