@@ -52,8 +52,8 @@ pub struct ServiceReport {
     pub acknowledged_by_client: Option<Summary>,
     /// UDP requests that nothing answered.
     pub unanswered: u64,
-    /// UDP requests that nothing answered, while as many packets could not be used that may be the answers (fragments of UDP among
-    /// them), or that were not followed until their time was over.
+    /// UDP requests without an answer of which nobody knows whether one came: as many packets could not be used that may be answers
+    /// (fragments of UDP among them), the capture ended before their time was over, or too many others waited.
     pub undecided: u64,
     /// Answers that could be to more than one packet, or to one that was sent again.
     pub ambiguous: u64,

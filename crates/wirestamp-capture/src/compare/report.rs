@@ -44,7 +44,7 @@ pub struct FlowReport {
     /// The longest of them, in bytes.
     pub longest_segment: [u32; 2],
     /// Packets of A, and of B, of which nobody knows whether the other capture has them: it has packets that could not be compared,
-    /// too many waited, or a clock was stepped.
+    /// they have no time themselves, too many waited, or a clock was stepped.
     pub undecided: [u64; 2],
     /// Packets that were sent and not seen to arrive.
     pub lost: u64,

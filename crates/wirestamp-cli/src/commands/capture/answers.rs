@@ -148,7 +148,7 @@ impl OneService {
             (
                 "undecided",
                 self.undecided,
-                ": the answers may be packets that cannot be used",
+                ": an answer may be a packet that cannot be used, or come after the capture's end; or too many waited",
             ),
             ("ambiguous", self.ambiguous, ""),
             ("without time", self.without_time, ", not timed"),

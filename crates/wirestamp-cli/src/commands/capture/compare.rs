@@ -290,7 +290,7 @@ impl OneFlow {
             let text = self.undecided.text();
             page.field(
                 "undecided",
-                &format!("{text}: the other file has packets that cannot be compared"),
+                &format!("{text}: the other file has packets that cannot be compared, these have no time, too many waited, or a clock was stepped"),
             );
         }
         page.field("lost", &share(self.lost, sent));

@@ -43,7 +43,7 @@ export function showServers(snapshot) {
   const columns = [{ name: "NTP server" }, { name: "Offset", number: true, missing: "not measured" }, { name: "Error bound", number: true, missing: "not measured" }, { name: "Bound to UTC", number: true, missing: "not known" },
     { name: "Age" }, { name: "Path delay", number: true, missing: "not measured" }, { name: "Stratum", number: true }, { name: "Answered", number: true }, { name: "Judgement", missing: "not measured" }, { name: "Problem", text: true }];
   const rows = (ntp?.servers || []).map((server) => [server.name, offset(server.offset_ns), bound(server.bound_ns), bound(server.utc_bound_ns), age(server.age_ns, staleAfter(server, 300)), span(server.path_delay_ns),
-    count(server.stratum), `${count(server.responses)} of ${count(server.requests)}`, server.falseticker ? element("b", { className: "bad", textContent: "falseticker: cannot be right" }) : server.offset_ns === null ? null : "can be right",
+    count(server.stratum), `${count(server.responses)} of ${count(server.requests)}`, server.falseticker ? element("b", { className: "bad", textContent: "falseticker: contradicts the majority" }) : server.offset_ns === null ? null : "can be right",
     [server.error, reasons(server.rejected, "")].filter(Boolean).join("; ") || "none"]);
   table(byId("ntp-table"), null, columns, rows, "The configuration asks for no NTP server.");
   const ports = snapshot.ptp.map((port) => [port.interface, words(port.state), port.time_transmitter, `${port.grandmaster} (${port.steps_removed} clocks between)`, offset(port.offset_ns), bound(port.bound_ns),

@@ -67,7 +67,7 @@ pub(super) fn servers(servers: &[NtpServerState], into: &mut Families<'_>) -> Re
     into.gauge(
         "wirestamp_ntp_falseticker",
         None,
-        "1 if the server cannot be right if most of the others are",
+        "1 if the server contradicts the majority: it is wrong provided those that agree are right",
         each(|server| truth(server.falseticker)),
     )?;
     into.info(
