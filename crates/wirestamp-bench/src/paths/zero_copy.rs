@@ -1,5 +1,5 @@
 //! The cases of MSG_ZEROCOPY with transmit timestamps, by bare calls: what the library does not offer, and why
-//! (docs/decisions/0051-zero-copy-send.md). Over a veth pair whose other end drops: loopback and TUN devices copy all the same.
+//! (docs/decisions/0007-cost-per-packet.md). Over a veth pair whose other end drops: loopback and TUN devices copy all the same.
 
 use super::Path;
 use super::sockets::run;
