@@ -1,5 +1,8 @@
 //! The program `wirestamp`: reads the command line, runs one command, ends with a code.
-//! What is measured, and how, is the library's affair: only its public API is used.
+//!
+//! It uses only the public API of the libraries. `arguments` declares the command line, `commands/` has a file for each
+//! command, `output/` prints tables, JSON, pictures (`graph`: SVG) and reports (`html`), `sandbox/` gives up privileges on
+//! Linux, `signals` ends a run with its summary.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,10 @@
 //! PTPv2 over UDP (IPv4 and IPv6), two-step: ordinary and boundary clocks on wirestamp's
 //! sockets, clocks and timestamps. The protocol is the `statime` engine's.
 //!
+//! `message` decodes and rejects messages, `engine` is what `statime` is given, `port/` receives, measures and observes
+//! other sources, `node` runs all ports, `trust/` has pins, limits, floods and the comparison of sources, `steering/`
+//! moves a clock, `simulate` has simulated networks and the campaign of seeded runs.
+//!
 //! A [`Node`] is a running clock; it measures, and by default changes nothing. A measurement
 //! ([`Sample`]) carries an error bound that contains the truth while the assumptions of the
 //! [`Configuration`] hold: no packet takes less than `least_delay_ns`; the timeTransmitter's timestamps are within

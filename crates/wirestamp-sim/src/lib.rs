@@ -1,7 +1,9 @@
 //! A simulated host, its two NICs and the cable between them, in virtual time:
 //! seeded, deterministic to the bit, with every fault of packet timestamping.
 //!
-//! Knows no operating system and no real clock: nothing here sleeps. A [`World`] is built
+//! Makes no system call, and nothing here sleeps. `world` is virtual time, `host` the monotonic and the real-time clock,
+//! `nic`, `clock` and `link` the hardware, `faults` its faults, `scenario` and `presets/` their description, `traffic`
+//! other programs' packets, `frames` Ethernet sockets, `capture/` the packet rings of captures. A [`World`] is built
 //! from a [`Scenario`] (a preset, or a small TOML file) and a seed, and fulfils
 //! [`wirestamp_core::backend::Backend`]; its [`Truth`] says what really happened.
 //!

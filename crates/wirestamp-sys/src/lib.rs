@@ -1,5 +1,15 @@
-//! Everything that asks the operating system: sockets, interfaces, hardware clocks,
-//! change reports. Decides nothing about timestamps: that is `wirestamp-core`.
+//! The system calls of wirestamp: sockets, interfaces, hardware clocks, change notifications. `wirestamp-core` decides
+//! what their results mean for a timestamp.
+//!
+//! - `linux/`: `socket/` (`kind` has the differences between UDP and Ethernet, `engine` chooses between calls and
+//!   `ring/`, io_uring), `capture/` (packet rings), `xdp/` (AF_XDP), `hardware_clock`, `steered` (clocks that can be
+//!   moved), `holders` (lock files), `device` (the NIC behind a bond or VLAN), `watch`. Pure functions in `wire/` decode
+//!   the kernel's bytes;
+//! - `windows/`: `api` and `call/` hold all `unsafe`; `windows_wire` decodes bytes, `abi` has Windows' structures and
+//!   numbers. Both are built everywhere, `abi/agreement.rs` compares them with `windows-sys`;
+//! - `unsupported/`: the answers on other systems, built by CI on Linux too;
+//! - `cmsg` walks and builds control messages, `file` reads a file that a user names, with a limit, `vector` compiles
+//!   a loop for the processor at hand.
 //!
 //! Every system's folder has the same files with the same signatures, and fulfils
 //! [`wirestamp_core::backend::Backend`] with a type called [`System`]. What bytes from the
