@@ -4,7 +4,7 @@
  * All functions return a Windows error number; GetLastError is not the channel. The structures
  * of the first version (NTDDI_VERSION below NTDDI_WIN10_FE): wirestamp/iphlpapi_first.h.
  *
- * Microsoft's pages leave open what follows. Here it is so (PLATFORM.md has the whole table):
+ * Microsoft's pages leave open what follows. Here it is so (ABI.md has the whole table):
  * - A null pointer: ERROR_INVALID_PARAMETER. An unknown adapter: ERROR_FILE_NOT_FOUND (an unknown alias:
  *   ERROR_INVALID_PARAMETER).
  * - An adapter without a clock: CaptureInterfaceHardwareCrossTimestamp answers ERROR_NOT_SUPPORTED; a clock that

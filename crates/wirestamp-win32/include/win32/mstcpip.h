@@ -1,7 +1,7 @@
 /* Owns the timestamps of sockets: how they are asked for and where they are found.
  * Not which clock they tick on: iphlpapi.h, GetInterfaceActiveTimestampCapabilities.
  *
- * Microsoft's pages leave open what follows. Here it is so (PLATFORM.md has the whole table):
+ * Microsoft's pages leave open what follows. Here it is so (ABI.md has the whole table):
  * - Unknown flags: WSAEINVAL, and nothing changes. A short or missing buffer: WSAEFAULT. More than is needed is taken.
  * - TxTimestampsBuffered 0 with TIMESTAMPING_FLAG_TX discards every timestamp; 65535 is taken.
  * - A new configuration with TX keeps the timestamps that wait, the oldest first, as many as it has room for; one

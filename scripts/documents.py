@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Checks the documents: the list of decisions, lengths of lines, words, and the guide's index. Needs no build.
+
+usage: scripts/documents.py
+"""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+
+os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+COLUMNS = 120
+PARTS = ("Context", "Decision", "Rejected", "Consequences")
+
+# Pattern, the term to use, and the files in which the word is right. Code, links' targets and test names don't count.
+WORDS = [
+    (r"steady clock", "monotonic clock", ()),
+    (r"civil (time|clock)|wall[- ]?(clock|time)", "UTC or real-time clock", ()),
+    (r"stamps?|stamped|unstamped", "timestamp", ()),
+    (r"epochs?", "clock generation (or: since 1970)", ()),
+    (r"told", "reported, given, or a sentence without it", ()),
+    (r"lost ids?", "missing transmit timestamp", ()),
+    (r"system's queue", "error queue", ()),
+    (r"hardware counters?|adapter's clock", "PTP hardware clock", ()),
+    (r"adapters?", "network interface or NIC", ("crates/wirestamp-win32/ABI.md",)),
+    (r"grand master", "grandmaster", ()),
+    (r"slaves?", "timeReceiver", ("guide/glossary.md", "guide/ptp.md")),
+    (r"of no \w+ an?", "a sentence that begins with its subject", ()),
+    (r"(rate|adjustment|frequency) in force", "frequency adjustment", ()),
+    (r"refusals?", "conversion error, or: an error", ()),
+]
+# Made by `scripts/compare-paths --commit`, with a line of a page's own length for each obstacle.
+GENERATED = ("docs/paths.md",)
+# From here on a page is made by a program.
+MADE = "<!-- made from "
+# What a product, a protocol or a quotation calls itself.
+NAMES = re.compile(r"stamp-suite|[\w-]+-told-[\w-]+")
+# Of these, Rust documentation and the program's output are free as well.
+STRICT = [*WORDS[:2], (r"stamps|stamped|unstamped", "timestamp", ())]
+
+faults = []
+
+
+def tracked(*patterns):
+    found = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns], capture_output=True, text=True, check=True)
+    return [path for path in found.stdout.split("\n") if os.path.isfile(path) and not os.path.islink(path)]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def prose(text):
+    """Each line outside of code blocks, with its number."""
+    fence = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            fence = not fence
+        elif not fence:
+            yield number, line
+
+
+def check_lines(path, text):
+    """Rows of tables cannot be broken, and code blocks show what a program prints; nor can a link or an address be."""
+    for number, line in prose(text.split(MADE)[0] if path not in GENERATED else ""):
+        if len(line) > COLUMNS and not line.lstrip().startswith("|") and " " in re.sub(r"!?\[[^\]]*\]\([^)]*\)", "", line.strip()):
+            faults.append(f"{path}:{number}: {len(line)} columns, {COLUMNS} are allowed")
+
+
+def check_words(path, number, line, words):
+    line = NAMES.sub("", re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "", line)))
+    for pattern, better, right in words:
+        found = re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", line, re.IGNORECASE)
+        if found and found.group() != "STAMP" and path not in right:
+            faults.append(f'{path}:{number}: "{found.group()}": say {better}')
+
+
+def check_decisions():
+    records = sorted(glob.glob("docs/decisions/*.md"))
+    listed = re.findall(r"^(\d+\. \[.*\]\(docs/decisions/.*\))$", read("DESIGN.md"), re.MULTILINE)
+    there = []
+    for record in records:
+        text = read(record)
+        number, title = re.match(r"# (\d+)\. (.*)", text).groups()
+        there.append(f"{number}. [{title}]({record})")
+        for part in PARTS:
+            if not re.search(rf"^## {part}$", text, re.MULTILINE):
+                faults.append(f'{record}: no part "{part}"')
+    if not records or listed != there:
+        faults.extend(f"DESIGN.md: differs from docs/decisions: {line}" for line in set(listed) ^ set(there) or {"order"})
+
+
+def check_index():
+    """The guide's first page links every page that the guide has."""
+    index = read("guide/index.md")
+    for page in re.findall(r"guide/(\S+\.md)$", read("guide/mkdocs.yml"), re.MULTILINE):
+        if page != "index.md" and f"({page})" not in index:
+            faults.append(f"guide/index.md: no link to {page}")
+
+
+def main():
+    check_decisions()
+    check_index()
+    documents = tracked("*.md")
+    for path in documents:
+        text = read(path)
+        check_lines(path, text)
+        for number, line in prose(text):
+            check_words(path, number, line, WORDS)
+    for path in tracked("crates/*.rs", "tests/*.rs"):
+        for number, line in enumerate(read(path).split("\n"), 1):
+            if re.match(r"\s*//[/!]", line):
+                check_words(path, number, line, STRICT)
+    for path in tracked("crates/*.trycmd", "crates/*.stdout"):
+        for number, line in enumerate(read(path).split("\n"), 1):
+            check_words(path, number, line, STRICT)
+    print("\n".join(faults), file=sys.stderr)
+    print(f"documents: {len(documents)}, {len(faults)} faults")
+    sys.exit(bool(faults))
+
+
+main()
