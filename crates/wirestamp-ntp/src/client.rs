@@ -1,4 +1,4 @@
-//! The dialogue with one server: what is asked, which packet is its answer, and in which mode.
+//! The dialogue with one server: requests, the responses that match them, and their mode.
 
 use crate::exchange::{Exchange, LocalTime};
 use crate::measure::{Measurement, Measuring};
@@ -9,27 +9,27 @@ use std::net::SocketAddr;
 use wirestamp_core::time::{Span, UtcTime};
 
 const SERVER: u8 = 4;
-/// Versions whose answers mean the same to us.
+/// The versions that we accept in answers.
 const VERSIONS: std::ops::RangeInclusive<u8> = 3..=4;
-/// Strata of servers that know the time. Some send 16 if they do not, some 0 (RFC 5905 §7.3).
+/// The strata of synchronised servers. Others send 16 or 0 (RFC 5905 §7.3).
 const SYNCHRONIZED: std::ops::Range<u8> = 1..16;
-/// A root distance from here on is none (RFC 5905 §A.5.1.1).
+/// A root distance from here on means "not synchronised" (RFC 5905 §A.5.1.1).
 const MOST_ROOT_DISTANCE: Span = Span::from_seconds(16);
-/// A server that wants to be asked less often is asked in every so many rounds at the least.
+/// After RATE, a server still gets a request in one of this many rounds.
 const MOST_SELDOM: u32 = 1_024;
-/// After answers in so many rounds a server that wanted to be asked less often is asked twice as often again.
+/// After this many answered rounds, the pace that RATE has reduced doubles again.
 const FORGIVEN_AFTER: u32 = 16;
-/// After so many interleaved requests without an answer the next is basic.
+/// After this many interleaved requests without an answer, the next one is basic.
 const MOST_UNANSWERED: u32 = 4;
 
-/// How a [`Client`] asks, and what it assumes.
+/// The options and assumptions of a [`Client`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// Whether to ask for interleaved mode (RFC 9769); a server without it answers in basic mode. Default: yes.
+    /// Whether to request interleaved mode (RFC 9769). A server without it answers in basic mode. Default: yes.
     pub interleaved: bool,
-    /// How fast the two clocks may drift apart, in parts per million, steering included. Default: 500, the most that
-    /// Linux adjusts a clock's frequency by.
+    /// The largest drift between the two clocks in parts per million, steering included. Default: 500, the most by
+    /// which Linux adjusts a clock's frequency.
     pub max_drift_ppm: u32,
 }
 
@@ -42,7 +42,7 @@ impl Default for ClientOptions {
     }
 }
 
-/// Measures the offset to one server. Does no I/O: see the [module](crate).
+/// A client that measures the offset to one server, without I/O; the [crate](crate) has an example.
 #[derive(Debug)]
 pub struct Client {
     server: SocketAddr,
@@ -53,7 +53,7 @@ pub struct Client {
     unanswered: u32,
     stopped: Option<Stopped>,
     every: u32,
-    /// Rounds that were answered since that changed.
+    /// Answered rounds since that changed.
     answered: u32,
     state: Option<ServerState>,
     measuring: Measuring,
@@ -61,7 +61,7 @@ pub struct Client {
     counts: Counts,
 }
 
-/// A request that is not answered yet.
+/// A request without an answer so far.
 #[derive(Debug, Clone, Copy)]
 struct Request {
     /// Basic responses repeat this,
@@ -71,19 +71,19 @@ struct Request {
     left: Option<LocalTime>,
 }
 
-/// The last valid response, of which the next one may tell when it really left.
+/// The last valid response; the next one may carry its exact transmit time.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     receive: NtpTimestamp,
     transmit: NtpTimestamp,
     exchange: Option<Exchange>,
     server: ServerState,
-    /// Whether its sample was taken with the departure in the response itself.
+    /// Whether its sample used the transmit time in the response itself.
     is_taken: bool,
 }
 
 impl Client {
-    /// Makes a client that has asked nothing yet.
+    /// Makes a client for a server; it sends nothing yet.
     #[must_use]
     pub fn new(server: SocketAddr, options: ClientOptions) -> Self {
         Self {
@@ -108,8 +108,8 @@ impl Client {
         self.server
     }
 
-    /// Returns the next request; the one before is given up. `random`: bits that nobody can guess. Whoever guesses
-    /// them can forge a response.
+    /// Returns the next request and gives up the one before. `random` must be unpredictable: anyone who guesses it can
+    /// forge a response.
     ///
     /// # Errors
     /// [`Stopped`] once the server sent DENY or RSTR.
@@ -137,8 +137,8 @@ impl Client {
         })
     }
 
-    /// Takes the transmit timestamp of the open request. Call it before the response, which gives no sample
-    /// without it.
+    /// Takes the transmit timestamp of the open request. Call this before you pass the response: without it the
+    /// response gives no sample.
     pub fn sent(&mut self, at: LocalTime) {
         self.look_for_step(&at);
         if let Some(request) = &mut self.open {
@@ -146,7 +146,7 @@ impl Client {
         }
     }
 
-    /// Takes a packet, where it came from, and its receive timestamp.
+    /// Takes a received packet with its source address and receive timestamp.
     pub fn received(
         &mut self,
         source: SocketAddr,
@@ -207,44 +207,44 @@ impl Client {
         }
     }
 
-    /// Returns the offset when the newest packet came; `None` before the first sample.
+    /// Returns the offset at the arrival of the newest packet; `None` before the first sample.
     #[must_use]
     pub fn measurement(&self) -> Option<Measurement> {
         self.measuring.at(None)
     }
 
-    /// Returns the offset at a later local time, at which the bound is wider by what the clocks may have drifted.
+    /// Returns the offset at a later local time. The bound is wider by the possible drift since.
     #[must_use]
     pub fn measurement_at(&self, at: UtcTime) -> Option<Measurement> {
         self.measuring.at(Some(at))
     }
 
-    /// Returns why nothing more may be asked, once the server sent DENY or RSTR.
+    /// Returns why the client has stopped, after the server sent DENY or RSTR.
     #[must_use]
     pub fn stopped(&self) -> Option<Stopped> {
         self.stopped
     }
 
-    /// Returns in how many rounds the server is to be asked once: 1, and twice as many after each RATE (RFC 5905 §7.4), at most 1,024.
-    /// Half as many again whenever the server has answered for 16 rounds.
+    /// Returns how many rounds there are for one request: 1, doubled by each RATE (RFC 5905 §7.4) to at most 1,024, and
+    /// halved when the server has answered for 16 rounds.
     #[must_use]
     pub fn every(&self) -> u32 {
         self.every
     }
 
-    /// Returns what the server said of itself with the last sample.
+    /// Returns the state of the server as it stated it with the last sample.
     #[must_use]
     pub fn server_state(&self) -> Option<ServerState> {
         self.state
     }
 
-    /// Returns counts of what came.
+    /// Returns the counts of requests, responses and ignored packets.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The open request that a packet answers, and whether in interleaved mode. Changes nothing.
+    /// Returns the open request that a packet answers, and whether in interleaved mode.
     fn answer(
         &self,
         source: SocketAddr,
@@ -285,8 +285,8 @@ impl Client {
         Outcome::Kiss(kiss)
     }
 
-    /// The server answers at this pace: if it has done so for long enough, it may be asked more often again. So one that
-    /// goes on limiting the rate sends RATE for one request in nine at most.
+    /// Counts an answered round, and raises the pace again after enough of them. So a server that continues to limit
+    /// the rate sends RATE for one request in nine at most.
     fn forgive(&mut self) {
         self.answered = self.answered.saturating_add(self.every);
         if self.every > 1 && self.answered >= FORGIVEN_AFTER {
@@ -321,7 +321,7 @@ impl Client {
         Outcome::Sample(sample)
     }
 
-    /// A step of the local clock ends what was known, and what is open.
+    /// Forgets samples and open requests after a step of the local clock.
     fn look_for_step(&mut self, at: &LocalTime) {
         if self
             .newest
@@ -337,7 +337,7 @@ impl Client {
     }
 }
 
-/// Of two responses about one exchange, the newer with the greater claims (RFC 9769 §2).
+/// Combines two responses about one exchange: the newer, with the larger root delay and dispersion (RFC 9769 §2).
 fn worse(one: ServerState, newer: ServerState) -> ServerState {
     ServerState {
         root_delay: one.root_delay.max(newer.root_delay),

@@ -1,4 +1,4 @@
-//! Four timestamps of one exchange, and the interval that they leave to the offset.
+//! The four timestamps of an exchange, and the interval of the offset that follows from them.
 
 use crate::packet::ServerState;
 use crate::timestamp::NtpTimestamp;
@@ -9,17 +9,17 @@ use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
 pub struct LocalTime {
     /// On the real-time clock, whose offset is measured.
     pub utc: UtcTime,
-    /// How far the truth can be from `utc`: 0 for the kernel's timestamps, the conversion's bound for the NIC's.
+    /// The error bound of `utc`: 0 for the kernel's timestamps, the conversion's bound for the NIC's.
     pub utc_bound: Span,
-    /// On the monotonic clock, which is not stepped: it shows whether the real-time clock was.
+    /// On the monotonic clock, which shows whether the real-time clock was stepped.
     pub monotonic: MonotonicTime,
-    /// How far the truth can be from `monotonic`.
+    /// The error bound of `monotonic`.
     pub monotonic_bound: Span,
 }
 
 impl LocalTime {
-    /// Whether the real-time clock was stepped between this and a later timestamp: by more than their bounds and the drift
-    /// that is assumed anyway can explain.
+    /// Returns whether the real-time clock was stepped between this and a later timestamp, by more than their bounds
+    /// and the assumed drift.
     pub(crate) fn was_stepped_before(&self, later: &Self, max_drift_ppm: u32) -> bool {
         let elapsed = later.monotonic - self.monotonic;
         let by = (later.utc - self.utc) - elapsed;
@@ -29,38 +29,38 @@ impl LocalTime {
     }
 }
 
-/// What one exchange says of the offset.
+/// The offset from one exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
     /// When the response arrived.
     pub at: UtcTime,
-    /// The middle of what is possible: local minus server.
+    /// The offset, local minus server: the middle of the possible interval.
     pub offset: Span,
-    /// The truth lies within this distance of `offset`, drift during the exchange left out.
+    /// The error bound of `offset`, without the drift during the exchange.
     pub error_bound: Span,
-    /// Both directions together, without the residence time.
+    /// The path delay of both directions together, without the residence time.
     pub path_delay: Span,
-    /// From the arrival of the request at the server to the departure of the response.
+    /// The time from the request's arrival at the server to the response's departure.
     pub residence_time: Span,
-    /// Whether the server sent the exact departure afterwards (RFC 9769).
+    /// Whether the server sent the exact transmit time afterwards (RFC 9769).
     pub interleaved: bool,
-    /// What the server said of itself.
+    /// The state of the server, as it states it.
     pub server: ServerState,
 }
 
-/// The timestamps of an exchange that have come so far.
+/// The timestamps of an exchange that are known so far.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exchange {
-    /// Request left.
+    /// When the request left.
     pub(crate) t1: LocalTime,
-    /// Request arrived at the server.
+    /// When it arrived at the server.
     pub(crate) t2: NtpTimestamp,
-    /// Response arrived.
+    /// When the response arrived.
     pub(crate) t4: LocalTime,
 }
 
-/// Bounds of the offset, each at its instant, in nanoseconds.
+/// The limits of the offset, each at its instant, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bounds {
     pub(crate) sent_at: i64,

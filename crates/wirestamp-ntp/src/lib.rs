@@ -1,24 +1,26 @@
-//! An NTPv4 client (RFC 5905) without I/O, which measures and moves no clock: the offset of the local clock to a
-//! server, with an error bound, from the kernel's or the NIC's timestamps of the packets. Basic and interleaved
-//! mode (RFC 9769).
+//! An NTPv4 client (RFC 5905) without I/O: the offset of the local clock to a server, with an error bound, from the
+//! kernel's or the NIC's timestamps of the packets. It supports basic and interleaved mode (RFC 9769) and moves no
+//! clock.
 //!
-//! A [`Client`] asks one server. It says what to send, takes the timestamps and the responses, and rejects what is
-//! no answer to its request. [`select()`] compares several servers.
+//! A [`Client`] queries one server. It makes the requests, takes timestamps and responses, and ignores packets that do
+//! not answer its request. [`select()`] compares several servers.
 //!
-//! # What the bound says
+//! # Error bounds
 //!
-//! Offsets are local minus server (positive: the local clock is ahead). Two bounds are kept apart:
+//! Offsets are local minus server (positive: the local clock is ahead). There are two separate bounds:
 //!
-//! - [`Measurement::error_bound`], relative to the server's clock, follows from the timestamps alone. It assumes no
-//!   symmetry of the paths. It holds if no packet arrives before it was sent; if the server's timestamps are as
-//!   precise as it states; and if the clocks drift by at most [`ClientOptions::max_drift_ppm`] against each other. Either clock
-//!   may be stepped, by any amount: the newest exchange makes the bound, and samples that contradict each other are counted
-//!   ([`Counts::contradictions`]). A bound at a later time ([`Client::measurement_at`]) holds if there was no step since.
-//! - [`ServerState::root_bound`] is how far the server's clock may be from UTC, *as the server claims*. No measurement
-//!   over the network can check it.
+//! - [`Measurement::error_bound`], relative to the server's clock, follows from the timestamps alone. The paths may be
+//!   asymmetric. It holds if no packet arrives before it was sent, if the server's timestamps are as precise as it
+//!   states, and if the clocks drift by at most [`ClientOptions::max_drift_ppm`] against each other. Either clock may
+//!   be stepped by any amount: the newest exchange determines the bound, and samples that contradict each other are
+//!   counted ([`Counts::contradictions`]). A bound for a later time ([`Client::measurement_at`]) holds if there was no
+//!   step since.
+//! - [`ServerState::root_bound`] is the largest error of the server's clock against UTC, *as the server states it*. No
+//!   measurement over the network can check it.
 //!
-//! Without authentication, who sees the requests can forge responses, and who delays packets in one direction moves the
-//! estimate within the bound. Who does not see them cannot guess the 64 random bits that each response must repeat.
+//! Without authentication, anyone who sees the requests can forge responses; anyone else would have to guess the 64
+//! random bits that each response must repeat. An attacker who delays packets in one direction moves the estimate
+//! within the bound.
 //!
 //! ```
 //! use std::net::SocketAddr;

@@ -1,30 +1,30 @@
-//! From samples to the offset: the estimator that PTP uses, and when it must begin anew.
+//! The offset from samples, by the estimator that PTP uses, and the cases in which it starts anew.
 
 use crate::exchange::{Bounds, Sample};
 use crate::select::Interval;
 use wirestamp_core::time::{Span, UtcTime};
 use wirestamp_offset::{Assumptions, Contradiction, Estimator, Settings, SharedCommands};
 
-/// The offset to one server, from all samples since a clock was last stepped.
+/// The offset to one server, from all samples since the last step of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Measurement {
-    /// Local time that it is of.
+    /// Local time of the measurement.
     pub at: UtcTime,
-    /// Local minus server; positive: the local clock is ahead.
+    /// The offset, local minus server (positive: the local clock is ahead).
     pub offset: Span,
-    /// The server's clock is within this distance, whatever the server claims.
+    /// The error bound relative to the server's clock; it follows from the timestamps alone.
     pub error_bound: Span,
-    /// How far the server's clock may be from UTC, as it claims: the most that it claimed with these samples.
+    /// The largest error of the server's clock against UTC that it stated with these samples.
     pub root_bound: Span,
-    /// Least path delay of these samples, both directions together.
+    /// Smallest path delay of these samples, both directions together.
     pub path_delay: Span,
-    /// How many samples it is from.
+    /// The number of samples.
     pub samples: u64,
 }
 
 impl Measurement {
-    /// Returns the bound relative to UTC, if what the server claims is true.
+    /// Returns the error bound relative to UTC, provided that the server's statement is true.
     #[must_use]
     pub fn utc_bound(&self) -> Span {
         self.error_bound + self.root_bound
@@ -38,7 +38,7 @@ pub(crate) struct Measuring {
     since_step: Option<SinceStep>,
 }
 
-/// What the estimator does not keep.
+/// Values that the estimator does not keep.
 #[derive(Debug, Clone, Copy)]
 struct SinceStep {
     /// When the newest response arrived.
@@ -66,14 +66,14 @@ impl Measuring {
         }
     }
 
-    /// Forgets everything: a clock was stepped.
+    /// Forgets all samples, after a step of a clock.
     pub(crate) fn reset(&mut self) {
         self.estimator.reset();
         self.since_step = None;
     }
 
-    /// Takes a sample; `sharper`: of an exchange that was taken with a less exact departure of the response.
-    /// `true` if it contradicted what was known, which is forgotten.
+    /// Takes a sample. `sharper`: the same exchange was already taken with a less exact transmit time. Returns whether
+    /// it contradicted earlier samples, which are then forgotten.
     pub(crate) fn take(&mut self, sample: &Sample, bounds: &Bounds, sharper: bool) -> bool {
         let contradicted = self.feed(bounds, sharper).is_err();
         if contradicted {
@@ -106,7 +106,7 @@ impl Measuring {
         Ok(())
     }
 
-    /// What is known at a local time, or when the newest response came.
+    /// Returns the offset at a local time, or at the arrival of the newest response.
     pub(crate) fn at(&self, at: Option<UtcTime>) -> Option<Measurement> {
         let known = self.since_step?;
         let at = at.map_or(known.newest, |at| at.nanoseconds().max(known.newest));

@@ -1,19 +1,19 @@
-//! What comes of a packet, and how often.
+//! The outcome of a received packet, and the counts of outcomes.
 
 use crate::exchange::Sample;
 use crate::packet::Malformed;
 use std::fmt;
 
-/// What came of a received packet.
+/// The outcome of a received packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outcome {
     /// A valid response that completed four timestamps.
     Sample(Sample),
     /// A valid response that gave no sample.
     NoSample(NoSample),
-    /// The server refuses to answer, or to answer so often.
+    /// The server denies service, or asks for fewer requests.
     Kiss(Kiss),
-    /// No response to our request: nothing has changed, the response may still come.
+    /// The packet is no response to our request. Nothing changes; the response may still arrive.
     Ignored(Ignored),
 }
 
@@ -21,9 +21,9 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoSample {
-    /// The server says that its clock is not synchronised.
+    /// The server states that its clock is not synchronised.
     Unsynchronized,
-    /// A timestamp of ours is missing.
+    /// One of our timestamps is missing.
     MissingTimestamp,
     /// The local real-time clock was stepped during the exchange.
     LocalStep,
@@ -63,15 +63,15 @@ pub enum Kiss {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ignored {
-    /// It came from another address or port than the server's.
+    /// It has another source address or port than the server's.
     OtherSource,
-    /// It is cut, or its parts do not fit.
+    /// It is truncated or malformed.
     Malformed(Malformed),
-    /// It is no server's answer: another mode (such as our own request, reflected) or version.
+    /// It is not a server's answer: it has another mode (such as our own request, reflected) or version.
     NotAnAnswer,
-    /// It is the last response once more.
+    /// It repeats the last response.
     Duplicate,
-    /// It answers no request that is open: a late or replayed response, or a forged one.
+    /// It answers no open request: a late, replayed or forged response.
     Unasked,
 }
 
@@ -80,7 +80,7 @@ pub enum Ignored {
 pub struct Stopped(pub Kiss);
 
 impl Kiss {
-    /// Returns its four letters.
+    /// Returns the four letters of the code.
     #[must_use]
     pub fn code(self) -> String {
         let letters = match self {
@@ -110,11 +110,11 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// How often what came.
+/// Counts of requests and of the outcomes of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Requests that were made.
+    /// Requests made.
     pub requests: u64,
     /// Valid responses, kisses included.
     pub responses: u64,
@@ -124,36 +124,37 @@ pub struct Counts {
     pub samples: u64,
     /// Kiss-o'-death packets.
     pub kisses: u64,
-    /// Valid responses of a server that is not synchronised.
+    /// Valid responses of a server whose clock is not synchronised.
     pub unsynchronized: u64,
-    /// Valid responses without a sample because a timestamp of ours is missing.
+    /// Valid responses without a sample, because one of our timestamps is missing.
     pub missing_timestamps: u64,
     /// Valid responses whose timestamps contradict each other.
     pub implausible: u64,
-    /// How often the local real-time clock was seen to be stepped.
+    /// Steps of the local real-time clock.
     pub local_steps: u64,
-    /// How often samples contradicted each other: the server's clock was stepped, or drifts more than assumed.
+    /// Contradictions between samples: the server's clock was stepped, or drifts more than assumed.
     pub contradictions: u64,
     /// Packets from other addresses or ports.
     pub other_source: u64,
-    /// Packets that could not be read.
+    /// Malformed packets.
     pub malformed: u64,
     /// Packets in another mode or version.
     pub not_an_answer: u64,
-    /// Responses that came once more.
+    /// Repeated responses.
     pub duplicates: u64,
     /// Packets that answer no open request.
     pub unasked: u64,
 }
 
 impl Counts {
-    /// Returns how many packets were ignored.
+    /// Returns the number of ignored packets.
     #[must_use]
     pub fn ignored(&self) -> u64 {
         self.other_source + self.malformed + self.not_an_answer + self.duplicates + self.unasked
     }
 
-    /// Returns what gave no sample, by a short, stable name of the reason: valid responses, and packets that were ignored.
+    /// Returns the counts of responses without a sample and of ignored packets, each with a short, stable name of the
+    /// reason.
     #[must_use]
     pub fn without_sample(&self) -> [(&'static str, u64); 9] {
         [

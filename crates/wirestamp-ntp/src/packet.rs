@@ -1,4 +1,4 @@
-//! What is on the wire: the crate `ntp_usg-proto` reads and writes the header, this decides what it means for us.
+//! The packets: `ntp_usg-proto` reads and writes the header, this module interprets it.
 
 use crate::outcome::Kiss;
 use crate::timestamp::NtpTimestamp;
@@ -9,22 +9,22 @@ use ntp_proto::protocol::{
 };
 use wirestamp_core::time::Span;
 
-/// A packet without extension fields.
+/// The length of a packet without extension fields.
 pub(crate) const LENGTH: usize = 48;
-/// What may follow it as a MAC: a key's number alone, or with MD5 or SHA-1 (RFC 7822 §7.5).
+/// The lengths of a MAC after it: a key number, alone or with MD5 or SHA-1 (RFC 7822 §7.5).
 const MAC_LENGTHS: [usize; 3] = [4, 20, 24];
-/// The least extension field.
+/// The length of the shortest extension field.
 const LEAST_FIELD: usize = 16;
-/// Root delay and dispersion may be rounded: half of the one and all of the other, in units of 15.3 µs.
+/// The rounding of half the root delay and of the root dispersion, in units of 15.3 µs.
 const ROOT_ROUNDING: Span = Span::from_nanoseconds(22_889);
 
 /// Why a packet cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// It is shorter than 48 octets.
+    /// It has less than 48 octets.
     Short,
-    /// What follows the header is neither extension fields nor a MAC.
+    /// The octets after the header are neither extension fields nor a MAC.
     Extension,
 }
 
@@ -41,25 +41,25 @@ pub enum Leap {
     Unsynchronized,
 }
 
-/// What a server says of itself.
+/// The state of a server, as it states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerState {
     /// Its leap indicator.
     pub leap: Leap,
-    /// Its distance to a reference clock in servers; 0, 16 and more: not synchronised.
+    /// The number of servers to its reference clock; 0, 16 and more: not synchronised.
     pub stratum: u8,
-    /// Log2 of the resolution of its clock, in seconds.
+    /// The resolution of its clock, as the binary logarithm of seconds.
     pub precision: i8,
-    /// Round trip to its reference clock.
+    /// The round trip to its reference clock.
     pub root_delay: Span,
-    /// How far its clock may be from its reference clock, beside that.
+    /// The largest error of its clock against its reference clock, apart from the root delay.
     pub root_dispersion: Span,
     /// Its reference: four letters at stratum 1, otherwise an IPv4 address or a hash.
     pub reference_id: [u8; 4],
 }
 
-/// A packet as it came, not yet compared with any request.
+/// A packet as received, not yet compared with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Response {
@@ -67,26 +67,27 @@ pub struct Response {
     pub version: u8,
     /// Mode, 0 to 7; servers answer in mode 4.
     pub mode: u8,
-    /// What the sender says of itself.
+    /// The state of the sender, as it states it.
     pub server: ServerState,
-    /// When its clock was last set.
+    /// When the sender's clock was last set.
     pub reference: NtpTimestamp,
     /// Transmit or receive timestamp of the request.
     pub origin: NtpTimestamp,
     /// When the request arrived.
     pub receive: NtpTimestamp,
-    /// When this packet left, or (interleaved mode) the last one.
+    /// When this packet left, or in interleaved mode the one before.
     pub transmit: NtpTimestamp,
 }
 
 impl ServerState {
-    /// How far the server's clock may be from UTC, as it claims: half of the root delay, root dispersion, rounding.
+    /// Returns the largest error of the server's clock against UTC, as it states it: half of the root delay, the root
+    /// dispersion, and rounding.
     #[must_use]
     pub fn root_bound(&self) -> Span {
         self.root_distance() + ROOT_ROUNDING
     }
 
-    /// The kiss code, if it is one: stratum 0 and four letters (RFC 5905 §7.4).
+    /// Returns the kiss code, if it has one: stratum 0 and four letters (RFC 5905 §7.4).
     pub(crate) fn kiss(&self) -> Option<Kiss> {
         let is_code = self.stratum == 0 && self.reference_id.iter().all(u8::is_ascii_graphic);
         is_code.then(|| Kiss::of(self.reference_id))
@@ -96,8 +97,8 @@ impl ServerState {
         Span::from_nanoseconds((self.root_delay.nanoseconds() + 1) / 2) + self.root_dispersion
     }
 
-    /// How far a timestamp of the server can be from the instant that its clock showed, as it states: it may cut or
-    /// randomise what is below its precision.
+    /// Returns the largest error of the server's timestamps, as it states it: a server may truncate or randomise the
+    /// digits below its precision.
     #[must_use]
     pub fn timestamp_bound(&self) -> Span {
         let exponent = i32::from(self.precision).clamp(-32, 4);
@@ -107,10 +108,10 @@ impl ServerState {
 }
 
 impl Response {
-    /// Reads a packet with whatever extension fields or MAC follow; these are checked for their lengths only.
+    /// Reads a packet. Of extension fields and a MAC it checks only the lengths.
     ///
     /// # Errors
-    /// [`Malformed`] if it is cut or its parts do not fit.
+    /// [`Malformed`] if it is truncated or its lengths do not fit.
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let (packet, _) = Packet::from_bytes(bytes).map_err(|_| Malformed::Short)?;
         check_extensions(&bytes[LENGTH..])?;
@@ -138,7 +139,7 @@ impl Response {
     }
 }
 
-/// A client's request. All that it says of this host is that it asks.
+/// A client's request. It contains nothing about this host.
 pub(crate) fn request(
     origin: NtpTimestamp,
     receive: NtpTimestamp,

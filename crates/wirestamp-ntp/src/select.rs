@@ -1,9 +1,9 @@
-//! Which of several servers can be right together: Marzullo's intersection of intervals (RFC 5905 §11.2.1), without
-//! the RFC's condition on midpoints, which is an estimator's and not a bound's.
+//! The servers that can be right together: Marzullo's intersection of intervals (RFC 5905 §11.2.1), without the RFC's
+//! condition on midpoints, which is for estimates and not for bounds.
 
 use wirestamp_core::time::Span;
 
-/// What one server leaves possible: local minus UTC.
+/// The possible offsets, local minus UTC, that follow from one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     /// The least offset.
@@ -17,26 +17,26 @@ pub struct Interval {
 pub enum Agreement {
     /// There is no server to compare.
     None,
-    /// There is one: nothing speaks against it.
+    /// There is one server, which cannot be checked.
     Single,
     /// All can be right together.
     All,
     /// More than half can be right together; the others are falsetickers.
     Majority,
-    /// No more than half can be right together: nobody can tell which.
+    /// No more than half can be right together, and it is unknown which.
     Disagreement,
 }
 
-/// What several servers say together.
+/// The result of the comparison of several servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Selection {
     /// Whether they agree.
     pub agreement: Agreement,
-    /// Contains the offset, if [`right`](Self::right) servers are right; `None` without agreement.
+    /// The interval that contains the offset if [`right`](Self::right) servers are right; `None` without agreement.
     pub interval: Option<Interval>,
-    /// The greatest number of servers that can be right together; 0 without agreement. That more than half are right is
-    /// not enough for the interval to hold: some of them and wrong ones may agree on another place in greater number.
+    /// The largest number of servers that can be right together; 0 without agreement. It is not enough that more than
+    /// half are right: some of these, together with wrong ones, may form a larger group elsewhere.
     pub right: usize,
     /// Indices of the servers that cannot be right if [`right`](Self::right) servers are.
     pub falsetickers: Vec<usize>,
@@ -57,7 +57,7 @@ impl Agreement {
 }
 
 impl Interval {
-    /// Returns the interval of so much around an offset.
+    /// Returns the interval around an offset.
     #[must_use]
     pub fn around(offset: Span, bound: Span) -> Self {
         Self {
@@ -81,8 +81,9 @@ impl Interval {
 
 /// Compares servers by their intervals at one instant.
 ///
-/// The interval is where the most intervals overlap, if more than half of all do; where there are several such places,
-/// from the first to the last. The offset lies in it if as many servers are right as overlap there. A server whose interval has no part in any of them is a falseticker.
+/// The result is the place where most intervals overlap, if more than half of all do; if there are several such places,
+/// it reaches from the first to the last. The offset lies in it if as many servers are right as overlap there. A server
+/// whose interval touches none of these places is a falseticker.
 #[must_use]
 pub fn select(intervals: &[Interval]) -> Selection {
     let best = places(intervals);
@@ -119,8 +120,8 @@ pub fn select(intervals: &[Interval]) -> Selection {
     }
 }
 
-/// Where the most intervals overlap, and how many do. Such a place begins where one of them does, and ends where the
-/// first of those that contain its beginning does.
+/// Returns the places where most intervals overlap, and how many do. Such a place begins where one interval begins, and
+/// ends where the first interval that contains this point ends.
 fn places(intervals: &[Interval]) -> Vec<(usize, Interval)> {
     let mut places: Vec<(usize, Interval)> = Vec::new();
     for start in intervals {
@@ -203,7 +204,8 @@ mod tests {
     }
 
     proptest! {
-        /// While more than half of the servers are right, the truth is inside and none of them is named.
+        /// While more than half of the servers are right, the result contains the truth and none of them is a
+        /// falseticker.
         #[test]
         fn the_truth_is_inside_while_most_are_right(
             right in prop::collection::vec((0i64..1_000, 0i64..1_000), 2..8),

@@ -2,19 +2,19 @@
 
 use wirestamp_core::time::{Span, UtcTime};
 
-/// From 1900, where NTP counts from, to 1970, in seconds.
+/// Seconds from 1900, where NTP's time starts, to 1970.
 const TO_1970: i64 = 2_208_988_800;
 const SECOND: u64 = 1_000_000_000;
 
-/// A timestamp of an NTP packet: seconds since 1900 in the upper 32 bits, which begin again in 2036, and a fraction of
-/// 233 ps in the lower (RFC 5905 §6). Zero means unknown.
+/// A timestamp of an NTP packet (RFC 5905 §6): the upper 32 bits are seconds since 1900, which start again in 2036; the
+/// lower 32 bits are a fraction in units of 233 ps. Zero means unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct NtpTimestamp(pub u64);
 
 impl NtpTimestamp {
-    /// Unknown.
+    /// The value that means "unknown".
     pub const UNKNOWN: Self = Self(0);
-    /// How far [`to_utc`](Self::to_utc) can be from what the sender meant: rounding here, and a sender that truncates.
+    /// The error bound of [`to_utc`](Self::to_utc): rounding here, and truncation by the sender.
     pub const ROUNDING: Span = Span::from_nanoseconds(1);
 
     /// Returns the timestamp nearest to an instant. Never [unknown](Self::UNKNOWN).
@@ -27,8 +27,8 @@ impl NtpTimestamp {
         Self((seconds as u64) << 32 | fraction).or_nearly()
     }
 
-    /// Returns UTC, in the era that is nearest to `near` (within 68 years). `None` if the timestamp is unknown, or out
-    /// of the range of [`UtcTime`].
+    /// Returns UTC in the era nearest to `near` (within 68 years); `None` if the timestamp is unknown, or outside the
+    /// range of [`UtcTime`].
     #[must_use]
     pub fn to_utc(self, near: UtcTime) -> Option<UtcTime> {
         if self == Self::UNKNOWN {
@@ -44,19 +44,19 @@ impl NtpTimestamp {
         ))
     }
 
-    /// Returns the upper half.
+    /// Returns the seconds (the upper half).
     #[must_use]
     pub const fn seconds(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// Returns the lower half.
+    /// Returns the fraction (the lower half).
     #[must_use]
     pub const fn fraction(self) -> u32 {
         self.0 as u32
     }
 
-    /// The very instant at which an era begins would mean "unknown".
+    /// The first instant of an era would mean "unknown".
     fn or_nearly(self) -> Self {
         Self(self.0.max(1))
     }

@@ -1,37 +1,36 @@
-//! The frequency adjustments that this program commanded, over the time that the steered clock
-//! showed. They are what separates the clock from the same clock running freely; estimates are
-//! made of the free-running one, so no command of ours is ever taken for something else.
+//! The frequency adjustments that this program commanded, over the time of the steered clock. Estimates are about the
+//! same clock without them, the free-running clock, so that our own commands never count as drift.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Commands that are remembered. There are at most a few each second, and no message is answered
-/// later than this many of them.
+/// The number of commands to remember. There are a few each second at most, and no message is answered after this many
+/// of them.
 const REMEMBERED: usize = 96;
 
-/// The kernel begins and ends a slew of its own so much later than at the whole second, in nanoseconds: it looks when a
-/// timer ticks, and an idle processor's timer rests as long as this program does.
+/// How much later than the whole second the kernel begins and ends its own slew, in nanoseconds: it checks at a timer
+/// tick, and an idle processor has none while this program sleeps.
 const LATE: i64 = 200_000_000;
-/// The kernel moves the clock by so much less or more than it was asked for, in nanoseconds.
+/// The error of a slew by the kernel, in nanoseconds.
 const ROUNDED: f64 = 1_000.0;
 const SECOND: i64 = 1_000_000_000;
 
-/// One history for all estimators of messages that the same clock timestamps.
+/// A history that all estimators of one clock share.
 pub type SharedCommands = Rc<RefCell<Commands>>;
 
 /// A time of the local clock, and the same instant on the free-running one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
-    /// What the clock would show if nothing had been commanded.
+    /// The time that the clock would show without commands.
     pub free: i64,
-    /// By how much commands have moved it: `(low, high)`, both exact but for rounding.
+    /// How far commands have moved it: `(low, high)`, both exact except for rounding.
     pub shift: (i64, i64),
-    /// Grows by as much as the clock may have moved otherwise than commanded.
+    /// Grows with the possible difference between commanded and actual movement.
     pub doubt: f64,
 }
 
-/// What is in force from a time on.
+/// The commands that hold from a time on.
 #[derive(Debug, Clone, Copy)]
 struct Knot {
     /// On the local clock.
@@ -39,7 +38,7 @@ struct Knot {
     /// Until then.
     shift: f64,
     doubt: f64,
-    /// In force after it (1: by all).
+    /// The adjustment after it, as a fraction.
     adjustment: f64,
     /// Growth of `doubt`.
     doubt_rate: f64,
@@ -65,7 +64,7 @@ struct OwnSlew {
 }
 
 impl OwnSlew {
-    /// What it moves the clock by, in nanoseconds.
+    /// How far it moves the clock, in nanoseconds.
     fn by(&self) -> f64 {
         self.adjustment.abs() * SECOND as f64
     }
@@ -73,17 +72,17 @@ impl OwnSlew {
 
 /// The history of commanded frequency adjustments.
 ///
-/// The default is a clock that nobody adjusts.
+/// The default is a clock without adjustments.
 #[derive(Debug, Clone)]
 pub struct Commands {
     knots: VecDeque<Knot>,
-    /// Whether the first knot's adjustment was in force ever before.
+    /// Whether the first knot's adjustment also holds for all times before it.
     is_complete: bool,
-    /// The clock's own slew, to come or under way.
+    /// The kernel's slew, pending or under way.
     own: Option<OwnSlew>,
-    /// The clock follows what it is asked for in steps of this size.
+    /// The step size in which the clock follows commands.
     step: f64,
-    /// The rate of the free-running clock is no greater than this.
+    /// The largest rate of the free-running clock.
     most_drift: f64,
 }
 
@@ -94,7 +93,7 @@ impl Default for Commands {
 }
 
 impl Commands {
-    /// A clock whose adjustment has been `adjustment` ever before.
+    /// Returns the history of a clock that has always had this adjustment.
     pub fn new(adjustment: f64, step: f64, most_drift: f64) -> Self {
         let first = Knot {
             from: 0,
@@ -112,8 +111,8 @@ impl Commands {
         }
     }
 
-    /// From some time between local `before` and `after` on `base + correction` is in force, instead of
-    /// what was. A slew of the clock's own that has not begun is taken back.
+    /// Records that the adjustment became `base + correction` between the local times `before` and `after`. A slew by
+    /// the kernel that has not begun is cancelled.
     pub fn command(&mut self, before: i64, after: i64, base: f64, correction: f64) {
         self.own = self
             .own
@@ -141,7 +140,8 @@ impl Commands {
         }
     }
 
-    /// At local time `at` the clock was asked to move by `by` nanoseconds during its next whole second, of its own accord.
+    /// Records that the kernel was asked at local time `at` to slew the clock by `by` nanoseconds during the next whole
+    /// second.
     pub fn moves_itself(&mut self, at: i64, by: f64) {
         let from = (at.div_euclid(SECOND) + 1) * SECOND;
         let own = OwnSlew {
@@ -159,13 +159,13 @@ impl Commands {
         self.own = Some(own);
     }
 
-    /// Returns whether a slew of the clock's own begins about now: nobody knows whether it has.
+    /// Returns whether a slew by the kernel begins about now, so that its state is uncertain.
     pub fn is_beginning(&self, at: i64) -> bool {
         self.own
             .is_some_and(|own| own.from <= at && at < own.from + LATE)
     }
 
-    /// The clock was stepped and shows `at` now: earlier times mean nothing any more.
+    /// Records that the clock was stepped and shows `at` now. Earlier times are no longer valid.
     pub fn restart(&mut self, at: i64) {
         let Some(mut last) = self.knots.back().copied() else {
             return;
@@ -177,12 +177,12 @@ impl Commands {
         self.is_complete = true;
     }
 
-    /// Forgets what was in force: `adjustment` is now, and counts as if it had always been.
+    /// Replaces the history by `adjustment`, as if it had always held.
     pub fn forget(&mut self, adjustment: f64) {
         *self = Self::new(adjustment, self.step, self.most_drift);
     }
 
-    /// Local times are on another scale from now on: `by` more than before.
+    /// Moves the scale of local times: from now on they are larger by `by`.
     pub fn rescale(&mut self, by: i64) {
         self.knots
             .iter_mut()
@@ -192,7 +192,7 @@ impl Commands {
         }
     }
 
-    /// A local time on the free-running clock. `None` for one from before what is remembered.
+    /// Returns a local time on the free-running clock; `None` if it is older than the history.
     pub fn at(&self, local: i64) -> Option<Moment> {
         let place = self.knots.partition_point(|knot| knot.from <= local);
         let knot = match place.checked_sub(1) {
@@ -209,7 +209,7 @@ impl Commands {
         })
     }
 
-    /// The adjustment that was in force at a local time.
+    /// Returns the adjustment at a local time.
     pub fn adjustment_at(&self, local: i64) -> f64 {
         let place = self.knots.partition_point(|knot| knot.from <= local);
         self.knots
@@ -217,8 +217,8 @@ impl Commands {
             .map_or(0.0, |knot| knot.adjustment)
     }
 
-    /// The local time at which the free-running clock has gone on by `elapsed` nanoseconds since local
-    /// `from`, and the largest adjustment that was in force meanwhile. `None` as [`at`](Self::at).
+    /// Returns the local time at which the free-running clock has advanced by `elapsed` nanoseconds since local `from`,
+    /// and the largest adjustment in between; `None` as for [`at`](Self::at).
     pub fn later(&self, from: i64, elapsed: i64) -> Option<(i64, f64)> {
         let begun = self.at(from)?;
         let wanted = begun.free.saturating_add(elapsed);
@@ -266,7 +266,7 @@ impl Commands {
     }
 }
 
-/// By how much a slew of the clock's own may be off while it begins, and while it ends.
+/// The possible error of a slew by the kernel while it begins and while it ends.
 fn late(own: OwnSlew) -> f64 {
     own.adjustment.abs() * LATE as f64 + ROUNDED
 }

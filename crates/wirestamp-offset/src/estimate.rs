@@ -1,48 +1,47 @@
-//! What an estimator takes as given, and what it knows.
+//! The settings and the results of an estimator.
 
 use crate::feasible::Assumptions;
 
 /// The settings of an [`Estimator`](crate::Estimator).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// What the bound holds under.
+    /// The assumptions under which the bound holds.
     pub assumptions: Assumptions,
-    /// No packet takes less than this, in nanoseconds: the explained part of the delay.
+    /// The minimum delay of any packet, in nanoseconds.
     pub least_delay: i64,
-    /// Both clocks' timestamps may be off by this in all, in nanoseconds.
+    /// The sum of both clocks' timestamp errors, in nanoseconds.
     pub resolution: i64,
 }
 
 /// The offset at an instant with its error bound, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Local time that it is of.
+    /// Local time of the estimate.
     pub at: i64,
     /// Local clock minus reference.
     pub offset: i64,
-    /// The truth lies within this distance of `offset`.
+    /// The error bound: the true offset is within `offset` ± this.
     pub bound: i64,
     /// Mean path delay of both directions.
     pub mean_path_delay: i64,
-    /// Frequency offset of the local clock as it is steered; `None` until a few packets have come.
+    /// Frequency offset of the local clock, adjustments included; `None` before the first few packets.
     pub rate: Option<f64>,
-    /// The same of the free-running clock: without what was commanded.
+    /// Frequency offset of the free-running clock, without our adjustments.
     pub free_rate: Option<f64>,
-    /// By how much that may be wrong.
+    /// The error bound of the free-running frequency offset.
     pub rate_bound: f64,
-    /// How far apart the guesses of it are; infinite until packets came both ways. A step that the path delay
-    /// explains is no contradiction, but sets them apart.
+    /// The spread of its guesses; infinite before there were packets in both directions. A step within the path delay
+    /// is no contradiction, but increases the spread.
     pub rate_spread: f64,
 }
 
 /// The result of a packet from the reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Told {
-    /// Not enough is known yet.
+    /// There were not enough packets yet.
     Nothing,
-    /// It took so long that it may as well be that a clock was stepped: the next delay
-    /// exchange tells which.
+    /// The packet was so late that a clock may have been stepped instead; the next delay exchange decides.
     Suspect,
-    /// An estimate of the instant of the newest packet.
+    /// The estimate at the instant of the newest packet.
     Estimate(Estimate),
 }

@@ -1,8 +1,8 @@
-//! What is known of one reference: offset, path delay, frequency offset, and the error bound.
+//! The estimator of one reference: offset, path delay, frequency offset, and the error bound.
 //!
-//! Inside, everything is about the free-running clock: what this program commanded is taken off
-//! each packet by the time of its timestamp, and put back on the estimates. So a late answer to a packet from
-//! before an adjustment is right, and our own corrections are no drift of the clock.
+//! Inside, everything is on the free-running clock: our adjustments are removed from each packet by the time of its
+//! timestamp, and added to the estimates again. So a late answer to a packet from before an adjustment is right, and
+//! our corrections do not count as drift.
 
 mod guess;
 
@@ -13,9 +13,9 @@ use crate::line::Line;
 use crate::newest::Newest;
 use std::collections::VecDeque;
 
-/// A packet from the reference may be late by so many times the width of what is possible,
+/// A packet from the reference may be late by this many times the width of the possible interval,
 const SUSPICIOUS: i64 = 10;
-/// or by so many nanoseconds, before it is suspect.
+/// or by this many nanoseconds, before it is suspect.
 const ALWAYS_ALLOWED: i64 = 1_000_000;
 
 /// Estimates the offset to one reference from timestamps of packets in both directions.
@@ -23,9 +23,9 @@ const ALWAYS_ALLOWED: i64 = 1_000_000;
 pub struct Estimator {
     settings: Settings,
     commands: SharedCommands,
-    /// What is possible if there was no step: guesses are made of it, and contradictions show a step.
+    /// The possible offsets if there was no step: for estimates, and for contradictions that show a step.
     feasible: Feasible,
-    /// What is possible although there may have been one: bounds are made of it.
+    /// The possible offsets even if there was a step: for bounds.
     possible: Newest,
     /// Of the free-running clock, like all that follows.
     syncs: Line,
@@ -38,7 +38,7 @@ pub struct Estimator {
 }
 
 impl Estimator {
-    /// Returns an estimator that knows nothing. Estimators of packets that one clock timestamps share its commands.
+    /// Returns an empty estimator. Estimators of packets that one clock timestamps share its commands.
     pub fn new(settings: Settings, commands: SharedCommands) -> Self {
         Self {
             settings,
@@ -54,12 +54,12 @@ impl Estimator {
         }
     }
 
-    /// Returns one that knows nothing, of the same settings.
+    /// Returns an empty estimator with the same settings.
     pub fn fresh(&self) -> Self {
         Self::new(self.settings, SharedCommands::clone(&self.commands))
     }
 
-    /// Forgets everything: a clock was stepped.
+    /// Forgets all packets, after a step of a clock.
     pub fn reset(&mut self) {
         *self = self.fresh();
     }
@@ -68,7 +68,7 @@ impl Estimator {
     /// receive timestamp minus its transmit timestamp.
     ///
     /// # Errors
-    /// It contradicts what came before; [`reset`](Self::reset) and go on.
+    /// If the packet contradicts earlier ones. Call [`reset`](Self::reset) and continue.
     pub fn from_reference(&mut self, at: i64, difference: i64) -> Result<Told, Contradiction> {
         let Some(when) = self.moment(at) else {
             return Ok(Told::Nothing);
@@ -117,12 +117,12 @@ impl Estimator {
         Ok(())
     }
 
-    /// Takes a path delay that was measured otherwise (PTP: to a peer).
+    /// Takes a path delay from another measurement (PTP: the peer delay).
     pub fn peer_delay(&mut self, delay: i64) {
         self.add_delay(delay);
     }
 
-    /// As [`to_reference`](Self::to_reference), but the path delay is known otherwise (PTP: a timeTransmitter that
+    /// As [`to_reference`](Self::to_reference), with a path delay from another measurement (PTP: a timeTransmitter that
     /// is a peer).
     ///
     /// # Errors
@@ -162,13 +162,13 @@ impl Estimator {
         self.latest
     }
 
-    /// Returns the local time of the newest packet: what is known holds from there on.
+    /// Returns the local time of the newest packet, from which on the results hold.
     pub fn newest(&self) -> i64 {
         self.newest
     }
 
-    /// Returns between which values the offset lies at a local time, from the newest packet on; `None` until there were
-    /// packets in both directions.
+    /// Returns the lowest and the highest possible offset at a local time from the newest packet on; `None` before
+    /// there were packets in both directions.
     pub fn possible_at(&self, at: i64) -> Option<(i64, i64)> {
         let when = self.moment(at)?;
         let (low, high) = self.possible.interval_at(when)?;
@@ -178,8 +178,8 @@ impl Estimator {
         ))
     }
 
-    /// Returns what is known at a later local time without another packet: the bound grows, and what
-    /// was commanded meanwhile has moved the clock.
+    /// Returns the estimate for a later local time without another packet: the bound has grown, and adjustments since
+    /// have moved the clock.
     pub fn held_at(&self, at: i64) -> Option<Estimate> {
         let latest = self.latest?;
         let (then, when) = (self.moment(latest.at)?, self.moment(at)?);
@@ -199,8 +199,8 @@ impl Estimator {
         })
     }
 
-    /// The same when so many nanoseconds have passed since the last estimate by another clock: the steered one showed
-    /// more or less meanwhile.
+    /// Returns the same for an instant that another clock gives, in nanoseconds since the last estimate: the steered
+    /// clock has shown more or less.
     pub fn held_after(&self, elapsed: i64) -> Option<Estimate> {
         let (at, largest) = self.commands.borrow().later(self.latest?.at, elapsed)?;
         let held = self.held_at(at)?;
@@ -213,7 +213,7 @@ impl Estimator {
         })
     }
 
-    /// The free-running clock's rate lies between these from now on; forgets everything.
+    /// Sets the limits of the free-running clock's rate, and forgets all packets.
     pub fn assume_drift(&mut self, drift: (f64, f64)) {
         self.settings.assumptions.drift = drift;
         self.reset();
@@ -247,14 +247,14 @@ impl Estimator {
         })
     }
 
-    /// The rate of the clock as it is steered, from that of the free-running one.
+    /// The rate of the steered clock, from that of the free-running one.
     fn steered_rate(&self, free_rate: f64, at: i64) -> f64 {
         let adjustment = self.commands.borrow().adjustment_at(at);
         (free_rate + adjustment) / (1.0 + adjustment)
     }
 }
 
-/// A packet from the reference that says more than this is suspect, where the offset lies between these.
+/// The difference above which a packet from the reference is suspect, given the interval of the offset.
 fn latest_credible((low, high): (i64, i64)) -> i64 {
     let allowed = high
         .saturating_sub(low)
@@ -263,7 +263,7 @@ fn latest_credible((low, high): (i64, i64)) -> i64 {
     high.saturating_add(allowed)
 }
 
-/// A guess within what is possible, and how wrong it may be, of the clock as it is steered.
+/// The estimate, clamped to the possible interval, with its bound, for the steered clock.
 fn shown(guess: i64, low: i64, high: i64, when: Moment) -> (i64, i64) {
     let (low, high) = (
         low.saturating_add(when.shift.0),

@@ -1,33 +1,31 @@
-//! What is possible if no clock was stepped: the interval that the offset to a reference must lie in, carried through
-//! time. A contradiction shows a step; what is stated comes from [`Newest`](crate::newest::Newest), which allows for one.
+//! The interval that contains the offset if no clock was stepped, carried through time. A contradiction shows a step.
+//! The stated bounds come from [`Newest`](crate::newest::Newest), which allows for one.
 //!
-//! A packet takes no less than no time. So one from the reference says that the offset is at most
-//! "received minus sent", and one to it that it is at least "sent minus received".
-//! Between packets the interval grows as the rate, itself known as an interval, and a wander
-//! allow. Nothing else is assumed; packets that contradict each other are a step.
+//! No packet arrives before it was sent. So a packet from the reference shows that the offset is at most "received
+//! minus sent", and a packet to it that it is at least "sent minus received". Between packets the interval grows as the
+//! rate, itself an interval, and its wander allow. Packets that contradict each other show a step.
 //!
-//! All of this is about the free-running clock: what we commanded ourselves is taken off before
-//! ([`Commands`](crate::Commands)), so it never counts as drift, and no bound on the
-//! drift limits it.
+//! All of this is on the free-running clock: our adjustments are removed before ([`Commands`](crate::Commands)), so
+//! they never count as drift, and no limit on the drift applies to them.
 
 use crate::commands::Moment;
 
-/// Times and rates that were observed are remembered so often.
+/// The number of observed times and rates to remember.
 const ANCHORS: usize = 12;
-/// An anchor nearer than this says nothing about the rate.
+/// An anchor nearer than this does not narrow the rate.
 const NEAREST: f64 = 0.5;
 
 /// The assumptions about the clocks under which error bounds hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assumptions {
-    /// The rate of the free-running clock against the reference's lies between these (1: by all).
+    /// The lowest and the highest frequency offset of the free-running clock, as fractions (1e-6 is 1 ppm).
     pub drift: (f64, f64),
-    /// It changes by no more than this in a second. Infinite: within these limits at any time, so that nothing
-    /// follows from what it was.
+    /// The largest change of the frequency offset in a second. If infinite, it may be anywhere within the limits at any
+    /// time, so nothing is learnt from the past.
     pub wander: f64,
 }
 
-/// Packets contradict each other: somebody stepped a clock, or an assumption is wrong.
+/// An error: packets contradict each other, so a clock was stepped or an assumption is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contradiction;
 
@@ -52,8 +50,8 @@ pub(crate) struct Feasible {
     anchors: Vec<Anchor>,
 }
 
-/// How far the two sides of an interval move in `elapsed` nanoseconds at a rate between these, which wanders; `doubt` is
-/// what the clock may have done otherwise than commanded.
+/// How far the two sides of an interval move in `elapsed` nanoseconds at a wandering rate between these; `doubt` is the
+/// possible error of our own adjustments.
 pub(crate) fn grown(rate: (f64, f64), wander: f64, elapsed: i64, doubt: f64) -> (i64, i64) {
     let nanoseconds = elapsed as f64;
     // with an infinite one the limits are all that is known, and they do not move
@@ -125,18 +123,18 @@ impl Feasible {
         self.at
     }
 
-    /// Between which values the rate of the free-running clock against the reference's lies, less one.
+    /// The lowest and the highest rate of the free-running clock against the reference, minus 1.
     pub(crate) fn rate(&self) -> (f64, f64) {
         self.rate
     }
 
-    /// How far the two sides move in `elapsed` nanoseconds: the rate, its wander, and what the
-    /// clock may have done otherwise than commanded.
+    /// How far the two sides move in `elapsed` nanoseconds: the rate, its wander, and the possible error of our own
+    /// adjustments.
     fn grown(&self, elapsed: i64, doubt: f64) -> (i64, i64) {
         grown(self.rate, self.assumptions.wander, elapsed, doubt)
     }
 
-    /// What a value of `when` has become by now; it may be a little earlier than now.
+    /// A value of the instant `when`, carried to now; it may be slightly earlier.
     fn since(&self, when: Moment) -> (i64, i64) {
         self.grown(
             self.at.saturating_sub(when.free).max(0),
@@ -230,7 +228,7 @@ mod tests {
     };
     const SECOND: i64 = 1_000_000_000;
 
-    /// Nothing is commanded.
+    /// A clock without commands.
     fn when(free: i64) -> Moment {
         Moment {
             free,
@@ -279,7 +277,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the delays and the drift are: while the assumptions hold, the truth is inside.
+        /// While the assumptions hold, the interval contains the truth for all delays and drifts.
         #[test]
         fn the_truth_stays_inside(
             drift in -150e-6..150e-6f64,

@@ -1,20 +1,20 @@
 //! The offset of the local clock to a reference, with an error bound, from the timestamps of packets in both
-//! directions: what `wirestamp-ptp` and `wirestamp-ntp` have in common. Does no I/O and knows no protocol.
+//! directions. `wirestamp-ptp` and `wirestamp-ntp` share it; it does no I/O and contains no protocol.
 //!
-//! The bound assumes no symmetry of the paths, and no clock that is never stepped. It assumes that no packet takes less than
-//! [`Settings::least_delay`], that timestamps are within [`Settings::resolution`], and that between steps the frequency offset
-//! and its change stay within the [`Assumptions`]. Packets that contradict each other ([`Contradiction`]) prove a step of
-//! either clock, or that an assumption is wrong.
+//! The bound holds for asymmetric paths and for clocks that are stepped. It assumes that no packet takes less than
+//! [`Settings::least_delay`], that timestamps are exact to [`Settings::resolution`], and that between steps the
+//! frequency offset and its change stay within the [`Assumptions`]. Packets that contradict each other
+//! ([`Contradiction`]) prove that either clock was stepped or that an assumption is wrong.
 //!
-//! A smaller step contradicts nothing, so the bound comes from the newest packet of each direction alone: whatever a step's
-//! size and sign, the truth is inside once a packet could show it, and before that unless the packet waited for longer
-//! than the last exchange took. Two limits remain. The frequency is learnt from a quarter of an hour at most, in
-//! which there may be one step that contradicts nothing (with an infinite `wander` nothing is learnt, and there may be
-//! any number). And what is carried on to a later instant holds if nobody stepped a clock since the newest packet. Theorems and proofs:
-//! `docs/error-bound.md`, "Another host's clock".
+//! A step that is smaller than the path delay contradicts nothing. So the bound comes from the newest packet of each
+//! direction only: after a step it contains the truth as soon as a packet could show the step, and before that unless a
+//! packet waited for longer than the last exchange took. Two limits remain. The frequency is learnt from at most a
+//! quarter of an hour, in which there may be one such step (with an infinite `wander` nothing is learnt, and there may
+//! be any number). And a bound for a later instant holds if no clock was stepped since the newest packet.
+//! `docs/error-bound.md`, "Another host's clock", has theorems and proofs.
 //!
-//! All times are nanoseconds. Offsets are local minus reference (positive: the local clock is ahead), rates are
-//! frequency offsets as shares of 1 (positive: the local clock runs fast).
+//! All times are nanoseconds. Offsets are local minus reference (positive: the local clock is ahead). Rates are
+//! frequency offsets as fractions: 1e-6 is 1 ppm (positive: the local clock runs fast).
 //!
 //! ```
 //! use wirestamp_offset::{Assumptions, Estimator, Settings, SharedCommands, Told};

@@ -1,11 +1,11 @@
-//! The last differences of one direction: the slope through them, which is the best guess
-//! of the rate, and the fastest of them. Has no bound.
+//! The last differences of one direction: the slope through them, which estimates the rate, and the fastest packet. It
+//! gives no bound.
 
 use std::collections::VecDeque;
 
-/// So many points are remembered,
+/// The number of points to remember,
 const POINTS: usize = 32;
-/// and so many are needed.
+/// and the number needed for a slope.
 const FEWEST: usize = 4;
 
 /// The last differences and when they were taken, in nanoseconds.
@@ -22,18 +22,18 @@ impl Line {
         self.points.push_back((at, difference));
     }
 
-    /// Keeps those of which `keep` holds, by their time and difference.
+    /// Keeps the points for which `keep` returns true, by their time and difference.
     pub(crate) fn retain(&mut self, keep: impl Fn(i64, i64) -> bool) {
         self.points
             .retain(|(at, difference)| keep(*at, *difference));
     }
 
-    /// The least of them, each moved to `at` by a rate; the newest if no rate is known.
+    /// The smallest of them, each moved to `at` by a rate; the newest if no rate is known.
     pub(crate) fn least(&self, at: i64, rate: Option<f64>) -> Option<i64> {
         self.moved(at, rate).min()
     }
 
-    /// The greatest of them, likewise.
+    /// The largest of them, likewise.
     pub(crate) fn greatest(&self, at: i64, rate: Option<f64>) -> Option<i64> {
         self.moved(at, rate).max()
     }
@@ -57,7 +57,7 @@ impl Line {
         self.hull_slope(1.0)
     }
 
-    /// The same of the older and of the newer half of them: over a step both differ from that of all.
+    /// The same for the older and for the newer half: over a step both differ from the slope of all.
     pub(crate) fn slopes_below_halves(&self) -> Option<[f64; 2]> {
         let half = self.points.len() / 2;
         let [mut older, mut newer] = [Self::default(), Self::default()];

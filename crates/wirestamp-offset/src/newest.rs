@@ -1,11 +1,11 @@
-//! What is stated: the interval that the newest packet of each direction leaves possible, whenever the other clock was
-//! stepped before them. Theorems 9 to 12 of `docs/error-bound.md` say why that holds, and when it does not.
+//! The stated bounds: the interval that follows from the newest packet of each direction, wherever the other clock was
+//! stepped before them. Theorems 9 to 12 of `docs/error-bound.md` prove it, and state when it does not hold.
 
 use crate::commands::Moment;
 use crate::feasible::{Assumptions, Feasible, grown};
 use crate::rates::Rates;
 
-/// The newest packets, the widths of the last exchanges, and the rate that is known although there may have been a step.
+/// The newest packets, the widths of the last exchanges, and the rate that holds even if there was a step.
 #[derive(Debug)]
 pub(crate) struct Newest {
     wander: f64,
@@ -15,7 +15,7 @@ pub(crate) struct Newest {
     exchanges: Exchanges,
 }
 
-/// What one packet says of the offset, at its instant.
+/// The limit of the offset that follows from one packet, at its instant.
 #[derive(Debug, Clone, Copy)]
 struct Limit {
     when: Moment,
@@ -25,7 +25,7 @@ struct Limit {
 /// A request and the next packet from the reference; no two exchanges overlap, so a step is in one of them at most.
 #[derive(Debug, Default)]
 struct Exchanges {
-    /// When the request left that no packet has followed yet.
+    /// Transmit time of the request that no packet has followed yet.
     begun: Option<i64>,
     ended: Option<i64>,
     /// The last two.
@@ -43,7 +43,7 @@ impl Newest {
         }
     }
 
-    /// Notes that at a time the offset was at most `value`, as `known` has already.
+    /// Notes that at a time the offset was at most `value`; `known` already contains it.
     pub(crate) fn at_most(&mut self, when: Moment, value: i64, known: &mut Feasible) {
         let take = |since: &mut Feasible| since.at_most(when, value);
         self.rates.note(when, known, take);
@@ -55,14 +55,14 @@ impl Newest {
         }
     }
 
-    /// The same of a packet that is so late that nothing else follows from it. Returns whether it is the newest.
+    /// The same for a packet so late that nothing else follows from it. Returns whether it is the newest.
     pub(crate) fn late_at_most(&mut self, when: Moment, value: i64) -> bool {
         let same = self.high.filter(|high| high.when.free == when.free);
         let value = same.map_or(value, |high| value.min(high.value));
         replace(&mut self.high, Limit { when, value })
     }
 
-    /// Notes that at a time the offset was at least `value`, as `known` has already.
+    /// Notes that at a time the offset was at least `value`; `known` already contains it.
     pub(crate) fn at_least(&mut self, when: Moment, value: i64, known: &mut Feasible) {
         let take = |since: &mut Feasible| since.at_least(when, value);
         self.rates.note(when, known, take);
@@ -87,7 +87,7 @@ impl Newest {
         ))
     }
 
-    /// Between which values the rate lies at a time, less one.
+    /// The lowest and the highest rate at a time, minus 1.
     pub(crate) fn rate_at(&self, at: i64) -> (f64, f64) {
         self.rates.at(at)
     }
@@ -126,13 +126,13 @@ impl Exchanges {
         self.widths = [self.widths[1], width];
     }
 
-    /// No interval is stated that is narrower: one of the last two exchanges may have a step inside.
+    /// The least width of a stated interval: there may be a step within one of the last two exchanges.
     fn width(&self) -> i64 {
         self.widths[0].max(self.widths[1])
     }
 }
 
-/// Replaces what an older packet says. An answer that comes late is of an older one.
+/// Replaces the limit of an older packet. A late answer belongs to an older packet.
 fn replace(known: &mut Option<Limit>, fresh: Limit) -> bool {
     let is_newest = known.is_none_or(|known| known.when.free <= fresh.when.free);
     if is_newest {

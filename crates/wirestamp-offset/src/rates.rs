@@ -1,19 +1,19 @@
-//! The rate that is known although the other clock may have been stepped once: over a step it looks like another one.
+//! The rate that holds even if the other clock was stepped once: across a step the apparent rate is wrong.
 //!
-//! At any instant the step was either later, and then what was known of the rate before is right, or earlier, and then
-//! what packets since have shown is. So at each of several such instants the rate lies in one of two intervals.
+//! At any instant the step was either later, so the rate from before is right, or earlier, so the rate from the packets
+//! since then is right. So at each of several such instants the rate lies in one of two intervals.
 
 use crate::commands::Moment;
 use crate::feasible::{Assumptions, Contradiction, Feasible, crowded};
 
-/// So many instants are kept,
+/// The number of instants to keep,
 const SPLITS: usize = 8;
-/// so far apart at least,
+/// their least distance,
 const NEAREST: i64 = 500_000_000;
-/// and for so long: after that, all that is from before is forgotten.
+/// and how long they are kept; after that, everything before is forgotten.
 const MEMORY: i64 = 300_000_000_000;
 
-/// What is known of the rate on either side of several instants.
+/// The possible rates on either side of several instants.
 #[derive(Debug)]
 pub(crate) struct Rates {
     assumptions: Assumptions,
@@ -26,7 +26,7 @@ struct Split {
     at: i64,
     /// The rate then, if there was no step before.
     before: (f64, f64),
-    /// What packets after it show.
+    /// The rate that packets after it show.
     since: Feasible,
 }
 
@@ -38,7 +38,7 @@ impl Rates {
         }
     }
 
-    /// Takes a packet that `known` has taken.
+    /// Takes a packet after `known` has taken it.
     pub(crate) fn note(
         &mut self,
         when: Moment,
@@ -69,7 +69,7 @@ impl Rates {
         });
     }
 
-    /// So that a step long ago is no step any more.
+    /// Forgets a step of long ago.
     fn forget_old(&mut self, now: i64, known: &mut Feasible) {
         let is_old = |split: &Split| now.saturating_sub(split.at) > MEMORY;
         if self.splits.first().is_some_and(is_old) {
@@ -80,7 +80,7 @@ impl Rates {
         }
     }
 
-    /// Between which values it lies at a time.
+    /// The lowest and the highest rate at a time.
     pub(crate) fn at(&self, at: i64) -> (f64, f64) {
         let widened = |rate: (f64, f64), then: i64| {
             let wandered = self.assumptions.wander * at.saturating_sub(then).max(0) as f64 / 1e9;
