@@ -42,7 +42,7 @@ impl Default for ClientOptions {
     }
 }
 
-/// A client that measures the offset to one server, without I/O; the [crate](crate) has an example.
+/// A client that measures the offset to one server, without I/O; the [crate] has an example.
 #[derive(Debug)]
 pub struct Client {
     server: SocketAddr,
