@@ -38,6 +38,8 @@ GENERATED = ("docs/paths.md",)
 MADE = "<!-- made from "
 # What a product, a protocol or a quotation calls itself.
 NAMES = re.compile(r"stamp-suite|[\w-]+-told-[\w-]+")
+# A clause as the subject: "What is not known comes last". Questions and headings may begin so.
+CLAUSE = re.compile(r"(?:^|[.;:|] )what (?:is|was|comes|came|becomes|became)\b(?!.*\?)", re.IGNORECASE)
 # Of these, Rust documentation and the program's output are free as well.
 STRICT = [*WORDS[:2], (r"stamps|stamped|unstamped", "timestamp", ())]
 
@@ -111,6 +113,8 @@ def main():
         check_lines(path, text)
         for number, line in prose(text):
             check_words(path, number, line, WORDS)
+            if CLAUSE.search(line):
+                faults.append(f'{path}:{number}: a clause with "what" as the subject: begin with the noun')
     for path in tracked("crates/*.rs", "tests/*.rs"):
         for number, line in enumerate(read(path).split("\n"), 1):
             if re.match(r"\s*//[/!]", line):
