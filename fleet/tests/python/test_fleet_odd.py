@@ -416,7 +416,10 @@ class Odd(unittest.TestCase):
         endless = "SELECT SUM(a.range * b.range % 7) AS n FROM range(10000000) a, range(10000000) b"
         for more in ([], ["--output", str(folder / "answer.parquet")]):
             command = [sys.executable, "-m", "wirestamp_fleet", "query", str(folder), endless, *more]
-            begun = subprocess.Popen(command, env=os.environ | {"TMPDIR": str(work)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            # what a shell starts in the background ignores SIGINT, and so do its children
+            heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+            environment = os.environ | {"TMPDIR": str(work)}
+            begun = subprocess.Popen(command, env=environment, preexec_fn=heed, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.addCleanup(begun.kill)
             ticks = lambda: sum(map(int, pathlib.Path(f"/proc/{begun.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
             while ticks() < 3 * os.sysconf("SC_CLK_TCK"):
