@@ -1,31 +1,27 @@
 //! What can be configured, with its defaults and limits. Acts on nothing.
 
 mod check;
-mod clocks;
 mod files;
 mod history;
 mod http;
 mod otlp;
 mod recording;
-mod references;
 #[cfg(test)]
 mod schema;
-mod stamp;
 #[cfg(test)]
 mod tests;
 mod times;
 
-pub use clocks::{Clocks, Path};
 pub use history::History;
 pub use http::{Http, Metrics};
 pub use otlp::Otlp;
 pub use recording::{Recording, Table};
-pub use references::{Ntp, Ptp};
-pub use stamp::{Reflector, Relation, Stamp};
+pub use wirestamp_measure::{Clocks, Ntp, Path, Ptp, Reflector, Relation, Stamp};
 
 use check::invalid;
 use serde::{Deserialize, Serialize};
 use wirestamp::Result;
+use wirestamp_measure::Measurements;
 
 /// What a monitor does. Every field may be left out of a TOML file; unknown ones are refused.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -77,5 +73,16 @@ impl Configuration {
         })?;
         read.check()?;
         Ok(read)
+    }
+
+    /// Returns what is to be measured.
+    pub fn measurements(&self) -> Measurements {
+        let mut asked = Measurements::default().clocks(self.clocks.clone());
+        asked.path.clone_from(&self.path);
+        asked.stamp.clone_from(&self.stamp);
+        asked.reflector.clone_from(&self.reflector);
+        asked.ntp.clone_from(&self.ntp);
+        asked.ptp.clone_from(&self.ptp);
+        asked
     }
 }

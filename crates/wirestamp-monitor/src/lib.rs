@@ -1,8 +1,9 @@
 //! A monitor of clocks, delays and packet timestamps: it measures all the time, and shows what it knows.
 //!
-//! A [`Monitor`] runs what a [`Configuration`] asks for, in one loop: correlation of NICs' clocks, NTP and PTP measurement, STAMP sessions and a
-//! reflector, the send and receive paths of this host. [`Monitor::snapshot`] returns what is known at one instant; [`metrics`] and [`http`] serve it.
-//! The same loop runs on this system and in a simulation ([`Place`]).
+//! A [`Monitor`] runs what a [`Configuration`] asks for in an [`Engine`](wirestamp_measure::Engine): correlation of NICs'
+//! clocks, NTP and PTP measurement, STAMP sessions and a reflector, the send and receive paths of this host. History and
+//! recordings take its samples. [`Monitor::snapshot`] returns what is known at one instant; [`metrics`] and [`http`]
+//! serve it. The same loop runs on this system and in a simulation ([`Place`]).
 //!
 //! ```
 //! use wirestamp::{Simulation, Span};
@@ -21,15 +22,19 @@
 
 #![forbid(unsafe_code)]
 
-mod carried;
+#[cfg(test)]
+macro_rules! made {
+    ($type:ident { $($field:ident: $value:expr),* $(,)? }) => {{
+        let mut made = $type::default();
+        $(made.$field = $value;)*
+        made
+    }};
+}
+
 mod configuration;
-mod delays;
 mod events;
-mod exact;
 pub mod history;
 pub mod http;
-mod interfaces;
-mod key;
 mod lock;
 pub mod metrics;
 mod monitor;
@@ -37,20 +42,17 @@ mod monitor;
 pub mod otlp;
 mod own;
 mod patience;
-mod place;
 mod recording;
 mod rfc3339;
 mod secret;
 mod service;
-mod slot;
 pub mod snapshot;
-mod task;
+mod stores;
 
 pub use configuration::{
     Clocks, Configuration, History, Http, Metrics, Ntp, Otlp, Path, Ptp, Recording, Reflector,
     Relation, Stamp, Table,
 };
-pub use delays::{Delays, Longest};
 pub use monitor::Monitor;
-pub use place::Place;
 pub use service::{Ended, Handle, Health, Service};
+pub use wirestamp_measure::{Delays, Longest, Place};

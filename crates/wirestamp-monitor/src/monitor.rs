@@ -1,47 +1,31 @@
-//! The loop that serves all tasks: one thread, one wait.
+//! Measurements that run for ever, and what becomes of their samples.
 
 use crate::configuration::Configuration;
 use crate::events::{Events, SHOWN, Since};
 use crate::history::{Record, Writer};
-use crate::interfaces::Interfaces;
 use crate::own::Own;
 use crate::patience::PATIENCE;
-use crate::place::Place;
 use crate::recording::Recordings;
-use crate::slot::{Slot, Wanted};
-use crate::snapshot::Snapshot;
-use crate::task::{Moment, Realtime, Turn, compare};
-use std::net::{Ipv4Addr, SocketAddr};
+use crate::snapshot::{NtpState, Snapshot};
+use crate::stores::Stores;
 use std::time::Instant;
-use wirestamp::{MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp};
+use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
+use wirestamp_measure::{Engine, Exchanged, Moment, Place, State};
 
-/// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
-const LONGEST_WAIT: Span = Span::from_seconds(1);
-/// More than any packet that a task takes.
-const BUFFER: usize = 9_216;
-/// With more sockets than these, what comes is gathered for [`GATHER`] before it is served.
-const FEW: usize = 128;
-const GATHER: Span = Span::from_milliseconds(1);
 /// How often the clocks are kept in the history.
 const KEEP_CLOCKS: Span = Span::from_seconds(1);
-/// How often is noted what no task sees.
+/// How often is noted what no measurement sees.
 const LOOK: Span = Span::from_seconds(1);
 const SCHEMA: &str = "wirestamp.monitor/1";
 
 /// Everything that a configuration asks for, running. It stays on one thread.
 pub struct Monitor {
     configuration: Configuration,
-    place: Place,
+    engine: Engine,
     host: String,
     started: MonotonicTime,
-    /// Reads the clocks, and is what a reader wakes the loop through.
-    clock: UdpSocket,
-    slots: Vec<Slot>,
-    realtime: Realtime,
-    interfaces: Interfaces,
     events: Events,
     own: Own,
-    buffer: Vec<u8>,
     agreement: String,
     history: Option<Writer>,
     /// Those of earlier configurations, which still write what they have.
@@ -54,12 +38,6 @@ pub struct Monitor {
     /// When servers are compared and the history's state is looked at.
     look_at: MonotonicTime,
     history_state: String,
-    /// Tasks that ran at the last turn.
-    running: usize,
-    /// For which sockets the last wait ended.
-    ready: Vec<usize>,
-    /// Whether a reader woke the loop.
-    is_woken: bool,
 }
 
 impl std::fmt::Debug for Monitor {
@@ -78,29 +56,18 @@ impl Monitor {
     /// socket or thread.
     pub fn new(configuration: Configuration, place: Place) -> Result<Self> {
         configuration.check()?;
-        let loopback: SocketAddr = match place {
-            Place::System => (Ipv4Addr::LOCALHOST, 0).into(),
-            Place::Simulation(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        };
-        let clock = place.bind(None, loopback)?;
-        let interfaces = Interfaces::new(&place)?;
-        let wanted = Wanted::of(&configuration, &interfaces.with_clocks());
-        let mut slots = Vec::new();
-        exchange(&mut slots, wanted);
-        let moment = moment(&clock);
+        let engine = Engine::new(configuration.measurements(), place)?;
+        let moment = engine.moment();
         let history = configuration.history.as_ref().map(Writer::start);
         let history = history.transpose()?;
         history.as_ref().map_or(Ok(()), Writer::claim)?;
-        let recordings = Recordings::start(&configuration, place.is_simulated(), &moment)?;
+        let recordings = Recordings::start(&configuration, engine.is_simulated(), &moment)?;
         recordings.claim()?;
         Ok(Self {
             host: configuration.host_name(),
-            started: clock.now(),
-            realtime: Realtime::new(configuration.clocks.tai_offset),
-            slots,
-            events: Events::new(moment.reading.utc),
+            started: engine.now(),
+            events: Events::new(moment.utc()),
             own: Own::default(),
-            buffer: vec![0; BUFFER],
             agreement: String::new(),
             history,
             ended: Vec::new(),
@@ -109,13 +76,8 @@ impl Monitor {
             clocks_due: MonotonicTime::MIN,
             look_at: MonotonicTime::MIN,
             history_state: String::new(),
-            running: 0,
-            ready: Vec::new(),
-            is_woken: false,
             configuration,
-            place,
-            clock,
-            interfaces,
+            engine,
         })
     }
 
@@ -124,11 +86,11 @@ impl Monitor {
     }
 
     pub(crate) fn is_simulated(&self) -> bool {
-        self.place.is_simulated()
+        self.engine.is_simulated()
     }
 
     pub(crate) fn clock(&self) -> &UdpSocket {
-        &self.clock
+        self.engine.clock()
     }
 
     /// Returns the configuration that runs.
@@ -138,81 +100,62 @@ impl Monitor {
 
     /// Returns the monotonic clock, of the system or of the simulation.
     pub fn now(&self) -> MonotonicTime {
-        self.clock.now()
+        self.engine.now()
     }
 
     /// Does all that can be done now; returns when there is something to do even if nothing comes. Does not wait.
     pub fn serve(&mut self) -> MonotonicTime {
-        let reading = self.clock.utc_cross_timestamp();
-        let now = reading.after;
+        let moment = self.engine.moment();
+        let now = moment.now;
         self.own.turn(now);
-        self.events.set_time(reading.utc);
-        let mut turn = Turn {
-            now,
-            utc: reading.utc,
-            moment: Moment { now, reading },
-            events: &mut self.events,
+        self.events.set_time(moment.utc());
+        let mut stores = Stores {
+            events: &self.events,
             history: self.history.as_ref(),
-            recording: self.recordings.current(),
-            is_ready: false,
-            buffer: &mut self.buffer,
+            recordings: &mut self.recordings,
         };
-        let mut next = self.realtime.look(reading, &mut turn);
-        if self.interfaces.serve(&self.place, &mut turn) {
-            let wanted = Wanted::of(&self.configuration, &self.interfaces.with_clocks());
-            exchange(&mut self.slots, wanted);
-        }
-        let mut running = 0;
-        for slot in &mut self.slots {
-            next = next.min(slot.serve(&self.place, &mut turn));
-            running += usize::from(slot.task().is_some());
-        }
-        self.running = running;
+        let next = self.engine.serve(&moment, &mut stores);
         if now >= self.look_at {
             self.look_at = now + LOOK;
-            self.look(reading);
+            self.look(&moment);
         }
         self.keep_events();
-        self.keep_clocks(&Moment { now, reading });
-        if std::mem::take(&mut self.is_woken) {
-            let mut wakes = [0; 16];
-            while let Ok(Some(_)) = self.clock.receive(&mut wakes, std::time::Duration::ZERO) {}
-        }
+        self.keep_clocks(&moment);
         let next = next.min(self.look_at);
         // what follows the turn, such as an answer, must not make the next one late
-        self.own.plan(next.max(self.clock.now()));
+        self.own.plan(next.max(self.now()));
         next
     }
 
     /// Returns how many tasks ran at the last turn, and how many there are.
     pub(crate) fn running(&self) -> (usize, usize) {
-        (self.running, self.slots.len())
+        self.engine.running()
     }
 
-    /// Notes what no task sees: whether the NTP servers agree, and whether history is written.
-    fn look(&mut self, reading: UtcCrossTimestamp) {
-        let moment = Moment {
-            now: reading.after,
-            reading,
-        };
-        let mut servers = Snapshot::default();
-        let ntp = self.slots.iter().filter(|slot| slot.is_ntp());
-        ntp.for_each(|slot| slot.show(&moment, &mut servers));
-        if let Some(ntp) = &mut servers.ntp {
-            compare(ntp);
-            let before = std::mem::replace(&mut self.agreement, ntp.agreement.clone());
-            if !before.is_empty() && before != self.agreement {
-                self.events.add(
-                    "agreement",
-                    "ntp",
-                    format!("the NTP servers: {before} before, now {}", self.agreement),
-                );
-            }
+    /// Notes what no measurement sees: whether the NTP servers agree, and whether history and recordings are written.
+    fn look(&mut self, moment: &Moment) {
+        let ntp = self.engine.ntp_at(moment);
+        if let Some(ntp) = &ntp {
+            self.look_at_servers(ntp);
         }
-        let ntp = servers.ntp.as_ref();
-        self.recordings
-            .look(&moment, ntp, &mut self.slots, &self.events);
+        if self.recordings.look(moment, ntp.as_ref()) {
+            let mut stores = Stores {
+                events: &self.events,
+                history: None,
+                recordings: &mut self.recordings,
+            };
+            self.engine.estimate(moment, &mut stores);
+        }
+        self.recordings.hand_over(&self.events);
         self.look_at_history();
+    }
+
+    fn look_at_servers(&mut self, ntp: &NtpState) {
+        let before = std::mem::replace(&mut self.agreement, ntp.agreement.clone());
+        if !before.is_empty() && before != self.agreement {
+            let message = format!("the NTP servers: {before} before, now {}", self.agreement);
+            self.events.add("agreement", "ntp", message);
+        }
     }
 
     fn look_at_history(&mut self) {
@@ -262,23 +205,10 @@ impl Monitor {
             return;
         };
         self.clocks_due = moment.now + KEEP_CLOCKS;
-        let mut known = Snapshot::default();
-        // the real-time clock's offset is that of NTP or PTP
-        let sources = self.slots.iter().filter(|slot| {
-            matches!(
-                slot.wanted,
-                Wanted::Clock { .. } | Wanted::Ntp(_) | Wanted::Ptp(_)
-            )
-        });
-        sources.for_each(|slot| slot.show(moment, &mut known));
-        if let Some(ntp) = &mut known.ntp {
-            compare(ntp);
-        }
-        self.realtime.show(moment, &mut known);
-        for clock in known.clocks {
+        for clock in self.engine.clocks_at(moment) {
             if let Some(bound_ns) = clock.utc_bound_ns {
                 history.add(Record::Clock {
-                    time: moment.reading.utc.rfc3339().to_string(),
+                    time: moment.utc().rfc3339().to_string(),
                     clock: clock.name,
                     offset_ns: clock.utc_offset_ns,
                     bound_ns,
@@ -292,39 +222,7 @@ impl Monitor {
     /// # Errors
     /// `Io` if the system refuses to wait.
     pub fn wait(&mut self, until: MonotonicTime) -> Result<()> {
-        let now = self.now();
-        let until = until.min(now + LONGEST_WAIT);
-        let (mut sockets, mut owners) = (Vec::new(), Vec::new());
-        for (owner, slot) in self.slots.iter().enumerate() {
-            if let Some(task) = slot.task() {
-                task.sockets(&mut sockets);
-                owners.resize(sockets.len(), owner);
-            }
-        }
-        let gathers = sockets.len() > FEW;
-        if self.place.is_simulated() {
-            // nobody wakes this loop, and its own socket may be of a NIC that is gone
-            if gathers {
-                self.clock.sleep_until(until.min(now + GATHER));
-            }
-            if sockets.is_empty() {
-                self.clock.sleep_until(until);
-                return Ok(());
-            }
-        } else {
-            if gathers {
-                UdpSocket::wait_any(&[&self.clock], until.min(now + GATHER))?;
-            }
-            sockets.push(&self.clock);
-        }
-        UdpSocket::wait_ready(&sockets, until, &mut self.ready)?;
-        for place in &self.ready {
-            match owners.get(*place) {
-                Some(owner) => self.slots[*owner].is_ready = true,
-                None => self.is_woken = true,
-            }
-        }
-        Ok(())
+        self.engine.wait(until)
     }
 
     /// Serves and waits, until `until`.
@@ -352,21 +250,16 @@ impl Monitor {
             return Err(error);
         }
         *self.own.reloads.entry("done".to_owned()).or_default() += 1;
-        let before = self.slots.len();
-        self.slots.retain(|slot| !slot.has_old_key());
-        let rekeyed = before - self.slots.len();
-        let wanted = Wanted::of(&configuration, &self.interfaces.with_clocks());
-        let (kept, opened, ended) = exchange(&mut self.slots, wanted);
-        let ended = ended + rekeyed;
-        self.realtime
-            .set_tai_offset(configuration.clocks.tai_offset);
+        let exchanged = self.engine.exchange(configuration.measurements());
         self.host = configuration.host_name();
         self.configuration = configuration;
-        self.events.add(
-            "reload",
-            "configuration",
-            format!("reloaded: {kept} tasks run on, {opened} start, {ended} ended"),
-        );
+        let Exchanged {
+            kept,
+            opened,
+            ended,
+        } = exchanged;
+        let message = format!("reloaded: {kept} tasks run on, {opened} start, {ended} ended");
+        self.events.add("reload", "configuration", message);
         Ok(())
     }
 
@@ -377,7 +270,7 @@ impl Monitor {
             _ => None,
         };
         self.recordings
-            .reload(configuration, &moment(&self.clock))?;
+            .reload(configuration, &self.engine.moment())?;
         match (&self.history, &configuration.history) {
             (Some(history), Some(wanted)) => history.change(wanted),
             (Some(_), None) => {
@@ -405,30 +298,35 @@ impl Monitor {
 
     /// Returns what is known now: estimates, error bounds and ages are of this instant.
     pub fn snapshot(&mut self) -> Snapshot {
-        let moment = moment(&self.clock);
-        let reading = moment.reading;
-        let mut snapshot = Snapshot {
+        let moment = self.engine.moment();
+        let State {
+            clocks,
+            peers,
+            reflector,
+            ntp,
+            ptp,
+            paths,
+            ..
+        } = self.engine.state_at(&moment);
+        Snapshot {
             schema: SCHEMA.to_owned(),
             host: self.host.clone(),
-            time: reading.utc.rfc3339().to_string(),
+            time: moment.utc().rfc3339().to_string(),
             uptime_ns: (moment.now - self.started).saturating_nanoseconds(),
-            simulated: self.place.is_simulated(),
-            tasks: self.slots.iter().map(Slot::state).collect(),
-            interfaces: self.interfaces.show(),
+            simulated: self.engine.is_simulated(),
+            tasks: self.engine.tasks(),
+            interfaces: self.engine.interfaces(),
+            clocks,
+            peers,
+            reflector,
+            ntp,
+            ptp,
+            paths,
+            events: self.events.after(Since::ALL, SHOWN),
             own: self.own.show(),
             history: self.history.as_ref().map(Writer::show),
             recording: self.recordings.show(),
-            ..Snapshot::default()
-        };
-        self.slots
-            .iter()
-            .for_each(|slot| slot.show(&moment, &mut snapshot));
-        if let Some(ntp) = &mut snapshot.ntp {
-            compare(ntp);
         }
-        self.realtime.show(&moment, &mut snapshot);
-        snapshot.events = self.events.after(Since::ALL, SHOWN);
-        snapshot
     }
 }
 
@@ -445,75 +343,9 @@ impl Drop for Monitor {
     }
 }
 
-fn moment(clock: &UdpSocket) -> Moment {
-    let reading = clock.utc_cross_timestamp();
-    Moment {
-        now: reading.after,
-        reading,
-    }
-}
-
-/// Keeps the slots of what is still wanted; returns how many run on, are new and ended.
-fn exchange(slots: &mut Vec<Slot>, wanted: Vec<Wanted>) -> (usize, usize, usize) {
-    let before = slots.len();
-    // sessions are numbered by themselves: they are the last
-    let others = wanted.iter().take_while(|one| !one.is_session()).count();
-    let mut old: Vec<_> = std::mem::take(slots).into_iter().map(Some).collect();
-    let mut missing = Vec::new();
-    let mut places = Vec::new();
-    for one in wanted {
-        match old
-            .iter_mut()
-            .find(|slot| slot.as_ref().is_some_and(|slot| slot.wanted == one))
-            .and_then(Option::take)
-        {
-            Some(slot) => places.push(Some(slot)),
-            None => {
-                places.push(None);
-                missing.push(one);
-            }
-        }
-    }
-    // what ends gives up its ports before others open theirs
-    drop(old);
-    let opened = missing.len();
-    let mut missing = missing.into_iter();
-    slots.extend(
-        places
-            .into_iter()
-            .enumerate()
-            .filter_map(|(number, place)| {
-                let number = number.saturating_sub(others);
-                place.or_else(|| Some(Slot::new(missing.next()?, number)))
-            }),
-    );
-    let kept = slots.len() - opened;
-    (kept, opened, before - kept)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sessions_are_numbered_by_themselves_whatever_else_is_measured() {
-        let wanted = |text: &str| {
-            let configuration = Configuration::from_toml(text).expect("it is right");
-            Wanted::of(&configuration, &["eth0".to_owned()])
-        };
-        let numbers = |slots: &[Slot]| -> Vec<usize> {
-            let sessions = slots.iter().filter(|slot| slot.wanted.is_session());
-            sessions.map(|slot| slot.number).collect()
-        };
-        let ntp = "[[ntp]]\nserver = \"192.0.2.1\"\n";
-        let stamp = |peer: u8| format!("[[stamp]]\npeer = \"192.0.2.{peer}\"\n");
-        let mut slots = Vec::new();
-        exchange(&mut slots, wanted(&[stamp(1), stamp(2)].concat()));
-        assert_eq!(numbers(&slots), [0, 1]);
-        let more = [ntp.to_owned(), stamp(1), stamp(3), stamp(2)].concat();
-        exchange(&mut slots, wanted(&more));
-        assert_eq!(numbers(&slots), [0, 1, 1], "who runs on keeps its number");
-    }
 
     /// Of one that asks for history and recordings in folders, and a host of this name.
     fn kept(folder: &std::path::Path, host: &str) -> Configuration {

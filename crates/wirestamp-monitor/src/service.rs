@@ -8,7 +8,6 @@ pub use health::Health;
 use crate::configuration::Configuration;
 use crate::events::Events;
 use crate::monitor::Monitor;
-use crate::place::Place;
 use crate::snapshot::{Reasons, Snapshot};
 use answers::{Answers, Asker};
 use health::Pulse;
@@ -22,6 +21,7 @@ use std::task::{Context, Poll, Wake};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 use wirestamp::{Error, ErrorKind, Result, Span};
+use wirestamp_measure::Place;
 
 /// A simulated monitor looks for requests so often.
 const STEP: Duration = Duration::from_millis(5);

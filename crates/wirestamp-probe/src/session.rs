@@ -32,7 +32,7 @@ pub use direction::{DelayVariation, Delays};
 pub use losses::{DirectionalLoss, Losses};
 pub use reply::{Rejected, ReplyArrival};
 pub use report::{Measured, OffsetInterval, Sample, SessionReport};
-pub use windows::{Differences, Window, Windows};
+pub use windows::{Departed, Differences, Window, Windows};
 
 use crate::error_estimate::ErrorEstimate;
 use crate::missing::Missing;

@@ -22,7 +22,7 @@ impl Configuration {
             crate::otlp::bearer(receiver)?;
         }
         for file in self.key_files() {
-            crate::key::read(Some(file))?;
+            wirestamp_measure::key::read(Some(file))?;
         }
         let mut read = Vec::new();
         for file in self

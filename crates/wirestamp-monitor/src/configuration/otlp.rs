@@ -1,13 +1,14 @@
 //! Where metrics are pushed to.
 
 use super::check::{at_least, at_most, invalid};
-use super::times::{duration, fifteen_seconds, five_seconds};
+use super::times::{fifteen_seconds, five_seconds};
 use hyper::Uri;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use wirestamp::Result;
+use wirestamp_measure::times::duration;
 
 /// Where metrics are pushed to: OTLP over HTTP, protobuf.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

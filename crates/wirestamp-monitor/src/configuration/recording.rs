@@ -1,11 +1,12 @@
 //! What is written for the analysis of a fleet.
 
 use super::check::{at_least, at_most, invalid};
-use super::times::{duration, fortnight, one_second, some_duration, ten_minutes, ten_seconds};
+use super::times::{fortnight, one_second, ten_minutes, ten_seconds};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 use wirestamp::Result;
+use wirestamp_measure::times::{duration, some_duration};
 
 /// The longest window and the longest time that rows wait: they are held in memory.
 const LONGEST: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(3_600));

@@ -2,8 +2,8 @@
 
 use super::Record;
 use super::question::{Question, Show};
-use crate::delays::index_of;
-use crate::exact::Exact;
+use wirestamp_measure::delays::index_of;
+use wirestamp_measure::exact::Exact;
 use crate::snapshot::Event;
 use serde::Serialize;
 use std::borrow::Cow;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use wirestamp_measure::{Bounded, Kind, Sample, Segment};
 
 /// One thing that was measured or happened. Times are RFC 3339 of the real-time clock, spans nanoseconds with their error bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,6 +71,50 @@ pub enum Record {
 }
 
 impl Record {
+    /// What is kept of a sample; `None`: nothing, because its packet is lost.
+    pub(crate) fn of(sample: &Sample<'_>) -> Option<Self> {
+        if !sample.has_arrived {
+            return None;
+        }
+        let time = sample.utc.rfc3339().to_string();
+        let name = sample.subject.name.to_owned();
+        let delays = || sample.delays().map(|(name, value, bound)| (name.into(), value, bound));
+        Some(match sample.subject.kind {
+            Kind::Stamp => Self::Stamp {
+                time,
+                peer: name,
+                sequence: sample.sequence,
+                delays: delays().collect(),
+            },
+            Kind::Path => Self::Path {
+                time,
+                interface: name,
+                delays: delays().collect(),
+            },
+            Kind::Ntp => {
+                let (offset_ns, bound_ns, path_delay_ns) = offset(sample)?;
+                Self::Ntp {
+                    time,
+                    server: name,
+                    offset_ns,
+                    bound_ns,
+                    path_delay_ns,
+                }
+            }
+            Kind::Ptp => {
+                let (offset_ns, bound_ns, path_delay_ns) = offset(sample)?;
+                Self::Ptp {
+                    time,
+                    interface: name,
+                    offset_ns,
+                    bound_ns,
+                    path_delay_ns,
+                }
+            }
+            _ => return None,
+        })
+    }
+
     /// Returns its time.
     pub(super) fn time(&self) -> &str {
         match self {
@@ -93,4 +138,15 @@ impl Record {
             Self::Event(_) => "event",
         }
     }
+}
+
+/// An offset, its error bound, and the path delay.
+fn offset(sample: &Sample<'_>) -> Option<(i64, i64, i64)> {
+    let Bounded { value, bound } = sample.value(Segment::Offset)?;
+    let path = sample.value(Segment::Path)?.value;
+    Some((
+        value.saturating_nanoseconds(),
+        bound.saturating_nanoseconds(),
+        path.saturating_nanoseconds(),
+    ))
 }

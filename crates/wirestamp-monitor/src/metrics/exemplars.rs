@@ -2,7 +2,7 @@
 //! are added to what it wrote; its histograms come in the order in which they were given.
 
 use super::families::bucket_of;
-use crate::delays::Delays;
+use wirestamp_measure::delays::Delays;
 use crate::rfc3339::nanoseconds;
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model::{
     self as model, LabelPair, MetricFamily,

@@ -1,7 +1,7 @@
 //! Families of metrics: one descriptor, then its series. What is not known is left out, and nothing is NaN.
 
 use super::exemplars::Exemplars;
-use crate::delays::{Delays, SCHEMA, limit};
+use wirestamp_measure::delays::{Delays, SCHEMA, limit};
 use prometheus_client::encoding::{
     DescriptorEncoder, NativeHistogram, NativeHistogramBuckets, NoLabelSet,
 };

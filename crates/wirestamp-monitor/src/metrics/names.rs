@@ -1,7 +1,7 @@
 //! The names of the metrics: those that the program writes are those that the guide, the rules and the dashboard name.
 
 use super::open_metrics;
-use crate::delays::Delays;
+use wirestamp_measure::delays::Delays;
 use crate::snapshot::{
     ClockState, HistoryState, InterfaceState, NtpServerState, NtpState, OwnCost, PathState,
     PeerState, PtpState, Reasons, RecordingState, ReflectorState, Snapshot, TaskState,
@@ -29,18 +29,16 @@ fn delays() -> BTreeMap<String, Delays> {
 
 /// A snapshot that has something of everything.
 fn everything() -> Snapshot {
-    let timestamps = TimestampCounts {
+    let timestamps = made!(TimestampCounts {
         missing: reasons(),
-        ..TimestampCounts::default()
-    };
+});
     Snapshot {
         tasks: vec![TaskState::default()],
-        interfaces: vec![InterfaceState {
+        interfaces: vec![made!(InterfaceState {
             transmit: Some(true),
             changes: reasons(),
-            ..InterfaceState::default()
-        }],
-        clocks: vec![ClockState {
+})],
+        clocks: vec![made!(ClockState {
             utc_offset_ns: Some(1),
             utc_bound_ns: Some(1),
             tai_offset_ns: Some(1),
@@ -49,24 +47,21 @@ fn everything() -> Snapshot {
             generation_changes: reasons(),
             age_ns: Some(1),
             cross_width_ns: Some(1),
-            ..ClockState::default()
-        }],
-        peers: vec![PeerState {
+})],
+        peers: vec![made!(PeerState {
             rejected: reasons(),
             path_delay_ns: Some(1),
             path_delay_bound_ns: Some(1),
             age_ns: Some(1),
             stale_after_ns: Some(1),
             delays: delays(),
-            timestamps,
-            ..PeerState::default()
-        }],
-        reflector: Some(ReflectorState {
+            timestamps: timestamps,
+})],
+        reflector: Some(made!(ReflectorState {
             dropped: reasons(),
-            ..ReflectorState::default()
-        }),
-        ntp: Some(NtpState {
-            servers: vec![NtpServerState {
+})),
+        ntp: Some(made!(NtpState {
+            servers: vec![made!(NtpServerState {
                 offset_ns: Some(1),
                 bound_ns: Some(1),
                 utc_bound_ns: Some(1),
@@ -76,11 +71,9 @@ fn everything() -> Snapshot {
                 stratum: Some(1),
                 rejected: reasons(),
                 steps: reasons(),
-                ..NtpServerState::default()
-            }],
-            ..NtpState::default()
-        }),
-        ptp: vec![PtpState {
+})],
+})),
+        ptp: vec![made!(PtpState {
             offset_ns: Some(1),
             bound_ns: Some(1),
             path_delay_ns: Some(1),
@@ -88,12 +81,10 @@ fn everything() -> Snapshot {
             age_ns: Some(1),
             lost: reasons(),
             ignored: reasons(),
-            ..PtpState::default()
-        }],
-        paths: vec![PathState {
+})],
+        paths: vec![made!(PathState {
             delays: delays(),
-            ..PathState::default()
-        }],
+})],
         own: OwnCost {
             cpu_ns: Some(1),
             resident_bytes: Some(1),

@@ -2,7 +2,7 @@
 
 use super::families::{Families, Labels};
 use super::{NotEncoded, list};
-use crate::delays::{Delays, SCHEMA};
+use wirestamp_measure::delays::{Delays, SCHEMA};
 use crate::rfc3339::nanoseconds;
 use crate::snapshot::Snapshot;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::delays::{Delays, Packet};
+use wirestamp_measure::delays::{Delays, Judged};
 use crate::snapshot::{ClockState, NtpState, PeerState, Reasons};
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ const HOSTILE: &str = "a \"peer\"\\with\neverything";
 fn delays() -> Delays {
     let mut delays = Delays::default();
     for (sequence, nanoseconds) in (1..).zip([0, 900, 1_000, 50_000, 3_000_000_000, 40_000_000]) {
-        let packet = Packet {
+        let packet = Judged {
             sequence,
             at: MonotonicTime::from_nanoseconds(0),
             utc: UtcTime::from_nanoseconds(1_700_000_000_123_456_789),
@@ -21,7 +21,7 @@ fn delays() -> Delays {
 }
 
 fn peer(name: &str) -> PeerState {
-    PeerState {
+    made!(PeerState {
         name: name.to_owned(),
         sent: 10,
         answered: 7,
@@ -32,12 +32,11 @@ fn peer(name: &str) -> PeerState {
             ("path".to_owned(), delays()),
             ("forward".to_owned(), delays()),
         ]),
-        ..PeerState::default()
-    }
+})
 }
 
 fn snapshot() -> Arc<Snapshot> {
-    let clock = |name: &str, offset, frequency| ClockState {
+    let clock = |name: &str, offset, frequency| made!(ClockState {
         name: name.to_owned(),
         kind: "phc".to_owned(),
         utc_offset_ns: offset,
@@ -45,8 +44,7 @@ fn snapshot() -> Arc<Snapshot> {
         tai_offset_ns: offset.map(|offset| offset - 37_000_000_000),
         frequency_ppb: frequency,
         generation_changes: Reasons::from([("notification".to_owned(), 2)]),
-        ..ClockState::default()
-    };
+});
     Arc::new(Snapshot {
         host: "h".to_owned(),
         clocks: vec![
@@ -140,11 +138,10 @@ fn what_is_not_known_is_left_out_and_the_rest_is_in_base_units() {
 #[test]
 fn servers_that_have_not_answered_do_not_disagree() {
     let text = |agreement: &str, offset_ns| {
-        let ntp = NtpState {
+        let ntp = made!(NtpState {
             agreement: agreement.to_owned(),
-            offset_ns,
-            ..NtpState::default()
-        };
+            offset_ns: offset_ns,
+});
         let snapshot = Snapshot {
             ntp: Some(ntp),
             ..Snapshot::default()
@@ -237,18 +234,17 @@ fn the_longest_delay_is_an_exemplar_of_the_bucket_where_it_fell() {
     }
     // those of a shorter delay are on its own bucket, and only there
     let mut short = Delays::default();
-    let packet = Packet {
+    let packet = Judged {
         sequence: 7,
         at: MonotonicTime::from_nanoseconds(0),
         utc: UtcTime::from_nanoseconds(1_000_000_000),
     };
     short.record_of(packet, 50_000, 10);
     let peers = [("a", short), ("b", delays()), ("c", Delays::default())];
-    let peers = peers.map(|(name, delays)| PeerState {
+    let peers = peers.map(|(name, delays)| made!(PeerState {
         name: name.to_owned(),
         delays: BTreeMap::from([("path".to_owned(), delays)]),
-        ..PeerState::default()
-    });
+}));
     let snapshot = Arc::new(Snapshot {
         peers: peers.to_vec(),
         ..Snapshot::default()

@@ -1,9 +1,8 @@
 //! What this host says of its real-time clock, over a while: the greatest error that was said meanwhile, and nothing once nobody said any.
 
-use super::Known;
 use crate::snapshot::NtpState;
-use crate::task::Moment;
 use wirestamp::{MonotonicTime, Span, UtcTime};
+use wirestamp_measure::{Known, Moment};
 
 /// Why there is no claim: neither NTP servers nor the kernel say how far the clock is from UTC.
 const NO_CLAIM: &str = "not_synchronized";
@@ -118,7 +117,7 @@ mod tests {
             utc: utc(second),
             after: now,
         };
-        Moment { now, reading }
+        Moment::of(reading)
     }
 
     fn utc(second: i64) -> UtcTime {
@@ -182,10 +181,11 @@ mod tests {
 
     #[test]
     fn servers_that_agree_say_it_before_the_kernel_does() {
-        let servers = |offset_ns, bound_ns| NtpState {
-            offset_ns,
-            bound_ns,
-            ..NtpState::default()
+        let servers = |offset_ns, bound_ns| {
+            made!(NtpState {
+                offset_ns: offset_ns,
+                bound_ns: bound_ns,
+            })
         };
         let kernel = || Some(Span::from_microseconds(30));
         let agree = servers(Some(-7), Some(20));

@@ -1,18 +1,19 @@
 //! The recording that runs, and those of earlier configurations, which still write what they have.
 
+use super::probes::Probes;
 use super::{Recording, Said};
 use crate::configuration::Configuration;
 use crate::events::Events;
-use crate::slot::Slot;
 use crate::snapshot::{NtpState, RecordingState};
-use crate::task::Moment;
 use std::time::Instant;
 use wirestamp::{Result, utc_error_bound};
+use wirestamp_measure::{Kind, Moment, Sample, Subject};
 
 /// The recording that a configuration asks for, if it does.
 pub(crate) struct Recordings {
     current: Option<Recording>,
     ending: Vec<Recording>,
+    probes: Probes,
     is_simulated: bool,
     /// How fast what NTP servers say becomes less certain.
     ntp_ppm: u32,
@@ -29,6 +30,7 @@ impl Recordings {
         let mut new = Self {
             current: None,
             ending: Vec::new(),
+            probes: Probes::default(),
             is_simulated,
             ntp_ppm: 0,
             state: String::new(),
@@ -52,6 +54,8 @@ impl Recordings {
             self.current = new;
             self.state.clear();
         }
+        let length = self.current.as_ref().and_then(Recording::window);
+        self.probes.set(&configuration.stamp, length);
         let drifts = configuration.ntp.iter().map(|ntp| ntp.max_drift_ppm);
         self.ntp_ppm = drifts.max().unwrap_or(0);
         Ok(())
@@ -67,6 +71,29 @@ impl Recordings {
 
     pub(crate) fn current(&mut self) -> Option<&mut Recording> {
         self.current.as_mut()
+    }
+
+    pub(crate) fn wants_packets(&self) -> bool {
+        self.current.as_ref().is_some_and(Recording::wants_packets)
+    }
+
+    /// Another run of something begins.
+    pub(crate) fn begin(&mut self, subject: Subject<'_>) {
+        if subject.kind == Kind::Stamp {
+            self.probes.begin(subject.name);
+        }
+    }
+
+    /// Takes a sample: those of STAMP sessions are grouped by windows.
+    pub(crate) fn sample(&mut self, sample: &Sample<'_>) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        if let (Kind::Stamp, Some(length)) = (sample.subject.kind, current.window())
+            && let Some((peer, window)) = self.probes.add(sample, length)
+        {
+            current.probe(&peer, &window);
+        }
     }
 
     pub(crate) fn show(&self) -> Option<RecordingState> {
@@ -89,21 +116,23 @@ impl Recordings {
         }
     }
 
-    /// Once a second: hands over what is recorded, and notes whether it is written.
-    pub(crate) fn look(
-        &mut self,
-        moment: &Moment,
-        ntp: Option<&NtpState>,
-        slots: &mut [Slot],
-        events: &Events,
-    ) {
+    /// Once a second: notes what is said of the real-time clock. Returns whether the clocks are to be estimated now.
+    pub(crate) fn look(&mut self, moment: &Moment, ntp: Option<&NtpState>) -> bool {
         self.ending.retain_mut(|recording| !recording.is_over());
         let Some(current) = &mut self.current else {
-            return;
+            return false;
         };
         // a simulation's clock is none of the kernel's
         let kernel = || utc_error_bound().filter(|_| !self.is_simulated);
-        current.look(moment, Said::by(ntp, self.ntp_ppm, kernel), slots);
+        current.look(moment, Said::by(ntp, self.ntp_ppm, kernel))
+    }
+
+    /// Hands over what is recorded, and notes whether it is written.
+    pub(crate) fn hand_over(&mut self, events: &Events) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        current.hand_over();
         let shown = current.show();
         let before = std::mem::replace(&mut self.state, shown.state);
         let is_news = self.state == "failed" || before == "failed";

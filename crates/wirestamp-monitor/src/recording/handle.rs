@@ -3,12 +3,10 @@
 use super::claim::Claim;
 use super::files::{Batch, Files, Row};
 use super::host_lock::HostLock;
-use super::{Known, Packet, Said};
+use super::Said;
 use crate::configuration::{Recording as Configuration, Table};
 use crate::patience::{self, LOOK, PATIENCE, ends_by};
-use crate::slot::Slot;
 use crate::snapshot::{Reasons, RecordingState};
-use crate::task::Moment;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
@@ -16,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wirestamp::{CrossTimestamp, Error, ErrorKind, MonotonicTime, Result, Span, UtcTime};
+use wirestamp_measure::{Known, Moment, Packet};
 use wirestamp_probe::session::{Differences, Window};
 use wirestamp_record::{ClockEstimate, Cross, Direction, Probe, Source, Timestamp, flow_of};
 
@@ -202,7 +201,8 @@ impl Recording {
         });
         let timestamp = packet.timestamp;
         let utc = timestamp.map(|made| {
-            let bound = made.bound.saturating_nanoseconds().unsigned_abs();
+            let bound = made.bound.max(made.utc_bound);
+            let bound = bound.saturating_nanoseconds().unsigned_abs();
             (made.utc.nanoseconds(), bound)
         });
         let row = Timestamp {
@@ -238,8 +238,8 @@ impl Recording {
         *state.lost.entry(row.table().name().to_owned()).or_default() += 1;
     }
 
-    /// Once a second: notes what is said of the real-time clock, estimates the clocks if it is time, and hands over what has come.
-    pub(crate) fn look(&mut self, moment: &Moment, said: Option<Said>, slots: &mut [Slot]) {
+    /// Once a second: notes what is said of the real-time clock. Returns whether the clocks are to be estimated now.
+    pub(crate) fn look(&mut self, moment: &Moment, said: Option<Said>) -> bool {
         let utc = moment.reading.utc;
         let always = self.configuration.clock_bound.map(Span::from);
         let always = always.map(|bound| Said::new(0, bound.saturating_nanoseconds(), 0));
@@ -247,12 +247,12 @@ impl Recording {
         self.last = (moment.now, utc);
         let interval = Span::from(self.configuration.interval);
         let due = *self.estimates_due.get_or_insert(moment.now + interval);
-        if moment.now >= due {
+        let is_due = moment.now >= due;
+        if is_due {
             self.estimates_due = Some(moment.now + interval);
             self.end_claim(utc);
-            slots.iter_mut().for_each(|slot| slot.record(moment, self));
         }
-        self.hand_over();
+        is_due
     }
 
     fn end_claim(&mut self, utc: UtcTime) {
@@ -261,7 +261,8 @@ impl Recording {
         }
     }
 
-    fn hand_over(&mut self) {
+    /// Hands what has come over to the thread.
+    pub(crate) fn hand_over(&mut self) {
         let Some(batches) = &self.batches else {
             return;
         };

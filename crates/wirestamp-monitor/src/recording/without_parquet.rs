@@ -1,13 +1,12 @@
 //! What recording is in a program that was built without it: a configuration that asks for it is refused before.
 
-use super::{Known, Packet, Said};
+use super::Said;
 use crate::configuration::Recording as Configuration;
-use crate::slot::Slot;
 use crate::snapshot::RecordingState;
-use crate::task::Moment;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wirestamp::{CrossTimestamp, Error, ErrorKind, Result, UtcTime};
+use wirestamp_measure::{Known, Moment, Packet};
 use wirestamp_probe::session::Window;
 
 /// There is none.
@@ -58,9 +57,12 @@ impl Recording {
         match *self {}
     }
 
-    /// Never called; what clocks would tell is used by it all the same.
-    pub(crate) fn look(&mut self, moment: &Moment, _: Option<Said>, slots: &mut [Slot]) {
-        slots.iter_mut().for_each(|slot| slot.record(moment, self));
+    pub(crate) fn look(&mut self, _: &Moment, _: Option<Said>) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn hand_over(&mut self) {
+        match *self {}
     }
 
     pub(crate) fn close(&mut self) {

@@ -32,6 +32,31 @@ pub struct Window {
     pub sent: u64,
 }
 
+/// What windows need to know of a packet that was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departed {
+    /// When it left, by the real-time clock; `None`: its transmit timestamp is missing.
+    pub left: Option<UtcTime>,
+    /// Whether the system sent it.
+    pub is_sent: bool,
+    /// When the reflector received it minus when it left.
+    pub forward: Option<Span>,
+    /// When the reply arrived minus when it left the reflector.
+    pub backward: Option<Span>,
+}
+
+impl From<&Sample> for Departed {
+    fn from(sample: &Sample) -> Self {
+        let value = |measured: Measured| measured.value;
+        Self {
+            left: sample.sent.map(|sent| sent.utc).ok(),
+            is_sent: sample.sent != Err(Missing::NotSent),
+            forward: sample.forward_difference.map(value),
+            backward: sample.backward_difference.map(value),
+        }
+    }
+}
+
 /// Groups the packets of a session by the window in which they left.
 ///
 /// Windows begin at multiples of their length, by the clock of the host that probes: those of all hosts are the same ones up to what their
@@ -78,22 +103,21 @@ impl Windows {
     /// Takes the next packet that was judged. Returns the window before it, if that is over.
     ///
     /// A packet without a transmit timestamp counts in the window that is open; one that the system did not send does not count.
-    pub fn add(&mut self, sample: &Sample) -> Option<Window> {
-        let left = sample.sent.map(|sent| sent.utc.nanoseconds());
+    pub fn add(&mut self, packet: impl Into<Departed>) -> Option<Window> {
+        let packet = packet.into();
+        let left = packet.left.map(UtcTime::nanoseconds);
         let start = left.map(|at| at.saturating_sub(at.rem_euclid(self.length)));
-        let start = start.ok();
         let window = match (self.start, start) {
             (Some(open), Some(start)) if self.ends(open, start) => self.close(),
             _ => None,
         };
         self.start = self.start.or(start);
-        if self.start.is_some() && sample.sent != Err(Missing::NotSent) {
-            let nanoseconds = |measured: Measured| measured.value.saturating_nanoseconds();
+        if self.start.is_some() && packet.is_sent {
             self.sent += 1;
             self.forward
-                .extend(sample.forward_difference.map(nanoseconds));
+                .extend(packet.forward.map(Span::saturating_nanoseconds));
             self.backward
-                .extend(sample.backward_difference.map(nanoseconds));
+                .extend(packet.backward.map(Span::saturating_nanoseconds));
         }
         window
     }

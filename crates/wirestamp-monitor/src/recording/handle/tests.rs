@@ -24,7 +24,7 @@ fn at(second: i64) -> Moment {
         utc: UtcTime::from_nanoseconds(1_795_392_000_000_000_000 + nanoseconds),
         after: now,
     };
-    Moment { now, reading }
+    Moment::of(reading)
 }
 
 fn hand_over(recording: &mut Recording, second: i64) {

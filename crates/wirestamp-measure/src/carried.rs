@@ -1,0 +1,163 @@
+//! What a task had counted when it failed: it is shown while the task is down, and added when it runs again, so that counters never fall.
+
+use crate::state::{
+    ClockState, NtpServerState, PathState, PeerState, PtpState, Reasons, ReflectorState, State,
+    TimestampCounts,
+};
+use wirestamp::{MissingReason, MonotonicTime};
+
+/// What one task had shown, for the time without it.
+#[derive(Debug)]
+pub(crate) struct Carried {
+    shown: State,
+    /// Its ages are of this instant.
+    at: MonotonicTime,
+}
+
+impl Carried {
+    /// `shown`: what the task shows when it fails, at `at`.
+    pub(crate) fn new(mut shown: State, at: MonotonicTime) -> Self {
+        shown.clocks.iter_mut().for_each(end_clock);
+        shown.peers.iter_mut().for_each(end_peer);
+        shown.paths.iter_mut().for_each(end_path);
+        shown.ptp.iter_mut().for_each(end_port);
+        if let Some(ntp) = &mut shown.ntp {
+            ntp.servers.iter_mut().for_each(end_server);
+        }
+        Self { shown, at }
+    }
+
+    /// Adds it to what the task shows of its new run.
+    pub(crate) fn add_to(&self, running: &mut State) {
+        let old = &self.shown;
+        let clocks = running.clocks.iter_mut().zip(&old.clocks);
+        clocks.for_each(|(new, old)| {
+            add_reasons(&mut new.generation_changes, &old.generation_changes);
+            new.readings += old.readings;
+            new.failures += old.failures;
+        });
+        let peers = running.peers.iter_mut().zip(&old.peers);
+        peers.for_each(|(new, old)| add_peer(new, old));
+        let paths = running.paths.iter_mut().zip(&old.paths);
+        paths.for_each(|(new, old)| {
+            new.sent += old.sent;
+            new.received += old.received;
+            new.lost += old.lost;
+            add_counts(&mut new.timestamps, &old.timestamps);
+        });
+        let ports = running.ptp.iter_mut().zip(&old.ptp);
+        ports.for_each(|(new, old)| {
+            new.samples += old.samples;
+            add_reasons(&mut new.lost, &old.lost);
+            add_reasons(&mut new.ignored, &old.ignored);
+        });
+        if let (Some(new), Some(old)) = (&mut running.ntp, &old.ntp) {
+            let servers = new.servers.iter_mut().zip(&old.servers);
+            servers.for_each(|(new, old)| add_server(new, old));
+        }
+        if let (Some(new), Some(old)) = (&mut running.reflector, &old.reflector) {
+            add_reflector(new, old);
+        }
+    }
+
+    /// What is shown while the task is down: its counts, no values, ages that grow.
+    pub(crate) fn show(&self, now: MonotonicTime, error: Option<&str>) -> State {
+        let passed = (now - self.at).saturating_nanoseconds();
+        let grow = |age: &mut Option<i64>| *age = age.map(|age| age.saturating_add(passed));
+        let mut shown = self.shown.clone();
+        for clock in &mut shown.clocks {
+            grow(&mut clock.age_ns);
+            clock.error = error.map(str::to_owned).or(clock.error.take());
+        }
+        for peer in &mut shown.peers {
+            grow(&mut peer.age_ns);
+            grow(&mut peer.path_delay_age_ns);
+            peer.error = error.map(str::to_owned).or(peer.error.take());
+        }
+        for path in &mut shown.paths {
+            path.error = error.map(str::to_owned).or(path.error.take());
+        }
+        shown.ptp.iter_mut().for_each(|port| grow(&mut port.age_ns));
+        for server in shown.ntp.iter_mut().flat_map(|ntp| &mut ntp.servers) {
+            grow(&mut server.age_ns);
+            server.error = error.map(str::to_owned).or(server.error.take());
+        }
+        shown
+    }
+}
+
+fn end_clock(clock: &mut ClockState) {
+    (clock.utc_offset_ns, clock.utc_bound_ns) = (None, None);
+    (clock.tai_offset_ns, clock.reference) = (None, None);
+    (clock.frequency_ppb, clock.frequency_bound_ppb) = (None, None);
+}
+
+/// Packets under way are lost: nobody takes their replies.
+fn end_peer(peer: &mut PeerState) {
+    peer.lost += std::mem::take(&mut peer.in_flight);
+    end_counts(&mut peer.timestamps);
+}
+
+fn end_path(path: &mut PathState) {
+    path.lost += std::mem::take(&mut path.in_flight);
+    end_counts(&mut path.timestamps);
+}
+
+fn end_port(port: &mut PtpState) {
+    (port.offset_ns, port.bound_ns) = (None, None);
+    (port.system_offset_ns, port.system_bound_ns) = (None, None);
+    (port.path_delay_ns, port.frequency_ppb) = (None, None);
+    "faulty".clone_into(&mut port.state);
+}
+
+fn end_server(server: &mut NtpServerState) {
+    (server.offset_ns, server.bound_ns) = (None, None);
+    (server.utc_bound_ns, server.path_delay_ns) = (None, None);
+    end_counts(&mut server.timestamps);
+}
+
+/// The socket is closed with its task.
+fn end_counts(counts: &mut TimestampCounts) {
+    let reason = MissingReason::SocketClosed.name().to_owned();
+    *counts.missing.entry(reason).or_default() += std::mem::take(&mut counts.pending);
+}
+
+fn add_peer(new: &mut PeerState, old: &PeerState) {
+    new.sent += old.sent;
+    new.answered += old.answered;
+    new.lost += old.lost;
+    new.refused += old.refused;
+    new.followed_up += old.followed_up;
+    add_reasons(&mut new.rejected, &old.rejected);
+    add_counts(&mut new.timestamps, &old.timestamps);
+}
+
+fn add_server(new: &mut NtpServerState, old: &NtpServerState) {
+    new.requests += old.requests;
+    new.responses += old.responses;
+    new.samples += old.samples;
+    new.unanswered += old.unanswered;
+    add_reasons(&mut new.rejected, &old.rejected);
+    add_reasons(&mut new.steps, &old.steps);
+    add_counts(&mut new.timestamps, &old.timestamps);
+}
+
+fn add_reflector(new: &mut ReflectorState, old: &ReflectorState) {
+    new.replies += old.replies;
+    add_reasons(&mut new.dropped, &old.dropped);
+}
+
+fn add_counts(new: &mut TimestampCounts, old: &TimestampCounts) {
+    new.requested += old.requested;
+    new.transmitted += old.transmitted;
+    new.received += old.received;
+    new.received_timestamped += old.received_timestamped;
+    new.queue_overflows += old.queue_overflows;
+    add_reasons(&mut new.missing, &old.missing);
+}
+
+fn add_reasons(new: &mut Reasons, old: &Reasons) {
+    for (reason, count) in old {
+        *new.entry(reason.clone()).or_default() += count;
+    }
+}

@@ -1,0 +1,205 @@
+//! NICs' clocks against the system's.
+
+use crate::moment::Moment;
+use crate::place::Place;
+use crate::sink::Known;
+use crate::state::{ClockState, Reasons, State};
+use crate::task::{Task, Turn};
+use wirestamp::{
+    ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, CrossTimestamp, Error,
+    ErrorKind, FrequencyEstimate, GenerationCause, HardwareClock, Interface, MonotonicTime, Result,
+    Span, UdpSocket, UtcCrossTimestamp,
+};
+
+/// How often the correlator's state is looked at.
+const LOOK: Span = Span::from_seconds(1);
+/// How often a cross timestamp is taken for its width.
+const WIDTH: Span = Span::from_seconds(10);
+const NANOSECONDS: u64 = 1_000_000_000;
+/// Why a clock has no offset to UTC: its ticks are no nanoseconds, it is further off than 292 years, or its NIC is gone.
+const OTHER_UNIT: &str = "not_nanoseconds";
+const TOO_FAR: &str = "overflow";
+const GONE: &str = "no_such_device";
+
+/// A NIC's clock and its correlation.
+pub(crate) struct ClockTask {
+    interface: Interface,
+    correlator: Correlator,
+    clock: Option<HardwareClock>,
+    /// Whether the clock counts nanoseconds.
+    counts_nanoseconds: bool,
+    tai_offset: i32,
+    due: MonotonicTime,
+    width_due: MonotonicTime,
+    width: Option<Span>,
+    taken: u64,
+    /// The look before the one that found new readings: they are not older.
+    fresh_since: Option<MonotonicTime>,
+    looked: Option<MonotonicTime>,
+    generation: Option<u64>,
+    changes: Reasons,
+}
+
+impl ClockTask {
+    pub(crate) fn open(name: &str, tai_offset: i32, place: &Place) -> Result<Self> {
+        let interface = place.interface(name)?;
+        let correlator = interface.correlator(CorrelatorOptions::default())?;
+        let nominal = interface.supported()?.nominal_frequency;
+        Ok(Self {
+            clock: interface.hardware_clock().ok(),
+            counts_nanoseconds: nominal.is_none_or(|nominal| nominal.hertz() == NANOSECONDS),
+            interface,
+            correlator,
+            tai_offset,
+            due: MonotonicTime::MIN,
+            width_due: MonotonicTime::MIN,
+            width: None,
+            taken: 0,
+            fresh_since: None,
+            looked: None,
+            generation: None,
+            changes: causes(),
+        })
+    }
+
+    fn look(&mut self, turn: &mut Turn<'_>) {
+        let status = self.correlator.status();
+        if status.taken > self.taken {
+            self.taken = status.taken;
+            self.fresh_since = self.looked.or(Some(turn.now));
+        }
+        self.looked = Some(turn.now);
+        let generation = status.generation.map(|generation| u64::from(generation.0));
+        let cause = status.cause.map_or("unknown", GenerationCause::name);
+        if let (Some(before), Some(now)) = (self.generation, generation)
+            && before != now
+        {
+            // of several changes between two looks, the cause of the last is known
+            *self.changes.entry(cause.to_owned()).or_default() += now.saturating_sub(before).max(1);
+            turn.sink.event(
+                "generation_change",
+                self.interface.name(),
+                format!("the PTP hardware clock began clock generation {now}: {cause}"),
+            );
+        }
+        self.generation = generation.or(self.generation);
+        if turn.now >= self.width_due {
+            self.width_due = turn.now + WIDTH;
+            let reading = self.read();
+            if let Some(reading) = &reading {
+                turn.sink.cross(self.interface.name(), reading, turn.utc);
+            }
+            self.width =
+                reading.map(|reading| reading.monotonic_after() - reading.monotonic_before());
+        }
+    }
+
+    /// A reading of the clock that is behind the interface now: where another one is, that is opened.
+    fn read(&mut self) -> Option<CrossTimestamp> {
+        let reading = self
+            .clock
+            .as_ref()
+            .and_then(|clock| clock.cross_timestamp().ok());
+        if reading.is_none() && self.interface.refresh().is_ok() {
+            self.clock = self.interface.hardware_clock().ok();
+        }
+        reading
+    }
+
+    /// The clock minus UTC as the real-time clock shows it, and the error bound; or why it is not known.
+    fn utc_offset(&self, moment: &Moment) -> Result<(i64, i64), &'static str> {
+        if !self.counts_nanoseconds {
+            return Err(OTHER_UNIT);
+        }
+        let UtcCrossTimestamp { before, utc, after } = moment.reading;
+        let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
+        let there = self.correlator.to_hardware(before + half);
+        let there = there.map_err(ConversionError::name)?;
+        let shown = i128::from(there.ticks.raw());
+        let offset = i64::try_from(shown - i128::from(utc.nanoseconds()));
+        let bound = i64::try_from(i128::from(there.bound) + half.nanoseconds() + 2);
+        offset
+            .and_then(|offset| Ok((offset, bound?)))
+            .map_err(|_| TOO_FAR)
+    }
+
+    /// Whether the NIC is there: the clock of one that was taken out shows nothing, and a new one when it is back.
+    fn is_there(status: &CorrelatorStatus) -> bool {
+        let is_gone = |error: &Error| error.kind() == ErrorKind::NoSuchDevice;
+        !status.last_error.as_ref().is_some_and(is_gone)
+    }
+
+    fn frequency(&self) -> Option<FrequencyEstimate> {
+        let frequency = self.correlator.frequency();
+        frequency.filter(|_| self.counts_nanoseconds)
+    }
+}
+
+impl Task for ClockTask {
+    fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        if turn.now >= self.due {
+            self.look(turn);
+            self.due = turn.now + LOOK;
+        }
+        Ok(self.due)
+    }
+
+    fn sockets<'a>(&'a self, _into: &mut Vec<&'a UdpSocket>) {}
+
+    fn show(&self, moment: &Moment, into: &mut State) {
+        let status = self.correlator.status();
+        let is_there = Self::is_there(&status);
+        let frequency = self.frequency().filter(|_| is_there);
+        let offset = self.utc_offset(moment).ok().filter(|_| is_there);
+        let tai = i64::from(self.tai_offset) * 1_000_000_000;
+        into.clocks.push(ClockState {
+            name: self.interface.name().to_owned(),
+            kind: "phc".to_owned(),
+            utc_offset_ns: offset.map(|(offset, _)| offset),
+            utc_bound_ns: offset.map(|(_, bound)| bound),
+            tai_offset_ns: offset.map(|(offset, _)| offset - tai),
+            reference: offset.map(|_| "system".to_owned()),
+            frequency_ppb: frequency.map(|one| (one.hertz / 1e9 - 1.0) * 1e9),
+            frequency_bound_ppb: frequency.map(|one| one.error_bound_parts_per_billion),
+            generation: self.generation,
+            generation_changes: self.changes.clone(),
+            age_ns: self
+                .fresh_since
+                .map(|at| (moment.now - at).saturating_nanoseconds()),
+            cross_width_ns: self.width.map(Span::saturating_nanoseconds),
+            cross_method: status.method.map(|method| method.name().to_owned()),
+            readings: status.taken,
+            failures: status.failures,
+            error: status.last_error.map(|error| error.to_string()),
+        });
+    }
+
+    fn estimate(&mut self, moment: &Moment) -> Option<Known> {
+        let generation = self.correlator.generation();
+        let (offset, frequency) = (self.utc_offset(moment), self.frequency());
+        let status = self.correlator.status();
+        let utc = moment.reading.utc;
+        Some(if !Self::is_there(&status) {
+            Known::nothing(utc, GONE)
+        } else if status.generation != generation {
+            // which of them the numbers are of is not known
+            Known::nothing(utc, ConversionError::OutsideGenerations.name())
+        } else {
+            Known {
+                from: utc,
+                until: utc,
+                generation: generation.map(|generation| generation.0),
+                offset,
+                frequency_ppt: frequency.map(|one| ((one.hertz / 1e9 - 1.0) * 1e12).round() as i64),
+            }
+        })
+    }
+}
+
+/// No change for any cause: a series that begins at 1 has no increase, and no alert would see the first change.
+fn causes() -> Reasons {
+    let all = GenerationCause::ALL.into_iter();
+    all.filter(|cause| *cause != GenerationCause::Start)
+        .map(|cause| (cause.name().to_owned(), 0))
+        .collect()
+}

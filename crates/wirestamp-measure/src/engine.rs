@@ -1,0 +1,270 @@
+//! The loop that serves all measurements: one thread, one wait.
+
+mod exchange;
+
+pub use exchange::Exchanged;
+
+use crate::interfaces::Interfaces;
+use crate::moment::Moment;
+use crate::options::Measurements;
+use crate::place::Place;
+use crate::realtime::Realtime;
+use crate::sink::Sink;
+use crate::slot::Slot;
+use crate::state::{ClockState, InterfaceState, NtpState, State, TaskState};
+use crate::task::Turn;
+use crate::wanted::Wanted;
+use exchange::exchange;
+use std::net::{Ipv4Addr, SocketAddr};
+use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
+
+/// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
+const LONGEST_WAIT: Span = Span::from_seconds(1);
+/// More than any packet that a task takes.
+const BUFFER: usize = 9_216;
+/// With more sockets than these, what comes is gathered for [`GATHER`] before it is served.
+const FEW: usize = 128;
+const GATHER: Span = Span::from_milliseconds(1);
+/// TAI minus UTC in seconds, where nobody says another.
+const TAI_OFFSET: i32 = 37;
+
+/// All that is asked for, running. It stays on one thread.
+///
+/// ```
+/// use wirestamp::{Simulation, Span};
+/// use wirestamp_measure::{Engine, Measurements, Path, Place, Sample};
+///
+/// # fn main() -> wirestamp::Result<()> {
+/// # let place = Place::Simulation(Simulation::preset("igc", 1)?);
+/// let mut engine = Engine::new(Measurements::default().path(Path::of("sim0")), place)?;
+/// let until = engine.now() + Span::from_seconds(10);
+/// engine.run_until(until, &mut |sample: &Sample<'_>| println!("{sample:?}"))?;
+/// # assert!(engine.state().paths[0].received > 5);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Engine {
+    asked: Measurements,
+    place: Place,
+    /// Reads the clocks, and is what a reader wakes the loop through.
+    clock: UdpSocket,
+    slots: Vec<Slot>,
+    realtime: Realtime,
+    interfaces: Interfaces,
+    buffer: Vec<u8>,
+    /// Tasks that ran at the last turn.
+    running: usize,
+    /// For which sockets the last wait ended.
+    ready: Vec<usize>,
+    /// Whether a reader woke the loop.
+    is_woken: bool,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("asked", &self.asked)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Prepares what is asked for. What cannot be opened is tried again while it runs.
+    ///
+    /// # Errors
+    /// `Io` if the system gives no socket.
+    pub fn new(asked: Measurements, place: Place) -> Result<Self> {
+        let loopback: SocketAddr = match place {
+            Place::System => (Ipv4Addr::LOCALHOST, 0).into(),
+            Place::Simulation(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        };
+        let clock = place.bind(None, loopback)?;
+        let interfaces = Interfaces::new(&place)?;
+        let mut slots = Vec::new();
+        exchange(&mut slots, Wanted::of(&asked, &interfaces.with_clocks()));
+        Ok(Self {
+            realtime: Realtime::new(tai_offset(&asked), place.is_simulated()),
+            asked,
+            place,
+            clock,
+            slots,
+            interfaces,
+            buffer: vec![0; BUFFER],
+            running: 0,
+            ready: Vec::new(),
+            is_woken: false,
+        })
+    }
+
+    /// Returns what is asked for.
+    pub fn asked(&self) -> &Measurements {
+        &self.asked
+    }
+
+    /// Returns whether it measures in a simulation.
+    pub fn is_simulated(&self) -> bool {
+        self.place.is_simulated()
+    }
+
+    /// Returns the socket that reads the clocks. What it receives ends a wait on this system; it is of no use for anything else.
+    pub fn clock(&self) -> &UdpSocket {
+        &self.clock
+    }
+
+    /// Returns the monotonic clock, of the system or of the simulation.
+    pub fn now(&self) -> MonotonicTime {
+        self.clock.now()
+    }
+
+    /// Reads both clocks, of the system or of the simulation.
+    pub fn moment(&self) -> Moment {
+        Moment::by(&self.clock)
+    }
+
+    /// Does all that can be done at this moment; returns when there is something to do even if nothing comes. Does not wait.
+    pub fn serve(&mut self, moment: &Moment, sink: &mut dyn Sink) -> MonotonicTime {
+        let mut next = self.realtime.look(moment, sink);
+        if self.interfaces.serve(&self.place, moment.now, sink) {
+            let wanted = Wanted::of(&self.asked, &self.interfaces.with_clocks());
+            exchange(&mut self.slots, wanted);
+        }
+        let mut turn = Turn::new(*moment, sink, &mut self.buffer);
+        let mut running = 0;
+        for slot in &mut self.slots {
+            next = next.min(slot.serve(&self.place, &mut turn));
+            running += usize::from(slot.task().is_some());
+        }
+        self.running = running;
+        if std::mem::take(&mut self.is_woken) {
+            let mut wakes = [0; 16];
+            while let Ok(Some(_)) = self.clock.receive(&mut wakes, std::time::Duration::ZERO) {}
+        }
+        next
+    }
+
+    /// Waits until something comes or `until`, at most a second.
+    ///
+    /// # Errors
+    /// `Io` if the system refuses to wait.
+    pub fn wait(&mut self, until: MonotonicTime) -> Result<()> {
+        let now = self.now();
+        let until = until.min(now + LONGEST_WAIT);
+        let (mut sockets, mut owners) = (Vec::new(), Vec::new());
+        for (owner, slot) in self.slots.iter().enumerate() {
+            if let Some(task) = slot.task() {
+                task.sockets(&mut sockets);
+                owners.resize(sockets.len(), owner);
+            }
+        }
+        let gathers = sockets.len() > FEW;
+        if self.place.is_simulated() {
+            // nobody wakes this loop, and its own socket may be of a NIC that is gone
+            if gathers {
+                self.clock.sleep_until(until.min(now + GATHER));
+            }
+            if sockets.is_empty() {
+                self.clock.sleep_until(until);
+                return Ok(());
+            }
+        } else {
+            if gathers {
+                UdpSocket::wait_any(&[&self.clock], until.min(now + GATHER))?;
+            }
+            sockets.push(&self.clock);
+        }
+        UdpSocket::wait_ready(&sockets, until, &mut self.ready)?;
+        for place in &self.ready {
+            match owners.get(*place) {
+                Some(owner) => self.slots[*owner].is_ready = true,
+                None => self.is_woken = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves and waits, until `until`.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn run_until(&mut self, until: MonotonicTime, sink: &mut dyn Sink) -> Result<()> {
+        while self.now() < until {
+            let next = self.serve(&self.moment(), sink);
+            self.wait(next.min(until))?;
+        }
+        Ok(())
+    }
+
+    /// Goes over to something else: what both ask for runs on, with its counts. What is signed with a key begins anew if its file has another one.
+    pub fn exchange(&mut self, asked: Measurements) -> Exchanged {
+        let before = self.slots.len();
+        self.slots.retain(|slot| !slot.has_old_key());
+        let rekeyed = before - self.slots.len();
+        let wanted = Wanted::of(&asked, &self.interfaces.with_clocks());
+        let exchanged = exchange(&mut self.slots, wanted);
+        self.realtime.set_tai_offset(tai_offset(&asked));
+        self.asked = asked;
+        Exchanged {
+            ended: exchanged.ended + rekeyed,
+            ..exchanged
+        }
+    }
+
+    /// Yields what is known of the clocks at this moment.
+    pub fn estimate(&mut self, moment: &Moment, sink: &mut dyn Sink) {
+        for slot in &mut self.slots {
+            slot.estimate(moment, sink);
+        }
+    }
+
+    /// Returns what is known now: estimates, error bounds and ages are of this instant.
+    pub fn state(&self) -> State {
+        self.state_at(&self.moment())
+    }
+
+    /// Returns what is known at this moment.
+    pub fn state_at(&self, moment: &Moment) -> State {
+        self.shown(moment, |_| true)
+    }
+
+    /// Returns what is known of the clocks at this moment: NICs' clocks first, the real-time clock last.
+    pub fn clocks_at(&self, moment: &Moment) -> Vec<ClockState> {
+        self.shown(moment, Slot::is_of_clocks).clocks
+    }
+
+    /// Returns what is known of NTP servers at this moment; `None`: nothing yet.
+    pub fn ntp_at(&self, moment: &Moment) -> Option<NtpState> {
+        self.shown(moment, Slot::is_ntp).ntp
+    }
+
+    fn shown(&self, moment: &Moment, which: impl Fn(&Slot) -> bool) -> State {
+        let mut state = State::default();
+        let slots = self.slots.iter().filter(|slot| which(slot));
+        slots.for_each(|slot| slot.show(moment, &mut state));
+        if let Some(ntp) = &mut state.ntp {
+            ntp.compare();
+        }
+        let realtime = self.realtime.show(moment, state.reference());
+        state.clocks.push(realtime);
+        state
+    }
+
+    /// Returns everything that is asked for, and whether it runs.
+    pub fn tasks(&self) -> Vec<TaskState> {
+        self.slots.iter().map(Slot::state).collect()
+    }
+
+    /// Returns the interfaces of this host.
+    pub fn interfaces(&self) -> Vec<InterfaceState> {
+        self.interfaces.show()
+    }
+
+    /// Returns how many measurements ran at the last turn, and how many there are.
+    pub fn running(&self) -> (usize, usize) {
+        (self.running, self.slots.len())
+    }
+}
+
+fn tai_offset(asked: &Measurements) -> i32 {
+    let clocks = asked.clocks.as_ref();
+    clocks.map_or(TAI_OFFSET, |clocks| clocks.tai_offset)
+}

@@ -1,0 +1,58 @@
+//! Measurements of clocks, delays and packet timestamps that yield samples, in one loop.
+//!
+//! An [`Engine`] runs the [`Measurements`] that are asked for: NTP servers, PTP timeTransmitters, STAMP sessions and a reflector, paths of this
+//! host, and the clocks of its NICs. Each yields [`Sample`]s, with error bounds, into a [`Sink`], and tells its [`State`] whenever it is asked. A
+//! daemon runs many for ever, a command runs one until it has enough, a test runs them in virtual time ([`Place`]).
+//!
+//! ```no_run
+//! use wirestamp::Span;
+//! use wirestamp_measure::{Engine, Measurements, Ntp, Place, Sample};
+//!
+//! # fn main() -> wirestamp::Result<()> {
+//! let wanted = Measurements::default().ntp(Ntp::of("ntp.example.net"));
+//! let mut engine = Engine::new(wanted, Place::System)?;
+//! engine.run_until(engine.now() + Span::from_seconds(60), &mut |sample: &Sample<'_>| println!("{sample:?}"))?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Measurements know neither each other nor what becomes of their samples: tests/layers.rs keeps it so.
+
+#![forbid(unsafe_code)]
+
+mod bounded;
+mod carried;
+mod clock;
+pub mod delays;
+mod engine;
+pub mod exact;
+mod host_stamp;
+mod interfaces;
+pub mod key;
+mod moment;
+mod ntp;
+mod options;
+mod path;
+mod place;
+mod ptp;
+mod realtime;
+mod reflector;
+mod sample;
+mod sink;
+mod slot;
+mod stamp;
+pub mod state;
+mod task;
+pub mod times;
+mod wanted;
+
+pub use bounded::Bounded;
+pub use delays::{Delays, Longest};
+pub use engine::{Engine, Exchanged};
+pub use host_stamp::HostStamp;
+pub use moment::Moment;
+pub use options::{Clocks, Measurements, Ntp, Path, Ptp, Reflector, Relation, Stamp};
+pub use place::Place;
+pub use sample::{Departure, Kind, Sample, Segment, Subject};
+pub use sink::{Known, Packet, Sink};
+pub use state::State;

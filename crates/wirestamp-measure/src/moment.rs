@@ -1,0 +1,31 @@
+//! Instants of this host.
+
+use wirestamp::{MonotonicTime, UdpSocket, UtcCrossTimestamp, UtcTime};
+
+/// An instant on both of the system's clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// On the monotonic clock.
+    pub now: MonotonicTime,
+    /// Both clocks, read beside each other.
+    pub reading: UtcCrossTimestamp,
+}
+
+impl Moment {
+    /// Returns the instant at which a reading of both clocks was over.
+    pub const fn of(reading: UtcCrossTimestamp) -> Self {
+        Self {
+            now: reading.after,
+            reading,
+        }
+    }
+
+    /// Returns the time of the real-time clock.
+    pub const fn utc(&self) -> UtcTime {
+        self.reading.utc
+    }
+
+    pub(crate) fn by(socket: &UdpSocket) -> Self {
+        Self::of(socket.utc_cross_timestamp())
+    }
+}

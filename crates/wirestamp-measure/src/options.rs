@@ -1,0 +1,12 @@
+//! What can be measured, with its defaults.
+
+mod clocks;
+mod defaults;
+mod measurements;
+mod references;
+mod stamp;
+
+pub use clocks::{Clocks, Path};
+pub use measurements::Measurements;
+pub use references::{Ntp, Ptp};
+pub use stamp::{Reflector, Relation, Stamp};

@@ -1,0 +1,16 @@
+//! Times that are defaults.
+
+use std::time::Duration;
+
+pub(super) fn tenth() -> Duration {
+    Duration::from_millis(100)
+}
+pub(super) fn one_second() -> Duration {
+    Duration::from_secs(1)
+}
+pub(super) fn two_seconds() -> Duration {
+    Duration::from_secs(2)
+}
+pub(super) fn sixteen_seconds() -> Duration {
+    Duration::from_secs(16)
+}

@@ -1,0 +1,76 @@
+//! All that is to be measured.
+
+use super::clocks::{Clocks, Path};
+use super::references::{Ntp, Ptp};
+use super::stamp::{Reflector, Stamp};
+
+/// All that is to be measured; by default, nothing.
+///
+/// ```
+/// use wirestamp_measure::{Measurements, Ntp, Stamp};
+///
+/// let wanted = Measurements::default()
+///     .ntp(Ntp::of("ntp.example.net"))
+///     .stamp(Stamp::with("192.0.2.1"));
+/// assert_eq!((wanted.ntp.len(), wanted.stamp.len()), (1, 1));
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Measurements {
+    /// Correlation of NICs' clocks with the system's; `None`: of none.
+    pub clocks: Option<Clocks>,
+    /// Send and receive paths of this host.
+    pub path: Vec<Path>,
+    /// STAMP sessions.
+    pub stamp: Vec<Stamp>,
+    /// The STAMP reflector.
+    pub reflector: Option<Reflector>,
+    /// NTP servers.
+    pub ntp: Vec<Ntp>,
+    /// PTP clocks that measure.
+    pub ptp: Vec<Ptp>,
+}
+
+impl Measurements {
+    /// Returns these with the clocks of NICs.
+    #[must_use]
+    pub fn clocks(mut self, clocks: Clocks) -> Self {
+        self.clocks = Some(clocks);
+        self
+    }
+
+    /// Returns these with a path of this host.
+    #[must_use]
+    pub fn path(mut self, path: Path) -> Self {
+        self.path.push(path);
+        self
+    }
+
+    /// Returns these with a STAMP session.
+    #[must_use]
+    pub fn stamp(mut self, stamp: Stamp) -> Self {
+        self.stamp.push(stamp);
+        self
+    }
+
+    /// Returns these with a STAMP reflector.
+    #[must_use]
+    pub fn reflector(mut self, reflector: Reflector) -> Self {
+        self.reflector = Some(reflector);
+        self
+    }
+
+    /// Returns these with an NTP server.
+    #[must_use]
+    pub fn ntp(mut self, ntp: Ntp) -> Self {
+        self.ntp.push(ntp);
+        self
+    }
+
+    /// Returns these with a PTP clock.
+    #[must_use]
+    pub fn ptp(mut self, ptp: Ptp) -> Self {
+        self.ptp.push(ptp);
+        self
+    }
+}

@@ -1,0 +1,89 @@
+//! The real-time clock: it is watched for steps.
+
+use crate::moment::Moment;
+use crate::sink::Sink;
+use crate::state::{ClockState, Reasons, Reference};
+use wirestamp::{MonotonicTime, Span, UtcCrossTimestamp, utc_error_bound};
+
+/// How often it is looked at.
+const LOOK: Span = Span::from_seconds(1);
+
+/// The real-time clock: it is watched for steps.
+pub(crate) struct Realtime {
+    tai_offset: i32,
+    is_simulated: bool,
+    last: Option<UtcCrossTimestamp>,
+    due: MonotonicTime,
+    generation: u64,
+    steps: u64,
+}
+
+impl Realtime {
+    /// A simulation's clock is none of the kernel's: that says nothing of it.
+    pub(crate) fn new(tai_offset: i32, is_simulated: bool) -> Self {
+        Self {
+            tai_offset,
+            is_simulated,
+            last: None,
+            due: MonotonicTime::MIN,
+            generation: 0,
+            steps: 0,
+        }
+    }
+
+    pub(crate) fn set_tai_offset(&mut self, tai_offset: i32) {
+        self.tai_offset = tai_offset;
+    }
+
+    /// Compares its distance to the monotonic clock with the one before. On Linux the two are slewed alike, so that each difference is a step;
+    /// elsewhere it may run faster or slower by 0.1 %.
+    pub(crate) fn look(&mut self, moment: &Moment, sink: &mut dyn Sink) -> MonotonicTime {
+        let Moment { now, reading } = *moment;
+        if now < self.due {
+            return self.due;
+        }
+        self.due = now + LOOK;
+        let before = self.last.replace(reading);
+        if let Some(before) = before {
+            let moved = (reading.utc - before.utc) - (reading.before - before.before);
+            let slewed = if cfg!(target_os = "linux") {
+                0
+            } else {
+                (reading.before - before.before).nanoseconds() / 1_000
+            };
+            let unsure = (reading.after - reading.before) + (before.after - before.before);
+            if moved.abs() > unsure + Span::from_nanoseconds(slewed + 10) {
+                self.generation += 1;
+                self.steps += 1;
+                let message = format!("the real-time clock was stepped by {moved}");
+                sink.event("clock_step", "realtime", message);
+            }
+        }
+        self.due
+    }
+
+    /// What is known of it: by the reference, else what the kernel says.
+    pub(crate) fn show(&self, moment: &Moment, reference: Option<Reference>) -> ClockState {
+        let kernel = || utc_error_bound().filter(|_| !self.is_simulated && reference.is_none());
+        let kernel = kernel().map(Span::saturating_nanoseconds);
+        let name = reference.map(|reference| reference.name);
+        let name = name.or(kernel.map(|_| "kernel"));
+        let name = name.or(self.is_simulated.then_some("simulation"));
+        let tai = i64::from(self.tai_offset) * 1_000_000_000;
+        let offset = reference.map(|reference| reference.offset_ns);
+        let width = moment.reading.after - moment.reading.before;
+        ClockState {
+            name: "realtime".to_owned(),
+            kind: "realtime".to_owned(),
+            utc_offset_ns: offset,
+            utc_bound_ns: reference.map(|reference| reference.bound_ns).or(kernel),
+            tai_offset_ns: offset.map(|offset| offset - tai),
+            reference: name.map(str::to_owned),
+            generation: Some(self.generation),
+            generation_changes: Reasons::from([("step".to_owned(), self.steps)]),
+            age_ns: reference.and_then(|reference| reference.age_ns),
+            cross_width_ns: Some(width.saturating_nanoseconds()),
+            ..ClockState::default()
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Where samples go.
+
+use crate::host_stamp::HostStamp;
+use crate::sample::{Sample, Subject};
+use std::net::SocketAddr;
+use wirestamp::{CrossTimestamp, UtcTime};
+
+/// Takes what is measured. Only [`sample`](Self::sample) must be there; a closure that takes a sample is a sink as well.
+///
+/// It is called while measurements are served, and they are late by as long as it takes.
+pub trait Sink {
+    /// Takes a sample.
+    fn sample(&mut self, sample: &Sample<'_>);
+
+    /// A measurement begins, perhaps not for the first time: what an earlier run of it left open is over.
+    fn begin(&mut self, _subject: Subject<'_>) {}
+
+    /// Takes what happened: what kind of event, to what, and a sentence about it.
+    fn event(&mut self, _kind: &str, _subject: &str, _message: String) {}
+
+    /// Takes what is known of a clock.
+    fn estimate(&mut self, _clock: &str, _known: &Known) {}
+
+    /// Takes a cross timestamp of an interface's clock, taken at about this time.
+    fn cross(&mut self, _interface: &str, _reading: &CrossTimestamp, _at: UtcTime) {}
+
+    /// Returns whether single packets are wanted.
+    fn wants_packets(&self) -> bool {
+        false
+    }
+
+    /// Takes a packet that passed at about this time, if packets are wanted.
+    fn packet(&mut self, _packet: &Packet<'_>, _at: UtcTime) {}
+}
+
+impl<F: FnMut(&Sample<'_>)> Sink for F {
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self(sample);
+    }
+}
+
+/// A packet that was sent or received, with its timestamp.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet<'a> {
+    /// The interface that it passed; [`ANY`](Self::ANY) if that is not known.
+    pub interface: &'a str,
+    /// This host's end and the other one.
+    pub between: [SocketAddr; 2],
+    /// The number that it carries.
+    pub sequence: u32,
+    /// Whether it was sent.
+    pub is_sent: bool,
+    /// Its timestamp, or why there is none.
+    pub timestamp: Result<HostStamp, &'static str>,
+}
+
+impl Packet<'_> {
+    /// The interface of sockets that belong to none.
+    pub const ANY: &'static str = "any";
+    /// Why there is no receive timestamp.
+    pub const NO_TIMESTAMP: &'static str = "no_timestamp";
+}
+
+/// What is known of a clock from one instant to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// When it begins to hold.
+    pub from: UtcTime,
+    /// Until when it holds.
+    pub until: UtcTime,
+    /// The clock's generation.
+    pub generation: Option<u32>,
+    /// Nanoseconds that it is ahead of UTC at `from`, and an error bound that holds until `until`; or why there is none.
+    pub offset: Result<(i64, i64), &'static str>,
+    /// How much faster it runs than the monotonic clock, in parts per 10^12.
+    pub frequency_ppt: Option<i64>,
+}
+
+impl Known {
+    /// Returns that nothing is known, for this reason.
+    pub const fn nothing(at: UtcTime, reason: &'static str) -> Self {
+        Self {
+            from: at,
+            until: at,
+            generation: None,
+            offset: Err(reason),
+            frequency_ppt: None,
+        }
+    }
+}

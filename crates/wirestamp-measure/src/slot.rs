@@ -1,0 +1,323 @@
+//! A thing that the configuration asks for: opened, run, and opened again when it failed.
+
+mod counting;
+mod search;
+
+use crate::carried::Carried;
+use crate::clock::ClockTask;
+use crate::key;
+use crate::moment::Moment;
+use crate::ntp::NtpTask;
+use crate::path::PathTask;
+use crate::place::Place;
+use crate::ptp::{PtpTask, recorded_as};
+use crate::reflector::ReflectorTask;
+use crate::sink::{Known, Sink};
+use crate::stamp::StampTask;
+use crate::state::{State as Shown, TaskState};
+use crate::task::{Task, Turn};
+use crate::wanted::Wanted;
+use counting::Distributions;
+use search::{LATER, Looked, Search, Whereabouts, literal, unresolved};
+use std::net::SocketAddr;
+use wirestamp::{Error, MonotonicTime, Result, Span};
+
+/// How soon a failed task is tried again, at first and at most.
+const RETRY: (Span, Span) = (Span::from_seconds(2), Span::from_seconds(60));
+/// So many STAMP sessions send at the same time, the next ones later by [`APART`]: a burst of all of them would measure itself.
+const TOGETHER: usize = 8;
+const APART: Span = Span::from_milliseconds(5);
+/// Why nothing is known of a clock: its task starts, or failed and is tried again.
+const NOT_RUNNING: &str = "not_running";
+
+/// A task, or what becomes one.
+pub(crate) struct Slot {
+    pub(crate) wanted: Wanted,
+    state: State,
+    retry: Span,
+    has_failed: bool,
+    /// How often it has failed.
+    failures: u64,
+    /// Of its earlier runs.
+    carried: Option<Box<Carried>>,
+    /// The distributions of its delays, of all its runs.
+    delays: Distributions,
+    /// Whether one of its sockets has something.
+    pub(crate) is_ready: bool,
+    /// Of a session: its place among them.
+    pub(crate) number: usize,
+    /// Of the key file that it was opened with.
+    key: Option<u64>,
+}
+
+enum State {
+    Starting,
+    Resolving(Search),
+    Running {
+        task: Box<dyn Task>,
+        due: MonotonicTime,
+        since: MonotonicTime,
+        /// Of a task that asks a host.
+        whereabouts: Option<Whereabouts>,
+    },
+    Failed {
+        error: String,
+        retry_at: MonotonicTime,
+    },
+}
+
+impl Slot {
+    pub(crate) fn new(wanted: Wanted, number: usize) -> Self {
+        Self {
+            wanted,
+            state: State::Starting,
+            retry: RETRY.0,
+            has_failed: false,
+            failures: 0,
+            carried: None,
+            delays: Distributions::default(),
+            is_ready: false,
+            number,
+            key: None,
+        }
+    }
+
+    /// Returns whether the key file has another key than it runs with.
+    pub(crate) fn has_old_key(&self) -> bool {
+        let now = self.wanted.key_file().and_then(key::mark);
+        now.is_some() && now != self.key
+    }
+
+    /// Serves the task; returns when there is something to do even if nothing comes.
+    pub(crate) fn serve(&mut self, place: &Place, turn: &mut Turn<'_>) -> MonotonicTime {
+        let is_ready = std::mem::take(&mut self.is_ready);
+        turn.is_ready = is_ready;
+        match &mut self.state {
+            State::Running {
+                due, whereabouts, ..
+            } if *due > turn.now && !is_ready => {
+                let due = *due;
+                match whereabouts {
+                    Some(searched) if searched.is_searched() => self.look(due, place, turn),
+                    _ => due,
+                }
+            }
+            State::Running {
+                task, due, since, ..
+            } => match self.delays.counting(turn, |turn| task.serve(turn)) {
+                Ok(next) => {
+                    *due = next;
+                    self.look(next, place, turn)
+                }
+                Err(error) => {
+                    if turn.now - *since > RETRY.1 {
+                        self.retry = RETRY.0;
+                    }
+                    self.fail(&error, turn)
+                }
+            },
+            State::Failed { retry_at, .. } if *retry_at > turn.now => *retry_at,
+            State::Failed { .. } | State::Starting => match self.wanted.host() {
+                None => self.open(None, place, turn),
+                Some((host, port)) => match Search::begin(host, port) {
+                    Ok(Some(search)) => {
+                        self.state = State::Resolving(search);
+                        turn.now
+                    }
+                    Ok(None) => turn.now + LATER,
+                    Err(error) => self.fail(&error, turn),
+                },
+            },
+            State::Resolving(search) => match search.found(turn.now) {
+                Ok(Ok(address)) => self.open(Some(address), place, turn),
+                Ok(Err(error)) => self.fail(&error, turn),
+                Err(then) => then,
+            },
+        }
+    }
+
+    /// Looks for the host of a running task again, if it has been silent for long and is known by a name. Returns when there is something to do; `due`
+    /// is when the task has.
+    fn look(&mut self, due: MonotonicTime, place: &Place, turn: &mut Turn<'_>) -> MonotonicTime {
+        let (
+            State::Running {
+                task, whereabouts, ..
+            },
+            Some((host, port)),
+        ) = (&mut self.state, self.wanted.host())
+        else {
+            return due;
+        };
+        let Some(whereabouts) = whereabouts
+            .as_mut()
+            .filter(|_| literal(host, port).is_none())
+        else {
+            return due;
+        };
+        let begin = || Search::begin(host, port);
+        match whereabouts.look(turn.now, task.is_silent(turn.now), begin) {
+            Looked::There => due,
+            Looked::At(then) => due.min(then),
+            Looked::Moved(address) => {
+                let text = format!("{host} has the address {address} now");
+                turn.sink.event("address_changed", self.wanted.name(), text);
+                self.carry(turn);
+                // the task is over: if the next one can't be opened, its counts are not carried a second time
+                self.state = State::Starting;
+                self.open(Some(address), place, turn)
+            }
+        }
+    }
+
+    /// Keeps what the task counted, for the one that follows it.
+    fn carry(&mut self, turn: &Turn<'_>) {
+        if let Some(shown) = self.shown(&turn.moment) {
+            self.carried = Some(Box::new(Carried::new(shown, turn.now)));
+        }
+    }
+
+    fn open(
+        &mut self,
+        address: Option<SocketAddr>,
+        place: &Place,
+        turn: &mut Turn<'_>,
+    ) -> MonotonicTime {
+        self.key = self.wanted.key_file().and_then(key::mark);
+        turn.sink.begin(self.wanted.subject());
+        match self.opened(address, place) {
+            Ok(task) => {
+                if std::mem::take(&mut self.has_failed) {
+                    let message = format!("the {} task runs again", self.wanted.kind().name());
+                    let name = self.wanted.name();
+                    turn.sink.event("task_running", name, message);
+                }
+                self.state = State::Running {
+                    task,
+                    due: turn.now,
+                    since: turn.now,
+                    whereabouts: address.map(Whereabouts::new),
+                };
+                turn.now
+            }
+            Err(error) => self.fail(&error, turn),
+        }
+    }
+
+    fn fail(&mut self, error: &Error, turn: &mut Turn<'_>) -> MonotonicTime {
+        let (kind, name) = (self.wanted.kind().name(), self.wanted.name());
+        let message = format!("the {kind} task failed: {error}");
+        turn.sink.event("task_failed", name, message);
+        let retry_at = turn.now + self.retry;
+        self.retry = (self.retry + self.retry).min(RETRY.1);
+        self.has_failed = true;
+        self.failures += 1;
+        self.carry(turn);
+        self.state = State::Failed {
+            error: error.to_string(),
+            retry_at,
+        };
+        retry_at
+    }
+
+    fn opened(&self, address: Option<SocketAddr>, place: &Place) -> Result<Box<dyn Task>> {
+        let found = || address.ok_or_else(|| unresolved(self.wanted.name(), "no address".into()));
+        Ok(match &self.wanted {
+            Wanted::Clock {
+                interface,
+                tai_offset,
+            } => Box::new(ClockTask::open(interface, *tai_offset, place)?),
+            Wanted::Path(path) => Box::new(PathTask::open(path, place)?),
+            Wanted::Stamp(stamp) => {
+                let after = APART.nanoseconds() * (self.number / TOGETHER) as i128;
+                let after = after % Span::from(stamp.interval).nanoseconds().max(1);
+                Box::new(StampTask::open(
+                    stamp,
+                    found()?,
+                    place,
+                    Span::from_nanoseconds(after),
+                )?)
+            }
+            Wanted::Reflector(reflector) => Box::new(ReflectorTask::open(reflector, place)?),
+            Wanted::Ntp(ntp) => Box::new(NtpTask::open(ntp, found()?, place)?),
+            Wanted::Ptp(ptp) => Box::new(PtpTask::open(ptp, place)?),
+        })
+    }
+
+    pub(crate) fn task(&self) -> Option<&dyn Task> {
+        match &self.state {
+            State::Running { task, .. } => Some(task.as_ref()),
+            State::Starting | State::Resolving(_) | State::Failed { .. } => None,
+        }
+    }
+
+    /// Writes what it knows now, with what its earlier runs counted.
+    pub(crate) fn show(&self, moment: &Moment, into: &mut Shown) {
+        let shown = match (&self.state, &self.carried) {
+            (State::Running { .. }, _) => self.shown(moment),
+            (State::Failed { error, .. }, Some(carried)) => {
+                Some(carried.show(moment.now, Some(error)))
+            }
+            (_, Some(carried)) => Some(carried.show(moment.now, None)),
+            (_, None) => None,
+        };
+        if let Some(mut shown) = shown {
+            self.delays.show(&mut shown);
+            into.append(shown);
+        }
+    }
+
+    /// What the task shows by itself, with what its earlier runs counted; `None` if it does not run.
+    fn shown(&self, moment: &Moment) -> Option<Shown> {
+        let mut shown = Shown::default();
+        self.task()?.show(moment, &mut shown);
+        if let Some(carried) = &self.carried {
+            carried.add_to(&mut shown);
+        }
+        Some(shown)
+    }
+
+    /// Yields what it knows of its clock; a task that does not run knows nothing.
+    pub(crate) fn estimate(&mut self, moment: &Moment, into: &mut dyn Sink) {
+        let name = match &self.wanted {
+            Wanted::Clock { interface, .. } => interface.clone(),
+            Wanted::Ptp(ptp) => recorded_as(&ptp.interface),
+            _ => return,
+        };
+        let known = match &mut self.state {
+            State::Running { task, .. } => task.estimate(moment),
+            _ => Some(Known::nothing(moment.utc(), NOT_RUNNING)),
+        };
+        if let Some(known) = known {
+            into.estimate(&name, &known);
+        }
+    }
+
+    pub(crate) fn is_of_clocks(&self) -> bool {
+        matches!(
+            self.wanted,
+            Wanted::Clock { .. } | Wanted::Ntp(_) | Wanted::Ptp(_)
+        )
+    }
+
+    pub(crate) fn is_ntp(&self) -> bool {
+        matches!(self.wanted, Wanted::Ntp(_))
+    }
+
+    pub(crate) fn state(&self) -> TaskState {
+        let (state, error) = match &self.state {
+            State::Running { .. } => ("running", None),
+            State::Starting | State::Resolving(_) => ("starting", None),
+            State::Failed { error, .. } => ("failed", Some(error.clone())),
+        };
+        TaskState {
+            kind: self.wanted.kind().name().to_owned(),
+            name: self.wanted.name().to_owned(),
+            state: state.to_owned(),
+            error,
+            failures: self.failures,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

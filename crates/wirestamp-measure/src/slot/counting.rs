@@ -1,0 +1,92 @@
+//! The distributions of what a task yields: a sink between the task and the others, which has what all its runs yielded.
+
+use crate::delays::{Delays, Judged};
+use crate::sample::{Kind, Sample, Subject};
+use crate::sink::{Known, Packet, Sink};
+use crate::state::State;
+use crate::task::Turn;
+use std::collections::BTreeMap;
+use wirestamp::{CrossTimestamp, UtcTime};
+
+/// The distributions of delays, by segment.
+#[derive(Debug, Default)]
+pub(super) struct Distributions(BTreeMap<&'static str, Delays>);
+
+impl Distributions {
+    /// Serves a task, and counts what it yields meanwhile.
+    pub(super) fn counting<T>(
+        &mut self,
+        turn: &mut Turn<'_>,
+        serve: impl FnOnce(&mut Turn<'_>) -> T,
+    ) -> T {
+        let mut counting = Counting {
+            distributions: self,
+            sink: &mut *turn.sink,
+        };
+        serve(&mut Turn {
+            now: turn.now,
+            utc: turn.utc,
+            moment: turn.moment,
+            sink: &mut counting,
+            is_ready: turn.is_ready,
+            buffer: turn.buffer,
+        })
+    }
+
+    fn count(&mut self, sample: &Sample<'_>) {
+        // NTP and PTP have estimates instead of distributions
+        if !matches!(sample.subject.kind, Kind::Stamp | Kind::Path) {
+            return;
+        }
+        let judged = Judged {
+            sequence: sample.sequence,
+            at: sample.at,
+            utc: sample.utc,
+        };
+        for (name, delay, bound) in sample.delays() {
+            let delays = self.0.entry(name).or_default();
+            delays.record_of(judged, delay, bound);
+        }
+    }
+
+    pub(super) fn show(&self, into: &mut State) {
+        into.set_delays(&self.0);
+    }
+}
+
+/// Counts samples, and passes everything on.
+struct Counting<'a> {
+    distributions: &'a mut Distributions,
+    sink: &'a mut dyn Sink,
+}
+
+impl Sink for Counting<'_> {
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self.distributions.count(sample);
+        self.sink.sample(sample);
+    }
+
+    fn begin(&mut self, subject: Subject<'_>) {
+        self.sink.begin(subject);
+    }
+
+    fn event(&mut self, kind: &str, subject: &str, message: String) {
+        self.sink.event(kind, subject, message);
+    }
+
+    fn estimate(&mut self, clock: &str, known: &Known) {
+        self.sink.estimate(clock, known);
+    }
+
+    fn cross(&mut self, interface: &str, reading: &CrossTimestamp, at: UtcTime) {
+        self.sink.cross(interface, reading, at);
+    }
+
+    fn wants_packets(&self) -> bool {
+        self.sink.wants_packets()
+    }
+
+    fn packet(&mut self, packet: &Packet<'_>, at: UtcTime) {
+        self.sink.packet(packet, at);
+    }
+}

@@ -1,0 +1,146 @@
+//! The packets of a session: sent, received, timestamped, and recorded if packets are.
+
+use super::StampTask;
+use crate::host_stamp::HostStamp;
+use crate::sink::Packet;
+use crate::task::{Turn, is_no_end};
+use std::slice;
+use wirestamp::{Incoming, Result, Span, TransmitId};
+use wirestamp_probe::session::{Rejected, ReplyArrival};
+use wirestamp_probe::{HostTimestamp, Missing};
+
+/// How much later a packet leaves than is written in it.
+const LATE: Span = Span::from_milliseconds(1);
+
+impl StampTask {
+    pub(super) fn send(&mut self, turn: &mut Turn<'_>) -> Result<()> {
+        let reading = self.socket.utc_cross_timestamp();
+        let late = reading.after - reading.before + LATE;
+        let sequence = self
+            .session
+            .request(reading.before, reading.utc, late, &mut self.request);
+        self.sent += 1;
+        self.awaited += 1;
+        if let Err(error) = self.socket.send(&self.request, Some(TransmitId(sequence))) {
+            self.awaited -= 1;
+            // the ICMP error of an earlier packet, or no route now: the packet is lost, the session goes on
+            self.refused += 1;
+            self.sent(sequence, Err(Missing::NotSent), turn);
+            self.error = Some(error.to_string());
+            is_no_end(error)?;
+        }
+        // the kernel's is often there already, and need not wake the loop
+        self.collect(turn)
+    }
+
+    /// What became of a packet's transmit timestamp.
+    fn sent(&mut self, number: u32, sent: Result<HostTimestamp, Missing>, turn: &mut Turn<'_>) {
+        self.session.transmitted(number, sent);
+        self.passed(number, true, sent.map_err(Missing::name), turn);
+    }
+
+    /// Records a packet, if packets are recorded.
+    fn passed(
+        &self,
+        sequence: u32,
+        is_sent: bool,
+        timestamp: Result<HostTimestamp, &'static str>,
+        turn: &mut Turn<'_>,
+    ) {
+        if !turn.sink.wants_packets() {
+            return;
+        }
+        let interface = self.configuration.interface.as_deref();
+        let packet = Packet {
+            interface: interface.unwrap_or(Packet::ANY),
+            between: [self.local, self.peer],
+            sequence,
+            is_sent,
+            timestamp: timestamp.map(HostStamp::from),
+        };
+        turn.sink.packet(&packet, turn.utc);
+    }
+
+    fn collect(&mut self, turn: &mut Turn<'_>) -> Result<()> {
+        loop {
+            let count = self.socket.transmit_timestamps(&mut self.records)?;
+            self.awaited = self.awaited.saturating_sub(count);
+            for place in 0..count {
+                let record = &self.records[place];
+                let sent = self.clock.outcome(&record.outcome, &self.socket);
+                self.sent(record.id.0, sent, turn);
+            }
+            if count < self.records.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes what is there. Each read is a system call, so there is none that is bound to find nothing: what is left ends the next wait. While something
+    /// is missing it is looked for in any case, because this turn may judge that it never came.
+    pub(super) fn take(&mut self, turn: &mut Turn<'_>) -> Result<()> {
+        let was_awaited = self.awaited > 0;
+        if was_awaited {
+            self.collect(turn)?;
+        }
+        let is_ready = turn.is_ready;
+        let is_read = is_ready || !self.session.all_answered();
+        let has_come = is_read && self.receive(turn)?;
+        // what else ended the wait is in the error queue, and ends each wait until it is read
+        if is_ready && !has_come && !was_awaited {
+            self.collect(turn)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a packet came; reads on while an answer is missing.
+    fn receive(&mut self, turn: &mut Turn<'_>) -> Result<bool> {
+        let mut buffer = std::mem::take(turn.buffer);
+        let has_come = self.receive_into(&mut buffer, turn);
+        *turn.buffer = buffer;
+        has_come
+    }
+
+    fn receive_into(&mut self, buffer: &mut [u8], turn: &mut Turn<'_>) -> Result<bool> {
+        let mut has_come = false;
+        loop {
+            let mut incoming = Incoming::new(buffer);
+            match self
+                .socket
+                .try_receive_batch(slice::from_mut(&mut incoming))
+            {
+                Ok(0) => return Ok(has_come),
+                Ok(_) => has_come = true,
+                Err(error) => {
+                    self.error = Some(error.to_string());
+                    return is_no_end(error).map(|()| false);
+                }
+            }
+            let received = &incoming.received;
+            if received.truncated {
+                continue;
+            }
+            let arrival = ReplyArrival {
+                payload: incoming.payload(),
+                received: self.clock.read(&received.timestamps, &self.socket),
+                read: self.socket.now(),
+                hop_limit: received.hop_limit,
+                traffic_class: received.traffic_class,
+            };
+            let accepted = self.session.received(&arrival);
+            if accepted.is_ok() {
+                self.error = None;
+            }
+            // the second of two that the network made of one has passed, too
+            if let (Ok(_) | Err(Rejected::Duplicate), Some(number)) =
+                (accepted, arrival.payload.first_chunk())
+            {
+                let timestamp = arrival.received.ok_or(Packet::NO_TIMESTAMP);
+                self.passed(u32::from_be_bytes(*number), false, timestamp, turn);
+            }
+            if self.session.all_answered() {
+                return Ok(true);
+            }
+        }
+    }
+}

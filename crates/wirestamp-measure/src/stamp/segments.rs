@@ -1,0 +1,71 @@
+//! What a packet of a session says.
+
+use crate::bounded::Bounded;
+use crate::sample::{Departure, Sample, Segment, Subject};
+use wirestamp::{MonotonicTime, Span, UtcTime};
+use wirestamp_probe::Missing;
+use wirestamp_probe::session::{self, Measured};
+
+/// So many values a packet can have.
+const MOST: usize = 9;
+
+/// The values that are known of a packet.
+pub(super) struct Segments {
+    values: [(Segment, Bounded<Span>); MOST],
+    known: usize,
+}
+
+impl Segments {
+    /// Nothing of a packet that is lost.
+    pub(super) fn of(sample: &session::Sample) -> Self {
+        let mut new = Self {
+            values: [(Segment::RoundTrip, Bounded::new(Span::ZERO, Span::ZERO)); MOST],
+            known: 0,
+        };
+        if sample.is_answered {
+            new.fill(sample);
+        }
+        new
+    }
+
+    fn fill(&mut self, sample: &session::Sample) {
+        for (segment, measured) in [
+            (Segment::RoundTrip, sample.round_trip),
+            (Segment::Path, sample.path_delay),
+            (Segment::Forward, sample.forward),
+            (Segment::Backward, sample.backward),
+            (Segment::Residence, sample.residence),
+            (Segment::SendPath, sample.send_path),
+            (Segment::ReceivePath, sample.receive_path),
+            (Segment::ForwardDifference, sample.forward_difference),
+            (Segment::BackwardDifference, sample.backward_difference),
+        ] {
+            if let Some(Measured { value, bound }) = measured {
+                self.values[self.known] = (segment, Bounded::new(value, bound));
+                self.known += 1;
+            }
+        }
+    }
+
+    pub(super) fn sample<'a>(
+        &'a self,
+        subject: Subject<'a>,
+        sample: &session::Sample,
+        at: MonotonicTime,
+        utc: UtcTime,
+    ) -> Sample<'a> {
+        Sample {
+            subject,
+            sequence: sample.sequence,
+            at,
+            utc,
+            left: match sample.sent {
+                Ok(sent) => Departure::At(sent.utc),
+                Err(Missing::NotSent) => Departure::NotSent,
+                Err(_) => Departure::Unknown,
+            },
+            has_arrived: sample.is_answered,
+            values: &self.values[..self.known],
+        }
+    }
+}

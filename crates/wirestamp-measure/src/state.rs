@@ -1,0 +1,29 @@
+//! What is known at one instant: counts, estimates with their error bounds, ages.
+//!
+//! Every estimate, its error bound and its age are evaluated when it is asked for. Offsets are local minus reference (positive: the local
+//! clock is ahead), frequencies are positive where the local clock runs fast. Nothing measured is `None`, never 0.
+
+mod all;
+mod clock;
+mod interface;
+mod ntp;
+mod path;
+mod ptp;
+mod reasons;
+mod reflector;
+mod stamp;
+mod task;
+mod timestamps;
+
+pub use all::State;
+pub(crate) use all::Reference;
+pub use clock::ClockState;
+pub use interface::InterfaceState;
+pub use ntp::{NtpServerState, NtpState};
+pub use path::PathState;
+pub use ptp::PtpState;
+pub use reasons::Reasons;
+pub use reflector::ReflectorState;
+pub use stamp::PeerState;
+pub use task::TaskState;
+pub use timestamps::TimestampCounts;

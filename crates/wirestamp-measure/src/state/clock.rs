@@ -1,0 +1,44 @@
+//! The clocks of this host.
+
+use super::reasons::Reasons;
+use serde::{Deserialize, Serialize};
+
+/// A clock of this host.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ClockState {
+    /// Name of the interface, or "realtime".
+    pub name: String,
+    /// "phc" or "realtime".
+    pub kind: String,
+    /// Against UTC, in nanoseconds. Of a PTP hardware clock: against UTC as the real-time clock shows it.
+    #[serde(default, with = "crate::exact")]
+    pub utc_offset_ns: Option<i64>,
+    /// The truth lies within this distance of `utc_offset_ns`.
+    pub utc_bound_ns: Option<i64>,
+    /// Against TAI, in nanoseconds; the bound is the same.
+    #[serde(default, with = "crate::exact")]
+    pub tai_offset_ns: Option<i64>,
+    /// Where the offset comes from: "system", "ntp", "ptp", "kernel" (a bound alone) or "simulation" (nothing is known).
+    pub reference: Option<String>,
+    /// Against the monotonic clock, in parts per billion.
+    pub frequency_ppb: Option<f64>,
+    /// Error bound of that.
+    pub frequency_bound_ppb: Option<f64>,
+    /// Clock generation: one uninterrupted run of the clock.
+    pub generation: Option<u64>,
+    /// Changes of the generation since the start, by cause.
+    pub generation_changes: Reasons,
+    /// Time since the last successful reading or exchange, at most.
+    pub age_ns: Option<i64>,
+    /// How long the narrowest of the last cross timestamps took.
+    pub cross_width_ns: Option<i64>,
+    /// How cross timestamps are taken.
+    pub cross_method: Option<String>,
+    /// Cross timestamps taken since the start.
+    pub readings: u64,
+    /// Attempts to read the clock that failed since the start.
+    pub failures: u64,
+    /// Why the last one failed.
+    pub error: Option<String>,
+}

@@ -1,0 +1,28 @@
+//! Send and receive paths of this host.
+
+use super::timestamps::TimestampCounts;
+use crate::delays::Delays;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A send and receive path of this host, measured with packets to itself.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PathState {
+    /// Name of the interface.
+    pub interface: String,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that arrived.
+    pub received: u64,
+    /// Packets that did not arrive in time.
+    pub lost: u64,
+    /// Packets that may still arrive.
+    pub in_flight: u64,
+    /// Delays by name: "send_path", "wire", "receive_path".
+    pub delays: BTreeMap<String, Delays>,
+    /// What became of timestamps.
+    pub timestamps: TimestampCounts,
+    /// What the system said last.
+    pub error: Option<String>,
+}

@@ -1,0 +1,46 @@
+//! PTP clocks that measure.
+
+use super::reasons::Reasons;
+use serde::{Deserialize, Serialize};
+
+/// A port of a PTP clock that measures.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PtpState {
+    /// Name of the interface.
+    pub interface: String,
+    /// Of the port, as IEEE 1588 names it.
+    pub state: String,
+    /// Port identity of the timeTransmitter that it follows.
+    pub time_transmitter: Option<String>,
+    /// Clock identity of the grandmaster.
+    pub grandmaster: String,
+    /// Clocks between.
+    pub steps_removed: u16,
+    /// "hardware" or "software".
+    pub source: String,
+    /// The clock that timestamps minus the timeTransmitter's.
+    pub offset_ns: Option<i64>,
+    /// Error bound of that.
+    pub bound_ns: Option<i64>,
+    /// This host's real-time clock minus the timeTransmitter's UTC, at the last Sync.
+    pub system_offset_ns: Option<i64>,
+    /// Error bound of that, at the last Sync.
+    pub system_bound_ns: Option<i64>,
+    /// Mean of both directions.
+    pub path_delay_ns: Option<i64>,
+    /// Against the timeTransmitter's clock.
+    pub frequency_ppb: Option<f64>,
+    /// Since the last Sync that told something.
+    pub age_ns: Option<i64>,
+    /// Whether the timeTransmitter is followed no more.
+    pub holdover: bool,
+    /// Whether the configured sources agree.
+    pub agreement: String,
+    /// Syncs that told something.
+    pub samples: u64,
+    /// Exchanges that told nothing, by reason.
+    pub lost: Reasons,
+    /// Messages that are no concern of this clock, by reason.
+    pub ignored: Reasons,
+}

@@ -1,0 +1,53 @@
+//! STAMP sessions.
+
+use super::reasons::Reasons;
+use super::timestamps::TimestampCounts;
+use crate::delays::Delays;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A STAMP session. `sent` = `answered` + `lost` + `in_flight`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PeerState {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Of the reflector.
+    pub address: String,
+    /// The interface that packets leave by, if the configuration names one.
+    pub interface: Option<String>,
+    /// "same", "utc" or "unrelated": how the clocks of both ends are related.
+    pub relation: String,
+    /// Packets sent since the start.
+    pub sent: u64,
+    /// Packets whose reply came in time.
+    pub answered: u64,
+    /// Packets whose reply did not come in time.
+    pub lost: u64,
+    /// Packets that may still be answered.
+    pub in_flight: u64,
+    /// Packets that the system refused to send; they are lost as well.
+    pub refused: u64,
+    /// Packets that came and are no reply, by reason.
+    pub rejected: Reasons,
+    /// Replies with the reflector's transmit timestamp.
+    pub followed_up: u64,
+    /// The last round trip without the time in the reflector.
+    pub path_delay_ns: Option<i64>,
+    /// Error bound of that.
+    pub path_delay_bound_ns: Option<i64>,
+    /// Time since that packet: it is not always the last that was answered.
+    #[serde(default)]
+    pub path_delay_age_ns: Option<i64>,
+    /// Time since the last answered packet.
+    pub age_ns: Option<i64>,
+    /// A greater age says that answers are missing: from interval and timeout.
+    #[serde(default)]
+    pub stale_after_ns: Option<i64>,
+    /// Delays by name: "round_trip", "path" (both ways without the reflector), "forward", "backward", "residence", "send_path", "receive_path".
+    pub delays: BTreeMap<String, Delays>,
+    /// What became of transmit and receive timestamps.
+    pub timestamps: TimestampCounts,
+    /// What ICMP or the system said last.
+    pub error: Option<String>,
+}

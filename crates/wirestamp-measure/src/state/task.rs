@@ -1,0 +1,20 @@
+//! Whether what is asked for runs.
+
+use serde::{Deserialize, Serialize};
+
+/// A thing that the configuration asks for.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TaskState {
+    /// "clock", "path", "stamp", "reflector", "ntp" or "ptp".
+    pub kind: String,
+    /// Which one.
+    pub name: String,
+    /// "running", "starting" or "failed": then it is tried again.
+    pub state: String,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// How often it has failed since the start.
+    #[serde(default)]
+    pub failures: u64,
+}

@@ -1,0 +1,60 @@
+//! Times as "100ms", in files that name what is measured.
+
+use serde::{Deserialize, Deserializer, Serializer};
+use std::time::Duration;
+
+/// Times as "100ms".
+pub mod duration {
+    use super::{Deserialize, Deserializer, Duration, Serializer};
+
+    /// Writes one.
+    ///
+    /// # Errors
+    /// As the serializer.
+    pub fn serialize<S: Serializer>(
+        value: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&humantime::format_duration(*value))
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// As the deserializer; also for text that is no time.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        humantime::parse_duration(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+/// The same, if there is one.
+pub mod some_duration {
+    use super::{Deserializer, Duration, Serializer, duration};
+
+    /// Writes one.
+    ///
+    /// # Errors
+    /// As the serializer.
+    pub fn serialize<S: Serializer>(
+        value: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => duration::serialize(value, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// As the deserializer; also for text that is no time.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        duration::deserialize(deserializer).map(Some)
+    }
+}

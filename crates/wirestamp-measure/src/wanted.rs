@@ -1,0 +1,92 @@
+//! One thing that is asked for.
+
+use crate::options::{Clocks, Measurements, Ntp, Path, Ptp, Reflector, Stamp};
+use crate::sample::{Kind, Subject};
+use std::path::Path as FilePath;
+
+const STAMP_PORT: u16 = 862;
+const NTP_PORT: u16 = 123;
+
+/// One thing that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Wanted {
+    Clock { interface: String, tai_offset: i32 },
+    Path(Path),
+    Stamp(Stamp),
+    Reflector(Reflector),
+    Ntp(Ntp),
+    Ptp(Box<Ptp>),
+}
+
+impl Wanted {
+    /// All that is asked for; `clocks` are the interfaces that have one.
+    pub(crate) fn of(asked: &Measurements, clocks: &[String]) -> Vec<Self> {
+        let mut wanted: Vec<_> = asked.clocks.iter().flat_map(|one| each(one, clocks)).collect();
+        wanted.extend(asked.reflector.iter().cloned().map(Self::Reflector));
+        wanted.extend(asked.ptp.iter().cloned().map(Box::new).map(Self::Ptp));
+        wanted.extend(asked.ntp.iter().cloned().map(Self::Ntp));
+        wanted.extend(asked.path.iter().cloned().map(Self::Path));
+        wanted.extend(asked.stamp.iter().cloned().map(Self::Stamp));
+        wanted
+    }
+
+    /// Returns whether it is a STAMP session: [`of`](Self::of) names them last.
+    pub(crate) fn is_session(&self) -> bool {
+        matches!(self, Self::Stamp(_))
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Clock { .. } => Kind::Clock,
+            Self::Path(_) => Kind::Path,
+            Self::Stamp(_) => Kind::Stamp,
+            Self::Reflector(_) => Kind::Reflector,
+            Self::Ntp(_) => Kind::Ntp,
+            Self::Ptp(_) => Kind::Ptp,
+        }
+    }
+
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject {
+            kind: self.kind(),
+            name: self.name(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Clock { interface, .. } => interface,
+            Self::Path(path) => &path.interface,
+            Self::Stamp(stamp) => stamp.name(),
+            Self::Reflector(_) => "reflector",
+            Self::Ntp(ntp) => &ntp.server,
+            Self::Ptp(ptp) => &ptp.interface,
+        }
+    }
+
+    pub(crate) fn key_file(&self) -> Option<&FilePath> {
+        match self {
+            Self::Stamp(stamp) => stamp.key_file.as_deref(),
+            Self::Reflector(reflector) => reflector.key_file.as_deref(),
+            Self::Clock { .. } | Self::Path(_) | Self::Ntp(_) | Self::Ptp(_) => None,
+        }
+    }
+
+    /// The host that must be found first, and its port.
+    pub(crate) fn host(&self) -> Option<(&str, u16)> {
+        match self {
+            Self::Stamp(stamp) => Some((&stamp.peer, STAMP_PORT)),
+            Self::Ntp(ntp) => Some((&ntp.server, NTP_PORT)),
+            Self::Clock { .. } | Self::Path(_) | Self::Reflector(_) | Self::Ptp(_) => None,
+        }
+    }
+}
+
+/// The clocks that are asked for by name, else all.
+fn each<'a>(asked: &'a Clocks, all: &'a [String]) -> impl Iterator<Item = Wanted> + 'a {
+    let names = asked.interfaces.as_deref().unwrap_or(all).iter();
+    names.map(|interface| Wanted::Clock {
+        interface: interface.clone(),
+        tai_offset: asked.tai_offset,
+    })
+}

@@ -1,0 +1,55 @@
+//! What becomes of samples: events, history and recordings.
+
+use crate::events::Events;
+use crate::history::{Record, Writer};
+use crate::recording::Recordings;
+use wirestamp::{CrossTimestamp, UtcTime};
+use wirestamp_measure::{Known, Packet, Sample, Sink, Subject};
+
+/// The stores that a configuration asks for.
+pub(crate) struct Stores<'a> {
+    pub(crate) events: &'a Events,
+    pub(crate) history: Option<&'a Writer>,
+    pub(crate) recordings: &'a mut Recordings,
+}
+
+impl Sink for Stores<'_> {
+    fn sample(&mut self, sample: &Sample<'_>) {
+        if let Some(history) = self.history
+            && let Some(record) = Record::of(sample)
+        {
+            history.add(record);
+        }
+        self.recordings.sample(sample);
+    }
+
+    fn begin(&mut self, subject: Subject<'_>) {
+        self.recordings.begin(subject);
+    }
+
+    fn event(&mut self, kind: &str, subject: &str, message: String) {
+        self.events.add(kind, subject, message);
+    }
+
+    fn estimate(&mut self, clock: &str, known: &Known) {
+        if let Some(recording) = self.recordings.current() {
+            recording.estimate(clock, known);
+        }
+    }
+
+    fn cross(&mut self, interface: &str, reading: &CrossTimestamp, at: UtcTime) {
+        if let Some(recording) = self.recordings.current() {
+            recording.cross(interface, reading, at);
+        }
+    }
+
+    fn wants_packets(&self) -> bool {
+        self.recordings.wants_packets()
+    }
+
+    fn packet(&mut self, packet: &Packet<'_>, at: UtcTime) {
+        if let Some(recording) = self.recordings.current() {
+            recording.packet(packet, at);
+        }
+    }
+}
