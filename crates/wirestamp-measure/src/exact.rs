@@ -9,10 +9,7 @@ const EXACT: i64 = (1 << 53) - 1;
 ///
 /// # Errors
 /// As the serializer.
-pub fn serialize<S: Serializer>(
-    value: &Option<i64>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub fn serialize<S: Serializer>(value: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) if (-EXACT..=EXACT).contains(value) => serializer.serialize_i64(*value),
         Some(value) => serializer.collect_str(value),
@@ -34,9 +31,7 @@ impl serde::Serialize for Exact {
 ///
 /// # Errors
 /// As the deserializer; also for text that is no integer.
-pub fn deserialize<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<i64>, D::Error> {
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Either {

@@ -1,8 +1,8 @@
 //! Timestamps on both of this host's clocks.
 
 use wirestamp::{
-    HostClock, MonotonicTime, Result, Source, Span, TimestampPolicy, TimestampSource,
-    Timestamping, Timestamps, UdpSocket, UtcTime,
+    HostClock, MonotonicTime, Result, Source, Span, TimestampPolicy, TimestampSource, Timestamping,
+    Timestamps, UdpSocket, UtcTime,
 };
 
 /// A packet's timestamp on both of this host's clocks.

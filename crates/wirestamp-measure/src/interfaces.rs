@@ -55,12 +55,7 @@ impl Interfaces {
     }
 
     /// Takes what was reported; returns whether which of them have clocks changed.
-    pub(crate) fn serve(
-        &mut self,
-        place: &Place,
-        now: MonotonicTime,
-        sink: &mut dyn Sink,
-    ) -> bool {
+    pub(crate) fn serve(&mut self, place: &Place, now: MonotonicTime, sink: &mut dyn Sink) -> bool {
         for event in self.reported.try_iter() {
             self.pending = true;
             let name = event

@@ -11,7 +11,9 @@ const LONGEST: u64 = 4_096;
 /// A number that is another one as soon as the file has another content; `None`: it cannot be read.
 pub(crate) fn mark(path: &Path) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
-    wirestamp::file::read_text(path, LONGEST).ok()?.hash(&mut hasher);
+    wirestamp::file::read_text(path, LONGEST)
+        .ok()?
+        .hash(&mut hasher);
     Some(hasher.finish())
 }
 
@@ -32,7 +34,8 @@ pub fn read(path: Option<&Path>) -> Result<Option<Key>> {
         )
         .with_remedy("make one: openssl rand -hex 32 > FILE, and chmod 600 FILE")
     };
-    let text = wirestamp::file::read_text(path, LONGEST).map_err(|error| refused(error.to_string()))?;
+    let text =
+        wirestamp::file::read_text(path, LONGEST).map_err(|error| refused(error.to_string()))?;
     Key::from_hexadecimal(&text)
         .map(Some)
         .map_err(|error| refused(error.to_string()))

@@ -306,6 +306,9 @@ fn segments(sample: &Sample) -> [(Segment, Bounded<Span>); 2] {
     let bound = sample.error_bound;
     [
         (Segment::Offset, Bounded::new(sample.offset, bound)),
-        (Segment::Path, Bounded::new(sample.path_delay, bound + bound)),
+        (
+            Segment::Path,
+            Bounded::new(sample.path_delay, bound + bound),
+        ),
     ]
 }

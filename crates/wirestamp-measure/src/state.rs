@@ -15,8 +15,8 @@ mod stamp;
 mod task;
 mod timestamps;
 
-pub use all::State;
 pub(crate) use all::Reference;
+pub use all::State;
 pub use clock::ClockState;
 pub use interface::InterfaceState;
 pub use ntp::{NtpServerState, NtpState};

@@ -3,9 +3,7 @@
 use crate::moment::Moment;
 use crate::sink::{Known, Sink};
 use crate::state::{Reasons, State, TimestampCounts};
-use wirestamp::{
-    Error, ErrorKind, MissingReason, MonotonicTime, Result, Span, UdpSocket, UtcTime,
-};
+use wirestamp::{Error, ErrorKind, MissingReason, MonotonicTime, Result, Span, UdpSocket, UtcTime};
 
 /// Something that runs. It never waits; the loop does.
 pub(crate) trait Task {

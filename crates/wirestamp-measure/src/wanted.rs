@@ -21,7 +21,11 @@ pub(crate) enum Wanted {
 impl Wanted {
     /// All that is asked for; `clocks` are the interfaces that have one.
     pub(crate) fn of(asked: &Measurements, clocks: &[String]) -> Vec<Self> {
-        let mut wanted: Vec<_> = asked.clocks.iter().flat_map(|one| each(one, clocks)).collect();
+        let mut wanted: Vec<_> = asked
+            .clocks
+            .iter()
+            .flat_map(|one| each(one, clocks))
+            .collect();
         wanted.extend(asked.reflector.iter().cloned().map(Self::Reflector));
         wanted.extend(asked.ptp.iter().cloned().map(Box::new).map(Self::Ptp));
         wanted.extend(asked.ntp.iter().cloned().map(Self::Ntp));

@@ -30,7 +30,9 @@ fn read(folder: &Path, within: &str, into: &mut BTreeMap<String, String>) {
         } else if name != "lib" && name != "tests" {
             let text = std::fs::read_to_string(&path).expect("text");
             let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
-            let code = shipped.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let code = shipped
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
             into.insert(module, code.collect::<Vec<_>>().join("\n"));
         }
     }
@@ -61,7 +63,9 @@ fn imports() -> Graph {
     let known = |within: &str, path: &str| {
         let mut names: Vec<&str> = within.split("::").filter(|name| !name.is_empty()).collect();
         names.extend(path.split("::").filter(|name| !name.is_empty()));
-        let longest = (1..=names.len()).rev().map(|length| names[..length].join("::"));
+        let longest = (1..=names.len())
+            .rev()
+            .map(|length| names[..length].join("::"));
         let mut longest = longest.skip_while(|module| !modules.contains_key(module));
         longest.next()
     };
@@ -73,7 +77,8 @@ fn imports() -> Graph {
             imported.extend(known("", path));
         }
         for path in paths_after(text, "super::") {
-            imported.extend(known(parent, path).filter(|found| found != parent || !path.is_empty()));
+            imported
+                .extend(known(parent, path).filter(|found| found != parent || !path.is_empty()));
         }
         for path in paths_after(text, "use ") {
             let child = path.split("::").next().unwrap_or_default();
@@ -120,7 +125,15 @@ fn a_ring_is_found() {
 #[test]
 fn measurements_know_neither_each_other_nor_who_runs_them() {
     let top = |module: &str| module.split("::").next().unwrap_or_default().to_owned();
-    let hidden = ["slot", "engine", "wanted", "carried", "delays", "interfaces", "realtime"];
+    let hidden = [
+        "slot",
+        "engine",
+        "wanted",
+        "carried",
+        "delays",
+        "interfaces",
+        "realtime",
+    ];
     for (module, imported) in imports() {
         let own = top(&module);
         if !MEASUREMENTS.contains(&own.as_str()) {
@@ -128,7 +141,10 @@ fn measurements_know_neither_each_other_nor_who_runs_them() {
         }
         for other in imported.iter().map(|other| top(other)) {
             let is_other = other != own && MEASUREMENTS.contains(&other.as_str());
-            assert!(!is_other && !hidden.contains(&other.as_str()), "{module} imports {other}");
+            assert!(
+                !is_other && !hidden.contains(&other.as_str()),
+                "{module} imports {other}"
+            );
         }
     }
 }

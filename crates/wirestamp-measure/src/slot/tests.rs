@@ -1,6 +1,6 @@
 use super::*;
-use crate::options::Stamp;
 use crate::bounded::Bounded;
+use crate::options::Stamp;
 use crate::sample::{Departure, Kind, Sample, Segment, Subject};
 use crate::state::PeerState;
 use wirestamp::{Simulation, UdpSocket, UtcCrossTimestamp, UtcTime};
@@ -44,8 +44,14 @@ impl Task for Fails {
             left: Departure::Unknown,
             has_arrived: true,
             values: &[
-                (Segment::Path, Bounded::new(Span::from_microseconds(5), Span::ZERO)),
-                (Segment::ForwardDifference, Bounded::new(Span::ZERO, Span::ZERO)),
+                (
+                    Segment::Path,
+                    Bounded::new(Span::from_microseconds(5), Span::ZERO),
+                ),
+                (
+                    Segment::ForwardDifference,
+                    Bounded::new(Span::ZERO, Span::ZERO),
+                ),
             ],
         });
         Err(unresolved("peer", "it fails".into()))

@@ -2,12 +2,12 @@
 
 use super::Record;
 use super::question::{Question, Show};
-use wirestamp_measure::delays::index_of;
-use wirestamp_measure::exact::Exact;
 use crate::snapshot::Event;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use wirestamp_measure::delays::index_of;
+use wirestamp_measure::exact::Exact;
 
 /// The most series of offsets, and of delays.
 const MOST_OFFSETS: usize = 64;

@@ -78,7 +78,11 @@ impl Record {
         }
         let time = sample.utc.rfc3339().to_string();
         let name = sample.subject.name.to_owned();
-        let delays = || sample.delays().map(|(name, value, bound)| (name.into(), value, bound));
+        let delays = || {
+            sample
+                .delays()
+                .map(|(name, value, bound)| (name.into(), value, bound))
+        };
         Some(match sample.subject.kind {
             Kind::Stamp => Self::Stamp {
                 time,

@@ -2,13 +2,13 @@
 //! are added to what it wrote; its histograms come in the order in which they were given.
 
 use super::families::bucket_of;
-use wirestamp_measure::delays::Delays;
 use crate::rfc3339::nanoseconds;
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model::{
     self as model, LabelPair, MetricFamily,
 };
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
+use wirestamp_measure::delays::Delays;
 
 /// Number of the packet: with the time, it finds the record in the history.
 const LABEL: &str = "sequence";

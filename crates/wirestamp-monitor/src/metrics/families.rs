@@ -1,7 +1,6 @@
 //! Families of metrics: one descriptor, then its series. What is not known is left out, and nothing is NaN.
 
 use super::exemplars::Exemplars;
-use wirestamp_measure::delays::{Delays, SCHEMA, limit};
 use prometheus_client::encoding::{
     DescriptorEncoder, NativeHistogram, NativeHistogramBuckets, NoLabelSet,
 };
@@ -9,6 +8,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 use std::fmt::Error;
 use std::sync::Arc;
+use wirestamp_measure::delays::{Delays, SCHEMA, limit};
 
 /// The limits of the classic buckets are powers of two, so that they are limits of native buckets as well: 1 µs to 2 s.
 const CLASSIC: [i32; 8] = [-20, -17, -14, -11, -8, -5, -2, 1];

@@ -1,7 +1,6 @@
 //! The names of the metrics: those that the program writes are those that the guide, the rules and the dashboard name.
 
 use super::open_metrics;
-use wirestamp_measure::delays::Delays;
 use crate::snapshot::{
     ClockState, HistoryState, InterfaceState, NtpServerState, NtpState, OwnCost, PathState,
     PeerState, PtpState, Reasons, RecordingState, ReflectorState, Snapshot, TaskState,
@@ -10,6 +9,7 @@ use crate::snapshot::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use wirestamp_measure::delays::Delays;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -29,15 +29,13 @@ fn delays() -> BTreeMap<String, Delays> {
 
 /// A snapshot that has something of everything.
 fn everything() -> Snapshot {
-    let timestamps = made!(TimestampCounts {
-        missing: reasons(),
-});
+    let timestamps = made!(TimestampCounts { missing: reasons() });
     Snapshot {
         tasks: vec![TaskState::default()],
         interfaces: vec![made!(InterfaceState {
             transmit: Some(true),
             changes: reasons(),
-})],
+        })],
         clocks: vec![made!(ClockState {
             utc_offset_ns: Some(1),
             utc_bound_ns: Some(1),
@@ -47,7 +45,7 @@ fn everything() -> Snapshot {
             generation_changes: reasons(),
             age_ns: Some(1),
             cross_width_ns: Some(1),
-})],
+        })],
         peers: vec![made!(PeerState {
             rejected: reasons(),
             path_delay_ns: Some(1),
@@ -56,10 +54,8 @@ fn everything() -> Snapshot {
             stale_after_ns: Some(1),
             delays: delays(),
             timestamps: timestamps,
-})],
-        reflector: Some(made!(ReflectorState {
-            dropped: reasons(),
-})),
+        })],
+        reflector: Some(made!(ReflectorState { dropped: reasons() })),
         ntp: Some(made!(NtpState {
             servers: vec![made!(NtpServerState {
                 offset_ns: Some(1),
@@ -71,8 +67,8 @@ fn everything() -> Snapshot {
                 stratum: Some(1),
                 rejected: reasons(),
                 steps: reasons(),
-})],
-})),
+            })],
+        })),
         ptp: vec![made!(PtpState {
             offset_ns: Some(1),
             bound_ns: Some(1),
@@ -81,10 +77,8 @@ fn everything() -> Snapshot {
             age_ns: Some(1),
             lost: reasons(),
             ignored: reasons(),
-})],
-        paths: vec![made!(PathState {
-            delays: delays(),
-})],
+        })],
+        paths: vec![made!(PathState { delays: delays() })],
         own: OwnCost {
             cpu_ns: Some(1),
             resident_bytes: Some(1),

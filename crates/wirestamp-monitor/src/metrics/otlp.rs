@@ -2,7 +2,6 @@
 
 use super::families::{Families, Labels};
 use super::{NotEncoded, list};
-use wirestamp_measure::delays::{Delays, SCHEMA};
 use crate::rfc3339::nanoseconds;
 use crate::snapshot::Snapshot;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -16,6 +15,7 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use prometheus_client::registry::Unit;
 use prost::Message as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use wirestamp_measure::delays::{Delays, SCHEMA};
 
 /// The media type of [`otlp`].
 pub const OTLP: &str = "application/x-protobuf";

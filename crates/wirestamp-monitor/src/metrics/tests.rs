@@ -1,9 +1,9 @@
 use super::*;
-use wirestamp_measure::delays::{Delays, Judged};
 use crate::snapshot::{ClockState, NtpState, PeerState, Reasons};
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model;
 use std::collections::{BTreeMap, BTreeSet};
 use wirestamp::{MonotonicTime, UtcTime};
+use wirestamp_measure::delays::{Delays, Judged};
 
 const HOSTILE: &str = "a \"peer\"\\with\neverything";
 
@@ -32,19 +32,21 @@ fn peer(name: &str) -> PeerState {
             ("path".to_owned(), delays()),
             ("forward".to_owned(), delays()),
         ]),
-})
+    })
 }
 
 fn snapshot() -> Arc<Snapshot> {
-    let clock = |name: &str, offset, frequency| made!(ClockState {
-        name: name.to_owned(),
-        kind: "phc".to_owned(),
-        utc_offset_ns: offset,
-        utc_bound_ns: offset.map(|_| 250),
-        tai_offset_ns: offset.map(|offset| offset - 37_000_000_000),
-        frequency_ppb: frequency,
-        generation_changes: Reasons::from([("notification".to_owned(), 2)]),
-});
+    let clock = |name: &str, offset, frequency| {
+        made!(ClockState {
+            name: name.to_owned(),
+            kind: "phc".to_owned(),
+            utc_offset_ns: offset,
+            utc_bound_ns: offset.map(|_| 250),
+            tai_offset_ns: offset.map(|offset| offset - 37_000_000_000),
+            frequency_ppb: frequency,
+            generation_changes: Reasons::from([("notification".to_owned(), 2)]),
+        })
+    };
     Arc::new(Snapshot {
         host: "h".to_owned(),
         clocks: vec![
@@ -141,7 +143,7 @@ fn servers_that_have_not_answered_do_not_disagree() {
         let ntp = made!(NtpState {
             agreement: agreement.to_owned(),
             offset_ns: offset_ns,
-});
+        });
         let snapshot = Snapshot {
             ntp: Some(ntp),
             ..Snapshot::default()
@@ -241,10 +243,12 @@ fn the_longest_delay_is_an_exemplar_of_the_bucket_where_it_fell() {
     };
     short.record_of(packet, 50_000, 10);
     let peers = [("a", short), ("b", delays()), ("c", Delays::default())];
-    let peers = peers.map(|(name, delays)| made!(PeerState {
-        name: name.to_owned(),
-        delays: BTreeMap::from([("path".to_owned(), delays)]),
-}));
+    let peers = peers.map(|(name, delays)| {
+        made!(PeerState {
+            name: name.to_owned(),
+            delays: BTreeMap::from([("path".to_owned(), delays)]),
+        })
+    });
     let snapshot = Arc::new(Snapshot {
         peers: peers.to_vec(),
         ..Snapshot::default()

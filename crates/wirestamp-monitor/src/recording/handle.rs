@@ -1,9 +1,9 @@
 //! Takes rows from the measuring loop, and hands them to the thread that writes files. Never waits, but in a simulation, where no time passes meanwhile.
 
+use super::Said;
 use super::claim::Claim;
 use super::files::{Batch, Files, Row};
 use super::host_lock::HostLock;
-use super::Said;
 use crate::configuration::{Recording as Configuration, Table};
 use crate::patience::{self, LOOK, PATIENCE, ends_by};
 use crate::snapshot::{Reasons, RecordingState};
