@@ -21,8 +21,9 @@ from steps import STEPS
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 1500  # seconds for one step: a hang must not take the run's whole time
 PROCESSORS = os.cpu_count() or 1
-# More than there are: steps wait for the network, for locks and for each other's last compiler.
-ROOM = PROCESSORS + 0.75
+# More than there are: steps wait for the network, for locks and for each other's last compiler. With 0.75 more, a
+# quarter of two processors' time was idle.
+ROOM = PROCESSORS + 1.5
 SMALL = 0.5
 COMPLETE = (
     platform.system() == "Linux"
@@ -87,8 +88,11 @@ def environment():
     # Each commit has its own cases in the property tests; a second try has the same.
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
     os.environ.setdefault("PROPTEST_RNG_SEED", str(int(commit[:8] or "1", 16)))
-    # Built once: what incremental builds remember only costs.
+    # Built once: what incremental builds remember only costs. So does information for debuggers: panics and the
+    # sanitizers' reports name functions without it.
     os.environ.setdefault("CARGO_INCREMENTAL", "0")
+    for profile in ("DEV", "TEST", "RELEASE"):
+        os.environ.setdefault(f"CARGO_PROFILE_{profile}_DEBUG", "0")
 
 
 def fits(step, running):

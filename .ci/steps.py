@@ -28,30 +28,28 @@ STEPS = [
     Step("check-format", after=(), processors=0.5),
     Step("check-ci", after=(), processors=0.3),  # what runs these steps
     # the README's test command, word for word (430); most others wait for its build
-    Step("test", processors=1.5, timed=True),
+    Step("test", processors=1.25, timed=True),
     # the Windows half: compiled, and run under Wine, also against our model (510)
     Step("windows", processors=1, timed=True),
     # the README's main command, word for word; 20,000 packets, none lost (150)
-    Step("main-job", after=("setup",), processors=1.5, timed=True),
+    Step("main-job", after=("setup",), processors=1.25, timed=True),
     # all features and targets; the null backend too (260)
-    Step("check-clippy", after=DEBUG, processors=1.5),
+    Step("check-clippy", after=DEBUG, processors=1.25),
     # AddressSanitizer and ThreadSanitizer (370)
-    Step("sanitizers", processors=1.2, timed=True),
+    Step("sanitizers", processors=1, timed=True),
     # every fuzz target, for seconds (340)
-    Step("fuzz", processors=1.5),
+    Step("fuzz", processors=1.25),
     # real drivers, clocks and kernels, in an emulated machine (330)
-    Step("vm-test", after=DEBUG, processors=1.6, timed=True),
+    Step("vm-test", after=DEBUG, processors=1.25, timed=True),
     # seeded runs of a steered clock, each held against what was stated for it (60 beside the build)
-    Step("campaign", after=RELEASE, processors=1.5),
+    Step("campaign", after=RELEASE, processors=1.25),
     # a small simulated fleet; the same rows from DuckDB, Spark and a cluster whose workers are killed (140)
     Step("fleet", after=DEBUG, processors=0.5, timed=True),
     # headers, examples, C tests, under sanitizers and valgrind too
-    Step("c-api", after=DEBUG + RELEASE, processors=1.5, timed=True),
-    Step("check-docs", after=DEBUG, processors=1.5),
+    Step("c-api", after=DEBUG + RELEASE, processors=0.75, timed=True),
+    Step("check-docs", after=DEBUG, processors=1.25),
     # the crates as they are published; the Debian package, in a Debian that knows nothing of us
     Step("package", after=DEBUG + RELEASE, processors=0.7, timed=True),
-    # core's own tests notice each change in the arithmetic between two readings (110)
-    Step("mutants", processors=1.5),
     # PTP against ptp4l, in network namespaces; every message through tshark (14; mostly waits)
     Step("ptp-interop", after=RELEASE, processors=0.2, timed=True),
     # NTP and NTS against chrony and ntpd-rs; chrony's packets through tshark

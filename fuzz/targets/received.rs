@@ -45,11 +45,12 @@ fn check(bytes: &[u8]) {
         .filter_map(|found| packet(found.what, &bytes[found.begin..found.end]));
     let (delivered_by, destination) = packets.into_iter().next().unzip();
     assert_eq!(said.destination, destination);
+    assert_eq!(said.interface, delivered_by.flatten());
     let timestamped_by = datas(TIMESTAMPING_INTERFACE)
         .next_back()
         .and_then(|data| word(data, 0))
         .and_then(InterfaceIndex::new);
-    assert_eq!(said.interface, timestamped_by.or(delivered_by.flatten()));
+    assert_eq!(said.device, timestamped_by);
 }
 
 /// Interface and destination.

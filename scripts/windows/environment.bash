@@ -33,7 +33,7 @@ prepare() {
     stable=$(rustc --print sysroot) && stable=${stable##*/}
     sysroot=$(have sysroot "$stable" "$1") || exit $?
     upper=$(tr 'a-z-' 'A-Z_' <<<"$1")
-    export "CARGO_TARGET_${upper}_RUSTFLAGS=--sysroot $sysroot" "CARGO_TARGET_${upper}_RUSTDOCFLAGS=--sysroot $sysroot"
+    export "CARGO_TARGET_${upper}_RUSTFLAGS=--sysroot $sysroot -D warnings" "CARGO_TARGET_${upper}_RUSTDOCFLAGS=--sysroot $sysroot"
     case $1 in
     *-gnu)
         tools=$(have mingw) || exit $?

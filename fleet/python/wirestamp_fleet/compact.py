@@ -1,5 +1,6 @@
 """Merges small files. Can be killed at any time and run again: a list of its own says which files a merged one replaces, before it takes its name."""
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -7,6 +8,11 @@ import os
 import pathlib
 import time
 import uuid
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -64,6 +70,31 @@ def run(folder, progress):
     place = places.Folder(folder)
     if not place.exists():
         raise store.Refused(f"{place}: no such folder")
+    with _alone(place):
+        return _run(place, progress)
+
+
+@contextlib.contextmanager
+def _alone(place):
+    """Two compactions at once would merge the same rows into two files. The folder itself is locked: nothing is left behind."""
+    if fcntl is None:
+        yield
+        return
+    folder = os.open(place.root, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(folder)
+        raise store.Refused(f"{place}: another compact is at work in this folder; try again when it has ended") from None
+    except OSError as error:
+        store.say(f"{place}: cannot be locked ({error.strerror}): run no other compact in it meanwhile")
+    try:
+        yield
+    finally:
+        os.close(folder)
+
+
+def _run(place, progress):
     for name in replaced(place):
         (place.root / name).unlink(missing_ok=True)
     (place.root / LIST).unlink(missing_ok=True)
@@ -126,8 +157,8 @@ def _write(place, table, some):
         # as wirestamp-record does, so that neighbours differ by little
         rows = rows.sort_by([(name, "ascending") for name in ("flow", "host", "direction", "sequence", "ticks")])
     rows = rows.replace_schema_metadata({b"wirestamp.table": table, b"wirestamp.version": str(VERSION), b"wirestamp.host": "several"})
-    # names of merged files would grow with each merge
-    number = hashlib.sha256("/".join(names).encode()).hexdigest()[:16]
+    # names of merged files would grow with each merge; of other rows under the same names it is another one
+    number = hashlib.sha256("/".join(name + content for name, (_, _, content) in zip(names, some, strict=True)).encode()).hexdigest()[:16]
     file = pathlib.Path(some[0][0]).with_name(f"merged-{number}.parquet")
     draft = file.with_name(f".wirestamp-{uuid.uuid4().hex}.part")
     try:

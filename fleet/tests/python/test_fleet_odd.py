@@ -255,6 +255,49 @@ class Odd(unittest.TestCase):
             self.asked_compact(folder)
         self.assertEqual(len(list(path.parent.glob("*.parquet"))), 2)
 
+    def halves(self, folder, rows):
+        """Puts rows into the two files `a` and `b`."""
+        path = probes_of(self.folder)
+        place = folder / path.parent.relative_to(self.folder)
+        for name, start in (("a", 0), ("b", len(rows) // 2)):
+            half = rows.slice(start, len(rows) - len(rows) // 2)
+            store.write_file(half.replace_schema_metadata(rows.schema.metadata), place / f"{name}.parquet")
+        return place
+
+    def test_other_rows_under_the_same_names_are_another_merged_file(self):
+        folder = self.copy()
+        path = probes_of(folder)
+        rows = parquet.ParquetFile(path).read()
+        path.unlink()
+        with mock.patch.object(store, "GROUP", 100):
+            for count, start in enumerate((0, 100), 1):
+                place = self.halves(folder, rows.slice(start, 100))
+                self.asked_compact(folder)
+                self.assertEqual(len(list(place.glob("merged-*.parquet"))), count)
+        self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": 200}])
+
+    @unittest.skipIf(sys.platform == "win32", "there folders have no locks")
+    def test_a_second_compaction_is_refused_while_one_is_at_work(self):
+        folder = self.copy()
+        path = probes_of(folder)
+        rows = parquet.ParquetFile(path).read()
+        path.unlink()
+        self.halves(folder, rows)
+        write, seconds = compact._write, []
+
+        def beside(*arguments):
+            with mock.patch.object(compact, "_write", write):
+                seconds.append(run("compact", folder))
+            return write(*arguments)
+
+        with mock.patch.object(compact, "_write", beside):
+            self.asked_compact(folder)
+        code, _, err = seconds[0]
+        self.assertEqual(code, 2)
+        self.assertIn("another compact is at work", err)
+        self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": self.rows}])
+        self.asked_compact(folder)
+
     def test_what_a_file_says_of_others_removes_and_hides_nothing(self):
         folder = self.copy()
         path = probes_of(folder)
@@ -416,7 +459,10 @@ class Odd(unittest.TestCase):
         endless = "SELECT SUM(a.range * b.range % 7) AS n FROM range(10000000) a, range(10000000) b"
         for more in ([], ["--output", str(folder / "answer.parquet")]):
             command = [sys.executable, "-m", "wirestamp_fleet", "query", str(folder), endless, *more]
-            begun = subprocess.Popen(command, env=os.environ | {"TMPDIR": str(work)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            # what a shell starts in the background ignores SIGINT, and so do its children
+            heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+            environment = os.environ | {"TMPDIR": str(work)}
+            begun = subprocess.Popen(command, env=environment, preexec_fn=heed, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.addCleanup(begun.kill)
             ticks = lambda: sum(map(int, pathlib.Path(f"/proc/{begun.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
             while ticks() < 3 * os.sysconf("SC_CLK_TCK"):

@@ -38,15 +38,13 @@ impl Node<'_> {
             &self.engine.configuration,
             &self.commands,
         )?;
-        if chosen == Clock::Nic {
-            self.steered = clock_of(&self.ports[0]);
-        }
         self.begin_steering(steering);
         Ok(())
     }
 
     /// Starts to steer a clock of the caller's: the one that timestamps the messages of the port that
-    /// follows a timeTransmitter.
+    /// follows a timeTransmitter. With [`Clock::Nic`] it is left alone while another hardware clock than now is behind the
+    /// interface of the first port.
     ///
     /// # Errors
     /// Those of the clock.
@@ -65,6 +63,9 @@ impl Node<'_> {
                 .for_each(|port| port.assume_drift(drift));
         }
         self.steering = steering;
+        let first = self.ports[0].interface().description();
+        let is_nics = self.engine.configuration.clock == Clock::Nic;
+        self.steered = first.hardware_clock.filter(|_| is_nics);
     }
 
     /// Ends steering: what remains in force is the frequency that was learnt. Dropping the node does the same,

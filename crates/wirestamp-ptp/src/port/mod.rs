@@ -7,6 +7,8 @@ mod measure;
 mod observe;
 mod outlet;
 mod receive;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod vigil;
 
@@ -213,27 +215,38 @@ impl<'e> Port<'e> {
 
     /// Something about the interface changed: it may have another number now.
     fn look_again(&mut self, now: MonotonicTime) {
-        let seen =
-            |interface: &Interface| (interface.index(), interface.description().hardware_clock);
-        let (before, clock) = seen(&self.interface);
+        let (before, clock) = (self.interface.index(), self.hardware_clock());
         let gone = self.interface.refresh().is_err();
         if gone || self.interface.index() != before {
             self.reopen_at = Some(self.reopen_at.unwrap_or(now));
-        } else if seen(&self.interface).1 != clock
-            && self.clock.borrow_mut().replaced(&self.interface)
-        {
-            self.outlet.counts.lost(Lost::ClockReplaced);
+        } else {
+            self.note_clock(clock);
         }
         self.clock.borrow_mut().restarted();
+    }
+
+    fn hardware_clock(&self) -> Option<u32> {
+        self.interface.description().hardware_clock
+    }
+
+    /// The interface was looked at: whether it has another hardware clock than before.
+    fn note_clock(&mut self, before: Option<u32>) {
+        let mut clock = self.clock.borrow_mut();
+        if self.hardware_clock() != before && clock.replaced(&self.interface) {
+            self.outlet.counts.lost(Lost::ClockReplaced);
+            clock.restarted();
+        }
     }
 
     fn reopen(&mut self, now: MonotonicTime) {
         let timestamps = self.clock.borrow().timestamps();
         self.reopen_at = Some(now + RETRY);
+        let clock = self.hardware_clock();
         if self.interface.refresh().is_err() {
             return;
         }
         if self.outlet.sockets.interface() == self.interface.index() {
+            self.note_clock(clock);
             self.reopen_at = None; // it came back as it was, and so do the sockets
         } else if let Ok(sockets) =
             Sockets::open(&self.interface, &self.engine.configuration, timestamps)

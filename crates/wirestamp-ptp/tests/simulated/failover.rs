@@ -3,7 +3,7 @@
 use crate::pair::{Cable, quick, run};
 use wirestamp::sim::{NicName, World};
 use wirestamp::{HardwareConfiguration, ReceiveFilter, Span};
-use wirestamp_ptp::{Configuration, Lost, PortState, Role, Source};
+use wirestamp_ptp::{Configuration, Lost, Node, PortState, Role, Source};
 
 #[test]
 fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
@@ -89,6 +89,32 @@ fn time_passes_for_a_clock_whose_only_interface_is_gone() {
     let engine = cable.engine(0, quick(Role::TimeReceiver));
     let mut node = cable.node(&engine, 0);
     cable.world().remove_nic(NicName::Sim0);
+    assert_time_passes(&mut node);
+}
+
+/// It gave its role up, and an attempt to get a timestamp is always due.
+#[test]
+fn time_passes_for_a_clock_without_timestamps_whose_only_interface_is_gone() {
+    let cable = Cable::new("");
+    let engine = cable.engine(0, in_hardware(Role::TimeTransmitter));
+    let mut node = cable.node(&engine, 0);
+    let mut pass = |seconds| {
+        run(&mut [&mut node], Span::from_seconds(seconds), |_, _, _| {});
+        node.status().ports[0].state
+    };
+    assert_eq!(pass(4), PortState::TimeTransmitter);
+    let receive = ReceiveFilter::All;
+    let wanted = HardwareConfiguration {
+        transmit: false,
+        receive,
+    };
+    cable.world().reconfigure_by_another(NicName::Sim0, wanted);
+    assert_eq!(pass(3), PortState::Faulty);
+    cable.world().remove_nic(NicName::Sim0);
+    assert_time_passes(&mut node);
+}
+
+fn assert_time_passes(node: &mut Node<'_>) {
     let until = node.now() + Span::from_seconds(3);
     let mut turns = 0;
     while node.now() < until {

@@ -4,6 +4,8 @@
 use crate::steered::{Scene, play};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use wirestamp::sim::NicName;
+use wirestamp::{Error, ErrorKind, Span};
 use wirestamp_ptp::{Configuration, Lost};
 
 const MILLISECOND: i64 = 1_000_000;
@@ -133,6 +135,29 @@ fn the_end_of_steering_leaves_the_base_frequency() {
         assert_at_base(scene, 5.0);
         scene.pass(20, SLACK);
         assert_at_base(scene, 5.0);
+    });
+}
+
+/// A bond fails over: what is measured from then on says nothing of the clock that is steered.
+#[test]
+fn another_clock_behind_the_interface_leaves_the_base_frequency() {
+    play(5_000, defaults, |scene| {
+        slewing(scene);
+        let replace = |scene: &mut Scene<'_>, clock| {
+            let world = scene.cable.world();
+            world.change_clock(NicName::Sim1, clock, Span::ZERO);
+            scene.pass(5, i64::MAX); // a correction lasts four seconds at most
+            scene.receiver.steering_error().map(Error::kind)
+        };
+        assert_eq!(replace(scene, 9), Some(ErrorKind::NoSuchDevice));
+        assert_at_base(scene, 5.0);
+        scene.pass(60, i64::MAX);
+        assert_at_base(scene, 5.0);
+        assert_eq!(replace(scene, 1), None, "it is back");
+        let before = scene.error().abs();
+        scene.pass(60, i64::MAX);
+        let after = scene.error().abs();
+        assert!(after + 10 * MILLISECOND < before, "{before}, then {after}");
     });
 }
 
