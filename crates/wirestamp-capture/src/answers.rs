@@ -106,6 +106,8 @@ struct When {
     /// On a line that never goes back, and the number of the clock's run there.
     line_ns: i64,
     run: u32,
+    /// The latest run that had begun.
+    since: u32,
     utc_ns: Option<i64>,
     /// 0 where the file does not say.
     utc_generation: u32,
@@ -195,12 +197,13 @@ pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
         let Observed { when, way, found } = placed.packet;
         unusable.without_time += u64::from(when.utc_ns.is_none());
         let (line_ns, run) = (placed.line_ns, placed.run);
-        answers.waits.reach(run, line_ns);
+        let since = answers.waits.reach(run, line_ns);
         match found {
             Ok(found) if matches!(found.flow.protocol, 6 | 17) && !found.is_fragment => {
                 let when = When {
                     line_ns,
                     run,
+                    since,
                     ..when
                 };
                 answers.observe(&found, way, when);
@@ -236,6 +239,7 @@ fn observe(packet: &FilePacket<'_>) -> Observed {
         when: When {
             line_ns: 0,
             run: 0,
+            since: 0,
             utc_ns: packet.utc_ns,
             utc_generation: packet.utc_generation.unwrap_or(0),
             bound_ns: packet.bound_ns,
@@ -374,16 +378,17 @@ impl Answers {
 impl Connection {
     fn udp(&mut self, by_client: bool, when: When, waits: &Waits, counts: &mut Counts) {
         while let Some(oldest) = self.requests.front()
-            && let wait @ (Wait::Over | Wait::AcrossStep) = waits.of(oldest)
+            && waits.of(oldest) == Wait::Over
         {
             self.requests.pop_front();
-            counts.gave_up(wait);
+            counts.gave_up(Wait::Over);
         }
         if by_client {
             self.uncertain &= !self.requests.is_empty();
-            if self.requests.len() == MOST_WAITING {
-                self.requests.pop_front();
-                counts.gave_up(Wait::Waits);
+            if self.requests.len() == MOST_WAITING
+                && let Some(oldest) = self.requests.pop_front()
+            {
+                counts.gave_up(waits.of(&oldest));
             }
             self.requests.push_back(when);
             return;

@@ -36,7 +36,8 @@ pub(crate) struct Ordered<'a, 'r, T, F> {
 pub(crate) struct Placed<T> {
     /// Its time, on a line that never goes back. Of a packet without a time: that of the one before it.
     pub(crate) line_ns: i64,
-    /// How many runs of the clock began before that of its time, from the first step on; 0 where that is not known.
+    /// How many runs of the clock began before that of its time, from the first step on; 0 where the file does not say which run a
+    /// time is of. Of a packet without a time: the last.
     pub(crate) run: u32,
     place: u64,
     pub(crate) packet: T,
@@ -67,7 +68,7 @@ impl Line {
     /// When a packet is on the line, and the number of its run.
     fn place(&mut self, packet: &FilePacket<'_>) -> (i64, u32) {
         let Some(utc_ns) = packet.utc_ns else {
-            return (self.latest_ns.unwrap_or(i64::MIN), 0);
+            return (self.latest_ns.unwrap_or(i64::MIN), self.number);
         };
         let run = match packet.utc_generation {
             Some(generation) => self.run((packet.section, generation), utc_ns),

@@ -1,18 +1,26 @@
-//! Whether the time of a request is over. Only the packets of its own run of the clock show that: a step may move the line of time
-//! ahead.
+//! Whether the time of a request is over. A step may move the line of time ahead by any amount, so only durations within runs
+//! of the clock count: since the request in its own run, and each later run from its first packet to its last.
 
 use super::When;
 use std::collections::VecDeque;
 
-/// So many runs are remembered; of requests in earlier ones, nobody knows.
+/// So many runs are remembered; of requests in earlier ones, only what came since counts.
 const MOST_RUNS: usize = 64;
 
 /// How far the file was read.
 #[derive(Debug)]
 pub(super) struct Waits {
     timeout_ns: i64,
-    /// The latest time of each run, by the run's number.
-    runs: VecDeque<(u32, i64)>,
+    /// By number.
+    runs: VecDeque<Run>,
+    latest_ns: i64,
+}
+
+/// A run of the clock, on the line of time.
+#[derive(Debug)]
+struct Run {
+    number: u32,
+    first_ns: i64,
     latest_ns: i64,
 }
 
@@ -23,7 +31,7 @@ pub(super) enum Wait {
     Waits,
     /// Its time is over.
     Over,
-    /// Its time is over if the clock was not stepped ahead.
+    /// Its time is over if the clock was not stepped ahead: an answer may still come.
     AcrossStep,
 }
 
@@ -36,30 +44,49 @@ impl Waits {
         }
     }
 
-    /// A packet of this run is here on the line of time; packets come in order.
-    pub(super) fn reach(&mut self, run: u32, line_ns: i64) {
+    /// A packet of this run is here on the line of time; packets come in order. Returns the latest run that has begun.
+    pub(super) fn reach(&mut self, number: u32, line_ns: i64) -> u32 {
         self.latest_ns = self.latest_ns.max(line_ns);
         match self.runs.back_mut() {
-            Some((known, latest)) if *known == run => *latest = line_ns.max(*latest),
-            Some((known, _)) if *known > run => {} // late, or of a run that is not known
+            Some(run) if run.number == number => run.latest_ns = line_ns.max(run.latest_ns),
+            Some(run) if run.number > number => return run.number, // late, or of a run that is not known
             _ => {
                 if self.runs.len() == MOST_RUNS {
                     self.runs.pop_front();
                 }
-                self.runs.push_back((run, line_ns));
+                self.runs.push_back(Run {
+                    number,
+                    first_ns: line_ns,
+                    latest_ns: line_ns,
+                });
             }
         }
+        number
     }
 
     pub(super) fn of(&self, asked: &When) -> Wait {
-        let is_over = |now: i64| now.saturating_sub(asked.line_ns) > self.timeout_ns;
-        let mut runs = self.runs.iter().rev();
-        if runs.any(|(run, latest)| *run == asked.run && is_over(*latest)) {
+        if self.lasted(asked) > self.timeout_ns {
             Wait::Over
-        } else if is_over(self.latest_ns) {
+        } else if self.latest_ns.saturating_sub(asked.line_ns) > self.timeout_ns {
             Wait::AcrossStep
         } else {
             Wait::Waits
         }
+    }
+
+    /// How long ago a request was made, at least.
+    fn lasted(&self, asked: &When) -> i64 {
+        let later = self.runs.iter().rev();
+        let later = later.take_while(|run| run.number >= asked.since);
+        let durations = later.map(|run| {
+            if run.number > asked.since {
+                run.latest_ns.saturating_sub(run.first_ns)
+            } else if run.number == asked.run {
+                run.latest_ns.saturating_sub(asked.line_ns)
+            } else {
+                0
+            }
+        });
+        durations.fold(0, i64::saturating_add)
     }
 }

@@ -264,3 +264,64 @@ fn a_step_ahead_ends_no_requests_time() {
     let counts = (service.unanswered, service.undecided, service.across_step);
     assert_eq!(counts, (1, 0, 2), "{report:?}");
 }
+
+fn tell(port: u16) -> Vec<u8> {
+    udp(2, 1, (53, port), port, b"me")
+}
+
+/// Packets at these milliseconds, in these runs of the clock.
+fn in_runs(packets: &[(u64, u32, Vec<u8>)]) -> Answers {
+    let mut file = Ng::of(101);
+    for (at, run, data) in packets {
+        let note = format!("wirestamp: software clock, error bound 1 ns, generation {run}");
+        file.whole(START + at * MS, data, &note);
+    }
+    answered(&file.bytes)
+}
+
+#[test]
+fn after_a_step_ahead_no_answer_is_timed_as_that_of_another_request() {
+    const HOUR: u64 = 3_600_000;
+    let report = in_runs(&[
+        (0, 0, ask(1_000)),
+        (HOUR + 2, 1, ask(1_000)),
+        (HOUR + 3, 1, tell(1_000)), // to the first
+        (HOUR + 8, 1, tell(1_000)), // to the second
+    ]);
+    let service = &report.services[0];
+    assert_eq!((service.answers, service.ambiguous), (None, 2), "{report:?}");
+}
+
+#[test]
+fn a_request_is_unanswered_once_the_runs_after_it_lasted_longer_than_its_time() {
+    let of = |until: u64| {
+        let report = in_runs(&[
+            (0, 0, ask(1_000)),
+            (500, 0, ask(1_001)),
+            (50_000, 1, ask(1_002)),
+            (50_400, 1, ask(1_003)),
+            (90_000, 2, ask(1_004)),
+            (90_000 + until, 2, ask(1_005)),
+        ]);
+        let service = &report.services[0];
+        (service.unanswered, service.across_step, service.undecided)
+    };
+    assert_eq!(of(100), (0, 4, 2), "500 + 400 + 100");
+    assert_eq!(of(101), (1, 3, 2));
+    assert_eq!(of(601), (3, 1, 2));
+    assert_eq!(of(1_001), (5, 0, 1));
+}
+
+#[test]
+fn a_request_without_a_time_is_of_the_run_before_it() {
+    let mut file = Ng::of(101);
+    let note = |run| format!("wirestamp: software clock, error bound 1 ns, generation {run}");
+    file.whole(START, &ask(1_000), &note(0));
+    file.whole(START + 60_000 * MS, &ask(1_001), &note(1));
+    file.whole(0, &ask(1_002), "wirestamp: hardware clock, no UTC: it was not read yet");
+    file.whole(START + 62_000 * MS, &ask(1_003), &note(1));
+    let report = answered(&file.bytes);
+    let service = &report.services[0];
+    let counts = (service.unanswered, service.across_step, service.undecided);
+    assert_eq!(counts, (3, 0, 1), "{report:?}");
+}
