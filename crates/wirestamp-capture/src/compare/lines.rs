@@ -1,8 +1,9 @@
 //! Whether the times of both captures can be compared, after a step of either clock.
 //!
 //! Nobody knows how far a step moved a capture's line of time: the pause before the next packet is hidden in it. What is missing since
-//! is only lost once a packet that both captures have shows how far the lines are apart, and that this is well within the window.
+//! is only lost once packets that both captures have show how far the lines are apart, and that this is well within the window.
 
+use super::evidence::Evidence;
 use super::{Seen, Side};
 
 /// The lines of both captures.
@@ -12,8 +13,9 @@ pub(super) struct Lines {
     runs: [u32; 2],
     /// When it began, if it is not the first.
     since_ns: [Option<i64>; 2],
-    /// How far the lines were seen to be apart since the latest step.
+    /// How far the lines were seen to be apart since the latest step, if that can be believed.
     apart_ns: Option<u64>,
+    evidence: Evidence,
 }
 
 impl Lines {
@@ -23,7 +25,20 @@ impl Lines {
             self.runs[side as usize] = run;
             self.since_ns[side as usize] = Some(line_ns);
             self.apart_ns = None;
+            self.evidence = Evidence::default();
         }
+    }
+
+    /// The first packet of those that look like this waits for its like. Returns after how many steps, if none that looked the same
+    /// was seen since the latest one.
+    pub(super) fn first_seen(&mut self, key: u128) -> Option<u64> {
+        let is_first = self.are_stepped() && !self.evidence.is_repeated(key);
+        is_first.then(|| self.all())
+    }
+
+    /// How many steps of both clocks there were until now.
+    fn all(&self) -> u64 {
+        u64::from(self.runs[0]) + u64::from(self.runs[1])
     }
 
     /// How many steps of both clocks there were; less for a packet of a run that is not the latest.
@@ -35,12 +50,20 @@ impl Lines {
         self.runs != [0; 2]
     }
 
-    /// A packet was found in both captures, and no other looked like it.
-    pub(super) fn paired(&mut self, one: &Seen, other: &Seen) {
+    /// A packet was found in both captures, and no other that waits looks like it. `first_seen`: as that said.
+    pub(super) fn paired(&mut self, one: &Seen, other: &Seen, first_seen: Option<u64>) {
         let is_new = |seen: &Seen| seen.utc_ns.is_some() && self.is_since(seen);
-        if is_new(one) && is_new(other) {
+        if self.are_stepped() && is_new(one) && is_new(other) {
             let apart = one.line_ns.abs_diff(other.line_ns);
             self.apart_ns = self.apart_ns.max(Some(apart));
+            self.evidence.paired(first_seen != Some(self.all()));
+        }
+    }
+
+    /// A packet of this flow has no like.
+    pub(super) fn alone(&mut self, seen: &Seen, flow: u32) {
+        if self.are_stepped() && self.is_since(seen) {
+            self.evidence.alone(seen.side, flow);
         }
     }
 
@@ -50,7 +73,8 @@ impl Lines {
         if !self.are_stepped() {
             return Some(0);
         }
-        let apart = self.apart_ns.filter(|_| self.is_since(seen))?;
+        let is_shown = self.is_since(seen) && self.evidence.is_enough();
+        let apart = self.apart_ns.filter(|_| is_shown)?;
         let apart = i64::try_from(apart).ok()?;
         // before a step of the other clock, its line was elsewhere
         let other = self.since_ns[1 - seen.side as usize];
@@ -60,6 +84,6 @@ impl Lines {
 
     /// Whether neither clock was stepped since the packet.
     fn is_since(&self, seen: &Seen) -> bool {
-        seen.steps == u64::from(self.runs[0]) + u64::from(self.runs[1])
+        seen.steps == self.all()
     }
 }

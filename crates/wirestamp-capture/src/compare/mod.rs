@@ -10,6 +10,7 @@
 //! Both captures are read once, in the order of their times, and a packet waits for its like for [`Options::window_ns`]: captures may be
 //! larger than memory.
 
+mod evidence;
 mod likeness;
 mod lines;
 mod report;
@@ -119,6 +120,8 @@ struct Alike {
     completed: Option<Side>,
     /// Nobody knows any more which one is the like of which.
     ambiguous: bool,
+    /// After how many steps of the clocks the first of them was seen, if none before it looked the same.
+    first_seen: Option<u64>,
     /// When the last of them was seen.
     latest_ns: i64,
 }
@@ -293,7 +296,10 @@ impl Comparison {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 self.order.push_back((seen.line_ns, key));
-                entry.insert(Alike::default())
+                entry.insert(Alike {
+                    first_seen: self.lines.first_seen(key),
+                    ..Alike::default()
+                })
             }
         };
         alike.latest_ns = seen.line_ns;
@@ -304,7 +310,7 @@ impl Comparison {
                 alike.waiting.pop_front();
                 self.waiting -= 1;
                 if certain && alike.paired.is_none() {
-                    self.lines.paired(&seen, &other);
+                    self.lines.paired(&seen, &other, alike.first_seen);
                 }
                 let (a, b) = if seen.side == Side::A {
                     (seen, other)
@@ -397,6 +403,9 @@ impl Comparison {
                 }
             },
         }
+        // behind a NAT a flow has another name at the other side
+        let named = if self.options.nat { 0 } else { flow };
+        self.lines.alone(seen, named);
         if !waited || seen.utc_ns.is_none() {
             let tally = self.tallies.get(flow);
             tally.undecided[side as usize] += 1;

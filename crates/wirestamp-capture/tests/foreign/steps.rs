@@ -117,6 +117,63 @@ fn packets_behind_the_end_of_the_other_capture_are_not_lost_after_a_step() {
     assert_eq!(of(steps[1], RIGHT), 0);
 }
 
+/// A packet a second of one flow, all different, and each 15 s one that is always the same. Before packet 100 the clock is stepped.
+fn with_heartbeats(from: u64, until: u64, later: u64, by: i64) -> Vec<u8> {
+    let mut file = Ng::of(101);
+    for number in from..until {
+        let (run, off) = if number < 100 { (0, 0) } else { (u32::from(by != 0), by) };
+        let note = format!("wirestamp: software clock, error bound 1 ns, generation {run}");
+        let at = (START + number * 1_000 * MS + later * MS).wrapping_add_signed(off);
+        let unique = udp(1, 2, (5, 6), number as u16, &number.to_be_bytes());
+        file.whole(at, &unique, &note);
+        if number % 15 == 0 {
+            file.whole(at + MS, &udp(1, 2, (7, 8), 0, b"alive"), &note);
+        }
+    }
+    file.bytes
+}
+
+#[test]
+fn heartbeats_that_look_alike_do_not_show_that_clocks_agree() {
+    // two hours and more, so that lines an hour apart have something in common
+    for (from, by) in [(0, 3_600), (0, -3_600), (3_500, 3_600)] {
+        let (stepped, other) = (with_heartbeats(0, 8_000, 0, by * SECOND), with_heartbeats(from, 8_000, 3, 0));
+        for (a, b) in [(&stepped, &other), (&other, &stepped)] {
+            let report = compared(a, b, Options::default());
+            let flow = report.flows.iter().find(|flow| flow.flow.is_some_and(|flow| flow.source_port == 5));
+            let flow = flow.expect("the flow");
+            let wrong = flow.lost + flow.extra;
+            assert!(wrong <= u64::from(from > 0), "from {from}, by {by} s: {flow:?}");
+        }
+    }
+}
+
+#[test]
+fn what_one_capture_alone_has_does_not_hide_a_loss_after_a_step() {
+    let file = |only_here: u16, by: i64, later: u64, lost: u16| {
+        let mut file = Ng::of(101);
+        for number in 0..2_000_u16 {
+            let run = u32::from(number >= 100 && by != 0);
+            let note = format!("wirestamp: software clock, error bound 1 ns, generation {run}");
+            let off = if run > 0 { by } else { 0 };
+            let at = (START + (u64::from(number) * 50 + later) * MS).wrapping_add_signed(off);
+            if number != lost {
+                file.whole(at, &udp(1, 2, (5, 6), number, &number.to_be_bytes()), &note);
+            }
+            for more in 0..3 {
+                let other = udp(1, 2, (only_here, 9 + more), number, b"elsewhere");
+                file.whole(at, &other, &note);
+            }
+        }
+        file.bytes
+    };
+    let (a, b) = (file(20, 2 * MS as i64, 0, 9_999), file(30, 0, 3, 1_000));
+    let report = compared(&a, &b, Options::default());
+    let flow = report.flows.iter().find(|flow| flow.flow.is_some_and(|flow| flow.source_port == 5));
+    let flow = flow.expect("the flow");
+    assert_eq!((flow.lost, flow.extra, flow.undecided), (1, 0, [0, 0]), "{flow:?}");
+}
+
 /// A capture of packets, one each 100 ms: which ones, and before which ones the clock, right until then, is stepped, by how many
 /// milliseconds.
 #[derive(Clone, Debug)]
