@@ -40,7 +40,8 @@ def replaced(place, listed=None):
         return set()
     if not is_sound or (listed is not None and merged not in listed) or _content(place, merged) != content:
         return set()
-    return {name for name, old in olds.items() if _content(place, name) == old}
+    # one that is gone was removed since: whoever remembers its name from before finds its rows in the merged file
+    return {name for name, old in olds.items() if _content(place, name) in (old, None)}
 
 
 def _is_recording(name):

@@ -363,38 +363,60 @@ class Odd(unittest.TestCase):
         self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": self.rows}])
         self.assertRegex(self.asked_compact(folder)[0], r"^(\d+) files are now \1; .* 2 left as they are\n$")
 
-    def compacted_while_checked(self, folder):
-        """Files are merged after they were listed, by a compaction that ends before it removes the first."""
-        replace, looked, begun = os.replace, store._looked, []
+    def killed_compact(self, folder):
+        """A compaction that ends before it removes the first of the files that it has merged."""
+        replace = os.replace
 
         def killed(old, new):
             replace(old, new)
             if pathlib.Path(new).name.startswith("merged-"):
                 raise KeyboardInterrupt
 
+        with mock.patch.object(compact.os, "replace", killed), self.assertRaises(KeyboardInterrupt):
+            compact.run(folder, lambda done: None)
+
+    def meanwhile(self, happens):
+        """Something happens once the first files were checked."""
+        looked, begun = store._looked, []
+
         def checked(*words):
             found = looked(*words)
             if not begun:
                 begun.append(True)
-                with mock.patch.object(compact.os, "replace", killed), self.assertRaises(KeyboardInterrupt):
-                    compact.run(folder, lambda done: None)
+                happens()
             return found
 
         return mock.patch.object(store, "_looked", checked)
 
+    def halves(self, folder):
+        """Two files instead of one."""
+        path = probes_of(folder)
+        rows = parquet.ParquetFile(path).read()
+        for name, part in (("a", rows.slice(0, 50)), ("b", rows.slice(50))):
+            store.write_file(part, path.with_name(f"{name}.parquet"))
+        path.unlink()
+        return path.parent
+
     def test_a_query_while_files_are_merged_has_every_row(self):
         for words in (["query", COUNT], ["clocks"]):
             folder = self.copy()
-            path = probes_of(folder)
-            rows = parquet.ParquetFile(path).read()
-            for name, part in (("a", rows.slice(0, 50)), ("b", rows.slice(50))):
-                store.write_file(part, path.with_name(f"{name}.parquet"))
-            path.unlink()
+            place = self.halves(folder)
             expected = self.asked([words[0], self.folder, *words[1:]])[0]
-            with self.compacted_while_checked(folder):
+            with self.meanwhile(lambda folder=folder: self.killed_compact(folder)):
                 self.assertEqual(self.asked([words[0], folder, *words[1:]])[0], expected)
-            self.assertEqual(len(list(path.parent.glob("*.parquet"))), 3)
+            self.assertEqual(len(list(place.glob("*.parquet"))), 3)
             self.assertEqual(self.asked([words[0], folder, *words[1:]])[0], expected)
+
+    def test_a_query_needs_no_file_that_a_merged_one_has_replaced(self):
+        for words in (["query", COUNT], ["clocks"]):
+            folder = self.copy()
+            place = self.halves(folder)
+            expected = self.asked([words[0], self.folder, *words[1:]])[0]
+            self.killed_compact(folder)
+            # it went on: the first one is removed after the query has listed it
+            with self.meanwhile((place / "a.parquet").unlink):
+                self.assertEqual(self.asked([words[0], folder, *words[1:]])[0], expected)
+            self.assertEqual(len(list(place.glob("*.parquet"))), 2)
 
     def test_junk_among_what_was_checked_is_forgotten(self):
         folder = self.copy()
