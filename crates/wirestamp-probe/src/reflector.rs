@@ -9,7 +9,11 @@
 //! can be sent again from another address, where it begins another session.
 //!
 //! A forged packet starts no chain of answers. Replies and their echoes are never answered, nor is any port that a server has; whatever else answers
-//! gets some 40 replies, as long as its packets do not count upwards as a sender's do and come at least once a minute.
+//! gets some 40 replies, as long as its packets do not count upwards as a sender's do and come at least once a minute. After that, a forged packet
+//! begins a chain of seven replies, on average.
+//!
+//! Who forges a sender's address can use up its rate, falsify its counts, and have one in eight of its packets dropped. With a key only packets that
+//! were captured before can do that, of a session for which there is no room.
 
 mod answer;
 mod chain;

@@ -42,3 +42,33 @@ fn is_after(later: WireTimestamp, earlier: WireTimestamp, at_most: i32) -> bool 
     let seconds = later.seconds().wrapping_sub(earlier.seconds());
     (-1..=at_most).contains(&seconds.cast_signed())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timestamp::TimestampFormat;
+
+    /// NTP's seconds begin again at 0 in 2036, which stands where a request repeats nothing.
+    #[test]
+    fn requests_are_requests_and_answers_are_answers_as_the_seconds_begin_again() {
+        const ERA_END: i64 = 2_085_978_496;
+        let configuration = ReflectorConfiguration {
+            format: TimestampFormat::Ntp,
+            ..Default::default()
+        };
+        for second in -3..LIFETIME + 3 {
+            let at = |second: i32| {
+                UtcTime::from_nanoseconds((ERA_END + i64::from(second)) * 1_000_000_000 + 1)
+            };
+            let mut octets = [0; 44];
+            assert!(!answers_us(&octets, at(second), &configuration), "{second}");
+            let repeated = WireTimestamp::encode(
+                at(second - 2),
+                configuration.format,
+                configuration.tai_offset,
+            );
+            octets[28..36].copy_from_slice(&repeated.0);
+            assert!(answers_us(&octets, at(second), &configuration), "{second}");
+        }
+    }
+}

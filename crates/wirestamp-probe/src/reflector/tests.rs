@@ -505,7 +505,8 @@ fn a_reply_without_a_transmit_timestamp_is_counted_once_with_its_reason() {
     );
 }
 
-/// Of a million sources, as many have sessions as there may be and as many are answered as can be remembered; who had a session keeps it.
+/// Of a million sources, as many have sessions as there may be; who had a session keeps it. All are answered that can be remembered, and seven in
+/// eight of the others.
 #[test]
 fn a_million_sources_need_bounded_memory_and_displace_nobody() {
     let mut reflector = Reflector::new(ReflectorConfiguration {
@@ -521,11 +522,14 @@ fn a_million_sources_need_bounded_memory_and_displace_nobody() {
             reflector.batch_sent([prepared.id].into_iter(), arrival.now);
         }
     }
-    assert_eq!((answered, reflector.sessions()), (1 << 16, 1_000));
+    let others = 1_000_000 - (1 << 16);
+    let beyond = i64::from(answered - (1 << 16)) - i64::from(others) * 7 / 8;
+    assert!(beyond.abs() < 3_000, "{answered} answered"); // by chance 2,000 once in a billion
+    assert_eq!(reflector.sessions(), 1_000);
     assert!(reflector.sessions.slots() <= 1_000);
     assert_eq!(reflector.pending.len(), PENDING);
     let dropped = reflector.counters().dropped_for(Dropped::SessionsFull);
-    assert_eq!(dropped, 1_000_000 - (1 << 16));
+    assert_eq!(dropped, 1_000_000 - answered as u64);
     // a second after its first, the first source is answered still
     let octets = request(1, None);
     reply(&mut reflector, &arrival(&octets, source(0), 1_000_000));
@@ -659,28 +663,117 @@ fn servers_and_reflectors_are_not_answered() {
     reply(&mut reflector, &elsewhere);
 }
 
-/// Somebody forges packets of a session that has begun, with numbers of no order: its sender is answered all the same.
-#[test]
-fn forged_numbers_do_not_silence_a_sender() {
+/// Of how many packets of a sender how many are not answered, if somebody forges packets before each of them. `forged`: their numbers, once the
+/// sender's next one is this.
+fn unanswered(
+    configuration: ReflectorConfiguration,
+    mut forged: impl FnMut(u32) -> Vec<u32>,
+) -> [u32; 2] {
+    const PACKETS: u32 = 8_000;
     let mut reflector = Reflector::new(ReflectorConfiguration {
         rate: 1_000_000,
-        ..Default::default()
+        ..configuration
     });
-    let mut forged = 7_u32;
-    for sequence in 0..200 {
-        for _ in 0..if sequence < 2 { 0 } else { 3 } {
-            forged = forged.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) | 0x8000_0000;
-            let octets = request(forged, None);
-            let forgery = arrival(&octets, source(1), sequence.into());
-            if let Decision::Reply(prepared) = reflector.prepare(&forgery, &mut Vec::new()) {
-                reflector.batch_sent([prepared.id].into_iter(), forgery.now);
+    let (mut dropped, mut now) = (0, 0);
+    let mut send = |reflector: &mut Reflector, number| {
+        now += 100;
+        let octets = request(number, None);
+        let arrival = arrival(&octets, source(1), now);
+        match reflector.prepare(&arrival, &mut Vec::new()) {
+            Decision::Reply(prepared) => {
+                reflector.batch_sent([prepared.id].into_iter(), arrival.now);
             }
+            Decision::Drop(reason) => {
+                assert_eq!(reason, Dropped::Loop);
+                return 1;
+            }
+            Decision::SendFirst => panic!("everything is sent"),
         }
-        let octets = request(sequence, None);
-        reply(
-            &mut reflector,
-            &arrival(&octets, source(1), sequence.into()),
-        );
+        0
+    };
+    for sequence in 0..PACKETS {
+        for number in forged(sequence) {
+            send(&mut reflector, number);
+        }
+        dropped += send(&mut reflector, sequence);
+    }
+    [PACKETS, dropped]
+}
+
+/// What somebody can take from a sender whose address, port and numbers are known, below the rate limit: one packet in eight, whatever is forged.
+#[test]
+fn forged_numbers_take_one_packet_in_eight_from_a_sender() {
+    let random = || {
+        let mut random = 7_u32;
+        move || {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            random | 0x8000_0000 // beyond what continues a sender's count
+        }
+    };
+    type Forger = Box<dyn FnMut(u32) -> Vec<u32>>;
+    let forgers = || -> Vec<(&str, Forger, bool)> {
+        let (mut one, mut three, mut seven) = (random(), random(), random());
+        let (mut noise, mut tail) = (random(), random());
+        vec![
+            ("nothing", Box::new(|_| vec![]), true),
+            ("the same number", Box::new(|next| vec![next]), true),
+            ("one of no order", Box::new(move |_| vec![one()]), false),
+            (
+                "three of no order",
+                Box::new(move |_| (0..3).map(|_| three()).collect()),
+                false,
+            ),
+            (
+                "seven of no order",
+                Box::new(move |_| (0..7).map(|_| seven()).collect()),
+                false,
+            ),
+            (
+                "far ahead once, then noise",
+                Box::new(move |next| {
+                    if next == 3 {
+                        vec![next + 65_536]
+                    } else {
+                        vec![noise()]
+                    }
+                }),
+                false,
+            ),
+            (
+                "two counts far ahead again and again, and noise",
+                Box::new(move |next| match next % 50 {
+                    1 => vec![next + 65_536, next + 65_537, next + 60_000, next + 60_001],
+                    _ => vec![tail()],
+                }),
+                false,
+            ),
+            (
+                "always ahead",
+                Box::new(|next| vec![next.wrapping_add(40_000), next.wrapping_add(20_000)]),
+                false,
+            ),
+            (
+                "always behind",
+                Box::new(|next| vec![next.wrapping_sub(9), next.wrapping_sub(90_000)]),
+                false,
+            ),
+        ]
+    };
+    for (stateful, sessions) in [(true, 10), (true, 0), (false, 10)] {
+        for (name, forger, is_harmless) in forgers() {
+            let configuration = ReflectorConfiguration {
+                stateful,
+                sessions,
+                ..Default::default()
+            };
+            let [packets, dropped] = unanswered(configuration, forger);
+            // an eighth is 1,000; by chance 1,200 once in a billion
+            let most = if is_harmless { 0 } else { packets * 3 / 20 };
+            assert!(
+                dropped <= most,
+                "{name}, stateful {stateful}, {sessions} sessions: {dropped} of {packets}"
+            );
+        }
     }
 }
 
