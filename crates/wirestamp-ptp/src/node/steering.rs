@@ -43,8 +43,8 @@ impl Node<'_> {
     }
 
     /// Starts to steer a clock of the caller's: the one that timestamps the messages of the port that
-    /// follows a timeTransmitter. With [`Clock::Nic`] it is left alone while another hardware clock than now is behind the
-    /// interface of the first port.
+    /// follows a timeTransmitter. With [`Clock::Nic`] that is the one that is behind the interface of the first port now. It is left
+    /// alone while the port that follows has another.
     ///
     /// # Errors
     /// Those of the clock.
@@ -87,9 +87,10 @@ impl Node<'_> {
         self.steering.as_ref().and_then(Steering::refused)
     }
 
-    /// Whether the clock that is steered is no longer the one that timestamps: it is left alone then.
+    /// Whether the clock that is steered is no longer the one that timestamps the messages of the followed timeTransmitter: it is
+    /// left alone then.
     fn steers_another_clock(&mut self) -> bool {
-        let interface = self.ports[0].interface();
+        let interface = self.followed().unwrap_or(&self.ports[0]).interface();
         if self.steered.is_none() || interface.description().hardware_clock == self.steered {
             return false;
         }
@@ -110,8 +111,21 @@ impl Node<'_> {
         let Some(steering) = &mut self.steering else {
             return;
         };
-        // nothing that is measured is of this clock then: its base frequency is what remains
-        let follows = !is_another && self.judge.agreement().allows_following();
+        let is_exchanged = if is_another {
+            steering.leave(now)
+        } else {
+            steering.come_back()
+        };
+        if is_exchanged {
+            self.ports.iter_mut().for_each(Port::restarted);
+        }
+        if is_another {
+            return; // the error that stands says why it is not steered
+        }
+        if is_exchanged {
+            self.steering_error = None;
+        }
+        let follows = self.judge.agreement().allows_following();
         let followed = self
             .ports
             .iter()
@@ -126,10 +140,8 @@ impl Node<'_> {
             steering.restart_history();
             self.ports.iter_mut().for_each(Port::restarted);
         }
-        match acted.result {
-            Some(Ok(())) if is_another => {} // the error that stands says why it is not steered
-            Some(result) => self.steering_error = result.err(),
-            None => {}
+        if let Some(result) = acted.result {
+            self.steering_error = result.err();
         }
     }
 }

@@ -279,19 +279,16 @@ impl<'e> Port<'e> {
     /// When it has something to do next, without anything coming in.
     pub(crate) fn next_at(&self, now: MonotonicTime) -> MonotonicTime {
         let awaits = (!self.outlet.awaited.is_empty()).then(|| now + DEADLINE_STEP);
-        let compared = self
-            .observers
-            .as_ref()
-            .and_then(|observers| observers.next_at(now));
+        let observers = self.observers.as_ref();
+        let compared = observers.and_then(|observers| observers.next_at(now));
+        // without an interface nothing of this is done
+        let is_open = |_: &MonotonicTime| self.reopen_at.is_none();
         let candidates = [
             self.outlet.timers.next(),
-            self.outlet
-                .vigil
-                .next()
-                .filter(|_| self.reopen_at.is_none()),
+            self.outlet.vigil.next().filter(is_open),
             self.reopen_at,
             awaits,
-            compared,
+            compared.filter(is_open),
         ];
         candidates
             .into_iter()

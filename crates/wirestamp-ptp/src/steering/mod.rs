@@ -3,6 +3,7 @@
 //! Whatever ends a correction (its time, the loss of the timeTransmitter, an error, a panic, the end of the program),
 //! the base frequency is what remains.
 
+mod absent;
 mod clock;
 mod command;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
@@ -89,6 +90,8 @@ pub(crate) struct Steering {
     verify_at: MonotonicTime,
     refused: Option<(RefusedOffset, MonotonicTime)>,
     has_ended: bool,
+    /// Another clock timestamps now.
+    is_absent: bool,
 }
 
 impl Steering {
@@ -119,6 +122,7 @@ impl Steering {
             verify_at: MonotonicTime::MIN,
             refused: None,
             has_ended: false,
+            is_absent: false,
         })
     }
 

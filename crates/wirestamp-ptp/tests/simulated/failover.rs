@@ -1,9 +1,12 @@
 //! Transmitters that go away and come back, and a receiver that is left alone.
 
 use crate::pair::{Cable, quick, run};
+use crate::steered::SimulatedClock;
+use std::cell::RefCell;
+use std::rc::Rc;
 use wirestamp::sim::{NicName, World};
-use wirestamp::{HardwareConfiguration, ReceiveFilter, Span};
-use wirestamp_ptp::{Configuration, Lost, Node, PortState, Role, Source};
+use wirestamp::{Error, ErrorKind, HardwareConfiguration, ReceiveFilter, Span};
+use wirestamp_ptp::{Clock, Configuration, Lost, Node, PortState, Role, Source, SteeredClock};
 
 #[test]
 fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
@@ -122,6 +125,23 @@ fn assert_time_passes(node: &mut Node<'_>) {
         turns += 1;
         assert!(turns < 1_000, "virtual time stands still");
     }
+}
+
+#[test]
+fn time_passes_for_a_clock_that_compares_and_whose_only_interface_is_gone() {
+    let cable = Cable::new("");
+    let mut configuration = quick(Role::TimeReceiver);
+    let pin = "020000.0000.000001".to_owned();
+    configuration.trust.timetransmitters.push(pin);
+    configuration.trust.compare_domains.push(7);
+    let mut theirs = quick(Role::TimeTransmitter);
+    theirs.domain = 7;
+    let engines = [cable.engine(0, theirs), cable.engine(1, configuration)];
+    let (mut transmitter, mut node) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
+    let second = Span::from_seconds(1);
+    run(&mut [&mut transmitter, &mut node], second, |_, _, _| {});
+    cable.world().remove_nic(NicName::Sim1);
+    assert_time_passes(&mut node);
 }
 
 fn vanishes_and_returns(source: Source) {
@@ -279,4 +299,154 @@ fn another_clock_behind_the_interface_is_measured_and_transmitted_with() {
     let replaced =
         [&transmitter, &receiver].map(|node| node.counts().lost_for(Lost::ClockReplaced));
     assert_eq!(replaced, [2, 1], "the last change is not seen yet");
+}
+
+/// The steered clock of `sim1`, and what becomes of it once the interface has another one.
+#[derive(Debug)]
+struct Left {
+    clock: SimulatedClock,
+    after: Rc<RefCell<After>>,
+}
+
+#[derive(Debug, Default)]
+struct After {
+    is_left: bool,
+    is_gone: bool,
+    /// The frequency adjustment that is in force then, in ppm, and how often it was commanded.
+    ppm: f64,
+    commands: u32,
+}
+
+impl Left {
+    /// `None`: it is still behind the interface.
+    fn after<T>(&self, then: impl FnOnce(&mut After) -> T) -> Option<wirestamp::Result<T>> {
+        let mut after = self.after.borrow_mut();
+        let gone = || Error::new(ErrorKind::NoSuchDevice, "use", "a clock", "it is gone");
+        after.is_left.then(|| {
+            if after.is_gone {
+                Err(gone())
+            } else {
+                Ok(then(&mut after))
+            }
+        })
+    }
+}
+
+impl SteeredClock for Left {
+    fn now(&self) -> wirestamp::Result<i64> {
+        self.after(|_| 7_000_000_000)
+            .unwrap_or_else(|| self.clock.now())
+    }
+
+    fn step(&mut self, by: Span) -> wirestamp::Result<()> {
+        self.after(|_| panic!("it is stepped"))
+            .unwrap_or_else(|| self.clock.step(by))
+    }
+
+    fn set_rate(&mut self, ppm: f64) -> wirestamp::Result<()> {
+        let set = |after: &mut After| {
+            after.commands += 1;
+            after.ppm = ppm;
+        };
+        match self.after(set) {
+            Some(done) => done,
+            None => {
+                self.after.borrow_mut().ppm = ppm;
+                self.clock.set_rate(ppm)
+            }
+        }
+    }
+
+    fn rate(&self) -> wirestamp::Result<f64> {
+        self.after(|after| after.ppm)
+            .unwrap_or_else(|| self.clock.rate())
+    }
+
+    fn rate_step(&self) -> f64 {
+        self.clock.rate_step()
+    }
+}
+
+/// Lets seconds pass, in which the bounds hold; returns how often the offset was measured.
+fn pass(cable: &Cable, nodes: &mut [Node<'_>; 2], seconds: i64) -> usize {
+    let mut samples = 0;
+    let [transmitter, receiver] = nodes;
+    run(
+        &mut [transmitter, receiver],
+        Span::from_seconds(seconds),
+        |_, sample, now| {
+            let error = (sample.offset_ns - cable.true_offset(now)).abs();
+            // it may have been moved since
+            assert!(
+                error <= sample.error_bound_ns + 2_000,
+                "{error}: {sample:?}"
+            );
+            samples += 1;
+        },
+    );
+    samples
+}
+
+/// A correction of the clock that a failover left behind is ended, and then that clock is left alone, while the other one is measured.
+#[test]
+fn a_steered_clock_that_another_has_replaced_is_left_alone() {
+    for is_gone in [false, true] {
+        let cable = Cable::new("[sim1.clock]\nfrequency_error_ppb = 20_000\nwander_ppb = 0.0");
+        let mut configuration = in_hardware(Role::TimeReceiver);
+        configuration.clock = Clock::Nic;
+        let engines = [
+            cable.engine(0, in_hardware(Role::TimeTransmitter)),
+            cable.engine(1, configuration),
+        ];
+        let mut nodes = [cable.node(&engines[0], 0), cable.node(&engines[1], 1)];
+        let after = Rc::<RefCell<After>>::default();
+        let clock = SimulatedClock::new(&cable, 20_000.0);
+        nodes[1]
+            .steer_with(Box::new(Left {
+                clock,
+                after: Rc::clone(&after),
+            }))
+            .expect("a rate");
+        let before = pass(&cable, &mut nodes, 20);
+        after.borrow_mut().is_left = true;
+        after.borrow_mut().is_gone = is_gone;
+        cable
+            .world()
+            .change_clock(NicName::Sim1, 11, Span::from_seconds(40));
+        pass(&cable, &mut nodes, 1);
+        assert!(
+            (after.borrow().ppm + 20.0).abs() < 1.0 || is_gone,
+            "{:?}",
+            after.borrow()
+        );
+        assert!(after.borrow().commands <= 1, "{:?}", after.borrow());
+        // another program has it now
+        let mut samples = 0;
+        for second in 0..20 {
+            after.borrow_mut().ppm = f64::from(second);
+            samples += pass(&cable, &mut nodes, 1);
+            assert!(
+                (after.borrow().ppm - f64::from(second)).abs() < 1e-9,
+                "{:?}",
+                after.borrow()
+            );
+        }
+        assert!(after.borrow().commands <= 1, "{:?}", after.borrow());
+        assert!(samples * 10 > before * 9, "{samples} after {before}");
+        let error = nodes[1].steering_error().map(Error::kind);
+        assert_eq!(error, Some(ErrorKind::NoSuchDevice));
+        // it is back
+        after.borrow_mut().is_left = false;
+        cable
+            .world()
+            .change_clock(NicName::Sim1, 1, Span::from_seconds(-40));
+        pass(&cable, &mut nodes, 30);
+        let off = cable.true_offset(nodes[1].now()).abs();
+        assert!(off < 2_000, "{off} ns off");
+        assert!(
+            nodes[1].steering_error().is_none(),
+            "{:?}",
+            nodes[1].steering_error()
+        );
+    }
 }
