@@ -8,10 +8,15 @@ use std::ops::Bound;
 
 /// So many streams are followed.
 const MOST_STREAMS: usize = 16_384;
-/// Places at which the counts of a stream change; beyond, what is furthest behind is forgotten.
-const MOST_CHANGES: usize = 512;
-/// The same of all streams.
+/// Places at which the counts of a stream change; beyond, what is furthest behind is forgotten. What is lost and sent again makes two,
+/// until it is settled.
+const MOST_CHANGES: usize = 1 << 14;
+/// The same of all streams, but for a few of each.
 const MOST_CHANGES_TOGETHER: usize = 1 << 20;
+const FEWEST_CHANGES: usize = 64;
+/// So many of them are looked at for one segment; beyond, its stream is forgotten. A segment of 64 KiB that others are joined in has
+/// 100, if half of them are lost.
+const MOST_INSIDE: usize = 512;
 /// Bytes that are so far behind the latest are forgotten: their numbers come again.
 const BEHIND: u32 = 1 << 30;
 
@@ -48,6 +53,8 @@ pub(super) struct Streams {
 struct Stream {
     /// Counts from this number to the next one that is there; the numbers form a circle.
     counts: BTreeMap<u32, [u32; 2]>,
+    /// The number behind the byte that is furthest ahead.
+    front: u32,
 }
 
 impl Streams {
@@ -68,24 +75,17 @@ impl Streams {
     /// A capture has these bytes. Returns whether it had some of them before.
     pub(super) fn add(&mut self, stream: u32, side: Side, range: Range) -> bool {
         let stream = &mut self.all[stream as usize];
+        let others = self.changes - stream.counts.len();
+        if stream.is_crowded(range) {
+            stream.counts.clear();
+        }
         let within = stream.within(range);
         let again = within.iter().any(|counts| counts[side as usize] > 0);
-        let others = self.changes - stream.counts.len();
-        stream.change(range, |counts| {
-            counts[side as usize] = counts[side as usize].saturating_add(1);
-            if counts[0] > 1 && counts[1] > 1 {
-                *counts = counts.map(|count| count - 1);
-            }
-        });
-        let latest = range.start.wrapping_add(range.length);
-        let mut distance = BEHIND;
-        stream.forget(latest, distance);
-        let most = MOST_CHANGES.min(MOST_CHANGES_TOGETHER.saturating_sub(others));
-        if stream.counts.len() > most {
-            while stream.counts.len() > most / 2 && distance > 1 {
-                distance /= 2;
-                stream.forget(latest, distance);
-            }
+        stream.count(side, range);
+        let room = MOST_CHANGES_TOGETHER.saturating_sub(others);
+        if !stream.trim(room.clamp(FEWEST_CHANGES, MOST_CHANGES)) {
+            stream.counts.clear();
+            stream.count(side, range);
         }
         self.changes = others + stream.counts.len();
         again
@@ -95,6 +95,9 @@ impl Streams {
     pub(super) fn settle(&mut self, stream: u32, side: Side, range: Range) -> Bytes {
         let stream = &mut self.all[stream as usize];
         let (own, other) = (side as usize, 1 - side as usize);
+        if stream.is_crowded(range) {
+            return Bytes::Forgotten;
+        }
         let mut found = Bytes::Found;
         for counts in stream.within(range) {
             match (counts[own], counts[other]) {
@@ -118,6 +121,42 @@ impl Streams {
 }
 
 impl Stream {
+    /// A capture has these bytes.
+    fn count(&mut self, side: Side, range: Range) {
+        let is_first = self.counts.is_empty();
+        self.change(range, |counts| {
+            counts[side as usize] = counts[side as usize].saturating_add(1);
+            if counts[0] > 1 && counts[1] > 1 {
+                *counts = counts.map(|count| count - 1);
+            }
+        });
+        let latest = range.start.wrapping_add(range.length);
+        let ahead = latest.wrapping_sub(self.front);
+        // what is further behind than anything that is remembered is a stream that began again
+        if is_first || ahead < 1 << 31 || ahead.wrapping_neg() > BEHIND {
+            self.front = latest;
+        }
+        self.forget(latest, BEHIND);
+    }
+
+    /// Forgets what is furthest behind, if counts change at more than `most` places. `false`: there is nothing left behind.
+    fn trim(&mut self, most: usize) -> bool {
+        if self.counts.len() <= most {
+            return true;
+        }
+        let mut distance = BEHIND;
+        while self.counts.len() > most / 2 && distance > 1 {
+            distance /= 2;
+            self.forget(self.front, distance);
+        }
+        self.counts.len() <= most
+    }
+
+    /// Whether counts change at too many places within a range.
+    fn is_crowded(&self, range: Range) -> bool {
+        self.inside(range).nth(MOST_INSIDE).is_some()
+    }
+
     fn at(&self, number: u32) -> [u32; 2] {
         let before = self.counts.range(..=number).next_back();
         let found = before.or_else(|| self.counts.last_key_value());
@@ -134,16 +173,23 @@ impl Stream {
     }
 
     /// The numbers behind the first one of a range at which counts change.
-    fn starts(&self, range: Range) -> Vec<u32> {
+    fn inside(&self, range: Range) -> impl Iterator<Item = u32> {
         let (first, end) = (range.start, range.start.wrapping_add(range.length));
-        let keys = |part| self.counts.range(part).map(|(start, _)| *start);
-        let mut inside: Vec<u32> = if first < end {
-            keys((Bound::Excluded(first), Bound::Excluded(end))).collect()
+        let (last, wrapped) = if first < end {
+            (Bound::Excluded(end), None)
         } else {
-            let above = keys((Bound::Excluded(first), Bound::Unbounded));
-            let below = keys((Bound::Unbounded, Bound::Excluded(end)));
-            above.chain(below).collect()
+            (
+                Bound::Unbounded,
+                Some((Bound::Unbounded, Bound::Excluded(end))),
+            )
         };
+        let above = self.counts.range((Bound::Excluded(first), last));
+        let below = wrapped.into_iter().flat_map(|part| self.counts.range(part));
+        above.chain(below).map(|(start, _)| *start)
+    }
+
+    fn starts(&self, range: Range) -> Vec<u32> {
+        let mut inside: Vec<u32> = self.inside(range).collect();
         inside.dedup();
         inside
     }
@@ -202,17 +248,20 @@ mod tests {
 
     /// One stream, which is 0.
     fn streams() -> Streams {
+        let mut streams = Streams::default();
+        assert_eq!(streams.of(flow(1)), Some(0));
+        streams
+    }
+
+    fn flow(source_port: u16) -> Flow {
         let address = std::net::Ipv4Addr::LOCALHOST.into();
-        let flow = Flow {
+        Flow {
             source: address,
             destination: address,
             protocol: 6,
-            source_port: 1,
+            source_port,
             destination_port: 2,
-        };
-        let mut streams = Streams::default();
-        assert_eq!(streams.of(flow), Some(0));
-        streams
+        }
     }
 
     fn range(start: u32, length: u32) -> Range {
@@ -249,11 +298,83 @@ mod tests {
             streams.add(0, Side::B, part);
             assert!(streams.changes <= 6, "{turn}: {streams:?}");
         }
-        // every second byte, of one capture alone
-        for turn in 0..20_000 {
-            streams.add(0, Side::A, range(turn * 2, 1));
-            assert!(streams.changes <= MOST_CHANGES + 2);
+        // every second byte, of one capture alone, in any order
+        type Order = fn(u32) -> u32;
+        let orders: [Order; 4] = [
+            |turn| turn * 2,
+            |turn| 0_u32.wrapping_sub(turn * 2),
+            |turn| turn.wrapping_mul(0x9e37_79b9),
+            |turn| ((turn % 8) << 29).wrapping_sub(turn * 2), // further behind than is remembered, again and again
+        ];
+        for order in orders {
+            let mut streams = self::streams();
+            for turn in 0..60_000 {
+                streams.add(0, Side::A, range(order(turn), 1));
+                assert!(
+                    streams.changes <= MOST_CHANGES,
+                    "{turn}: {}",
+                    streams.changes
+                );
+            }
         }
+    }
+
+    #[test]
+    fn as_much_of_a_stream_is_known_as_it_loses_in_a_window() {
+        // beyond that, what is furthest behind is forgotten, whatever was sent last
+        for (sent, known) in [(8_000, 2), (20_000, 12_400)] {
+            let mut streams = self::streams();
+            for number in 0..sent {
+                let part = range(number * 1_000, 1_000);
+                streams.add(0, Side::A, part);
+                if number % 2 == 0 {
+                    streams.add(0, Side::A, part);
+                    streams.add(0, Side::A, range(0, 1_000));
+                }
+                streams.add(0, Side::B, part);
+            }
+            for number in (known..sent).step_by(2) {
+                let part = range(number * 1_000, 1_000);
+                assert_eq!(streams.settle(0, Side::A, part), Bytes::Fewer, "{number}");
+                assert_eq!(streams.settle(0, Side::A, part), Bytes::Found, "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_segment_never_costs_much() {
+        let mut streams = streams();
+        for turn in 0..2_000 {
+            streams.add(0, Side::B, range(turn * 2, 1));
+        }
+        let long = range(0, 4_000);
+        assert_eq!(streams.settle(0, Side::B, long), Bytes::Forgotten);
+        streams.add(0, Side::A, long);
+        assert_eq!(streams.changes, 2);
+        assert_eq!(streams.settle(0, Side::A, long), Bytes::Missing);
+    }
+
+    #[test]
+    fn many_streams_without_end_leave_room_for_others() {
+        let mut streams = streams();
+        let mut port = 0;
+        while streams.changes + FEWEST_CHANGES < MOST_CHANGES_TOGETHER {
+            port += 1;
+            let stream = streams.of(flow(port)).expect("there is room");
+            for turn in 0..8_000 {
+                streams.add(stream, Side::A, range(turn * 2, 1));
+            }
+        }
+        assert!(port > 60, "{port}: each has its limit");
+        let stream = streams.of(flow(999)).expect("there is room");
+        let parts = (0..20).map(|number| range(number * 3_000, 1_000));
+        for part in parts.clone() {
+            streams.add(stream, Side::A, part);
+        }
+        for part in parts {
+            assert_eq!(streams.settle(stream, Side::A, part), Bytes::Missing);
+        }
+        assert!(streams.changes < MOST_CHANGES_TOGETHER + 2 * FEWEST_CHANGES);
     }
 
     proptest! {
