@@ -47,8 +47,9 @@ pub(super) struct Place {
 impl Connections {
     /// Takes a connection; if there are `limit` already, instead of another one. Returns `None` if it must go itself.
     ///
-    /// Those go first that have asked nothing yet, then idle ones: of the address that has most, the oldest. One that is being answered goes only
-    /// if its address has more than the new one's.
+    /// Those go first that have asked nothing yet, then idle ones: of the address that has most, the oldest. One that has asked nothing stays if
+    /// the new one's address has more of these, an idle one if it has more connections. One that is being answered goes only if its own address
+    /// has more than the new one's would have.
     pub(super) fn admit(&self, from: IpAddr, limit: usize) -> Option<Place> {
         let from = network(from);
         let mut table = self.lock();
@@ -104,20 +105,25 @@ impl Connections {
 impl Table {
     /// Closes the connection that goes first, for one from `newcomer`; `false`: none does.
     fn close_one(&mut self, newcomer: Option<IpAddr>) -> bool {
-        let mut shares = BTreeMap::<IpAddr, usize>::new();
+        // connections of each address, and those of them that have asked nothing
+        let mut shares = BTreeMap::<IpAddr, (usize, usize)>::new();
         for connection in self.open.values() {
-            *shares.entry(connection.from).or_default() += 1;
+            let (all, new) = shares.entry(connection.from).or_default();
+            *all += 1;
+            *new += usize::from(connection.use_ == Use::New);
         }
-        let share = |from: &IpAddr| shares.get(from).copied().unwrap_or(0);
-        let mine = newcomer.map_or(0, |from| share(&from));
+        let shares = |from: &IpAddr| shares.get(from).copied().unwrap_or_default();
+        let share = |from: &IpAddr| shares(from).0;
+        let (mine, my_new) = newcomer.map_or((0, 0), |from| shares(&from));
         let least = mine + usize::from(newcomer.is_some());
         let goes = self
             .open
             .iter()
             .filter(|(_, one)| match one.use_ {
                 Use::Answering => share(&one.from) > least,
-                // who has more takes no place of one who has less
-                Use::New | Use::Idle => share(&one.from) >= mine,
+                // who has more takes no place of one who has less; but who may ask takes those of any number who ask nothing
+                Use::New => shares(&one.from).1 >= my_new,
+                Use::Idle => share(&one.from) >= mine,
             })
             .min_by_key(|(number, one)| (one.use_, usize::MAX - share(&one.from), **number));
         let Some(number) = goes.map(|(number, _)| *number) else {
@@ -228,6 +234,25 @@ mod tests {
         let known = known.expect("there is room");
         let _more: Vec<_> = (0..8).filter_map(|_| stranger()).collect();
         assert!(open(&connections).contains(&known.number()));
+    }
+
+    /// Each of them is of a network of its own.
+    #[test]
+    fn many_who_ask_nothing_do_not_lock_out_who_asks() {
+        let connections = Connections::default();
+        let _silent: Vec<_> = (0..62_u128)
+            .filter_map(|number| {
+                let from = Ipv6Addr::from_bits(0x2001_0db8 << 96 | number << 64);
+                connections.admit(from.into(), 64)
+            })
+            .collect();
+        let browser = || {
+            let place = connections.admit(address("192.0.2.1"), 64);
+            place.inspect(Place::answering)
+        };
+        let streams: Vec<_> = (0..30).map(|_| browser()).collect();
+        assert!(streams.iter().all(Option::is_some), "{streams:?}");
+        assert_eq!(open(&connections).len(), 64);
     }
 
     #[test]
