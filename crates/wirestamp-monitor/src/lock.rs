@@ -31,7 +31,7 @@ impl FolderLock {
                 let cause = format!("another monitor writes into {}", folder.display());
                 Err(Error::new(ErrorKind::ResourceBusy, cause))
             }
-            Err(TryLockError::Error(error)) if has_no_locks(&error) => {
+            Err(TryLockError::Error(error)) if has_no_locks(&error, on_a_disk(&file)) => {
                 tracing::warn!("{}: its file system has no locks", folder.display());
                 Ok(Self(file))
             }
@@ -40,11 +40,34 @@ impl FolderLock {
     }
 }
 
-/// Whether the file system has no locks: NFS without a lock manager answers ENOLCK.
-fn has_no_locks(error: &Error) -> bool {
-    const ENOLCK: i32 = 37;
-    let is_nfs = cfg!(target_os = "linux") && error.raw_os_error() == Some(ENOLCK);
-    is_nfs || error.kind() == ErrorKind::Unsupported
+/// Whether the file system has no locks: NFS without a lock manager answers ENOLCK. On a disk of this machine that is a lack of room, and another
+/// monitor may have the lock.
+fn has_no_locks(error: &Error, on_a_disk: bool) -> bool {
+    const ENOLCK: i32 = if cfg!(any(target_arch = "mips", target_arch = "mips64")) {
+        46
+    } else if cfg!(target_arch = "sparc64") {
+        79
+    } else {
+        37
+    };
+    let is_enolck = cfg!(target_os = "linux") && error.raw_os_error() == Some(ENOLCK);
+    is_enolck && !on_a_disk || error.kind() == ErrorKind::Unsupported
+}
+
+/// Whether a file is on a block device; the devices of network file systems have no major number.
+fn on_a_disk(file: &File) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let device = file
+            .metadata()
+            .map(|found| std::os::unix::fs::MetadataExt::dev(&found));
+        device.is_ok_and(|device| (device >> 8) & 0xfff | (device >> 32) & !0xfff != 0)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        true
+    }
 }
 
 #[cfg(test)]
@@ -61,5 +84,15 @@ mod tests {
         FolderLock::take(&below, "other").expect("another name is another lock");
         drop(first);
         FolderLock::take(&below, "lock").expect("it is free again");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_lack_of_room_for_locks_is_no_lack_of_locks() {
+        let (no_lock, denied) = (Error::from_raw_os_error(37), Error::from_raw_os_error(13));
+        assert!(has_no_locks(&no_lock, false) && !has_no_locks(&no_lock, true));
+        assert!(!has_no_locks(&denied, false));
+        assert!(has_no_locks(&ErrorKind::Unsupported.into(), true));
+        assert!(!on_a_disk(&File::open("/proc/self/stat").expect("there")));
     }
 }
