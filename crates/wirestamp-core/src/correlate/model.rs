@@ -12,8 +12,11 @@ use super::{Assumptions, ClockGeneration, FrequencyEstimate, GenerationCause, Pr
 use crate::cross::{CrossMethod, CrossTimestamp};
 use crate::interface::InterfaceIndex;
 use crate::time::{Frequency, MonotonicTime, Span};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
+/// So many interfaces stand on one another at most.
+const MOST_DEVICES: usize = 8;
 /// How many runs are remembered behind the current one.
 pub(super) const REMEMBERED: usize = 4;
 /// The width of a bracket that a driver does not tell, while none is known: slow NICs
@@ -70,8 +73,8 @@ pub enum Pushed {
 #[derive(Debug, Clone)]
 pub struct Correlation {
     pub(super) interface: InterfaceIndex,
-    /// Others whose timestamps are of this clock.
-    devices: [Option<InterfaceIndex>; 2],
+    /// Others whose timestamps are of this clock. Most clocks have none, and a correlation is small.
+    devices: Option<Box<[Option<InterfaceIndex>; MOST_DEVICES]>>,
     nominal: Option<Frequency>,
     /// Whether the readings go with the nominal frequency.
     reliable: bool,
@@ -98,7 +101,7 @@ impl Correlation {
         let runs = VecDeque::with_capacity(REMEMBERED + 1);
         Self {
             interface,
-            devices: [None; 2],
+            devices: None,
             nominal,
             reliable: true,
             runs,
@@ -145,18 +148,23 @@ impl Correlation {
     }
 
     /// Says which other interfaces' timestamps are of this clock: those below a VLAN or bond, by which timestamps are named
-    /// that its packets have. Replaces those of an earlier call.
+    /// that its packets have. Replaces those of an earlier call. Of more than eight, as many as Linux puts on one another, the last count.
     pub fn set_devices(&mut self, devices: impl IntoIterator<Item = InterfaceIndex>) {
-        self.devices = [None; 2];
-        for device in devices {
-            self.devices = [self.devices[1], Some(device)];
+        self.devices = None;
+        for (place, device) in devices.into_iter().enumerate() {
+            let known = self.devices.get_or_insert_default();
+            known[place % MOST_DEVICES] = Some(device);
         }
     }
 
     /// Whether a timestamp of that interface is of this clock.
     pub(super) fn is_of(&self, interface: Option<InterfaceIndex>) -> bool {
-        interface
-            .is_some_and(|found| found == self.interface || self.devices.contains(&Some(found)))
+        let is_device = |found| {
+            self.devices
+                .as_ref()
+                .is_some_and(|devices| devices.contains(&Some(found)))
+        };
+        interface.is_some_and(|found| found == self.interface || is_device(found))
     }
 
     /// Returns the frequency that the driver states.

@@ -2,6 +2,7 @@
 
 use super::super::prior::Wander;
 use super::*;
+use std::vec::Vec;
 
 fn steady() -> (Correlation, Counter) {
     let counter = Counter {
@@ -375,6 +376,32 @@ fn timestamps_of_the_devices_below_an_interface_are_of_its_clock() {
         refused,
         "it is not active any more"
     );
+}
+
+/// A VLAN on a bond of VLANs: transmit timestamps are named by the bond, received ones by the NIC.
+#[test]
+fn all_devices_below_an_interface_count() {
+    let (mut correlation, counter) = steady();
+    let made = 20 * SECOND + 500 * MILLISECOND;
+    let index = |number| InterfaceIndex::new(number).expect("not zero");
+    let mut converts = |devices: std::ops::Range<u32>| -> Vec<u32> {
+        correlation.set_devices(devices.map(index));
+        let of = |number| HardwareTimestamp {
+            interface: Some(index(number)),
+            ..counter.timestamp(made, made + 1_000)
+        };
+        (90..120)
+            .filter(|number| correlation.to_monotonic(&of(*number)).is_ok())
+            .collect()
+    };
+    assert_eq!(converts(100..103), [100, 101, 102]);
+    assert_eq!(
+        converts(100..108),
+        Vec::from_iter(100..108),
+        "as many as there can be"
+    );
+    assert_eq!(converts(100..110), Vec::from_iter(102..110), "the last");
+    assert_eq!(converts(100..100), Vec::<u32>::new());
 }
 
 /// What other threads convert with is what the correlation itself does, whatever the interface's
