@@ -24,7 +24,7 @@ pub fn read_text(path: &Path, most: u64) -> Result<String> {
 /// Reads a file, or a pipe such as the shell's `<(...)`, of at most `most` bytes.
 ///
 /// # Errors
-/// `FileTooLarge`; `InvalidInput` for a device, a folder or a socket; `TimedOut` for a pipe into which nobody writes;
+/// `FileTooLarge`; `InvalidInput` for a device, a folder or a socket; `TimedOut` for a named pipe into which nobody writes;
 /// `Interrupted` for a file that somebody keeps writing; those of the system.
 pub fn read_octets(path: &Path, most: u64) -> Result<Vec<u8>> {
     for _ in 0..AGAIN {
@@ -81,11 +81,12 @@ fn read(file: &mut File, most: u64) -> Result<Vec<u8>> {
 
 fn read_pipe(file: &mut File, most: u64) -> Result<Vec<u8>> {
     let (begun, mut octets) = (Instant::now(), Vec::new());
+    let is_named = !is_unnamed(file);
     while octets.len() as u64 <= most {
         let left = most + 1 - octets.len() as u64;
         match file.by_ref().take(left).read_to_end(&mut octets) {
-            // without a writer yet it looks as if it had ended
-            Ok(0) if octets.is_empty() => {
+            // without a writer yet it looks as if it had ended; one without a name has had its writer
+            Ok(0) if octets.is_empty() && is_named => {
                 if begun.elapsed() >= PATIENCE {
                     let cause = "nobody writes into this pipe";
                     return Err(Error::new(ErrorKind::TimedOut, cause));
@@ -104,6 +105,21 @@ fn read_pipe(file: &mut File, most: u64) -> Result<Vec<u8>> {
         }
     }
     bounded(octets, most)
+}
+
+/// Whether it is a pipe that no path leads to but those of processes which have it, such as the shell's `<(...)`.
+fn is_unnamed(file: &File) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let number = std::os::fd::AsRawFd::as_raw_fd(file);
+        let name = std::fs::read_link(format!("/proc/self/fd/{number}"));
+        name.is_ok_and(|name| name.as_os_str().as_encoded_bytes().starts_with(b"pipe:["))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        false
+    }
 }
 
 fn bounded(octets: Vec<u8>, most: u64) -> Result<Vec<u8>> {
@@ -171,6 +187,15 @@ mod tests {
             "one\ntwo\n"
         );
         child.wait().expect("it ended");
+        // its writer has ended without a word
+        let mut child = Command::new("true")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let pipe = child.stdout.take().expect("a pipe");
+        child.wait().expect("it ended");
+        let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&pipe));
+        assert_eq!(read_text(Path::new(&path), 100).expect("it has ended"), "");
         let fifo = folder.join("fifo");
         let made = Command::new("mkfifo")
             .arg(&fifo)

@@ -131,8 +131,10 @@ pub(super) fn configure(
     };
     let granted = set(interface, config).map_err(|error| explain(interface, wanted, &error))?;
     // it is set: that the device can't be found now is no reason to say that it is not
-    let device = device::behind(interface).unwrap_or(interface.index);
-    requested::remember(device, wanted.receive);
+    match device::behind(interface) {
+        Ok(device) => requested::remember(device, wanted.receive),
+        Err(_) => requested::forget(), // what was asked of it before is not in force any more
+    }
     known(granted, operation, interface)
 }
 

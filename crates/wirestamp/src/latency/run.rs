@@ -145,8 +145,8 @@ impl LatencyRun {
     /// Sends what is measured of each packet to `packets` from now on, as soon as it is final: not in the order of the
     /// numbers. A hardware timestamp is final with the third batch of cross timestamps of the NIC's clock, up to 600 ms later;
     /// the last ones when the measurement is stopped. Packets that are in flight then are left out. Whoever takes them
-    /// after each [`step`](Self::step) holds no more than twice [`LatencyOptions::max_in_flight`], or 65,536 or a
-    /// second's packets where that is more.
+    /// after each [`step`](Self::step) holds at most [`LatencyOptions::max_in_flight`] of them, plus the largest of that, a second's
+    /// packets and 65,536.
     pub fn send_packets_to(&mut self, packets: Sender<PacketLatency>) {
         self.tally.send_packets_to(packets);
     }
