@@ -15,6 +15,8 @@ use wirestamp_core::Result;
 pub(crate) const WINDOW: usize = 65_536;
 /// So many runs of the clock are remembered.
 const MOST_RUNS: usize = 64;
+/// Packets of a section that goes on may stand so far behind the latest of the one before, in nanoseconds: several queues write them.
+const SLACK: i64 = 1_000_000_000;
 
 /// Reads packets in order; `read` takes from each what is needed of it.
 pub(crate) struct Ordered<'a, 'r, T, F> {
@@ -49,6 +51,8 @@ struct Line {
     runs: VecDeque<Run>,
     first_ns: Option<i64>,
     latest_ns: Option<i64>,
+    /// The latest before the first step.
+    unstepped_ns: Option<i64>,
     steps: u64,
     /// The number of the last run.
     number: u32,
@@ -77,6 +81,9 @@ impl Line {
         let line_ns = utc_ns.saturating_add(run.shift);
         self.first_ns.get_or_insert(line_ns);
         self.latest_ns = self.latest_ns.max(Some(line_ns));
+        if self.steps == 0 {
+            self.unstepped_ns = self.latest_ns;
+        }
         (line_ns, run.number)
     }
 
@@ -98,7 +105,8 @@ impl Line {
                 // ahead, it stays where it is: after a pause, or a step to where the other capture's clock is
                 latest.saturating_sub(utc_ns).max(0)
             }
-            _ => 0,
+            Some(latest) => self.shift_of_section(latest, utc_ns),
+            None => 0,
         };
         self.number += u32::from(self.steps > 0);
         if self.runs.len() == MOST_RUNS {
@@ -112,6 +120,19 @@ impl Line {
         };
         self.runs.push_back(run);
         run
+    }
+}
+
+impl Line {
+    /// What is to be added to the times of another section. A capture that goes on has the clock as the last run left it. One that begins
+    /// while the first one had seen no step yet was made beside it.
+    fn shift_of_section(&self, latest: i64, utc_ns: i64) -> i64 {
+        let last = self.runs.back().map_or(0, |run| run.shift);
+        let unstepped = self.first_ns.zip(self.unstepped_ns);
+        let is_beside = unstepped.is_some_and(|(from, until)| (from..=until).contains(&utc_ns));
+        let slack = SLACK.min(last / 2);
+        let goes_on = utc_ns.saturating_add(last) >= latest.saturating_sub(slack);
+        if goes_on && !is_beside { last } else { 0 }
     }
 }
 

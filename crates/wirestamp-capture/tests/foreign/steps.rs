@@ -121,7 +121,11 @@ fn packets_behind_the_end_of_the_other_capture_are_not_lost_after_a_step() {
 fn with_heartbeats(from: u64, until: u64, later: u64, by: i64) -> Vec<u8> {
     let mut file = Ng::of(101);
     for number in from..until {
-        let (run, off) = if number < 100 { (0, 0) } else { (u32::from(by != 0), by) };
+        let (run, off) = if number < 100 {
+            (0, 0)
+        } else {
+            (u32::from(by != 0), by)
+        };
         let note = format!("wirestamp: software clock, error bound 1 ns, generation {run}");
         let at = (START + number * 1_000 * MS + later * MS).wrapping_add_signed(off);
         let unique = udp(1, 2, (5, 6), number as u16, &number.to_be_bytes());
@@ -137,13 +141,22 @@ fn with_heartbeats(from: u64, until: u64, later: u64, by: i64) -> Vec<u8> {
 fn heartbeats_that_look_alike_do_not_show_that_clocks_agree() {
     // two hours and more, so that lines an hour apart have something in common
     for (from, by) in [(0, 3_600), (0, -3_600), (3_500, 3_600)] {
-        let (stepped, other) = (with_heartbeats(0, 8_000, 0, by * SECOND), with_heartbeats(from, 8_000, 3, 0));
+        let (stepped, other) = (
+            with_heartbeats(0, 8_000, 0, by * SECOND),
+            with_heartbeats(from, 8_000, 3, 0),
+        );
         for (a, b) in [(&stepped, &other), (&other, &stepped)] {
             let report = compared(a, b, Options::default());
-            let flow = report.flows.iter().find(|flow| flow.flow.is_some_and(|flow| flow.source_port == 5));
+            let flow = report
+                .flows
+                .iter()
+                .find(|flow| flow.flow.is_some_and(|flow| flow.source_port == 5));
             let flow = flow.expect("the flow");
             let wrong = flow.lost + flow.extra;
-            assert!(wrong <= u64::from(from > 0), "from {from}, by {by} s: {flow:?}");
+            assert!(
+                wrong <= u64::from(from > 0),
+                "from {from}, by {by} s: {flow:?}"
+            );
         }
     }
 }
@@ -169,9 +182,16 @@ fn what_one_capture_alone_has_does_not_hide_a_loss_after_a_step() {
     };
     let (a, b) = (file(20, 2 * MS as i64, 0, 9_999), file(30, 0, 3, 1_000));
     let report = compared(&a, &b, Options::default());
-    let flow = report.flows.iter().find(|flow| flow.flow.is_some_and(|flow| flow.source_port == 5));
+    let flow = report
+        .flows
+        .iter()
+        .find(|flow| flow.flow.is_some_and(|flow| flow.source_port == 5));
     let flow = flow.expect("the flow");
-    assert_eq!((flow.lost, flow.extra, flow.undecided), (1, 0, [0, 0]), "{flow:?}");
+    assert_eq!(
+        (flow.lost, flow.extra, flow.undecided),
+        (1, 0, [0, 0]),
+        "{flow:?}"
+    );
 }
 
 /// A capture of packets, one each 100 ms: which ones, and before which ones the clock, right until then, is stepped, by how many
@@ -346,7 +366,11 @@ fn after_a_step_ahead_no_answer_is_timed_as_that_of_another_request() {
         (HOUR + 8, 1, tell(1_000)), // to the second
     ]);
     let service = &report.services[0];
-    assert_eq!((service.answers, service.ambiguous), (None, 2), "{report:?}");
+    assert_eq!(
+        (service.answers, service.ambiguous),
+        (None, 2),
+        "{report:?}"
+    );
 }
 
 #[test]
@@ -375,10 +399,49 @@ fn a_request_without_a_time_is_of_the_run_before_it() {
     let note = |run| format!("wirestamp: software clock, error bound 1 ns, generation {run}");
     file.whole(START, &ask(1_000), &note(0));
     file.whole(START + 60_000 * MS, &ask(1_001), &note(1));
-    file.whole(0, &ask(1_002), "wirestamp: hardware clock, no UTC: it was not read yet");
+    file.whole(
+        0,
+        &ask(1_002),
+        "wirestamp: hardware clock, no UTC: it was not read yet",
+    );
     file.whole(START + 62_000 * MS, &ask(1_003), &note(1));
     let report = answered(&file.bytes);
     let service = &report.services[0];
     let counts = (service.unanswered, service.across_step, service.undecided);
     assert_eq!(counts, (3, 0, 1), "{report:?}");
+}
+
+/// A capture whose clock goes back by an hour, and another section behind it.
+#[test]
+fn a_section_behind_a_step_back_stays_in_order() {
+    const MINUTE: u64 = 60_000 * MS;
+    let note = |run| format!("wirestamp: software clock, error bound 1 ns, generation {run}");
+    let pairs = |file: &mut Ng, from: u64, run: u32, ports: std::ops::Range<u16>| {
+        for port in ports {
+            let at = from + u64::from(port) * 10 * MS;
+            file.whole(at, &ask(port), &note(run));
+            file.whole(at + MS, &tell(port), &note(run));
+        }
+    };
+    let start = START + 90 * MINUTE;
+    for (at, is_beside) in [
+        (start - 50 * MINUTE, false),
+        (start - 20 * MINUTE, false),
+        (start - 15 * SECOND as u64, true),
+    ] {
+        let mut file = Ng::of(101);
+        pairs(&mut file, start, 0, 0..1_000);
+        pairs(&mut file, start - 60 * MINUTE, 1, 1_000..2_000);
+        file.section();
+        file.interface(101, &[(9, vec![9])]);
+        pairs(&mut file, at, 0, 2_000..3_000);
+        let report = answered(&file.bytes);
+        let service = &report.services[0];
+        assert_eq!(
+            service.answers.map(|answers| answers.count),
+            Some(3_000),
+            "{report:?}"
+        );
+        assert_eq!(report.out_of_order > 0, is_beside, "{report:?}");
+    }
 }
