@@ -4,14 +4,18 @@
 //! a UDP answer while exactly one request waits (and, once it could be to several, when all of these were answered or timed out), a TCP acknowledgment of what was sent once. The rest is counted as
 //! ambiguous. Memory is bounded: [`MOST_CONNECTIONS`], and [`MOST_WAITING`] packets of each.
 
+mod report;
+mod roles;
 mod waits;
+
+pub use report::{Report, Service, ServiceReport};
 
 use crate::order::{self, Ordered};
 use crate::packet::{self, Flow, Ip, Tcp, Unreadable, Unusable};
 use crate::read::{FilePacket, Reader};
-use crate::spread::{Spread, Summary};
+use crate::spread::Spread;
+use roles::{Forgotten, service};
 use std::collections::{HashMap, VecDeque};
-use std::net::IpAddr;
 use waits::{Wait, Waits};
 use wirestamp_core::Result;
 use wirestamp_core::capture::CapturedDirection;
@@ -22,71 +26,6 @@ pub const MOST_CONNECTIONS: usize = 65_536;
 pub const MOST_WAITING: usize = 1_024;
 /// So many services have figures of their own; the others have none, and are counted.
 pub const MOST_SERVICES: usize = 1_024;
-
-/// Who answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Service {
-    /// IP protocol number: 6 is TCP, 17 is UDP.
-    pub protocol: u8,
-    /// Its address.
-    pub address: IpAddr,
-    /// Its port.
-    pub port: u16,
-}
-
-/// What was measured of a service.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ServiceReport {
-    /// Who answers.
-    pub service: Service,
-    /// UDP: from a request to its answer.
-    pub answers: Option<Summary>,
-    /// TCP: from the client's SYN to the service's.
-    pub handshake_service: Option<Summary>,
-    /// TCP: from the service's SYN to the client's acknowledgment.
-    pub handshake_client: Option<Summary>,
-    /// TCP: from a segment of the client's to the service's acknowledgment.
-    pub acknowledged_by_service: Option<Summary>,
-    /// TCP: from a segment of the service's to the client's acknowledgment.
-    pub acknowledged_by_client: Option<Summary>,
-    /// UDP requests that nothing answered.
-    pub unanswered: u64,
-    /// UDP requests without an answer of which nobody knows whether one came: as many packets could not be used that may be answers
-    /// (fragments of UDP among them), the capture ended before their time was over, or too many others waited.
-    pub undecided: u64,
-    /// Answers that could be to more than one packet, or to one that was sent again.
-    pub ambiguous: u64,
-    /// Answers and acknowledgments that are not timed, because they or what they answer have no time.
-    pub without_time: u64,
-    /// The same, because the real-time clock was stepped in between, as the file says; and UDP requests of which nobody knows for that
-    /// reason whether their time is over.
-    pub across_step: u64,
-}
-
-/// What was measured in a capture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Report {
-    /// Services, the one with most answers first.
-    pub services: Vec<ServiceReport>,
-    /// Packets in the capture.
-    pub packets: u64,
-    /// IP packets that are neither TCP nor UDP, and fragments.
-    pub others: u64,
-    /// What could not be used, by reason.
-    pub unusable: Unusable,
-    /// Packets that stand behind a later one. They were put in order.
-    pub out_of_order: u64,
-    /// Steps of the real-time clock that the file tells of.
-    pub clock_steps: u64,
-    /// Packets of services beyond the first 1,024.
-    pub left_out: u64,
-    /// Packets that the capture itself dropped, as it says.
-    pub dropped: Option<u64>,
-    /// Whether the file ends within a packet.
-    pub truncated: bool,
-}
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -150,6 +89,8 @@ struct Connection {
     requests: VecDeque<When>,
     /// Nobody knows which of them were answered.
     uncertain: bool,
+    /// UDP: nobody knows who asks, because the first packet came from a service.
+    is_unclear: bool,
     /// TCP, by who sent: the client first.
     sent: [Sender; 2],
     /// Which way packets go, by who sent. On loopback each is captured both ways, and counts once.
@@ -171,6 +112,7 @@ struct Answers {
     waits: Waits,
     connections: HashMap<Flow, Connection>,
     order: VecDeque<Flow>,
+    forgotten: Forgotten,
     services: HashMap<Service, usize>,
     counts: Vec<(Service, Counts)>,
     left_out: u64,
@@ -185,6 +127,7 @@ pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
         waits: Waits::new(timeout_ns),
         connections: HashMap::new(),
         order: VecDeque::new(),
+        forgotten: Forgotten::default(),
         services: HashMap::new(),
         counts: Vec::new(),
         left_out: 0,
@@ -249,21 +192,6 @@ fn observe(packet: &FilePacket<'_>) -> Observed {
     }
 }
 
-impl ServiceReport {
-    /// How many answers were timed, by the service.
-    fn timed(&self) -> u64 {
-        let by_service = [
-            &self.answers,
-            &self.acknowledged_by_service,
-            &self.handshake_service,
-        ];
-        let counts = by_service
-            .iter()
-            .map(|summary| summary.map_or(0, |summary| summary.count));
-        counts.sum()
-    }
-}
-
 impl Answers {
     fn observe(&mut self, found: &Segment, way: Option<CapturedDirection>, when: When) {
         let (client, by_client) = match &found.tcp {
@@ -276,15 +204,13 @@ impl Answers {
                 },
                 !tcp.ack,
             ),
-            _ if self.connections.contains_key(&found.flow.reversed()) => {
-                (found.flow.reversed(), false)
-            }
-            _ => (found.flow, true),
+            _ => self.client(found.flow),
         };
         if found.flow == found.flow.reversed() {
             return; // to itself: nobody can tell an answer from a question
         }
-        let Some(service) = self.connect(client) else {
+        let is_unclear = !by_client && found.tcp.is_none() && !self.forgotten.has(&client);
+        let Some(service) = self.connect(client, is_unclear) else {
             self.left_out += 1;
             return;
         };
@@ -304,15 +230,11 @@ impl Answers {
     }
 
     /// The service that a client's connection is to; the connection is known from now on.
-    fn connect(&mut self, client: Flow) -> Option<usize> {
+    fn connect(&mut self, client: Flow, is_unclear: bool) -> Option<usize> {
         if let Some(known) = self.connections.get(&client) {
             return Some(known.service);
         }
-        let service = Service {
-            protocol: client.protocol,
-            address: client.destination,
-            port: client.destination_port,
-        };
+        let service = service(client);
         let number = match self.services.get(&service) {
             Some(known) => *known,
             None if self.counts.len() == MOST_SERVICES => return None,
@@ -326,12 +248,14 @@ impl Answers {
             && let Some(oldest) = self.order.pop_front()
         {
             self.forget(oldest);
+            self.forgotten.insert(oldest);
         }
         self.order.push_back(client);
         let connection = Connection {
             service: number,
             requests: VecDeque::new(),
             uncertain: false,
+            is_unclear,
             sent: [Sender::default(), Sender::default()],
             ways: [None; 2],
         };
@@ -382,6 +306,11 @@ impl Connection {
         {
             self.requests.pop_front();
             counts.gave_up(Wait::Over);
+        }
+        if self.is_unclear {
+            counts.undecided += u64::from(by_client);
+            counts.ambiguous += u64::from(!by_client);
+            return;
         }
         if by_client {
             self.uncertain &= !self.requests.is_empty();

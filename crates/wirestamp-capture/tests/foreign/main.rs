@@ -5,6 +5,7 @@ mod build;
 mod judged;
 mod steps;
 mod streams;
+mod unseen;
 
 use build::{ACK, MICROSECONDS, NANOSECONDS, Ng, ethernet, pcap, tcp, udp};
 use wirestamp_capture::answers::answers;
