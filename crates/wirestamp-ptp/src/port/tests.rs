@@ -10,9 +10,12 @@ use wirestamp::sim::NicName;
 fn a_clock_that_changed_when_a_send_failed_is_noticed_once() {
     let simulation = Simulation::from_toml("preset = \"ideal\"", 7).expect("a scenario");
     let interface = simulation.interface("sim0").expect("a NIC");
-    let mut chosen = Configuration::default();
-    chosen.role = Role::TimeReceiver;
-    (chosen.source, chosen.enable_hardware) = (Source::Hardware, true);
+    let chosen = Configuration {
+        role: Role::TimeReceiver,
+        source: Source::Hardware,
+        enable_hardware: true,
+        ..Default::default()
+    };
     let engine = Engine::new(chosen, [2, 0, 0, 0, 0, 0, 0, 1]).expect("valid");
     let commands = SharedCommands::default();
     let mut port = Port::open(&engine, &interface, 1, 0, &commands).expect("opened");
