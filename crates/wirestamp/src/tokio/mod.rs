@@ -19,6 +19,7 @@ mod poll;
 use crate::deadline::Deadline;
 use crate::inner::Supported;
 use crate::socket::{Socket, UdpSocket};
+use ::tokio::task::coop;
 use ::tokio::{runtime, select, task, time};
 use native::{Registered, Watched};
 use poll::Polls;
@@ -38,7 +39,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// A [`Socket`] whose waits are futures: an [`AsyncUdpSocket`] or an [`AsyncEthernetSocket`].
 ///
 /// Any number of tasks can wait at once, for different ids or for datagrams; dropping a
-/// future loses nothing. On a simulated interface, virtual time passes while a task waits,
+/// future loses nothing. Each call spends one unit of its task's budget (`tokio::task::coop`), so that other tasks of
+/// the thread have their turn however fast datagrams come. On a simulated interface, virtual time passes while a task waits,
 /// so a wait for something that never comes keeps its thread busy.
 ///
 /// For code that is written with polls: [`poll_send`](Self::poll_send), [`poll_receive`](Self::poll_receive),
@@ -135,6 +137,7 @@ impl<T: Supported<Native: Watched>> AsyncSocket<T> {
     /// # Errors
     /// As [`UdpSocket::transmit_timestamp`].
     pub async fn transmit_timestamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
+        coop::consume_budget().await;
         loop {
             let seen = self.shared.socket.changes();
             match self.shared.socket.transmit_timestamp(id)? {
@@ -204,6 +207,7 @@ impl<T: Supported<Native: Watched>> AsyncSocket<T> {
     /// # Errors
     /// `Closed` if the socket was closed and every outcome is fetched.
     pub async fn transmit_timestamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
+        coop::consume_budget().await;
         loop {
             let seen = self.shared.socket.changes();
             let count = self
@@ -234,6 +238,7 @@ impl<T: Supported<Native: Watched>> AsyncSocket<T> {
     /// # Errors
     /// As [`UdpSocket::receive_batch`].
     pub async fn receive_batch(&self, batch: &mut [Incoming<'_, T>]) -> Result<usize> {
+        coop::consume_budget().await;
         loop {
             let seen = self.shared.socket.changes();
             if self.shared.socket.is_closed() {
@@ -282,6 +287,7 @@ impl<T: Supported<Native: Watched>> AsyncSocket<T> {
     /// Room to send is not awaited by readiness: after the first timestamp, tokio holds the socket
     /// for closed to writing for ever (tokio-rs/tokio#5550).
     async fn send_one(&self, outgoing: &Outgoing<'_, T>) -> Result<()> {
+        coop::consume_budget().await;
         let until = self.shared.socket.now() + PATIENCE;
         while self.shared.socket.send_batch(slice::from_ref(outgoing))? == 0 {
             if self.shared.socket.now() >= until {

@@ -3,6 +3,7 @@
 use super::native::Watched;
 use super::{AsyncSocket, Shared};
 use crate::inner::Supported;
+use ::tokio::task::coop;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -42,6 +43,19 @@ impl fmt::Debug for Slot {
     }
 }
 
+/// Polls within the budget of the task: where it is spent, other tasks have their turn first.
+fn within_budget<A>(
+    context: &mut Context<'_>,
+    poll: impl FnOnce(&mut Context<'_>) -> Poll<A>,
+) -> Poll<A> {
+    let turn = ready!(coop::poll_proceed(context));
+    let polled = poll(context);
+    if polled.is_ready() {
+        turn.made_progress();
+    }
+    polled
+}
+
 /// What the polls of one socket wait for.
 #[derive(Debug, Default)]
 pub(super) struct Polls {
@@ -63,16 +77,18 @@ impl<T: Supported<Native: Watched>> AsyncSocket<T> {
         context: &mut Context<'_>,
         outgoing: &Outgoing<'_, T>,
     ) -> Poll<Result<()>> {
-        loop {
-            if self.socket().send_batch(slice::from_ref(outgoing))? == 1 {
-                return Poll::Ready(Ok(()));
+        within_budget(context, |context| {
+            loop {
+                if self.socket().send_batch(slice::from_ref(outgoing))? == 1 {
+                    return Poll::Ready(Ok(()));
+                }
+                let wait = || {
+                    let shared = Arc::clone(&self.shared);
+                    async move { shared.until_room().await }
+                };
+                ready!(self.polls.send.poll(context, wait))?;
             }
-            let wait = || {
-                let shared = Arc::clone(&self.shared);
-                async move { shared.until_room().await }
-            };
-            ready!(self.polls.send.poll(context, wait))?;
-        }
+        })
     }
 
     /// Receives one datagram into `buffer`, or has the task woken when one comes.
@@ -85,21 +101,23 @@ impl<T: Supported<Native: Watched>> AsyncSocket<T> {
         buffer: &mut [u8],
     ) -> Poll<Result<Received<T>>> {
         let mut incoming = Incoming::new(buffer);
-        loop {
-            let seen = self.socket().changes();
-            if self.socket().is_closed() {
-                return Poll::Ready(Err(self.socket().closed("receive")));
+        within_budget(context, |context| {
+            loop {
+                let seen = self.socket().changes();
+                if self.socket().is_closed() {
+                    return Poll::Ready(Err(self.socket().closed("receive")));
+                }
+                if self
+                    .socket()
+                    .try_receive_batch(slice::from_mut(&mut incoming))?
+                    == 1
+                {
+                    return Poll::Ready(Ok(incoming.received));
+                }
+                let wait = || until_readable(Arc::clone(&self.shared), seen);
+                ready!(self.polls.receive.poll(context, wait))?;
             }
-            if self
-                .socket()
-                .try_receive_batch(slice::from_mut(&mut incoming))?
-                == 1
-            {
-                return Poll::Ready(Ok(incoming.received));
-            }
-            let wait = || until_readable(Arc::clone(&self.shared), seen);
-            ready!(self.polls.receive.poll(context, wait))?;
-        }
+        })
     }
 
     /// Takes the outcomes of ended ids, as far as `records` has room, or has the task woken when
@@ -112,17 +130,19 @@ impl<T: Supported<Native: Watched>> AsyncSocket<T> {
         context: &mut Context<'_>,
         records: &mut [TransmitRecord],
     ) -> Poll<Result<usize>> {
-        loop {
-            let seen = self.socket().changes();
-            let count = self
-                .socket()
-                .wait_transmit_timestamps(records, Duration::ZERO)?;
-            if count > 0 || records.is_empty() {
-                return Poll::Ready(Ok(count));
+        within_budget(context, |context| {
+            loop {
+                let seen = self.socket().changes();
+                let count = self
+                    .socket()
+                    .wait_transmit_timestamps(records, Duration::ZERO)?;
+                if count > 0 || records.is_empty() {
+                    return Poll::Ready(Ok(count));
+                }
+                let wait = || until_timestamps(Arc::clone(&self.shared), seen);
+                ready!(self.polls.transmit.poll(context, wait))?;
             }
-            let wait = || until_timestamps(Arc::clone(&self.shared), seen);
-            ready!(self.polls.transmit.poll(context, wait))?;
-        }
+        })
     }
 }
 

@@ -3,6 +3,8 @@
 
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
+#[cfg(all(feature = "tokio", target_os = "linux"))]
+mod budget;
 #[cfg(target_os = "linux")]
 mod capture;
 mod changes;
