@@ -54,7 +54,8 @@ impl ErrorKind {
 /// An operation that failed. Prints as
 /// `enable hardware timestamps on eth0: operation not permitted (code 1); run as root or grant CAP_NET_ADMIN`.
 ///
-/// One pointer wide; built only on failure.
+/// One pointer wide; built only on failure. [`source`](core::error::Error::source) gives the system's error as a
+/// `std::io::Error` where the system gave a number (feature `std`, which the crate `wirestamp` has on).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -64,9 +65,40 @@ struct Inner {
     operation: Cow<'static, str>,
     target: String,
     cause: Cow<'static, str>,
-    code: Option<i32>,
+    system: Option<SystemError>,
     remedy: Cow<'static, str>,
 }
+
+/// The system's error by its number.
+struct SystemError {
+    code: i32,
+    #[cfg(feature = "std")]
+    error: std::io::Error,
+}
+
+impl SystemError {
+    fn new(code: i32) -> Self {
+        Self {
+            code,
+            #[cfg(feature = "std")]
+            error: std::io::Error::from_raw_os_error(code),
+        }
+    }
+}
+
+impl Clone for SystemError {
+    fn clone(&self) -> Self {
+        Self::new(self.code)
+    }
+}
+
+impl PartialEq for SystemError {
+    fn eq(&self, other: &Self) -> bool {
+        self.code == other.code
+    }
+}
+
+impl Eq for SystemError {}
 
 impl Error {
     /// Makes an error without a code of the system. `cause` completes "operation on target: …".
@@ -81,7 +113,7 @@ impl Error {
             operation: operation.into(),
             target: target.to_string(),
             cause: cause.into(),
-            code: None,
+            system: None,
             remedy: Cow::Borrowed(""),
         }))
     }
@@ -89,7 +121,7 @@ impl Error {
     /// Adds the operating system's own code (errno, Win32 or Winsock error).
     #[must_use]
     pub fn with_code(mut self, code: i32) -> Self {
-        self.0.code = Some(code);
+        self.0.system = Some(SystemError::new(code));
         self
     }
 
@@ -122,7 +154,7 @@ impl Error {
 
     /// Returns what the system answered, as its number, where it gave one.
     pub fn code(&self) -> Option<i32> {
-        self.0.code
+        self.0.system.as_ref().map(|system| system.code)
     }
 
     /// Returns what to do about it; empty where nothing helps.
@@ -137,12 +169,11 @@ impl fmt::Display for Error {
             operation,
             target,
             cause,
-            code,
             remedy,
             ..
         } = &*self.0;
         write!(f, "{operation} on {target}: {cause}")?;
-        if let Some(code) = code {
+        if let Some(code) = self.code() {
             write!(f, " (code {code})")?;
         }
         if !remedy.is_empty() {
@@ -158,31 +189,70 @@ impl fmt::Debug for Error {
     }
 }
 
-impl core::error::Error for Error {}
+impl core::error::Error for Error {
+    /// Returns the system's error, a `std::io::Error` with its number; `None` without one.
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        #[cfg(feature = "std")]
+        if let Some(system) = &self.0.system {
+            return Some(&system.error);
+        }
+        None
+    }
+}
 
-/// Wraps the error, so that the message stays whole: [`std::io::Error::get_ref`] gives it back, and
-/// [`code`](Error::code) of that the system's number.
+/// Wraps the error, so that the message stays whole, and keeps the standard library's kind of the system's number:
+/// `AddrInUse`, `ConnectionRefused`, `AddrNotAvailable` and the like.
 ///
-/// The kind is the nearest of the standard library's: `Busy` is
-/// [`ResourceBusy`](std::io::ErrorKind::ResourceBusy), `NoSuchDevice` is
+/// [`std::io::Error::get_ref`] gives the error back, [`code`](Error::code) of that the system's number. An `io::Error`
+/// with a message of its own has no [`raw_os_error`](std::io::Error::raw_os_error): where a caller needs that rather
+/// than the message, the source of the error has it.
+///
+/// ```
+/// # use wirestamp_core::{Error, ErrorKind};
+/// # #[cfg(all(feature = "std", target_os = "linux"))] {
+/// use std::error::Error as _;
+/// use std::io;
+///
+/// # let error = Error::new(ErrorKind::Busy, "bind", "127.0.0.1:123", "address in use").with_code(98);
+/// let bare = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+/// assert_eq!(bare.and_then(io::Error::raw_os_error), Some(98));
+///
+/// let whole = io::Error::from(error);
+/// assert_eq!(whole.kind(), io::ErrorKind::AddrInUse);
+/// assert!(whole.to_string().starts_with("bind on 127.0.0.1:123: address in use"));
+/// # }
+/// ```
+///
+/// Where there is no number, or the standard library has no kind for it, the kind is the nearest to
+/// [`kind`](Error::kind): `Busy` is [`ResourceBusy`](std::io::ErrorKind::ResourceBusy), `NoSuchDevice` is
 /// [`NotFound`](std::io::ErrorKind::NotFound), `Unreachable` is
 /// [`HostUnreachable`](std::io::ErrorKind::HostUnreachable), `Closed` is
-/// [`NotConnected`](std::io::ErrorKind::NotConnected), `Io` is [`Other`](std::io::ErrorKind::Other).
+/// [`NotConnected`](std::io::ErrorKind::NotConnected), `Io` is [`Other`](std::io::ErrorKind::Other). `NotSupported` is
+/// always [`Unsupported`](std::io::ErrorKind::Unsupported): drivers refuse what they cannot do with numbers that have
+/// other kinds.
 #[cfg(feature = "std")]
 impl From<Error> for std::io::Error {
     fn from(error: Error) -> Self {
-        use std::io::ErrorKind as Kind;
-        let kind = match error.kind() {
-            ErrorKind::NotPermitted => Kind::PermissionDenied,
-            ErrorKind::NotSupported => Kind::Unsupported,
-            ErrorKind::NoSuchDevice => Kind::NotFound,
-            ErrorKind::Busy => Kind::ResourceBusy,
-            ErrorKind::InvalidInput => Kind::InvalidInput,
-            ErrorKind::Unreachable => Kind::HostUnreachable,
-            ErrorKind::Closed => Kind::NotConnected,
-            ErrorKind::Io => Kind::Other,
-        };
-        Self::new(kind, error)
+        Self::new(standard_kind(&error), error)
+    }
+}
+
+#[cfg(feature = "std")]
+fn standard_kind(error: &Error) -> std::io::ErrorKind {
+    use std::io::ErrorKind as Kind;
+    let of_the_number = error.0.system.as_ref().map(|system| system.error.kind());
+    // the kind of numbers that have none, which has no name that programs may use
+    let none = std::io::Error::from_raw_os_error(0).kind();
+    match (error.kind(), of_the_number) {
+        (ErrorKind::NotSupported, _) => Kind::Unsupported,
+        (_, Some(kind)) if kind != none && kind != Kind::Other => kind,
+        (ErrorKind::NotPermitted, _) => Kind::PermissionDenied,
+        (ErrorKind::NoSuchDevice, _) => Kind::NotFound,
+        (ErrorKind::Busy, _) => Kind::ResourceBusy,
+        (ErrorKind::InvalidInput, _) => Kind::InvalidInput,
+        (ErrorKind::Unreachable, _) => Kind::HostUnreachable,
+        (ErrorKind::Closed, _) => Kind::NotConnected,
+        (ErrorKind::Io, _) => Kind::Other,
     }
 }
 
@@ -222,5 +292,52 @@ mod tests {
             .and_then(|inner| inner.downcast_ref::<Error>());
         assert_eq!(kept, Some(&error));
         assert_eq!(kept.and_then(Error::code), Some(16));
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn the_source_is_the_systems_error() {
+        use core::error::Error as _;
+        let error = Error::new(ErrorKind::Io, "steer", "ptp0", "no");
+        assert!(error.source().is_none());
+        let error = error.with_code(7);
+        let number = |error: &Error| {
+            let source = error.source()?.downcast_ref::<std::io::Error>()?;
+            source.raw_os_error()
+        };
+        assert_eq!(number(&error), Some(7));
+        assert_eq!(number(&error.clone()), Some(7));
+        assert_eq!(error.clone(), error);
+        assert_ne!(error.clone(), error.with_code(8));
+    }
+
+    /// Numbers of this system, by the standard library's own kinds.
+    #[cfg(all(feature = "std", target_os = "linux"))]
+    #[test]
+    fn an_io_error_has_the_kind_of_the_systems_number() {
+        use std::io::ErrorKind as Kind;
+        let kind = |kind, code: Option<i32>| {
+            let error = Error::new(kind, "bind", "a socket", "no");
+            let error = code.map_or(error.clone(), |code| error.with_code(code));
+            std::io::Error::from(error).kind()
+        };
+        for (ours, code, expected) in [
+            (ErrorKind::Busy, Some(98), Kind::AddrInUse),
+            (ErrorKind::NoSuchDevice, Some(99), Kind::AddrNotAvailable),
+            (ErrorKind::Unreachable, Some(111), Kind::ConnectionRefused),
+            (ErrorKind::Unreachable, Some(101), Kind::NetworkUnreachable),
+            (ErrorKind::Busy, Some(11), Kind::WouldBlock),
+            (ErrorKind::NotPermitted, Some(1), Kind::PermissionDenied),
+            // EINVAL of a driver that can't
+            (ErrorKind::NotSupported, Some(22), Kind::Unsupported),
+            (ErrorKind::InvalidInput, Some(22), Kind::InvalidInput),
+            // ENODEV: the standard library has no kind for it
+            (ErrorKind::NoSuchDevice, Some(19), Kind::NotFound),
+            (ErrorKind::Io, Some(71), Kind::Other),
+            (ErrorKind::Closed, None, Kind::NotConnected),
+            (ErrorKind::Busy, None, Kind::ResourceBusy),
+        ] {
+            assert_eq!(kind(ours, code), expected, "{ours:?} {code:?}");
+        }
     }
 }

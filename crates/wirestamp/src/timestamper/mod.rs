@@ -118,7 +118,10 @@ impl Timestamper {
                 "its descriptor",
                 error.to_string(),
             );
-            described.with_code(error.raw_os_error().unwrap_or(0))
+            match error.raw_os_error() {
+                Some(code) => described.with_code(code),
+                None => described,
+            }
         })?;
         let (socket, tracker) = Socket::adopt(descriptor)?;
         Ok(Self {

@@ -69,8 +69,5 @@ fn failed<T: Supported>(operation: &'static str, socket: &Socket<T>, error: &io:
         format!("{socket:?}"),
         error.to_string(),
     );
-    match error.raw_os_error() {
-        Some(code) => failure.with_code(code),
-        None => failure,
-    }
+    super::with_number_of(failure, error)
 }

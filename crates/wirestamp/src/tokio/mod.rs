@@ -23,6 +23,7 @@ use ::tokio::task::coop;
 use ::tokio::{runtime, select, task, time};
 use native::{Registered, Watched};
 use poll::Polls;
+use std::io;
 use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
@@ -310,10 +311,23 @@ impl AsyncSocket<Udp> {
     /// As [`new`](Self::new).
     pub fn adopt(socket: ::tokio::net::UdpSocket) -> Result<Self> {
         let socket = socket.into_std().map_err(|error| {
-            let cause = error.to_string();
-            Error::new(ErrorKind::Io, "adopt a socket", "tokio's UDP socket", cause)
+            let failure = Error::new(
+                ErrorKind::Io,
+                "adopt a socket",
+                "tokio's UDP socket",
+                error.to_string(),
+            );
+            with_number_of(failure, &error)
         })?;
         Self::new(UdpSocket::adopt(socket)?)
+    }
+}
+
+/// Adds the system's number, where there is one.
+fn with_number_of(failure: Error, error: &io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(code) => failure.with_code(code),
+        None => failure,
     }
 }
 

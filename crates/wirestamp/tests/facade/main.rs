@@ -10,6 +10,8 @@ mod capture;
 mod changes;
 mod correlator;
 mod default_simulation;
+#[cfg(target_os = "linux")]
+mod errors;
 mod events;
 mod fetching;
 mod hardware;

@@ -198,7 +198,13 @@ fn family(fd: &OwnedFd) -> Result<Domain> {
         Err(error) if error.raw_os_error() == Some(libc::ENOTSOCK) => {
             return Err(refused(String::from("it is not a socket")));
         }
-        Err(error) => return Err(refused(error.to_string())),
+        Err(error) => {
+            let failure = refused(error.to_string());
+            return Err(match error.raw_os_error() {
+                Some(code) => failure.with_code(code),
+                None => failure,
+            });
+        }
     };
     let internet = matches!(domain, Domain::IPV4 | Domain::IPV6);
     if internet && kind == Type::DGRAM && protocol == Some(Protocol::UDP) {
