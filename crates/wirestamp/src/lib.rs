@@ -143,8 +143,8 @@ pub use wirestamp_core::configuration::{
     ReceiveFilter, Source, Timestamping,
 };
 pub use wirestamp_core::correlate::{
-    ClockGeneration, ConversionError, Correlation, Estimate, FineEstimate, FrequencyEstimate,
-    GenerationCause, HardwareEstimate, Prior, Pushed, SliceEstimate,
+    Assumptions, ClockGeneration, ConversionError, Correlation, Estimate, FineEstimate,
+    FrequencyEstimate, GenerationCause, HardwareEstimate, Prior, Pushed, SliceEstimate,
 };
 pub use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 pub use wirestamp_core::error::{Error, ErrorKind, Result};
@@ -156,11 +156,12 @@ pub use wirestamp_core::interface::{
 };
 pub use wirestamp_core::time::{
     Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime, RealTimeClock, Rfc3339, Span,
-    Time, Utc, UtcCrossTimestamp, UtcTime,
+    Time, TimeOutOfRange, Utc, UtcCrossTimestamp, UtcModel, UtcTime,
 };
 pub use wirestamp_core::timestamp::{
-    HardwareTimestamp, IcmpError, LateTimestamp, MissingReason, Notice, SoftwareTimestamp,
-    Timestamps, TransmitAnswer, TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
+    HardwareTimestamp, IcmpError, LateTimestamp, MissingReason, Notice, SelectedTimestamp,
+    SoftwareTimestamp, Timestamps, TransmitAnswer, TransmitCounters, TransmitId, TransmitOutcome,
+    TransmitRecord,
 };
 pub use wirestamp_core::xdp::{
     XdpFeatures, XdpFilter, XdpMode, XdpOptions, XdpSendOptions, XdpSendStatistics, XdpStatistics,

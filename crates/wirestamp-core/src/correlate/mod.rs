@@ -34,7 +34,7 @@ pub use model::{Correlation, Pushed};
 pub use published::Published;
 pub use utc_history::UtcHistory;
 
-use crate::time::{Clock, HardwareTicks, Span, Time};
+use crate::time::{Clock, HardwareTicks, Span, Time, display};
 use core::fmt;
 
 /// One run of a hardware clock between two events that break its relation to the system
@@ -124,6 +124,16 @@ pub struct Estimate<C: Clock> {
     pub generation: ClockGeneration,
 }
 
+/// Prints `2026-11-25T13:00:00.123456789Z ±420 ns`; of other clocks `4711.000123456 s ±420 ns`.
+///
+/// A precision says how many digits of the fraction are printed: the time is rounded to the nearest, the bound up, and
+/// what rounding the time costs is in the bound.
+impl<C: Clock> fmt::Display for Estimate<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        display::nanoseconds(f, self.at, self.bound)
+    }
+}
+
 /// A converted instant of clock `C`, to the picosecond: what the readings tell of a timestamp is
 /// finer than the nanoseconds that systems count.
 ///
@@ -156,6 +166,13 @@ impl<C: Clock> FineEstimate<C> {
     }
 }
 
+/// Prints `2026-11-25T13:00:00.123456789012Z ±4.20 ns`: as [`Estimate`] does, to the picosecond.
+impl<C: Clock> fmt::Display for FineEstimate<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        display::picoseconds::<C>(f, self.total_picoseconds(), self.bound_picoseconds)
+    }
+}
+
 /// The error bound and the generation of a slice of converted timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -179,6 +196,13 @@ pub struct HardwareEstimate {
     pub bound: u64,
     /// Which run of the hardware clock it was converted with.
     pub generation: ClockGeneration,
+}
+
+/// Prints `123456789 ±3 ticks`.
+impl fmt::Display for HardwareEstimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ±{} ticks", self.ticks.raw(), self.bound)
+    }
 }
 
 /// The hardware clock's frequency against the system clock: what the specification's

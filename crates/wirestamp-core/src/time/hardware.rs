@@ -28,6 +28,15 @@ impl HardwareTicks {
         self.0
     }
 
+    /// Returns whole seconds since the counter's start and the nanoseconds on top of them, rounded down, of a counter of
+    /// this frequency. On Linux every counter is of [`Frequency::GIGAHERTZ`], and this is what the PTP hardware clock
+    /// shows.
+    pub const fn seconds_and_nanoseconds(self, frequency: Frequency) -> (u64, u32) {
+        let hertz = frequency.hertz();
+        let rest = (self.0 % hertz) as u128 * 1_000_000_000 / hertz as u128;
+        (self.0 / hertz, rest as u32)
+    }
+
     /// Counts the ticks from `earlier` to `self`, the wrap of the counter included: right whenever
     /// the true distance is less than half the counter's range.
     pub const fn since(self, earlier: Self) -> i64 {
@@ -91,6 +100,18 @@ impl fmt::Display for Frequency {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_counter_shows_seconds_and_nanoseconds() {
+        let shown = |ticks, hertz| {
+            let frequency = Frequency::from_hertz(hertz).expect("not zero");
+            HardwareTicks::new(ticks).seconds_and_nanoseconds(frequency)
+        };
+        assert_eq!(shown(5_000_000_007, 1_000_000_000), (5, 7));
+        assert_eq!(shown(25, 10), (2, 500_000_000));
+        assert_eq!(shown(u64::MAX, u64::MAX - 1), (1, 0));
+        assert_eq!(shown(u64::MAX - 1, u64::MAX), (0, 999_999_999));
+    }
 
     #[test]
     fn counts_across_the_wrap() {

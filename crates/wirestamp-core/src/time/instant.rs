@@ -7,7 +7,10 @@ use core::marker::PhantomData;
 use core::ops::{Add, Sub};
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed {
+        /// Whether its instants are times of day.
+        const IS_TIME_OF_DAY: bool;
+    }
 }
 
 /// The clocks an instant can belong to: a closed set.
@@ -17,11 +20,13 @@ pub trait Clock: sealed::Sealed + Copy + Ord + fmt::Debug {
 }
 
 macro_rules! clock {
-    ($(#[$doc:meta])* $marker:ident, $alias:ident, $name:literal, $(#[$alias_doc:meta])*) => {
+    ($(#[$doc:meta])* $marker:ident, $alias:ident, $name:literal, $is_time_of_day:literal, $(#[$alias_doc:meta])*) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $marker {}
-        impl sealed::Sealed for $marker {}
+        impl sealed::Sealed for $marker {
+            const IS_TIME_OF_DAY: bool = $is_time_of_day;
+        }
         impl Clock for $marker {
             const NAME: &'static str = $name;
         }
@@ -34,7 +39,7 @@ clock!(
     /// The system's monotonic clock: never stepped; its rate may be disciplined.
     ///
     /// Linux: `CLOCK_MONOTONIC`. Windows: the performance counter, in nanoseconds.
-    Monotonic, MonotonicTime, "monotonic",
+    Monotonic, MonotonicTime, "monotonic", false,
     /// An instant of the monotonic clock, in nanoseconds since an arbitrary start (boot).
     /// Latencies and conversions are made on this clock.
 );
@@ -42,12 +47,12 @@ clock!(
     /// The system's real-time clock (UTC): can be stepped by anybody with the privilege.
     ///
     /// Linux: `CLOCK_REALTIME`. Windows: the precise system time.
-    Utc, UtcTime, "UTC",
+    Utc, UtcTime, "UTC", true,
     /// An instant of the real-time clock, in nanoseconds since 1970-01-01T00:00:00 UTC.
 );
 clock!(
     /// The PTP timescale (TAI).
-    Ptp, PtpTime, "PTP",
+    Ptp, PtpTime, "PTP", false,
     /// An instant of the PTP timescale, in nanoseconds since 1970-01-01T00:00:00 TAI
     /// (IEEE 1588-2008, clause 7.2).
 );
@@ -101,6 +106,15 @@ impl<C: Clock> Time<C> {
     /// Returns nanoseconds since the clock's start.
     pub const fn nanoseconds(self) -> i64 {
         self.nanoseconds
+    }
+
+    /// Returns whole seconds since the clock's start, rounded down, and the nanoseconds on top of them: what
+    /// [`from_seconds_and_nanoseconds`](Self::from_seconds_and_nanoseconds) takes.
+    pub const fn seconds_and_nanoseconds(self) -> (i64, u32) {
+        (
+            self.nanoseconds.div_euclid(1_000_000_000),
+            self.nanoseconds.rem_euclid(1_000_000_000) as u32,
+        )
     }
 
     /// Nanoseconds from `earlier` to `self`, or the nearest end of the 64-bit range.
@@ -220,6 +234,25 @@ mod tests {
             UtcTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_808),
             Err(TimeOutOfRange)
         );
+    }
+
+    #[test]
+    fn seconds_and_nanoseconds_are_read_back() {
+        for (nanoseconds, expected) in [
+            (0, (0, 0)),
+            (-1, (-1, 999_999_999)),
+            (1_000_000_007, (1, 7)),
+            (i64::MIN, (-9_223_372_037, 145_224_192)),
+            (i64::MAX, (9_223_372_036, 854_775_807)),
+        ] {
+            let time = UtcTime::from_nanoseconds(nanoseconds);
+            let (seconds, rest) = time.seconds_and_nanoseconds();
+            assert_eq!((seconds, rest), expected);
+            assert_eq!(
+                UtcTime::from_seconds_and_nanoseconds(seconds, rest),
+                Ok(time)
+            );
+        }
     }
 
     #[test]

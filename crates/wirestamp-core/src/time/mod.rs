@@ -16,10 +16,13 @@
 //! log(HardwareTicks::new(5)); // a NIC's counter is no system time
 //! ```
 
+pub(crate) mod display;
 mod hardware;
 mod instant;
 mod rfc3339;
 mod span;
+#[cfg(feature = "std")]
+mod system_time;
 mod utc;
 
 pub use hardware::{Frequency, HardwareTicks};

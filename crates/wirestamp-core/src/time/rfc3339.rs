@@ -1,12 +1,13 @@
 //! Times of day as text: RFC 3339, with nanoseconds, before 1970 too.
 
 use super::UtcTime;
-use core::fmt;
+use alloc::string::String;
+use core::fmt::{self, Write};
 
-const SECOND: i64 = 1_000_000_000;
 const DAY: i64 = 86_400;
 
-/// Prints a [`UtcTime`] as RFC 3339 does: `2026-11-23T06:30:00.123456789Z`. Always 30 characters.
+/// Prints a [`UtcTime`] as RFC 3339 does: `2026-11-23T06:30:00.123456789Z`, as the time itself prints. 30 characters, unless
+/// a precision asks for fewer digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rfc3339(UtcTime);
 
@@ -25,19 +26,19 @@ impl UtcTime {
 
 impl fmt::Display for Rfc3339 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // rounded down, so that what is left is positive before 1970 too
-        let (seconds, fraction) = (
-            self.0.nanoseconds().div_euclid(SECOND),
-            self.0.nanoseconds().rem_euclid(SECOND),
-        );
-        let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-        let (year, month, day) = date(days);
-        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:09}Z"
-        )
+        self.0.fmt(f)
     }
+}
+
+/// Date and time of a count of seconds since 1970, without a fraction and the zone.
+pub(super) fn write_seconds(to: &mut String, seconds: i64) -> fmt::Result {
+    let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    write!(
+        to,
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+    )
 }
 
 /// Year, month and day of the Gregorian calendar, from days since 1970. Years begin in March here, so that the leap day is
@@ -57,6 +58,8 @@ fn date(days: i64) -> (i64, i64, i64) {
 mod tests {
     use super::*;
     use alloc::string::ToString;
+
+    const SECOND: i64 = 1_000_000_000;
 
     #[test]
     fn times_have_nanoseconds_before_1970_too() {

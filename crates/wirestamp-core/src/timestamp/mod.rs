@@ -28,6 +28,7 @@ pub use placement::{Clocks, KernelTime, Placement, RawTimestamps};
 pub use tracker::{TransmitTracker, Turn};
 
 use crate::capability::TimestampSource;
+use crate::configuration::Source;
 use crate::interface::InterfaceIndex;
 use crate::time::{HardwareTicks, MonotonicTime, Span, UtcTime};
 use core::fmt;
@@ -98,6 +99,26 @@ pub struct Timestamps {
     pub hardware: Option<HardwareTimestamp>,
 }
 
+/// The timestamp of a packet that counts: see [`Timestamps::selected`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SelectedTimestamp {
+    /// The kernel's or driver's.
+    Software(SoftwareTimestamp),
+    /// The NIC's.
+    Hardware(HardwareTimestamp),
+}
+
+impl SelectedTimestamp {
+    /// Returns whose timestamp it is.
+    pub const fn source(&self) -> TimestampSource {
+        match self {
+            Self::Software(_) => TimestampSource::Software,
+            Self::Hardware(_) => TimestampSource::Hardware,
+        }
+    }
+}
+
 impl Timestamps {
     /// No timestamp at all.
     pub const NONE: Self = Self {
@@ -118,6 +139,23 @@ impl Timestamps {
         }
     }
 
+    /// Returns the timestamp that counts where a socket was [configured](crate::configuration::Timestamping::source) for
+    /// `source`: of [`HardwareElseSoftware`](Source::HardwareElseSoftware) and [`Both`](Source::Both) the NIC's where it
+    /// made one.
+    ///
+    /// `HostClock::place` of the crate `wirestamp` converts it to this host's clocks.
+    pub const fn selected(&self, source: Source) -> Option<SelectedTimestamp> {
+        match (self.hardware, self.software) {
+            (Some(hardware), _) if source.includes(TimestampSource::Hardware) => {
+                Some(SelectedTimestamp::Hardware(hardware))
+            }
+            (_, Some(software)) if source.includes(TimestampSource::Software) => {
+                Some(SelectedTimestamp::Software(software))
+            }
+            _ => None,
+        }
+    }
+
     /// Fills what is missing here from `other`; returns whether anything was.
     #[inline]
     pub fn merge(&mut self, other: Self) -> bool {
@@ -130,5 +168,52 @@ impl Timestamps {
             self.hardware = other.hardware;
         }
         software || hardware
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timestamp_that_counts_is_that_of_the_source() {
+        let software = SoftwareTimestamp {
+            at: MonotonicTime::from_nanoseconds(1),
+            bound: Span::ZERO,
+            utc: None,
+            clock_stepped: false,
+        };
+        let hardware = HardwareTimestamp {
+            ticks: HardwareTicks::new(2),
+            interface: None,
+            read_at: MonotonicTime::from_nanoseconds(3),
+        };
+        let timestamps = |software, hardware| Timestamps { software, hardware };
+        let both = timestamps(Some(software), Some(hardware));
+        let (kernels, nics) = (
+            Some(SelectedTimestamp::Software(software)),
+            Some(SelectedTimestamp::Hardware(hardware)),
+        );
+        for (source, of_both, of_software, of_hardware) in [
+            (Source::Software, kernels, kernels, None),
+            (Source::Hardware, nics, None, nics),
+            (Source::HardwareElseSoftware, nics, kernels, nics),
+            (Source::Both, nics, kernels, nics),
+        ] {
+            assert_eq!(both.selected(source), of_both, "{source:?}");
+            let one = timestamps(Some(software), None).selected(source);
+            assert_eq!(one, of_software, "{source:?}");
+            let one = timestamps(None, Some(hardware)).selected(source);
+            assert_eq!(one, of_hardware, "{source:?}");
+            assert_eq!(Timestamps::NONE.selected(source), None);
+        }
+        assert_eq!(
+            kernels.map(|one| one.source()),
+            Some(TimestampSource::Software)
+        );
+        assert_eq!(
+            nics.map(|one| one.source()),
+            Some(TimestampSource::Hardware)
+        );
     }
 }
