@@ -120,7 +120,7 @@ fn main() -> Outcome<()> {
     } else {
         "[::]:0"
     };
-    let socket = UdpSocket::bind(any.parse()?)?;
+    let socket = UdpSocket::bind(any)?;
     socket.configure(Timestamping::OFF.receive().transmit(64))?;
     for number in 0..times {
         if number > 0 {

@@ -6,6 +6,7 @@
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
+use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use wirestamp::{
@@ -26,7 +27,7 @@ fn main() -> Outcome {
 
 /// The other process: prints its address, then when each datagram arrived.
 fn receive() -> Outcome {
-    let socket = UdpSocket::bind("127.0.0.1:0".parse()?)?;
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.configure(Timestamping::OFF.receive())?;
     let mut out = io::stdout();
     writeln!(out, "{}", socket.local_address()?)?;
@@ -47,9 +48,9 @@ fn send() -> Outcome {
         .spawn()?;
     let mut lines = BufReader::new(other.stdout.take().ok_or("no output")?).lines();
     let mut line = || lines.next().ok_or("the other process has ended");
-    let to = line()??.parse()?;
+    let to: SocketAddr = line()??.parse()?;
 
-    let socket = UdpSocket::bind("127.0.0.1:0".parse()?)?;
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.configure(Timestamping::OFF.transmit(64))?;
     for id in (0..COUNT).map(TransmitId) {
         socket.send_to(b"how long?", to, Some(id))?;

@@ -1,6 +1,7 @@
 //! The choice between this system and, with feature `sim`, a simulated one, made at run time: a
 //! closed set, so an enum. Decides nothing else; every method hands over.
 
+use crate::address::ToAddress;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::Result;
@@ -33,11 +34,11 @@ pub(crate) enum Clock {
     Simulated(<World as Backend>::HardwareClock),
 }
 
-/// A transport for the packets of a socket: [`Udp`] or [`Ethernet`].
-pub trait Supported: Transport {
+/// A transport for the packets of a socket: [`Udp`] or [`Ethernet`], and nothing else.
+pub trait Supported: Transport<Address: ToAddress<Self>> {
     /// The system's sockets.
     #[doc(hidden)]
-    type Native: DatagramSocket<Self>;
+    type Native: DatagramSocket<Self> + Handle;
     /// Simulated ones.
     #[cfg(feature = "sim")]
     #[doc(hidden)]
@@ -109,8 +110,12 @@ macro_rules! hand_over_and_wrap {
 }
 
 mod capture;
+mod handle;
 
 pub(crate) use capture::{Block, Capture, Captured};
+pub(crate) use handle::Handle;
+#[cfg(all(windows, feature = "tokio", not(wirestamp_unsupported)))]
+pub(crate) use handle::Ring;
 
 impl<T: Supported> Socket<T> {
     /// The system's socket; `None` for a simulated one.

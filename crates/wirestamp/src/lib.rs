@@ -72,6 +72,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
+mod address;
 mod capture;
 mod clock;
 mod correlator;
@@ -99,6 +100,7 @@ mod watch;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 mod xdp;
 
+pub use address::ToAddress;
 pub use capture::{Capture, CaptureBlock, CapturedPacket};
 pub use clock::HardwareClock;
 pub use correlator::{Correlator, CorrelatorOptions, CorrelatorStatus};

@@ -20,7 +20,7 @@ fn both_ways(buffers: u16, test: impl Fn(PacketReceiver)) {
 }
 
 fn socket() -> Arc<UdpSocket> {
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     socket
         .configure(Timestamping::OFF.receive())
         .expect("granted");

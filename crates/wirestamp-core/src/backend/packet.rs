@@ -7,8 +7,17 @@ use core::fmt::{Debug, Display};
 use core::hash::Hash;
 use core::net::{IpAddr, SocketAddr};
 
-/// A carrier of payloads, which decides what addresses are.
-pub trait Transport: Debug + Clone + Copy + PartialEq + Eq + Send + Sync + 'static {
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for super::Udp {}
+    impl Sealed for super::Ethernet {}
+}
+
+/// A carrier of payloads, which decides what addresses are: [`Udp`] or [`Ethernet`], and nothing else.
+pub trait Transport:
+    sealed::Sealed + Debug + Clone + Copy + PartialEq + Eq + Send + Sync + 'static
+{
     /// Where a packet comes from, and where one is sent to.
     type Address: Debug + Display + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
     /// To which of our addresses a packet came.

@@ -131,7 +131,7 @@ impl<T: Supported> Socket<T> {
 }
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-impl<T: Supported<Native: AsFd>> Socket<T> {
+impl<T: Supported> Socket<T> {
     /// Returns the socket's descriptor, for options of the system's that wirestamp does not know. `None` for a
     /// simulated socket. Timestamping options that are set behind its back are not noticed.
     ///
@@ -162,7 +162,7 @@ impl TryFrom<Handle> for UdpSocket {
 /// Lends the descriptor out, for options that wirestamp does not know: `socket2::SockRef::from(&socket)`.
 /// Timestamping options that are set behind its back are not noticed. Panics for a simulated socket.
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-impl<T: Supported<Native: AsFd>> AsFd for Socket<T> {
+impl<T: Supported> AsFd for Socket<T> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.of_the_system().as_fd()
     }
@@ -170,7 +170,7 @@ impl<T: Supported<Native: AsFd>> AsFd for Socket<T> {
 
 /// Panics for a simulated socket.
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-impl<T: Supported<Native: AsFd>> AsRawFd for Socket<T> {
+impl<T: Supported> AsRawFd for Socket<T> {
     fn as_raw_fd(&self) -> RawFd {
         self.as_fd().as_raw_fd()
     }

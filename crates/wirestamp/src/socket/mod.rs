@@ -44,6 +44,21 @@ use wirestamp_core::{Error, ErrorKind, Result};
 ///
 /// A packet sent with a [`TransmitId`](crate::TransmitId) has its outcome fetched by that
 /// id, and every id ends exactly once: timestamped, or lost with a reason.
+///
+/// Code for both kinds is generic over the transport:
+///
+/// ```
+/// use std::time::Duration;
+/// use wirestamp::{Result, Socket, Supported, Timestamps, TransmitOutcome};
+///
+/// /// Sends `payload` and says when it left, if anything timestamped it.
+/// fn announce<T: Supported>(socket: &Socket<T>, payload: &[u8], to: T::Address) -> Result<Timestamps> {
+///     match socket.send_to_timestamped(payload, to, Duration::from_secs(1))? {
+///         TransmitOutcome::Timestamped(timestamps) => Ok(timestamps),
+///         TransmitOutcome::Missing(_) => Ok(Timestamps::NONE),
+///     }
+/// }
+/// ```
 #[repr(C)] // what every received packet needs stands together, and `inner::Socket` begins with the rest of it
 pub struct Socket<T: Supported = Udp> {
     host: Arc<Host>,

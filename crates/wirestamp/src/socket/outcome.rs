@@ -1,6 +1,7 @@
 //! One call for the common case: send a datagram, and get its transmit timestamps.
 
 use super::Socket;
+use crate::address::ToAddress;
 use crate::deadline::Deadline;
 use crate::inner::Supported;
 use std::sync::atomic::Ordering;
@@ -40,7 +41,7 @@ impl<T: Supported> Socket<T> {
     /// let address = nic.description().addresses[0].address;
     /// let socket = nic.bind((address, 0).into())?;
     /// socket.configure(Timestamping::OFF.transmit(64))?;
-    /// socket.connect((address, 9).into())?;
+    /// socket.connect((address, 9))?;
     /// match socket.send_timestamped(b"hello", Duration::from_secs(1))? {
     ///     TransmitOutcome::Timestamped(timestamps) => println!("left: {timestamps:?}"),
     ///     TransmitOutcome::Missing(reason) => println!("no timestamp: {reason}"),
@@ -62,14 +63,14 @@ impl<T: Supported> Socket<T> {
     /// [`send_timestamped`](Self::send_timestamped).
     ///
     /// # Errors
-    /// As [`send_timestamped`](Self::send_timestamped).
+    /// As [`send_timestamped`](Self::send_timestamped); as [`to_address`](ToAddress::to_address).
     pub fn send_to_timestamped(
         &self,
         payload: &[u8],
-        to: T::Address,
+        to: impl ToAddress<T>,
         deadline: impl Into<Deadline>,
     ) -> Result<TransmitOutcome> {
-        self.send_and_wait(payload, Some(to), deadline.into())
+        self.send_and_wait(payload, Some(to.to_address()?), deadline.into())
     }
 
     fn send_and_wait(

@@ -2,6 +2,7 @@
 //! timestamps is emptied before it can overflow.
 
 use super::Socket;
+use crate::address::ToAddress;
 use crate::inner::Supported;
 use std::slice;
 use wirestamp_core::backend::{DatagramSocket, Interest, Outgoing};
@@ -72,13 +73,15 @@ impl<T: Supported> Socket<T> {
     /// Sends one datagram to `to`; with an `id`, it is timestamped. Waits up to a second for room.
     ///
     /// # Errors
-    /// As [`send`](Self::send).
-    pub fn send_to(&self, payload: &[u8], to: T::Address, id: Option<TransmitId>) -> Result<()> {
-        self.send_one(&Outgoing {
-            payload,
-            to: Some(to),
-            id,
-        })
+    /// As [`send`](Self::send); as [`to_address`](ToAddress::to_address).
+    pub fn send_to(
+        &self,
+        payload: &[u8],
+        to: impl ToAddress<T>,
+        id: Option<TransmitId>,
+    ) -> Result<()> {
+        let to = Some(to.to_address()?);
+        self.send_one(&Outgoing { payload, to, id })
     }
 
     pub(super) fn send_one(&self, outgoing: &Outgoing<'_, T>) -> Result<()> {

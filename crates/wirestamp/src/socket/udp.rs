@@ -1,9 +1,10 @@
 //! What only UDP sockets have: addresses to bind and to connect to, multicast groups of the Internet protocols.
 
 use super::Socket;
+use crate::address;
 use crate::deadline::Deadline;
 use crate::host::Host;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use wirestamp_core::backend::{Backend, DatagramSocket, InternetSocket, Udp};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
@@ -16,14 +17,14 @@ use wirestamp_core::{Error, ErrorKind, Result};
 pub type UdpSocket = Socket<Udp>;
 
 impl Socket<Udp> {
-    /// Binds a socket of this system to `local`, on any interface. For one interface, or for
+    /// Binds a socket of this system to `local`, on any interface: to the first of its addresses that can be had. For one interface, or for
     /// a simulated one, see [`Interface::bind`](crate::Interface::bind).
     ///
     /// # Errors
     /// `Busy` if the address is taken; `NoSuchDevice` if the address is none of this
-    /// system's; `NotPermitted` for a port that needs privilege.
-    pub fn bind(local: SocketAddr) -> Result<Self> {
-        Self::on(Host::native(), local, None)
+    /// system's; `NotPermitted` for a port that needs privilege. Of several addresses, the error is that of the last.
+    pub fn bind(local: impl ToSocketAddrs) -> Result<Self> {
+        address::first_that(local, |local| Self::on(Host::native(), local, None))
     }
 
     pub(crate) fn on(
@@ -46,9 +47,10 @@ impl Socket<Udp> {
     /// Connects to a peer: [`send`](Self::send) goes there, and only its datagrams are received.
     ///
     /// # Errors
-    /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family.
-    pub fn connect(&self, peer: SocketAddr) -> Result<()> {
-        self.socket.connect(peer)
+    /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family. Of several addresses, the error
+    /// is that of the last.
+    pub fn connect(&self, peer: impl ToSocketAddrs) -> Result<()> {
+        address::first_that(peer, |peer| self.socket.connect(peer))
     }
 
     /// Joins a multicast group on an interface.

@@ -154,7 +154,7 @@ mod tests {
             )
             .expect("granted");
         socket
-            .send_to(b"timestamped", (address, 9).into(), Some(TransmitId(1)))
+            .send_to(b"timestamped", (address, 9), Some(TransmitId(1)))
             .expect("sent");
 
         let (answered, answer) = mpsc::channel();

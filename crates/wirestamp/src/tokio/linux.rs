@@ -5,13 +5,8 @@ use crate::socket::Socket;
 use ::tokio::io::Interest;
 use ::tokio::io::unix::AsyncFd;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use wirestamp_core::{Error, ErrorKind, Result};
-
-/// A descriptor that the runtime can watch.
-pub trait Watched: AsFd {}
-
-impl<S: AsFd> Watched for S {}
 
 /// A second descriptor of the socket, registered for `READABLE` and `ERROR` alone: a queued
 /// timestamp makes tokio hold a socket for closed to writing, and nothing clears that
@@ -20,7 +15,7 @@ impl<S: AsFd> Watched for S {}
 pub(super) struct Registered(AsyncFd<OwnedFd>);
 
 impl Registered {
-    pub(super) fn new<T: Supported<Native: Watched>>(socket: &Socket<T>) -> Result<Self> {
+    pub(super) fn new<T: Supported>(socket: &Socket<T>) -> Result<Self> {
         let failed = |error| failed("register with tokio", socket, &error);
         let Some(descriptor) = socket.descriptor() else {
             return Err(Error::new(

@@ -21,7 +21,7 @@ use crate::inner::Supported;
 use crate::socket::{Socket, UdpSocket};
 use ::tokio::task::coop;
 use ::tokio::{runtime, select, task, time};
-use native::{Registered, Watched};
+use native::Registered;
 use poll::Polls;
 use std::io;
 use std::slice;
@@ -65,6 +65,25 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// # Ok(()) })
 /// # }
 /// ```
+///
+/// Code for both kinds is generic over the transport:
+///
+/// ```
+/// use wirestamp::tokio::AsyncSocket;
+/// use wirestamp::{Incoming, Supported};
+///
+/// /// Sends back what comes in, until the socket is closed.
+/// async fn echo<T: Supported>(socket: &AsyncSocket<T>) -> wirestamp::Result<()> {
+///     let mut buffer = [0; 1500];
+///     loop {
+///         let mut batch = [Incoming::new(&mut buffer)];
+///         socket.receive_batch(&mut batch).await?;
+///         if let Some(source) = batch[0].received.source {
+///             socket.send_to(batch[0].payload(), source, None).await?;
+///         }
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct AsyncSocket<T: Supported = Udp> {
     /// What the polls wait for; before what these use.
@@ -87,7 +106,7 @@ struct Shared<T: Supported> {
     socket: Socket<T>,
 }
 
-impl<T: Supported<Native: Watched>> AsyncSocket<T> {
+impl<T: Supported> AsyncSocket<T> {
     /// Registers `socket` with the runtime that this is called on.
     ///
     /// # Errors
@@ -339,7 +358,7 @@ impl TryFrom<::tokio::net::UdpSocket> for AsyncUdpSocket {
     }
 }
 
-impl<T: Supported<Native: Watched>> Shared<T> {
+impl<T: Supported> Shared<T> {
     /// Waits until ids may have ended: a timestamp came, somebody else collected, or `until` passed.
     async fn until_timestamps(&self, seen: u64, until: Option<MonotonicTime>) -> Result<()> {
         let Some(registered) = &self.registered else {

@@ -1,6 +1,5 @@
 //! The waits as polls, for code that implements futures and streams itself.
 
-use super::native::Watched;
 use super::{AsyncSocket, Shared};
 use crate::inner::Supported;
 use ::tokio::task::coop;
@@ -66,7 +65,7 @@ pub(super) struct Polls {
 
 /// Like tokio's polls, each wakes the task of the last call of its kind only; tasks of different
 /// kinds do not disturb each other. A poll that has to wait allocates.
-impl<T: Supported<Native: Watched>> AsyncSocket<T> {
+impl<T: Supported> AsyncSocket<T> {
     /// Sends one datagram, or has the task woken when there is room. Unlike
     /// [`send`](Self::send), it waits as long as it is polled.
     ///
@@ -146,17 +145,11 @@ impl<T: Supported<Native: Watched>> AsyncSocket<T> {
     }
 }
 
-async fn until_readable<T: Supported<Native: Watched>>(
-    shared: Arc<Shared<T>>,
-    seen: u64,
-) -> Result<()> {
+async fn until_readable<T: Supported>(shared: Arc<Shared<T>>, seen: u64) -> Result<()> {
     shared.until_readable(seen).await
 }
 
-async fn until_timestamps<T: Supported<Native: Watched>>(
-    shared: Arc<Shared<T>>,
-    seen: u64,
-) -> Result<()> {
+async fn until_timestamps<T: Supported>(shared: Arc<Shared<T>>, seen: u64) -> Result<()> {
     let until = shared.socket.next_deadline();
     shared.until_timestamps(seen, until).await
 }

@@ -9,11 +9,6 @@ use wirestamp_core::Result;
 /// As fine as tokio's timer.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What can be asked now and then: everything.
-pub trait Watched {}
-
-impl<S> Watched for S {}
-
 /// Nothing to register.
 #[derive(Debug)]
 pub(super) struct Registered;

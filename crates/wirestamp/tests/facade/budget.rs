@@ -24,7 +24,7 @@ struct Own {
 
 impl Own {
     fn new() -> Self {
-        let socket = UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0).into());
+        let socket = UdpSocket::bind("127.0.0.1:0");
         let socket = AsyncUdpSocket::new(socket.expect("a free port")).expect("registered");
         socket
             .socket()

@@ -43,7 +43,7 @@ fn simulated_sockets_are_received_from_in_virtual_time() {
 #[cfg(all(any(target_os = "linux", windows), not(wirestamp_unsupported)))]
 #[test]
 fn packets_flow_without_timestamping_on_every_system() {
-    let bound = || wirestamp::UdpSocket::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+    let bound = || wirestamp::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let (socket, sender) = (Arc::new(bound()), bound());
     let mut receiver = PacketReceiver::new(100).without_ring();
     receiver.add(Arc::clone(&socket)).expect("added");

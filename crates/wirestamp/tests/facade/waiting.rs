@@ -382,7 +382,7 @@ fn a_wait_for_several_sockets_names_those_that_have_something() {
         the_ready_ones_are_named(&Pair::over_the_cable(&simulation), &idle);
     }
     if let Some(pair) = Pair::on_loopback() {
-        let idle = UdpSocket::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+        let idle = UdpSocket::bind("127.0.0.1:0").expect("a free port");
         the_ready_ones_are_named(&pair, &idle);
     }
 }
@@ -396,7 +396,7 @@ fn time_passes_for_who_sleeps_also_in_a_simulation() {
     pair.sender.sleep_until(hour);
     let now = pair.sender.now();
     assert!(now >= hour && now < hour + Span::from_seconds(1), "{now:?}");
-    let real = UdpSocket::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+    let real = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let soon = real.now() + Span::from_milliseconds(2);
     real.sleep_until(soon);
     assert!(real.now() >= soon);

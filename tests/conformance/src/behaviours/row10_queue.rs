@@ -160,7 +160,7 @@ fn silent_neighbour(rig: &Rig) -> Outcome {
     let sender = if rig.is_simulated() {
         near.bind((own, 0).into())?
     } else {
-        UdpSocket::bind((own, 0).into())?
+        UdpSocket::bind((own, 0))?
     };
     let [a, b, c, _] = own.octets();
     let nobody = ([a, b, c, 200], 9).into();

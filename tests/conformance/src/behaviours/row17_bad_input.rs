@@ -334,10 +334,7 @@ fn foreign_address(rig: &Rig) -> Outcome {
             ErrorKind::NoSuchDevice,
         );
         if !rig.is_simulated() {
-            refused_with_remedy(
-                UdpSocket::bind((address, 0).into()),
-                ErrorKind::NoSuchDevice,
-            );
+            refused_with_remedy(UdpSocket::bind((address, 0)), ErrorKind::NoSuchDevice);
         }
     }
     Ok(())

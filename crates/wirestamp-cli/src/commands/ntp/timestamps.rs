@@ -206,7 +206,7 @@ mod tests {
             .transmit(CAPACITY)
             .source(wanted);
         socket.configure(timestamping).expect("granted");
-        socket.connect((address, 9).into()).expect("connected");
+        socket.connect((address, 9)).expect("connected");
         let timestamped = Timestamped {
             socket,
             interface: None,

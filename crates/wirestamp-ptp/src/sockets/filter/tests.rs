@@ -182,9 +182,7 @@ fn the_longest_program_fits_into_old_kernels_memory_for_options() {
 
 #[test]
 fn the_kernel_lets_known_senders_through_and_of_others_what_it_is_told() {
-    let open = || {
-        wirestamp::UdpSocket::bind("127.0.0.1:0".parse().expect("an address")).expect("a socket")
-    };
+    let open = || wirestamp::UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let (receiver, transmitter) = (open(), open());
     let to = receiver.local_address().expect("bound");
     let here = IpAddr::from([127, 0, 0, 1]);

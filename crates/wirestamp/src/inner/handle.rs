@@ -1,0 +1,79 @@
+//! What the system's sockets can do that only this library uses, in one trait for each system: code that is generic over the
+//! transport needs to name none of it.
+
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+mod descriptor {
+    use std::os::fd::AsFd;
+
+    /// A socket with a descriptor.
+    pub trait Handle: AsFd {}
+
+    impl<S: AsFd> Handle for S {}
+}
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+pub use descriptor::Handle;
+
+#[cfg(all(windows, feature = "tokio", not(wirestamp_unsupported)))]
+mod waits {
+    use std::sync::Arc;
+    use wirestamp_core::Result;
+    use wirestamp_core::backend::NoSocket;
+    use wirestamp_sys::Alarm;
+
+    /// Called by a thread of the system's.
+    pub type Ring = Arc<dyn Fn() + Send + Sync>;
+
+    /// A socket that the system can wait for.
+    pub trait Handle {
+        /// Has `ring` called once timestamps may be there; `None`: they may be now.
+        ///
+        /// # Errors
+        /// The system's.
+        fn when_timestamps(&self, ring: &Ring) -> Result<Option<Alarm>>;
+
+        /// Has `ring` called once there may be datagrams; `None`: there may be now.
+        ///
+        /// # Errors
+        /// The system's.
+        fn when_readable(&self, ring: &Ring) -> Result<Option<Alarm>>;
+    }
+
+    impl Handle for wirestamp_sys::Socket {
+        fn when_timestamps(&self, ring: &Ring) -> Result<Option<Alarm>> {
+            self.when_timestamps_may_be_there(ring)
+        }
+
+        fn when_readable(&self, ring: &Ring) -> Result<Option<Alarm>> {
+            Self::when_readable(self, ring)
+        }
+    }
+
+    /// There is none to wait for.
+    impl Handle for NoSocket {
+        fn when_timestamps(&self, _: &Ring) -> Result<Option<Alarm>> {
+            Ok(None)
+        }
+
+        fn when_readable(&self, _: &Ring) -> Result<Option<Alarm>> {
+            Ok(None)
+        }
+    }
+}
+#[cfg(all(windows, feature = "tokio", not(wirestamp_unsupported)))]
+pub use waits::{Handle, Ring};
+
+#[cfg(any(
+    wirestamp_unsupported,
+    not(any(target_os = "linux", all(windows, feature = "tokio")))
+))]
+mod nothing {
+    /// Any socket.
+    pub trait Handle {}
+
+    impl<S> Handle for S {}
+}
+#[cfg(any(
+    wirestamp_unsupported,
+    not(any(target_os = "linux", all(windows, feature = "tokio")))
+))]
+pub use nothing::Handle;
