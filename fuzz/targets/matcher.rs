@@ -110,19 +110,14 @@ impl Ledger {
     /// The one true timestamps of a datagram; no other has these.
     fn truth(&self, datagram: usize, software: bool, hardware: bool) -> Timestamps {
         let at = self.sent[datagram].begun + Span::from_nanoseconds(1);
-        let software = software.then_some(SoftwareTimestamp {
-            at,
-            bound: Span::ZERO,
-            utc: None,
-            clock_stepped: false,
-        });
+        let software = software.then_some(SoftwareTimestamp::new(at, Span::ZERO));
         let ticks = HardwareTicks::new(datagram as u64 + 1);
         let hardware = hardware.then_some(HardwareTimestamp {
             ticks,
             interface: None,
             read_at: self.time(),
         });
-        Timestamps { software, hardware }
+        Timestamps::new(software, hardware)
     }
 
     fn check_truth(&self, timestamps: &Timestamps, datagram: usize) {
@@ -187,7 +182,7 @@ fuzz_target!(|steps: Vec<Step>| {
     while batch(7, &mut matcher, &mut ledger) > 0 {}
     let counters = matcher.counters();
     assert_eq!(counters.pending, 0);
-    let missing = MissingReason::ALL.map(|reason| counters.missing_for(reason));
+    let missing = std::array::from_fn(|place| counters.missing_for(MissingReason::ALL[place]));
     assert_eq!(
         (counters.timestamped, missing),
         (ledger.told_timestamped, ledger.told_lost)
@@ -238,10 +233,7 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
             let id = TransmitId(id | 1 << 8); // no id of ours
             matcher.timestamped(
                 id,
-                &Timestamps {
-                    software: None,
-                    hardware,
-                },
+                &Timestamps::new(None, hardware),
             );
             let off = ledger.capacity.is_none();
             assert_eq!(
@@ -280,6 +272,7 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
             TransmitAnswer::NotEnabled | TransmitAnswer::Unknown => {
                 assert_eq!(ledger.open(id), None, "an id was dropped")
             }
+            other => panic!("an answer that is new: {other:?}"),
         },
         Step::Batch(count) => _ = batch(count.into(), matcher, ledger),
         Step::Configure {
@@ -307,10 +300,7 @@ fn timestamp(back: u8, software: bool, hardware: bool, matcher: &mut Matcher, le
     ledger.sent[datagram].software_came |= software;
     ledger.sent[datagram].hardware_came |= hardware;
     matcher.timestamped(id, &timestamps);
-    let mut late = [LateTimestamp {
-        id: TransmitId(0),
-        timestamps: Timestamps::NONE,
-    }; 2];
+    let mut late = [LateTimestamp::EMPTY; 2];
     let count = matcher.late(&mut late);
     for timestamp in &late[..count] {
         assert_eq!(timestamp.id, id);
@@ -344,13 +334,10 @@ fn configure(
         Source::HardwareElseSoftware,
         Source::Both,
     ];
-    let wanted = Timestamping {
-        transmit: capacity.map(u16::from),
-        source: sources[usize::from(source) % sources.len()],
-        transmit_deadline: deadline
-            .map(|milliseconds| Span::from_milliseconds(milliseconds.into())),
-        ..Timestamping::OFF
-    };
+    let mut wanted = Timestamping::new().source(sources[usize::from(source) % sources.len()]);
+    wanted.transmit = capacity.map(u16::from);
+    wanted.transmit_deadline =
+        deadline.map(|milliseconds| Span::from_milliseconds(milliseconds.into()));
     matcher.configure(&wanted, ledger.time());
     ledger.capacity = capacity;
     assert_eq!(matcher.awaited(), 0, "what was awaited ends as reset");

@@ -45,7 +45,7 @@ pub enum ReceiveFilter {
 
 impl ReceiveFilter {
     /// All filters. The place of each is Linux's number for it.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: &'static [Self] = &[
         Self::None,
         Self::All,
         Self::Some,
@@ -172,6 +172,7 @@ impl HardwareConfiguration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
 pub enum Source {
     /// The system clock, timestamped by kernel or driver.
     #[default]
@@ -288,6 +289,7 @@ impl fmt::Display for IoUringUnavailable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct Timestamping {
     /// Whether received datagrams carry a timestamp.
     pub receive: bool,
@@ -317,7 +319,19 @@ pub struct Timestamping {
 }
 
 impl Timestamping {
-    /// Everything off.
+    /// Makes a configuration with everything off, to switch on what is wanted.
+    ///
+    /// ```
+    /// # use wirestamp_core::configuration::Timestamping;
+    /// let both = Timestamping::new().receive().transmit(64);
+    /// # assert!(both.receive && both.transmit == Some(64));
+    /// # assert_eq!(Timestamping::new(), Timestamping::OFF);
+    /// ```
+    pub const fn new() -> Self {
+        Self::OFF
+    }
+
+    /// Everything off: for `configure`, to switch a socket's timestamping off.
     pub const OFF: Self = Self {
         receive: false,
         transmit: None,
@@ -445,13 +459,13 @@ mod tests {
 
     #[test]
     fn what_is_joined_covers_both_and_is_not_wider_than_needed() {
-        for first in ReceiveFilter::ALL {
+        for &first in ReceiveFilter::ALL {
             assert!(
                 first.covers(first)
                     && first.covers(ReceiveFilter::None)
                     && ReceiveFilter::All.covers(first)
             );
-            for second in ReceiveFilter::ALL {
+            for &second in ReceiveFilter::ALL {
                 let joined = first.joined(second);
                 assert!(
                     joined.covers(first) && joined.covers(second),

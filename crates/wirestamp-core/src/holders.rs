@@ -57,8 +57,8 @@ fn configuration_of(text: &str) -> Option<HardwareConfiguration> {
         "off" => false,
         _ => return None,
     };
-    let receive = ReceiveFilter::ALL
-        .into_iter()
+    let receive = *ReceiveFilter::ALL
+        .iter()
         .find(|filter| filter.name() == receive)?;
     Some(HardwareConfiguration { transmit, receive })
 }
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn every_record_survives_as_text_and_nothing_else_is_read() {
-        for receive in ReceiveFilter::ALL {
+        for &receive in ReceiveFilter::ALL {
             for transmit in [false, true] {
                 let told = HardwareConfiguration { transmit, receive };
                 for previous in [None, Some(HardwareConfiguration::OFF), Some(told)] {

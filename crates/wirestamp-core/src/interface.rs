@@ -1,5 +1,6 @@
 //! The description of a network interface. Does not look any up.
 
+use crate::ethernet::MacAddress;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -85,6 +86,7 @@ impl FromStr for InterfaceAddress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
 pub enum InterfaceState {
     /// Switched on, with carrier.
     Up,
@@ -119,6 +121,8 @@ pub struct InterfaceDescription {
     pub index: InterfaceIndex,
     /// Populated on: Windows (the interface's LUID).
     pub luid: Option<u64>,
+    /// The MAC address that it sends from; `None` for an interface without Ethernet frames, and for loopback.
+    pub mac_address: Option<MacAddress>,
     /// Internet addresses.
     pub addresses: Vec<InterfaceAddress>,
     /// Largest IP packet, in bytes.
@@ -141,6 +145,7 @@ impl InterfaceDescription {
             alternative_names: Vec::new(),
             index,
             luid: None,
+            mac_address: None,
             addresses: Vec::new(),
             mtu: 0,
             state: InterfaceState::Down,

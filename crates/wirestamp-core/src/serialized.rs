@@ -59,7 +59,10 @@ impl Serialize for ReceiveFilter {
 impl<'de> Deserialize<'de> for ReceiveFilter {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let found = Self::ALL.into_iter().find(|filter| filter.name() == name);
+        let found = Self::ALL
+            .iter()
+            .copied()
+            .find(|filter| filter.name() == name);
         found.ok_or_else(|| {
             de::Error::invalid_value(Unexpected::Str(&name), &"the name of a receive filter")
         })
@@ -435,7 +438,7 @@ pub(crate) mod by_reason {
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(counts.len()))?;
-        for reason in MissingReason::ALL {
+        for &reason in MissingReason::ALL {
             map.serialize_entry(reason.name(), &counts[reason as usize])?;
         }
         map.end()
@@ -447,12 +450,12 @@ pub(crate) mod by_reason {
         let mut counts = Counts::default();
         for (name, count) in BTreeMap::<String, u64>::deserialize(deserializer)? {
             let found = MissingReason::ALL
-                .into_iter()
+                .iter()
                 .find(|reason| reason.name() == name);
             let reason = found.ok_or_else(|| {
                 de::Error::invalid_value(Unexpected::Str(&name), &"the name of a missing reason")
             })?;
-            counts[reason as usize] = count;
+            counts[*reason as usize] = count;
         }
         Ok(counts)
     }

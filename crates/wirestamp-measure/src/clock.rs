@@ -198,8 +198,8 @@ impl Task for ClockTask {
 
 /// No change for any cause: a series that begins at 1 has no increase, and no alert would see the first change.
 fn causes() -> Reasons {
-    let all = GenerationCause::ALL.into_iter();
-    all.filter(|cause| *cause != GenerationCause::Start)
+    let all = GenerationCause::ALL.iter();
+    all.filter(|cause| **cause != GenerationCause::Start)
         .map(|cause| (cause.name().to_owned(), 0))
         .collect()
 }

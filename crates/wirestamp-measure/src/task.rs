@@ -2,7 +2,7 @@
 
 use crate::moment::Moment;
 use crate::sink::{Known, Sink};
-use crate::state::{Reasons, State, TimestampCounts};
+use crate::state::{State, TimestampCounts};
 use wirestamp::{Error, ErrorKind, MissingReason, MonotonicTime, Result, Span, UdpSocket, UtcTime};
 
 /// Something that runs. It never waits; the loop does.
@@ -69,12 +69,12 @@ pub(crate) fn is_no_end(error: Error) -> Result<()> {
 pub(crate) fn counts(socket: &UdpSocket) -> TimestampCounts {
     let (transmit, receive) = (socket.counters(), socket.receive_counters());
     let missing =
-        MissingReason::ALL.map(|reason| (reason.name().to_owned(), transmit.missing_for(reason)));
+        |reason: &MissingReason| (reason.name().to_owned(), transmit.missing_for(*reason));
     TimestampCounts {
         requested: transmit.sent,
         transmitted: transmit.timestamped,
         pending: transmit.pending,
-        missing: Reasons::from(missing),
+        missing: MissingReason::ALL.iter().map(missing).collect(),
         received: receive.datagrams,
         received_timestamped: receive.timestamped,
         queue_overflows: receive.dropped,

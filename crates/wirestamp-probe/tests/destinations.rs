@@ -16,7 +16,7 @@ const REQUEST: [u8; 44] = {
 /// Two addresses of this host that one sender asks are two sessions (RFC 8762, section 4.3).
 #[test]
 fn each_address_that_is_asked_has_sessions_of_its_own() {
-    let any = (Ipv4Addr::UNSPECIFIED, 0).into();
+    let any = (Ipv4Addr::UNSPECIFIED, 0);
     let socket = wirestamp::UdpSocket::bind(any).expect("a socket");
     let port = socket.local_address().expect("an address").port();
     let reflector = Reflector::new(ReflectorConfiguration::default());

@@ -104,7 +104,7 @@ impl State {
                 if to.port() == 0 || to.ip().is_unspecified() {
                     return Err(Refusal::InvalidArgument);
                 }
-                self.source_for(socket, to.ip())
+                self.source_for(socket, None, to.ip())
             });
         let source = checked.map_err(|refusal| refusal.error(self.platform, OPERATION, peer))?;
         if let Some(socket) = self.sockets.get_mut(&id) {

@@ -10,7 +10,7 @@ use crate::transmit::{Carried, Route, Way};
 use crate::truth::Ends;
 use std::collections::BTreeMap;
 use wirestamp_core::Result;
-use wirestamp_core::backend::{Ethernet, NoSocket};
+use wirestamp_core::backend::{Ethernet, NoSocket, Outgoing};
 use wirestamp_core::configuration::ReceiveFilter;
 use wirestamp_core::ethernet::{Ethertype, FrameDestination, MacAddress};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
@@ -106,15 +106,14 @@ impl Carried for Ethernet {
     fn way(
         state: &State,
         socket: &SocketState,
-        to: Option<MacAddress>,
-        length: usize,
+        outgoing: &Outgoing<'_, Self>,
     ) -> Result<Way, Refusal> {
         let (Some(interface), Local::Ethernet(ethertype)) = (socket.interface, socket.local) else {
             return Err(Refusal::InvalidArgument);
         };
         let egress = state.place_of(interface).ok_or(Refusal::NoDevice)?;
         let nic = &state.nics[egress];
-        if length > nic.settings.mtu as usize {
+        if outgoing.payload.len() > nic.settings.mtu as usize {
             return Err(Refusal::FrameSize);
         }
         Ok(Way {
@@ -124,7 +123,7 @@ impl Carried for Ethernet {
             },
             ends: Ends::Ethernet {
                 source: nic.mac(),
-                destination: to.unwrap_or(nic.mac()),
+                destination: outgoing.to.unwrap_or(nic.mac()),
                 ethertype,
             },
             loopback: false,

@@ -15,7 +15,7 @@
 //! let world = World::new(&Scenario::preset("i225")?, 1);
 //! let socket = world.bind("192.0.2.1:0".parse().unwrap(), None)?;
 //! let to = Some(socket.local_address()?); // through the NIC's own looped link
-//! socket.send(&[Outgoing { payload: b"hello", to, id: None }])?;
+//! socket.send(&[Outgoing::new(b"hello").to(to)])?;
 //! socket.wait(Interest::Receive, world.now() + Span::from_milliseconds(1))?;
 //! let mut buffer = [0; 64];
 //! let mut incoming = [Incoming::new(&mut buffer)];

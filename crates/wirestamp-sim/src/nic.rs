@@ -130,6 +130,7 @@ impl Nic {
                 prefix_length: 64,
             },
         ];
+        description.mac_address = Some(self.mac());
         description.mtu = self.settings.mtu;
         description.state = if self.carrier {
             InterfaceState::Up

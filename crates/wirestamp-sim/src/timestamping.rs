@@ -163,17 +163,15 @@ impl State {
         let names_clock = wanted.receive
             && (self.platform == Platform::Windows
                 || wanted.source.includes(TimestampSource::Hardware));
-        incoming.received = Received {
-            length,
-            source: ends.map(|(source, _)| source),
-            destination: ends.map(|(_, to)| to).filter(|_| informs),
-            interface: arrived.interface.filter(|_| informs || names_clock),
-            traffic_class: None,
-            hop_limit: None,
-            timestamps,
-            truncated: length < arrived.payload.len(),
-            control_truncated: wanted.receive && arrived.control_truncated,
-        };
+        let mut received = Received::EMPTY;
+        received.length = length;
+        received.source = ends.map(|(source, _)| source);
+        received.destination = ends.map(|(_, to)| to).filter(|_| informs);
+        received.interface = arrived.interface.filter(|_| informs || names_clock);
+        received.timestamps = timestamps;
+        received.truncated = length < arrived.payload.len();
+        received.control_truncated = wanted.receive && arrived.control_truncated;
+        incoming.received = received;
         self.packets.recycle(arrived.payload);
         Ok(true)
     }

@@ -43,12 +43,11 @@ pub(crate) struct Way {
 
 /// What carries payloads here.
 pub(crate) trait Carried: Transport {
-    /// The way of a packet of so many bytes that a socket sends to `to`.
+    /// The way of a packet that a socket sends.
     fn way(
         state: &State,
         socket: &SocketState,
-        to: Option<Self::Address>,
-        length: usize,
+        outgoing: &Outgoing<'_, Self>,
     ) -> Result<Way, Refusal>;
 
     /// The own address of a socket; `None` if it or its NIC is gone.
@@ -75,13 +74,9 @@ pub(crate) trait Carried: Transport {
 }
 
 impl Carried for Udp {
-    fn way(
-        state: &State,
-        socket: &SocketState,
-        to: Option<SocketAddr>,
-        length: usize,
-    ) -> Result<Way, Refusal> {
-        let to = canonical(to.or(socket.peer).ok_or(Refusal::DestinationRequired)?);
+    fn way(state: &State, socket: &SocketState, outgoing: &Outgoing<'_>) -> Result<Way, Refusal> {
+        let to = outgoing.to.or(socket.peer);
+        let to = canonical(to.ok_or(Refusal::DestinationRequired)?);
         if !socket.can_name(to) {
             return Err(Refusal::AddressFamily);
         }
@@ -93,12 +88,16 @@ impl Carried for Udp {
         } else {
             LONGEST_IPV6
         };
-        if length > longest {
+        if outgoing.payload.len() > longest {
             return Err(Refusal::MessageSize);
         }
         let port = socket.address().map_or(0, |local| local.port());
         let route = state.route(socket, to.ip())?;
-        let source = SocketAddr::new(state.source_for(socket, to.ip())?, port);
+        let own = outgoing.source.map(|source| source.to_canonical());
+        if own.is_some_and(|own| !socket.can_name((own, 0).into())) {
+            return Err(Refusal::AddressFamily);
+        }
+        let source = SocketAddr::new(state.source_for(socket, own, to.ip())?, port);
         Ok(Way {
             route,
             ends: Ends::Internet {
@@ -207,7 +206,7 @@ impl State {
         let Some(socket) = self.sockets.get(&id) else {
             return Err(Refusal::InvalidArgument);
         };
-        let way = T::way(self, socket, outgoing.to, outgoing.payload.len())?;
+        let way = T::way(self, socket, outgoing)?;
         self.fail_by_chance(id, outgoing.id, way.route.egress)?;
         let nic = &mut self.nics[way.route.egress];
         let delay = nic.chance.delay(&nic.settings.path.send);
@@ -246,10 +245,15 @@ impl State {
         Ok(Route { egress, ingress })
     }
 
-    /// Which address a datagram to `to` would come from.
-    pub(crate) fn source_for(&self, socket: &SocketState, to: IpAddr) -> Result<IpAddr, Refusal> {
+    /// Which address a datagram to `to` would come from; `own` is its own wish.
+    pub(crate) fn source_for(
+        &self,
+        socket: &SocketState,
+        own: Option<IpAddr>,
+        to: IpAddr,
+    ) -> Result<IpAddr, Refusal> {
         let route = self.route(socket, to)?;
-        if let Some(source) = socket.source {
+        if let Some(source) = own.or(socket.source) {
             if source.is_ipv6() == to.is_ipv6() && self.nics.iter().any(|nic| nic.has(source)) {
                 return Ok(source);
             }

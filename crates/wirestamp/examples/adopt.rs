@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let to = existing.local_addr()?;
 
     let socket = UdpSocket::adopt(existing)?;
-    socket.configure(Timestamping::OFF.receive().transmit(64))?;
+    socket.configure(Timestamping::new().receive().transmit(64))?;
 
     let before = socket.now();
     socket.send_to(b"to itself", to, Some(TransmitId(1)))?;

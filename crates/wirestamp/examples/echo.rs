@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .ok_or("usage: echo ADDRESS:PORT")?
         .parse()?;
     let socket = UdpSocket::bind(address)?;
-    socket.configure(Timestamping::OFF.receive())?;
+    socket.configure(Timestamping::new().receive())?;
     let mut buffer = [0; 65_535];
     loop {
         let Some(received) = socket.receive(&mut buffer, EVER)? else {

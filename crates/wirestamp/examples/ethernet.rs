@@ -33,8 +33,8 @@ fn main() -> wirestamp::Result<()> {
     };
     let sender = near.open_ethernet(Ethertype::PTP)?;
     let receiver = far.open_ethernet(Ethertype::PTP)?;
-    sender.configure(Timestamping::OFF.transmit(16).source(source))?;
-    receiver.configure(Timestamping::OFF.receive().source(source))?;
+    sender.configure(Timestamping::new().transmit(16).source(source))?;
+    receiver.configure(Timestamping::new().receive().source(source))?;
     receiver.join_group(MacAddress::PTP_PRIMARY)?;
 
     let mut out = io::stdout();

@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let clock = HostClock::hardware(Arc::clone(&correlator));
     correlator.wait_until_ready(PATIENCE * 5)?;
     let socket = nic.bind((Ipv4Addr::UNSPECIFIED, 0).into())?;
-    socket.configure(Timestamping::OFF.transmit(64).source(Source::Both))?;
+    socket.configure(Timestamping::new().transmit(64).source(Source::Both))?;
     let (begun, mut out, mut last) = (Instant::now(), io::stdout(), String::new());
     while begun.elapsed() < Duration::from_secs(seconds) {
         let seen = match socket.send_to_timestamped(b"\0\x02", to, PATIENCE) {

@@ -47,7 +47,7 @@ mod linux {
         let mut socket = UdpSocket::bind("127.0.0.1:0".parse()?)?;
         let to = socket.local_addr()?;
         let mut timestamper = Timestamper::attach(&socket)?;
-        timestamper.configure(Timestamping::OFF.receive().transmit(64))?;
+        timestamper.configure(Timestamping::new().receive().transmit(64))?;
         let (mut poll, mut events) = (Poll::new()?, Events::with_capacity(8));
         poll.registry()
             .register(&mut socket, Token(0), Interest::READABLE)?;

@@ -121,7 +121,7 @@ fn main() -> Outcome<()> {
         "[::]:0"
     };
     let socket = UdpSocket::bind(any)?;
-    socket.configure(Timestamping::OFF.receive().transmit(64))?;
+    socket.configure(Timestamping::new().receive().transmit(64))?;
     for number in 0..times {
         if number > 0 {
             thread::sleep(Duration::from_secs(1));

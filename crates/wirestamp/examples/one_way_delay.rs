@@ -28,7 +28,7 @@ fn main() -> Outcome {
 /// The other process: prints its address, then when each datagram arrived.
 fn receive() -> Outcome {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
-    socket.configure(Timestamping::OFF.receive())?;
+    socket.configure(Timestamping::new().receive())?;
     let mut out = io::stdout();
     writeln!(out, "{}", socket.local_address()?)?;
     for _ in 0..COUNT {
@@ -51,7 +51,7 @@ fn send() -> Outcome {
     let to: SocketAddr = line()??.parse()?;
 
     let socket = UdpSocket::bind("127.0.0.1:0")?;
-    socket.configure(Timestamping::OFF.transmit(64))?;
+    socket.configure(Timestamping::new().transmit(64))?;
     for id in (0..COUNT).map(TransmitId) {
         socket.send_to(b"how long?", to, Some(id))?;
         let arrived = MonotonicTime::from_nanoseconds(line()??.parse()?);

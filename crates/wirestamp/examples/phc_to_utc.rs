@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     correlator.wait_until_ready(PATIENCE)?;
 
     let socket = nic.bind((address, 0).into())?;
-    socket.configure(Timestamping::OFF.transmit(64).source(Source::Hardware))?;
+    socket.configure(Timestamping::new().transmit(64).source(Source::Hardware))?;
     let mut out = io::stdout();
     for number in 0..5u8 {
         let timestamps = match socket.send_to_timestamped(&[number], to, PATIENCE)? {
@@ -43,13 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         let timestamp = timestamps.hardware.ok_or("no hardware timestamp")?;
         match correlator.to_utc(&timestamp) {
-            Ok(utc) => writeln!(
-                out,
-                "{number}: ticks {} are UTC {} ns ±{}",
-                timestamp.ticks.raw(),
-                utc.at.nanoseconds(),
-                utc.bound
-            )?,
+            Ok(utc) => writeln!(out, "{number}: ticks {} are {utc}", timestamp.ticks.raw())?,
             Err(why) => writeln!(out, "{number}: no UTC: {why}")?,
         }
     }

@@ -33,8 +33,8 @@ fn world(toml: &str) -> wirestamp::Result<(Simulation, UdpSocket, UdpSocket)> {
         nic.bind((nic.description().addresses[0].address, 0).into())
     };
     let (from, to) = (end("sim0")?, end("sim1")?);
-    from.configure(Timestamping::OFF.transmit(64))?;
-    to.configure(Timestamping::OFF.receive())?;
+    from.configure(Timestamping::new().transmit(64))?;
+    to.configure(Timestamping::new().receive())?;
     Ok((simulation, from, to))
 }
 

@@ -46,7 +46,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = given.as_deref().unwrap_or("127.0.0.1:0");
     let socket = net::UdpSocket::bind(address).await?; // as the program had it before
     let socket = AsyncUdpSocket::adopt(socket)?;
-    socket.socket().configure(Timestamping::OFF.receive())?;
+    socket.socket().configure(Timestamping::new().receive())?;
     if given.is_some() {
         return serve(&socket, u64::MAX).await;
     }

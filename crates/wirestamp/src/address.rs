@@ -11,17 +11,17 @@ use wirestamp_core::{Error, ErrorKind, Result};
 ///
 /// A name is looked up before each call that takes it, which can block; where it has several addresses, the first one
 /// counts.
-pub trait ToAddress<T: Transport> {
+pub trait ToAddress<T: Transport>: Sized {
     /// Returns the address.
     ///
     /// # Errors
     /// `NoSuchDevice` if a name has no address; `InvalidInput` if a text is none.
-    fn to_address(&self) -> Result<T::Address>;
+    fn to_address(self) -> Result<T::Address>;
 }
 
-impl<A: ToSocketAddrs + ?Sized> ToAddress<Udp> for A {
+impl<A: ToSocketAddrs> ToAddress<Udp> for A {
     #[inline]
-    fn to_address(&self) -> Result<SocketAddr> {
+    fn to_address(self) -> Result<SocketAddr> {
         match self.to_socket_addrs() {
             Ok(mut addresses) => addresses.next().ok_or_else(nothing),
             Err(error) => Err(not_found(&error)),
@@ -31,8 +31,8 @@ impl<A: ToSocketAddrs + ?Sized> ToAddress<Udp> for A {
 
 impl ToAddress<Ethernet> for MacAddress {
     #[inline]
-    fn to_address(&self) -> Result<MacAddress> {
-        Ok(*self)
+    fn to_address(self) -> Result<MacAddress> {
+        Ok(self)
     }
 }
 

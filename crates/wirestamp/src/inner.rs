@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::Result;
 use wirestamp_core::backend::{
-    Backend, ChangeSink, DatagramSocket, Ethernet, HardwareClock, Incoming, Interest,
+    Backend, BindOptions, ChangeSink, DatagramSocket, Ethernet, HardwareClock, Incoming, Interest,
     InternetSocket, Job, Outgoing, Readiness, SharedHolders, Transport, Udp,
 };
 use wirestamp_core::capability::Capabilities;
@@ -195,6 +195,10 @@ impl Backend for Inner {
         hand_over!(self, inner => inner.interfaces())
     }
 
+    fn loopback(&self) -> Result<Option<InterfaceIndex>> {
+        hand_over!(self, inner => inner.loopback())
+    }
+
     fn supported(&self, interface: &InterfaceDescription) -> Result<Capabilities> {
         hand_over!(self, inner => inner.supported(interface))
     }
@@ -229,6 +233,15 @@ impl Backend for Inner {
 
     fn open_clock(&self, interface: &InterfaceDescription) -> Result<Clock> {
         hand_over_and_wrap!(self, Clock, inner => inner.open_clock(interface))
+    }
+
+    fn bind_with(
+        &self,
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+        options: &BindOptions,
+    ) -> Result<Socket> {
+        hand_over_and_wrap!(self, Socket, inner => inner.bind_with(local, interface, options))
     }
 
     fn bind(&self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Socket> {

@@ -16,7 +16,7 @@ use crate::xdp::{self, XdpReceiver, XdpSender};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use wirestamp_core::backend::Backend;
+use wirestamp_core::backend::{Backend, BindOptions};
 use wirestamp_core::capability::{Capabilities, PtpVerdict};
 use wirestamp_core::capture::{CaptureOptions, Fanout};
 use wirestamp_core::configuration::HardwareConfiguration;
@@ -211,7 +211,15 @@ impl Interface {
     /// `Busy` if the address is taken; `NoSuchDevice` if the address is none of this
     /// system's or the interface is gone; `NotPermitted` for a port that needs privilege.
     pub fn bind(&self, local: SocketAddr) -> Result<UdpSocket> {
-        UdpSocket::on(&self.host, local, Some(&self.description))
+        self.bind_with(local, &BindOptions::new())
+    }
+
+    /// Binds a UDP socket as [`bind`](Self::bind) does, with options. Populated on: Linux.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind); `NotSupported` for options on Windows and in the simulator.
+    pub fn bind_with(&self, local: SocketAddr, options: &BindOptions) -> Result<UdpSocket> {
+        UdpSocket::on(&self.host, local, Some(&self.description), options)
     }
 
     /// Reads the real-time clock between two readings of the monotonic clock, of this system or of the simulated one.
@@ -233,7 +241,7 @@ impl Interface {
     ///
     /// let nic = Interface::find("sim0")?;
     /// let socket = nic.open_ethernet(Ethertype::PTP)?;
-    /// socket.configure(Timestamping::OFF.transmit(64))?;
+    /// socket.configure(Timestamping::new().transmit(64))?;
     /// let frame = [0; 44];
     /// let outcome = socket.send_to_timestamped(&frame, MacAddress::PTP_PRIMARY, Duration::from_secs(1))?;
     /// println!("{outcome:?}");

@@ -29,8 +29,8 @@
 //! let address = nic.description().addresses[0].address;
 //! let sender = nic.bind((address, 0).into())?;
 //! let receiver = nic.bind((address, 0).into())?;
-//! sender.configure(Timestamping::OFF.transmit(64))?;
-//! receiver.configure(Timestamping::OFF.receive())?;
+//! sender.configure(Timestamping::new().transmit(64))?;
+//! receiver.configure(Timestamping::new().receive())?;
 //!
 //! let (before, to) = (sender.now(), receiver.local_address()?);
 //! match sender.send_to_timestamped(b"hello", to, Duration::from_secs(1))? {
@@ -131,7 +131,7 @@ pub use wirestamp_sim as sim;
 pub use xdp::{XdpBatch, XdpFrame, XdpPacket, XdpReceiver, XdpSender};
 
 pub use wirestamp_core::backend::{
-    ChangeKind, Ethernet, Incoming, Outgoing, Received, Transport, Udp,
+    BindOptions, ChangeKind, Ethernet, Incoming, Outgoing, Received, Transport, Udp,
 };
 pub use wirestamp_core::capability::{
     AddressFamily, Capabilities, Direction, HardwareCapabilities, KernelMasks, PtpVerdict,

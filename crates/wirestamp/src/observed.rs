@@ -112,15 +112,8 @@ mod tests {
     /// Else each packet of a socket that sends and receives would take the lock of all sockets.
     #[test]
     fn what_a_socket_has_seen_in_both_directions_is_noted_once() {
-        let timestamps = Timestamps {
-            software: Some(SoftwareTimestamp {
-                at: MonotonicTime::from_nanoseconds(1),
-                bound: Span::ZERO,
-                utc: None,
-                clock_stepped: false,
-            }),
-            hardware: None,
-        };
+        let software = SoftwareTimestamp::new(MonotonicTime::from_nanoseconds(1), Span::ZERO);
+        let timestamps = Timestamps::new(Some(software), None);
         let observer = Observer::default();
         let note = |registry: &ObservedRegistry, interface| {
             for direction in [Direction::Receive, Direction::Transmit] {

@@ -73,12 +73,8 @@ fn batches_allocate_nothing(local: SocketAddr, sending: Timestamping) -> Result<
         .map(|number| number * BATCH as u32)
         .map(|first| first..first + BATCH as u32)
         .map(|ids| {
-            ids.map(|id| Outgoing {
-                payload: b"x",
-                to: Some(pair.to),
-                id: Some(TransmitId(id)),
-            })
-            .collect()
+            ids.map(|id| Outgoing::new(b"x").to(pair.to).id(TransmitId(id)))
+                .collect()
         })
         .collect();
     for (number, batch) in (0u32..).zip(&batches) {

@@ -74,8 +74,8 @@ fn act(world: &World, words: &[&str]) -> Option<String> {
         ["reset", name, to] => world.reset_nic(adapter(name)?, number(to)?),
         ["step-hardware", name, ticks] => world.step_hardware_clock(adapter(name)?, number(ticks)?),
         ["reconfigure", name, transmit, receive] => {
-            let receive = ReceiveFilter::ALL
-                .into_iter()
+            let receive = *ReceiveFilter::ALL
+                .iter()
                 .find(|filter| filter.name() == receive)?;
             let configuration = HardwareConfiguration {
                 transmit: transmit == "true",

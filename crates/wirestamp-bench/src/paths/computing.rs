@@ -153,16 +153,7 @@ fn matcher() -> Case {
     let now = MonotonicTime::from_nanoseconds(1_000_000_000);
     let mut matcher = Matcher::new();
     matcher.configure(&Timestamping::OFF.transmit(1_024), now);
-    let software = SoftwareTimestamp {
-        at: now,
-        bound: Span::ZERO,
-        utc: None,
-        clock_stepped: false,
-    };
-    let timestamps = Timestamps {
-        software: Some(software),
-        hardware: None,
-    };
+    let timestamps = Timestamps::new(Some(SoftwareTimestamp::new(now, Span::ZERO)), None);
     let mut records = [TransmitRecord::EMPTY; 64];
     let mut next = 0u32;
     Case::whole(OURS, OPERATIONS as u64, move || {

@@ -73,10 +73,8 @@ fn bursts(socket: &UdpSocket, length: Duration) -> Result<(u64, Duration), Failu
     let mut records = [TransmitRecord::EMPTY; BATCH];
     let (begun, mut next, mut sent) = (Instant::now(), 0u32, 0u64);
     while begun.elapsed() < length {
-        let outgoing: [_; BATCH] = std::array::from_fn(|place| Outgoing {
-            payload: &PAYLOAD,
-            to: None,
-            id: Some(TransmitId(next.wrapping_add(place as u32))),
+        let outgoing: [_; BATCH] = std::array::from_fn(|place| {
+            Outgoing::new(&PAYLOAD).id(TransmitId(next.wrapping_add(place as u32)))
         });
         let before = socket.now();
         let went = socket.send_batch(&outgoing)?;

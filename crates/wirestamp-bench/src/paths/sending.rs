@@ -210,10 +210,8 @@ fn ours_batch(setting: Setting, engine: Engine) -> Result<Case, Failure> {
         move || {
             let _open = &sink;
             chunk(BATCH, || {
-                let outgoing: [_; BATCH] = std::array::from_fn(|place| Outgoing {
-                    payload: &PAYLOAD,
-                    to: None,
-                    id: Some(TransmitId(next.wrapping_add(place as u32))),
+                let outgoing: [_; BATCH] = std::array::from_fn(|place| {
+                    Outgoing::new(&PAYLOAD).id(TransmitId(next.wrapping_add(place as u32)))
                 });
                 next = next.wrapping_add(BATCH as u32);
                 let sent = socket.send_batch(&outgoing)?;
@@ -240,13 +238,7 @@ fn ours_plain(setting: Setting, engine: Engine) -> Result<Case, Failure> {
     Ok(Case::new(OURS, move || {
         let _open = &sink;
         chunk(BATCH, || {
-            Ok(socket.send_batch(
-                &[Outgoing {
-                    payload: &PAYLOAD,
-                    to: None,
-                    id: None,
-                }; BATCH],
-            )?)
+            Ok(socket.send_batch(&[Outgoing::new(&PAYLOAD); BATCH])?)
         })
     }))
 }

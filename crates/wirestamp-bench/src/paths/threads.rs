@@ -298,10 +298,8 @@ fn timestamping_sender() -> Result<Job, Failure> {
     let (mut next, mut records) = (0u32, [TransmitRecord::EMPTY; BATCH]);
     let work = move || {
         let _open = &sink;
-        let outgoing: [_; BATCH] = std::array::from_fn(|place| Outgoing {
-            payload: &PAYLOAD,
-            to: None,
-            id: Some(TransmitId(next.wrapping_add(place as u32))),
+        let outgoing: [_; BATCH] = std::array::from_fn(|place| {
+            Outgoing::new(&PAYLOAD).id(TransmitId(next.wrapping_add(place as u32)))
         });
         next = next.wrapping_add(BATCH as u32);
         let (sent, mut timestamped) = (socket.send_batch(&outgoing)?, 0);

@@ -366,12 +366,12 @@ impl Reasons {
             ("receive_buffer_full", lost.receive_buffer_full),
             ("never_arrived", lost.never_arrived()),
         ];
-        let counts =
-            MissingReason::ALL.map(|reason| (reason.name(), lost.transmit_timestamps_for(reason)));
+        let count = |reason: &MissingReason| (reason.name(), lost.transmit_timestamps_for(*reason));
+        let counts = MissingReason::ALL.iter().map(count).collect();
         let conversions = lost.last_refusal.map(wirestamp::ConversionError::name);
         Self {
             packets: Counts(packets),
-            transmit_timestamps: Counts(counts.into()),
+            transmit_timestamps: Counts(counts),
             conversions,
         }
     }

@@ -5,10 +5,12 @@
 //! Nothing here blocks except [`DatagramSocket::wait`]. Everything can be called from several
 //! threads at once.
 
+mod bind;
 mod change;
 mod packet;
 mod socket;
 
+pub use bind::BindOptions;
 pub use change::{Change, ChangeKind, ChangeSink, Polled};
 pub use packet::{Ethernet, Incoming, Outgoing, Received, Transport, Udp};
 pub use socket::{DatagramSocket, Interest, InternetSocket, NoSocket, Readiness};
@@ -18,7 +20,7 @@ use crate::configuration::HardwareConfiguration;
 use crate::cross::CrossTimestamp;
 use crate::error::Result;
 use crate::ethernet::Ethertype;
-use crate::interface::InterfaceDescription;
+use crate::interface::{InterfaceDescription, InterfaceIndex};
 use crate::time::{Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -61,6 +63,16 @@ pub trait Backend {
     /// # Errors
     /// `Io` if the system can't list them.
     fn interfaces(&self) -> Result<Vec<InterfaceDescription>>;
+
+    /// Finds the loopback interface; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`interfaces`](Self::interfaces).
+    fn loopback(&self) -> Result<Option<InterfaceIndex>> {
+        let interfaces = self.interfaces()?;
+        let loopback = interfaces.iter().find(|interface| interface.loopback);
+        Ok(loopback.map(|interface| interface.index))
+    }
 
     /// Says what `interface` could timestamp.
     ///
@@ -129,6 +141,20 @@ pub trait Backend {
         local: SocketAddr,
         interface: Option<&InterfaceDescription>,
     ) -> Result<Self::Socket>;
+
+    /// Binds a UDP socket as [`bind`](Self::bind) does, with options.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind); `NotSupported` for an option that this backend lacks.
+    fn bind_with(
+        &self,
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+        options: &BindOptions,
+    ) -> Result<Self::Socket> {
+        options.refuse(local)?;
+        self.bind(local, interface)
+    }
 
     /// Opens a socket for the frames of one ethertype on `interface`.
     ///

@@ -3,6 +3,7 @@
 use crate::ethernet::{FrameDestination, MacAddress};
 use crate::interface::InterfaceIndex;
 use crate::timestamp::{Timestamps, TransmitId};
+use core::convert::Infallible;
 use core::fmt::{Debug, Display};
 use core::hash::Hash;
 use core::net::{IpAddr, SocketAddr};
@@ -22,6 +23,8 @@ pub trait Transport:
     type Address: Debug + Display + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
     /// To which of our addresses a packet came.
     type Destination: Debug + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
+    /// Which of our addresses a packet is sent from.
+    type Source: Debug + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
     /// A group whose packets a socket can receive.
     type Group: Debug + Display + Clone + Copy;
 }
@@ -33,6 +36,7 @@ pub enum Udp {}
 impl Transport for Udp {
     type Address = SocketAddr;
     type Destination = IpAddr;
+    type Source = IpAddr;
     type Group = IpAddr;
 }
 
@@ -43,11 +47,24 @@ pub enum Ethernet {}
 impl Transport for Ethernet {
     type Address = MacAddress;
     type Destination = FrameDestination;
+    /// A frame always comes from the interface's own address.
+    type Source = Infallible;
     type Group = MacAddress;
 }
 
 /// One datagram or frame to send.
+///
+/// ```
+/// # use wirestamp_core::backend::Outgoing;
+/// # use wirestamp_core::timestamp::TransmitId;
+/// # let client: core::net::SocketAddr = "192.0.2.7:123".parse()?;
+/// let answer: Outgoing = Outgoing::new(b"answer").to(client).id(TransmitId(7));
+/// # assert_eq!((answer.payload, answer.to, answer.id), (&b"answer"[..], Some(client), Some(TransmitId(7))));
+/// # assert_eq!(answer.source, None);
+/// # Ok::<(), core::net::AddrParseError>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Outgoing<'a, T: Transport = Udp> {
     /// The payload.
     pub payload: &'a [u8],
@@ -56,6 +73,42 @@ pub struct Outgoing<'a, T: Transport = Udp> {
     /// `Some`: timestamp this datagram under this id; ignored where transmit timestamps are off.
     /// `None`: send it without timestamp.
     pub id: Option<TransmitId>,
+    /// The address of this host that a datagram comes from. `None`: as the socket says, by `UdpSocket::set_source` or
+    /// by what it is bound to, and else as the route says. Frames have none.
+    pub source: Option<T::Source>,
+}
+
+impl<'a, T: Transport> Outgoing<'a, T> {
+    /// A payload for the connected peer, without a timestamp.
+    pub const fn new(payload: &'a [u8]) -> Self {
+        Self {
+            payload,
+            to: None,
+            id: None,
+            source: None,
+        }
+    }
+
+    /// Sends it to this address. `None`: to the connected peer.
+    #[must_use]
+    pub fn to(mut self, to: impl Into<Option<T::Address>>) -> Self {
+        self.to = to.into();
+        self
+    }
+
+    /// Timestamps it under this id. `None`: not at all.
+    #[must_use]
+    pub fn id(mut self, id: impl Into<Option<TransmitId>>) -> Self {
+        self.id = id.into();
+        self
+    }
+
+    /// Sends it from this address of the host. `None`: from the socket's or the route's.
+    #[must_use]
+    pub fn source(mut self, source: impl Into<Option<T::Source>>) -> Self {
+        self.source = source.into();
+        self
+    }
 }
 
 /// Room for one received datagram or frame, and what was received into it.
@@ -68,6 +121,7 @@ pub struct Incoming<'a, T: Transport = Udp> {
 
 /// What is known of a received datagram or frame besides its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(
     feature = "serde",

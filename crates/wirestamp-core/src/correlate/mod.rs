@@ -76,7 +76,7 @@ pub enum GenerationCause {
 
 impl GenerationCause {
     /// All causes, in the order of their declaration.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: &'static [Self] = &[
         Self::Start,
         Self::CounterBackwards,
         Self::Contradiction,
@@ -176,6 +176,7 @@ impl<C: Clock> fmt::Display for FineEstimate<C> {
 /// The error bound and the generation of a slice of converted timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct SliceEstimate {
     /// The truth lies within this distance of each of the times.
     #[cfg_attr(feature = "serde", serde(rename = "error_bound_ns"))]
@@ -187,6 +188,7 @@ pub struct SliceEstimate {
 /// An instant of the monotonic clock, converted to a NIC's counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct HardwareEstimate {
     /// The best guess, in ticks.
     #[cfg_attr(feature = "serde", serde(rename = "hardware_ticks"))]
@@ -212,6 +214,7 @@ impl fmt::Display for HardwareEstimate {
 /// only in the readings that follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct FrequencyEstimate {
     /// Ticks per second of the system clock.
     pub hertz: f64,
@@ -252,6 +255,7 @@ impl Default for Assumptions {
 /// The expected speed at which the frequency of a hardware clock changes, in fractions per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Prior {
     /// What the readings show: twice the largest change seen lately, down to 10⁻⁹. No error bound
     /// becomes narrower by it: a quiet oscillator may ramp in the next minute.

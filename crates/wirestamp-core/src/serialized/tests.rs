@@ -261,7 +261,9 @@ fn an_interface_is_described_as_the_program_lists_it() {
     let address = |text: &str| text.parse::<InterfaceAddress>();
     description.addresses = vec![address("192.0.2.1/24").expect("an address")];
     description.state = InterfaceState::NoCarrier;
+    description.mac_address = Some(MacAddress::new([2, 0, 0, 0, 0, 0x1f]));
     let written = to_value(&description).expect("serialises");
+    assert_eq!(written["mac_address"], "02:00:00:00:00:1f");
     assert_eq!(written["addresses"], json!(["192.0.2.1/24"]));
     assert_eq!(written["state"], "no_carrier");
     both_ways(&description, written);

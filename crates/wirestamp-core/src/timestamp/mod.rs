@@ -51,6 +51,7 @@ impl fmt::Display for TransmitId {
 /// A timestamp made by kernel or driver on the system clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct SoftwareTimestamp {
     /// When, on the monotonic clock.
     #[cfg_attr(feature = "serde", serde(rename = "monotonic_ns"))]
@@ -64,6 +65,25 @@ pub struct SoftwareTimestamp {
     /// Whether the real-time clock was stepped between timestamp and reading; `at` is right
     /// nevertheless, `utc` is on the scale from before the step.
     pub clock_stepped: bool,
+}
+
+impl SoftwareTimestamp {
+    /// Makes one of the monotonic clock alone, off by at most `bound`.
+    pub const fn new(at: MonotonicTime, bound: Span) -> Self {
+        Self {
+            at,
+            bound,
+            utc: None,
+            clock_stepped: false,
+        }
+    }
+
+    /// Adds the UTC that the kernel gave.
+    #[must_use]
+    pub const fn with_utc(mut self, utc: UtcTime) -> Self {
+        self.utc = Some(utc);
+        self
+    }
 }
 
 /// A timestamp made by a NIC on its own clock. Convert it with
@@ -92,6 +112,7 @@ pub struct HardwareTimestamp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
+#[non_exhaustive]
 pub struct Timestamps {
     /// On the system clock.
     pub software: Option<SoftwareTimestamp>,
@@ -125,6 +146,14 @@ impl Timestamps {
         software: None,
         hardware: None,
     };
+
+    /// Makes them of what there is.
+    pub const fn new(
+        software: Option<SoftwareTimestamp>,
+        hardware: Option<HardwareTimestamp>,
+    ) -> Self {
+        Self { software, hardware }
+    }
 
     /// Returns whether there is no timestamp at all.
     pub const fn is_none(&self) -> bool {

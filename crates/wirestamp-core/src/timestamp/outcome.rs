@@ -28,7 +28,7 @@ pub enum MissingReason {
 
 impl MissingReason {
     /// Every reason, in the order of the counters.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: &'static [Self] = &[
         Self::BufferFull,
         Self::NeverGenerated,
         Self::Deadline,
@@ -66,7 +66,8 @@ impl fmt::Display for MissingReason {
     }
 }
 
-/// The end of a transmit ID: timestamps, or the reason that there are none.
+/// The end of a transmit ID: timestamps, or the reason that there are none. There is no third; what can be
+/// added are reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -80,6 +81,7 @@ pub enum TransmitOutcome {
 /// A transmit ID that has ended, with its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct TransmitRecord {
     /// Whose.
     pub id: TransmitId,
@@ -88,6 +90,11 @@ pub struct TransmitRecord {
 }
 
 impl TransmitRecord {
+    /// Makes one.
+    pub const fn new(id: TransmitId, outcome: TransmitOutcome) -> Self {
+        Self { id, outcome }
+    }
+
     /// A record to be overwritten: for making a caller's buffer.
     pub const EMPTY: Self = Self {
         id: TransmitId(0),
@@ -99,6 +106,7 @@ impl TransmitRecord {
 /// another datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct LateTimestamp {
     /// Whose it would have been.
     pub id: TransmitId,
@@ -106,10 +114,19 @@ pub struct LateTimestamp {
     pub timestamps: Timestamps,
 }
 
+impl LateTimestamp {
+    /// A timestamp to be overwritten: for making a caller's buffer.
+    pub const EMPTY: Self = Self {
+        id: TransmitId(0),
+        timestamps: Timestamps::NONE,
+    };
+}
+
 /// The answer to a question for a transmit ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
 pub enum TransmitAnswer {
     /// It ended, and this answer is the only one: asking again gives `Unknown`.
     Resolved(TransmitOutcome),

@@ -82,11 +82,7 @@ impl NtpServer {
             response[24..32].copy_from_slice(&request[40..48]);
             response[32..40].copy_from_slice(&self.timestamp(at));
             response[40..48].copy_from_slice(&self.timestamp(self.socket.now()));
-            let answer = Outgoing {
-                payload: &response,
-                to: Some(client),
-                id: None,
-            };
+            let answer = Outgoing::new(&response).to(client);
             // a cable that is out loses it
             let _ = self.socket.send_batch(&[answer]);
         }

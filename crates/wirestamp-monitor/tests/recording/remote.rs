@@ -93,11 +93,7 @@ impl Remote {
             prepared.complete(written, None, &mut reply);
             self.reflector
                 .batch_sent([prepared.id].into_iter(), written);
-            let answer = Outgoing {
-                payload: &reply,
-                to: Some(prepared.to),
-                id: Some(prepared.id),
-            };
+            let answer = Outgoing::new(&reply).to(prepared.to).id(prepared.id);
             // a cable that is out loses it
             let _ = self.socket.send_batch(&[answer]);
             self.collect();

@@ -281,11 +281,7 @@ impl Port {
             let mut batch: [Outgoing<'_>; BATCH] = [NOTHING; BATCH];
             let rest = &self.replies[first..];
             for (slot, (prepared, octets)) in batch.iter_mut().zip(rest) {
-                *slot = Outgoing {
-                    payload: octets,
-                    to: Some(prepared.to),
-                    id: Some(prepared.id),
-                };
+                *slot = Outgoing::new(octets).to(prepared.to).id(prepared.id);
             }
             let count = rest.len().min(BATCH);
             match self.socket.send_batch(&batch[..count]) {
@@ -329,8 +325,4 @@ impl Port {
     }
 }
 
-const NOTHING: Outgoing<'static> = Outgoing {
-    payload: &[],
-    to: None,
-    id: None,
-};
+const NOTHING: Outgoing<'static> = Outgoing::new(&[]);

@@ -6,7 +6,7 @@ use crate::station::{
 use std::net::IpAddr;
 use wirestamp_core::ErrorKind;
 use wirestamp_core::backend::{
-    Backend, DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness,
+    Backend, BindOptions, DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness,
 };
 use wirestamp_core::configuration::{HardwareConfiguration, Timestamping};
 use wirestamp_core::interface::{InterfaceIndex, InterfaceState};
@@ -15,11 +15,7 @@ use wirestamp_core::timestamp::Notice;
 use wirestamp_sim::{Fate, NicName, SimulatedSocket, World};
 
 fn send(socket: &SimulatedSocket, payload: &[u8], to: &str) -> wirestamp_core::Result<usize> {
-    socket.send(&[Outgoing {
-        payload,
-        to: Some(address(to)),
-        id: None,
-    }])
+    socket.send(&[Outgoing::new(payload).to(address(to))])
 }
 
 fn kind<T: std::fmt::Debug>(result: wirestamp_core::Result<T>) -> ErrorKind {
@@ -117,12 +113,8 @@ fn a_wildcard_ipv6_socket_serves_both_families() {
     );
     assert_eq!(received.interface.map(InterfaceIndex::get), Some(1_000));
     let mapped = format!("[::ffff:192.0.2.2]:{}", source.port());
-    both.send(&[Outgoing {
-        payload: b"back",
-        to: Some(source),
-        id: None,
-    }])
-    .expect("sent");
+    both.send(&[Outgoing::new(b"back").to(source)])
+        .expect("sent");
     send(&both, b"again", &mapped).expect("written either way");
     assert_eq!(receive(&world, &old).expect("received").1, b"back");
     assert_eq!(receive(&world, &old).expect("received").1, b"again");
@@ -171,6 +163,32 @@ fn datagrams_come_from_the_address_that_is_chosen() {
 }
 
 #[test]
+fn a_datagram_can_have_a_source_of_its_own() {
+    let world = world("i225");
+    let both = world.bind(address("[::]:7000"), None).expect("bind");
+    let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
+    let receiver = world.bind(address("192.0.2.2:7001"), None).expect("bind");
+    both.set_source(Some(ip("192.0.2.2"))).expect("set");
+    let send = |source: &str| {
+        let outgoing = Outgoing::new(b"x").to(address("192.0.2.2:7001"));
+        both.send(&[outgoing.source(ip(source))])
+    };
+    for own in ["192.0.2.1", "::ffff:192.0.2.2"] {
+        assert_eq!(send(own), Ok(1));
+        let (received, _) = receive(&world, &receiver).expect("received");
+        let source = received.source.expect("known").ip();
+        assert_eq!(source, ip(own).to_canonical());
+    }
+    assert_eq!(kind(send("192.0.2.77")), ErrorKind::Unreachable);
+    let of_ipv6 = Outgoing::new(b"x").source(ip("2001:db8::2"));
+    let refused = receiver.send(&[of_ipv6.to(address("192.0.2.1:7000"))]);
+    assert_eq!(kind(refused), ErrorKind::InvalidInput);
+    let options = BindOptions::new().reuse_port();
+    let refused = world.bind_with(address("192.0.2.1:0"), None, &options);
+    assert_eq!(kind(refused), ErrorKind::NotSupported);
+}
+
+#[test]
 fn a_connected_socket_hears_its_peer_only() {
     let world = world("i225");
     let connected = world.bind(address("0.0.0.0:7000"), None).expect("bind");
@@ -188,11 +206,7 @@ fn a_connected_socket_hears_its_peer_only() {
     assert_eq!(receive(&world, &connected).expect("received").1, b"yes");
     assert!(receive(&world, &connected).is_none());
     connected
-        .send(&[Outgoing {
-            payload: b"to the peer",
-            to: None,
-            id: None,
-        }])
+        .send(&[Outgoing::new(b"to the peer")])
         .expect("sent");
     assert_eq!(receive(&world, &peer).expect("received").1, b"to the peer");
 }
@@ -274,11 +288,7 @@ fn sends_that_cannot_go_are_refused_for_their_reason() {
         ErrorKind::InvalidInput
     );
     assert_eq!(
-        kind(socket.send(&[Outgoing {
-            payload: b"x",
-            to: None,
-            id: None
-        }])),
+        kind(socket.send(&[Outgoing::new(b"x")])),
         ErrorKind::InvalidInput
     );
     assert_eq!(
@@ -308,16 +318,8 @@ fn sends_that_cannot_go_are_refused_for_their_reason() {
 #[test]
 fn a_batch_ends_at_the_first_failure_which_is_met_again() {
     let station = Station::new("i225");
-    let good = Outgoing {
-        payload: b"x",
-        to: Some(station.to),
-        id: None,
-    };
-    let bad = Outgoing {
-        payload: b"x",
-        to: Some(address("198.51.100.1:9")),
-        id: None,
-    };
+    let good = Outgoing::new(b"x").to(station.to);
+    let bad = Outgoing::new(b"x").to(address("198.51.100.1:9"));
     assert_eq!(
         station
             .sender
@@ -423,11 +425,7 @@ fn a_refused_datagram_is_reported_to_a_connected_sender_and_as_a_notice() {
     station
         .configure(Timestamping::OFF.transmit(8).icmp_errors())
         .expect("on");
-    let datagram = [Outgoing {
-        payload: b"x",
-        to: None,
-        id: None,
-    }];
+    let datagram = [Outgoing::new(b"x")];
     station.sender.send(&datagram).expect("the first goes");
     let readiness = station
         .sender

@@ -151,11 +151,7 @@ impl Station {
         self.collected.awaited.push(id);
         let mut sent = Ok(0);
         while sent == Ok(0) {
-            let datagram = Outgoing {
-                payload,
-                to: Some(self.to),
-                id: Some(id),
-            };
+            let datagram = Outgoing::new(payload).to(self.to).id(id);
             sent = self.sender.send_counted(&[datagram], &mut self.tracker); // there may be no room
         }
         if sent.is_err() {

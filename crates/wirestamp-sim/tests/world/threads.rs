@@ -23,11 +23,7 @@ fn who_waits_for_ever_leaves_time_to_the_others() {
     let started = world.truth().now();
     station
         .sender
-        .send(&[Outgoing {
-            payload: b"x",
-            to: Some(station.to),
-            id: None,
-        }])
+        .send(&[Outgoing::new(b"x").to(station.to)])
         .expect("sent");
     assert!(handle.join().expect("no panic").receive);
     assert!(
@@ -128,13 +124,7 @@ fn a_crowd_of_threads_gets_through() {
             let socket = world.bind(address("192.0.2.1:0"), None).expect("bind");
             for _ in 0..EACH {
                 let to = Some(address("192.0.2.2:7000"));
-                socket
-                    .send(&[Outgoing {
-                        payload: b"x",
-                        to,
-                        id: None,
-                    }])
-                    .expect("sent");
+                socket.send(&[Outgoing::new(b"x").to(to)]).expect("sent");
                 world.now();
             }
         })

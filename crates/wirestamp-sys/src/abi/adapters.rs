@@ -98,6 +98,8 @@ pub const INCLUDE_ALL_INTERFACES: u32 = 0x100;
 pub const TYPE_LOOPBACK: u32 = 24;
 /// `IfType` of Ethernet, and of what is like it.
 pub const TYPE_ETHERNET: u32 = 6;
+/// `IF_TYPE_IEEE80211`
+pub const TYPE_WIRELESS: u32 = 71;
 /// `IfOperStatusUp`.
 pub const STATE_UP: u32 = 1;
 /// `IfOperStatusDown`.

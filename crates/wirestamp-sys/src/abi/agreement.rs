@@ -237,6 +237,7 @@ const _: () = {
     assert!(adapters::INCLUDE_ALL_INTERFACES == ip::GAA_FLAG_INCLUDE_ALL_INTERFACES);
     assert!(adapters::TYPE_LOOPBACK == ip::IF_TYPE_SOFTWARE_LOOPBACK);
     assert!(adapters::TYPE_ETHERNET == ip::IF_TYPE_ETHERNET_CSMACD);
+    assert!(adapters::TYPE_WIRELESS == ip::IF_TYPE_IEEE80211);
     assert!(adapters::FLAG_IPV4 == ip::IP_ADAPTER_IPV4_ENABLED);
     assert!(adapters::FLAG_IPV6 == ip::IP_ADAPTER_IPV6_ENABLED);
     assert!(adapters::STATE_UP == ndis::IfOperStatusUp.cast_unsigned());

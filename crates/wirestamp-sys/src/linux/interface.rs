@@ -9,10 +9,13 @@ use netlink_packet_core::{
 };
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, Prop, State};
+use netlink_packet_route::link::{
+    LinkAttribute, LinkFlags, LinkLayerType, LinkMessage, Prop, State,
+};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use std::io;
 use wirestamp_core::Result;
+use wirestamp_core::ethernet::MacAddress;
 use wirestamp_core::interface::{
     InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState,
 };
@@ -71,6 +74,11 @@ pub(super) fn describe(link: &LinkMessage) -> Option<InterfaceDescription> {
     for attribute in &link.attributes {
         match attribute {
             LinkAttribute::Mtu(mtu) => interface.mtu = *mtu,
+            LinkAttribute::Address(bytes)
+                if link.header.link_layer_type == LinkLayerType::Ether =>
+            {
+                interface.mac_address = bytes.as_slice().try_into().ok().map(MacAddress::new);
+            }
             LinkAttribute::OperState(state) => operational = Some(*state),
             LinkAttribute::PropList(properties) => {
                 interface
@@ -127,7 +135,9 @@ fn add_address(interfaces: &mut [InterfaceDescription], message: &AddressMessage
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::System;
     use std::net::{IpAddr, Ipv4Addr};
+    use wirestamp_core::backend::Backend;
 
     #[test]
     fn the_loopback_interface_is_there_with_its_address() {
@@ -145,7 +155,41 @@ mod tests {
                 .iter()
                 .any(|known| known.address == IpAddr::V4(Ipv4Addr::LOCALHOST))
         );
+        let known = System::new().loopback();
+        assert_eq!(known, Ok(Some(loopback.index)), "without a list");
         assert_eq!(loopback.hardware_clock, None);
+        assert_eq!(loopback.mac_address, None);
+    }
+
+    #[test]
+    fn an_interface_of_ethernet_has_its_mac_address() {
+        let described = |kind: LinkLayerType, bytes: &[u8]| {
+            let mut link = LinkMessage::default();
+            link.header.index = 7;
+            link.header.link_layer_type = kind;
+            link.attributes = vec![
+                LinkAttribute::IfName("x".into()),
+                LinkAttribute::Address(bytes.to_vec()),
+            ];
+            describe(&link).expect("described").mac_address
+        };
+        let own = MacAddress::new([2, 0, 0, 0, 0, 1]);
+        assert_eq!(described(LinkLayerType::Ether, &own.octets()), Some(own));
+        assert_eq!(described(LinkLayerType::Ether, &[1, 2]), None);
+        // a tunnel's is the address of its end
+        assert_eq!(described(LinkLayerType::Ipgre, &own.octets()), None);
+        // and the kernel's own answer
+        for interface in list().expect("a list") {
+            let path = format!("/sys/class/net/{}", interface.name);
+            let read = |file| std::fs::read_to_string(format!("{path}/{file}"));
+            let (Ok(kind), Ok(address)) = (read("type"), read("address")) else {
+                continue; // of another network namespace than /sys
+            };
+            let expected = (kind.trim() == "1")
+                .then(|| address.trim().parse().ok())
+                .flatten();
+            assert_eq!(interface.mac_address, expected, "{}", interface.name);
+        }
     }
 
     #[test]

@@ -35,11 +35,11 @@ pub use watch::Subscription;
 pub use xdp::{Xdp, XdpBatch, XdpPacket, XdpSend, xdp_features};
 
 use std::net::SocketAddr;
-use wirestamp_core::backend::{Backend, ChangeSink, Job, SharedHolders};
+use wirestamp_core::backend::{Backend, BindOptions, ChangeSink, Job, SharedHolders};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
-use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -68,6 +68,11 @@ impl Backend for System {
 
     fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         clock::close_wall()
+    }
+
+    /// The kernel gives it the number 1 in each network namespace (`LOOPBACK_IFINDEX`, `include/net/flow.h`).
+    fn loopback(&self) -> Result<Option<InterfaceIndex>> {
+        Ok(InterfaceIndex::new(1))
     }
 
     fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {
@@ -121,6 +126,15 @@ impl Backend for System {
 
     fn bind(&self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Socket> {
         Socket::bind(local, interface)
+    }
+
+    fn bind_with(
+        &self,
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+        options: &BindOptions,
+    ) -> Result<Socket> {
+        Socket::bind_with(local, interface, options)
     }
 
     fn open_ethernet(

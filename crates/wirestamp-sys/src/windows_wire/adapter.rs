@@ -2,8 +2,10 @@
 //! walked elsewhere.
 
 use crate::abi::adapters::{
-    STATE_DORMANT, STATE_DOWN, STATE_LOWER_LAYER_DOWN, STATE_UP, TYPE_LOOPBACK,
+    STATE_DORMANT, STATE_DOWN, STATE_LOWER_LAYER_DOWN, STATE_UP, TYPE_ETHERNET, TYPE_LOOPBACK,
+    TYPE_WIRELESS,
 };
+use wirestamp_core::ethernet::MacAddress;
 use wirestamp_core::interface::{
     InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState,
 };
@@ -25,6 +27,8 @@ pub struct AdapterRecord {
     pub luid: u64,
     /// `IfType`
     pub kind: u32,
+    /// `PhysicalAddress`, as long as it is.
+    pub physical_address: Vec<u8>,
     /// `OperStatus`
     pub oper_status: u32,
     /// `Mtu`
@@ -47,6 +51,9 @@ impl AdapterRecord {
             .alternative_names
             .retain(|name| *name != interface.name);
         interface.luid = Some(self.luid);
+        let has_frames = matches!(self.kind, TYPE_ETHERNET | TYPE_WIRELESS);
+        let address = self.physical_address.as_slice().try_into();
+        interface.mac_address = address.ok().filter(|_| has_frames).map(MacAddress::new);
         interface.addresses = self.addresses;
         interface.mtu = self.mtu;
         interface.state = state(self.oper_status);
@@ -75,6 +82,8 @@ mod tests {
             description: "Intel(R) Ethernet Controller I226-V".into(),
             ipv6_index: 12,
             oper_status: STATE_DOWN,
+            kind: TYPE_ETHERNET,
+            physical_address: vec![2, 0, 0, 0, 0, 1],
             luid: 0x0006_0080_0400_0000,
             ..AdapterRecord::default()
         };
@@ -87,11 +96,33 @@ mod tests {
             (interface.state, interface.loopback),
             (InterfaceState::NoCarrier, false)
         );
+        let own = MacAddress::new([2, 0, 0, 0, 0, 1]);
+        assert_eq!(interface.mac_address, Some(own));
         assert!(
             interface.is_called("ETHERNET 2"),
             "friendly names have no case"
         );
         assert!(interface.is_called("intel(R) ethernet controller i226-v"));
         assert_eq!(AdapterRecord::default().describe(), None);
+    }
+
+    #[test]
+    fn only_what_has_ethernet_frames_has_a_mac_address() {
+        for (kind, length, has_one) in [
+            (TYPE_ETHERNET, 6, true),
+            (TYPE_WIRELESS, 6, true),
+            (TYPE_ETHERNET, 8, false),
+            (TYPE_LOOPBACK, 6, false),
+            (131, 6, false), // a tunnel
+        ] {
+            let record = AdapterRecord {
+                index: 1,
+                kind,
+                physical_address: vec![2; length],
+                ..AdapterRecord::default()
+            };
+            let described = record.describe().expect("it has an index");
+            assert_eq!(described.mac_address.is_some(), has_one, "{kind} {length}");
+        }
     }
 }

@@ -79,7 +79,7 @@ impl Listed {
             state: match described.state {
                 InterfaceState::Up => STATE_UP,
                 InterfaceState::NoCarrier => STATE_LOWER_LAYER_DOWN,
-                InterfaceState::Down => STATE_DOWN,
+                _ => STATE_DOWN,
             },
             mtu: described.mtu,
             loopback: described.loopback,

@@ -135,16 +135,7 @@ mod tests {
 
     fn timestamp(at: i64) -> Timestamps {
         let at = MonotonicTime::from_nanoseconds(at);
-        let software = SoftwareTimestamp {
-            at,
-            bound: Span::ZERO,
-            utc: None,
-            clock_stepped: false,
-        };
-        Timestamps {
-            software: Some(software),
-            hardware: None,
-        }
+        Timestamps::new(Some(SoftwareTimestamp::new(at, Span::ZERO)), None)
     }
 
     fn put(ready: &mut Ready, id: u32, at: i64) {

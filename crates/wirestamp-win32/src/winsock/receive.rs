@@ -41,11 +41,10 @@ impl Held {
     fn show(&self, buffer: &mut [u8]) -> Received {
         let length = self.payload.len().min(buffer.len());
         buffer[..length].copy_from_slice(&self.payload[..length]);
-        Received {
-            length,
-            truncated: length < self.payload.len(),
-            ..self.received
-        }
+        let mut received = self.received;
+        received.length = length;
+        received.truncated = length < self.payload.len();
+        received
     }
 }
 

@@ -51,11 +51,7 @@ impl Socket {
                 self.ready().await_timestamp(id);
             }
         }
-        let outgoing = Outgoing {
-            payload,
-            to,
-            id: id.map(TransmitId),
-        };
+        let outgoing = Outgoing::new(payload).to(to).id(id.map(TransmitId));
         let sent = self.send_when_there_is_room(&outgoing);
         match sent {
             Ok(()) => self.note_bound(),

@@ -80,13 +80,10 @@ impl Socket {
                 &trial
             }
         };
-        let wanted = Timestamping {
-            receive,
-            transmit: capacity,
-            source: Source::HardwareElseSoftware,
-            packet_information: receive || information,
-            ..Timestamping::OFF
-        };
+        let mut wanted = Timestamping::new().source(Source::HardwareElseSoftware);
+        wanted.receive = receive;
+        wanted.transmit = capacity;
+        wanted.packet_information = receive || information;
         let any = wanted.packet_information || wanted.transmit.is_some();
         if any || self.told.load(Ordering::Acquire) {
             wire.configure(&wanted).map_err(|error| code(&error))?;

@@ -145,7 +145,7 @@ impl Correlator {
     /// correlator.wait_until_ready(Duration::from_secs(1))?;
     ///
     /// let socket = nic.bind((nic.description().addresses[0].address, 0).into())?;
-    /// socket.configure(Timestamping::OFF.transmit(64).source(Source::Hardware))?;
+    /// socket.configure(Timestamping::new().transmit(64).source(Source::Hardware))?;
     /// let to = (nic.description().addresses[0].address, 9);
     /// if let TransmitOutcome::Timestamped(timestamps) =
     ///     socket.send_to_timestamped(b"when?", to, Duration::from_secs(1))?

@@ -11,7 +11,7 @@ mod descriptor {
     impl<S: AsFd> Handle for S {}
 }
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-pub use descriptor::Handle;
+pub(crate) use descriptor::Handle;
 
 #[cfg(all(windows, feature = "tokio", not(wirestamp_unsupported)))]
 mod waits {
@@ -60,7 +60,7 @@ mod waits {
     }
 }
 #[cfg(all(windows, feature = "tokio", not(wirestamp_unsupported)))]
-pub use waits::{Handle, Ring};
+pub(crate) use waits::{Handle, Ring};
 
 #[cfg(any(
     wirestamp_unsupported,
@@ -76,4 +76,4 @@ mod nothing {
     wirestamp_unsupported,
     not(any(target_os = "linux", all(windows, feature = "tokio")))
 ))]
-pub use nothing::Handle;
+pub(crate) use nothing::Handle;

@@ -163,7 +163,7 @@ impl Ends {
             TimestampSource::Software => Source::Software,
             TimestampSource::Hardware => Source::Hardware,
         };
-        let mut transmit = Timestamping::OFF
+        let mut transmit = Timestamping::new()
             .source(source)
             .transmit(limits::transmit_capacity(options));
         if options.rate.is_some() {
@@ -175,7 +175,7 @@ impl Ends {
         } else {
             self.sender.configure(transmit)?;
             self.receiver
-                .configure(Timestamping::OFF.source(source).receive())?;
+                .configure(Timestamping::new().source(source).receive())?;
         }
         Ok(self)
     }

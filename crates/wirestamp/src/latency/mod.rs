@@ -86,8 +86,9 @@ pub struct Losses {
     pub late: u64,
     /// Those of them that found the receive buffer of this host full.
     pub receive_buffer_full: u64,
-    /// Datagrams whose transmit timestamp was lost, by [`MissingReason::ALL`].
-    pub transmit_timestamps: [u64; MissingReason::ALL.len()],
+    /// Datagrams whose transmit timestamp was lost, by [`MissingReason::ALL`]: see
+    /// [`transmit_timestamps_for`](Self::transmit_timestamps_for).
+    pub(crate) transmit_timestamps: [u64; MissingReason::ALL.len()],
     /// Datagrams that arrived without a receive timestamp.
     pub receive_timestamps: u64,
     /// Hardware timestamps that could not be converted to system time.

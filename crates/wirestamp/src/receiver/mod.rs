@@ -66,7 +66,7 @@ pub enum ReceiverEvent {
 /// let mut ports = Vec::new();
 /// for _ in 0..3 {
 ///     let socket = Arc::new(nic.bind((address, 0).into())?);
-///     socket.configure(Timestamping::OFF.receive())?;
+///     socket.configure(Timestamping::new().receive())?;
 ///     ports.push(socket.local_address()?);
 ///     receiver.add(socket)?;
 /// }

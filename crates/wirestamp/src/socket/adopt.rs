@@ -17,7 +17,7 @@ use std::os::windows::io::OwnedSocket as Handle;
 use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
 #[cfg(feature = "sim")]
 use wirestamp_core::ErrorKind;
-use wirestamp_core::backend::DatagramSocket;
+use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::{Error, Result};
 
 impl UdpSocket {
@@ -64,7 +64,7 @@ impl UdpSocket {
     /// let theirs = std::net::UdpSocket::bind("127.0.0.1:0")?;
     /// # #[cfg(target_os = "linux")] {
     /// let ours = UdpSocket::adopt(theirs)?;
-    /// ours.configure(Timestamping::OFF.receive())?;
+    /// ours.configure(Timestamping::new().receive())?;
     /// let theirs = ours.into_std()?;
     /// # let _ = theirs;
     /// # }
@@ -75,9 +75,9 @@ impl UdpSocket {
         let (socket, tracker) = wirestamp_sys::Socket::adopt(socket.into())?;
         let host = Host::native();
         let leaves_by = match socket.interface() {
-            None if socket.is_local() && socket.local_address()?.ip().is_loopback() => host
-                .look_up(|description| description.loopback)?
-                .map(|lo| lo.index),
+            None if socket.is_local() && socket.local_address()?.ip().is_loopback() => {
+                host.loopback()?
+            }
             other => other,
         };
         Ok(Self::around(

@@ -40,7 +40,7 @@ impl<T: Supported> Socket<T> {
     /// let nic = Interface::find("sim0")?;
     /// let address = nic.description().addresses[0].address;
     /// let socket = nic.bind((address, 0).into())?;
-    /// socket.configure(Timestamping::OFF.transmit(64))?;
+    /// socket.configure(Timestamping::new().transmit(64))?;
     /// socket.connect((address, 9))?;
     /// match socket.send_timestamped(b"hello", Duration::from_secs(1))? {
     ///     TransmitOutcome::Timestamped(timestamps) => println!("left: {timestamps:?}"),
@@ -81,7 +81,7 @@ impl<T: Supported> Socket<T> {
     ) -> Result<TransmitOutcome> {
         let own = self.own_id()?;
         let id = Some(own.id);
-        self.send_one(&Outgoing { payload, to, id })?;
+        self.send_one(&Outgoing::new(payload).to(to).id(id))?;
         match self.wait_transmit_timestamp(own.id, deadline)? {
             TransmitAnswer::Pending => own.give_up(),
             answer => self.outcome_in(answer),
@@ -107,7 +107,7 @@ impl<T: Supported> Socket<T> {
             TransmitAnswer::Resolved(outcome) => Ok(outcome),
             // configured anew meanwhile
             TransmitAnswer::NotEnabled => Ok(TransmitOutcome::Missing(MissingReason::Reset)),
-            TransmitAnswer::Unknown | TransmitAnswer::Pending => {
+            _ => {
                 let cause = "another thread fetched the outcome of this datagram";
                 let remedy = "fetch outcomes by id beside send_timestamped, not those of all ids";
                 Err(self.contradiction(cause, remedy))
@@ -117,7 +117,7 @@ impl<T: Supported> Socket<T> {
 
     fn not_enabled(&self) -> Error {
         let cause = "transmit timestamps are not enabled";
-        self.contradiction(cause, "configure(Timestamping::OFF.transmit(64)) before")
+        self.contradiction(cause, "configure(Timestamping::new().transmit(64)) before")
     }
 
     fn contradiction(&self, cause: &'static str, remedy: &'static str) -> Error {

@@ -63,11 +63,7 @@ impl<T: Supported> Socket<T> {
     /// # Errors
     /// As [`send_batch`](Self::send_batch); `Busy` also if there was no room for a second.
     pub fn send(&self, payload: &[u8], id: Option<TransmitId>) -> Result<()> {
-        self.send_one(&Outgoing {
-            payload,
-            to: None,
-            id,
-        })
+        self.send_one(&Outgoing::new(payload).id(id))
     }
 
     /// Sends one datagram to `to`; with an `id`, it is timestamped. Waits up to a second for room.
@@ -81,7 +77,7 @@ impl<T: Supported> Socket<T> {
         id: Option<TransmitId>,
     ) -> Result<()> {
         let to = Some(to.to_address()?);
-        self.send_one(&Outgoing { payload, to, id })
+        self.send_one(&Outgoing::new(payload).to(to).id(id))
     }
 
     pub(super) fn send_one(&self, outgoing: &Outgoing<'_, T>) -> Result<()> {

@@ -171,10 +171,10 @@ mod tests {
             transmit.configured(state, Some(&granted), tracker, adopted_at);
             transmit.tracks_sends()
         };
-        let transmits = Timestamping::OFF.transmit(8);
+        let transmits = Timestamping::new().transmit(8);
         assert!(!configure(tracker, transmits));
         tracker.adopt(adopted_at);
-        assert!(!configure(tracker, Timestamping::OFF.receive()));
+        assert!(!configure(tracker, Timestamping::new().receive()));
         assert!(configure(tracker, transmits));
         transmit.sent_with(tracker);
         assert!(transmit.tracks_sends());

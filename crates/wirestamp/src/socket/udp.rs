@@ -6,7 +6,7 @@ use crate::deadline::Deadline;
 use crate::host::Host;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
-use wirestamp_core::backend::{Backend, DatagramSocket, InternetSocket, Udp};
+use wirestamp_core::backend::{Backend, BindOptions, DatagramSocket, InternetSocket, Udp};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -24,20 +24,44 @@ impl Socket<Udp> {
     /// `Busy` if the address is taken; `NoSuchDevice` if the address is none of this
     /// system's; `NotPermitted` for a port that needs privilege. Of several addresses, the error is that of the last.
     pub fn bind(local: impl ToSocketAddrs) -> Result<Self> {
-        address::first_that(local, |local| Self::on(Host::native(), local, None))
+        Self::bind_with(local, &BindOptions::new())
+    }
+
+    /// Binds a socket as [`bind`](Self::bind) does, with options. Populated on: Linux.
+    ///
+    /// ```
+    /// # #[cfg(target_os = "linux")]
+    /// # fn main() -> wirestamp::Result<()> {
+    /// use wirestamp::{BindOptions, UdpSocket};
+    ///
+    /// let shared = BindOptions::new().reuse_port();
+    /// let one = UdpSocket::bind_with("127.0.0.1:0", &shared)?;
+    /// let other = UdpSocket::bind_with(one.local_address()?, &shared)?;
+    /// # assert_eq!(one.local_address()?, other.local_address()?);
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(target_os = "linux"))]
+    /// # fn main() {}
+    /// ```
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind); `NotSupported` for options on Windows.
+    pub fn bind_with(local: impl ToSocketAddrs, options: &BindOptions) -> Result<Self> {
+        address::first_that(local, |local| {
+            Self::on(Host::native(), local, None, options)
+        })
     }
 
     pub(crate) fn on(
         host: &Arc<Host>,
         local: SocketAddr,
         interface: Option<&InterfaceDescription>,
+        options: &BindOptions,
     ) -> Result<Self> {
-        let socket = host.bind(local, interface)?;
+        let socket = host.bind_with(local, interface, options)?;
         let leaves_by = match interface {
             Some(interface) => Some(interface.index),
-            None if local.ip().is_loopback() => host
-                .look_up(|description| description.loopback)?
-                .map(|lo| lo.index),
+            None if local.ip().is_loopback() => host.loopback()?,
             None => None,
         };
         let tracker = socket.tracker();

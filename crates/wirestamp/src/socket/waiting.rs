@@ -148,7 +148,7 @@ mod tests {
         let socket = interface.bind((address, 0).into()).expect("a free port");
         socket
             .configure(
-                Timestamping::OFF
+                Timestamping::new()
                     .transmit(4)
                     .transmit_deadline(Span::from_seconds(3_600)),
             )

@@ -54,7 +54,7 @@ use wirestamp_sys::Socket;
 /// let socket = UdpSocket::bind("127.0.0.1:0")?;
 /// let to = socket.local_addr()?.into();
 /// let mut timestamper = Timestamper::attach(&socket)?;
-/// timestamper.configure(Timestamping::OFF.transmit(64))?;
+/// timestamper.configure(Timestamping::new().transmit(64))?;
 ///
 /// let tag = timestamper.tag(TransmitId(7))?;
 /// let payload = [IoSlice::new(b"hello")];

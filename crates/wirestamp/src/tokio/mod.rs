@@ -56,7 +56,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// let nic = Interface::find("sim0")?;
 /// let address = nic.description().addresses[0].address;
 /// let socket = AsyncUdpSocket::new(nic.bind((address, 0).into())?)?;
-/// socket.socket().configure(Timestamping::OFF.receive().transmit(64))?;
+/// socket.socket().configure(Timestamping::new().receive().transmit(64))?;
 /// socket.send_to(b"to itself", socket.socket().local_address()?, Some(TransmitId(7))).await?;
 /// let mut buffer = [0; 64];
 /// let received = socket.receive(&mut buffer).await?;
@@ -207,7 +207,7 @@ impl<T: Supported> AsyncSocket<T> {
         let socket = &self.shared.socket;
         let own = socket.own_id()?;
         let id = Some(own.id);
-        self.send_one(&Outgoing { payload, to, id }).await?;
+        self.send_one(&Outgoing::new(payload).to(to).id(id)).await?;
         let until = deadline.resolve(|| socket.now());
         loop {
             let seen = socket.changes();
@@ -282,12 +282,7 @@ impl<T: Supported> AsyncSocket<T> {
         to: T::Address,
         id: Option<TransmitId>,
     ) -> Result<()> {
-        self.send_one(&Outgoing {
-            payload,
-            to: Some(to),
-            id,
-        })
-        .await
+        self.send_one(&Outgoing::new(payload).to(to).id(id)).await
     }
 
     /// Sends one datagram to the connected peer; with an `id`, it is timestamped. Waits up to a
@@ -296,12 +291,7 @@ impl<T: Supported> AsyncSocket<T> {
     /// # Errors
     /// As [`UdpSocket::send`].
     pub async fn send(&self, payload: &[u8], id: Option<TransmitId>) -> Result<()> {
-        self.send_one(&Outgoing {
-            payload,
-            to: None,
-            id,
-        })
-        .await
+        self.send_one(&Outgoing::new(payload).id(id)).await
     }
 
     /// Room to send is not awaited by readiness: after the first timestamp, tokio holds the socket

@@ -73,7 +73,7 @@ impl XdpSender {
         let inner = wirestamp_sys::XdpSend::open(interface.description(), options)?;
         let host = Arc::clone(interface.host());
         let capacity = u16::try_from(options.frames).unwrap_or(u16::MAX);
-        let mut timestamping = Timestamping::OFF
+        let mut timestamping = Timestamping::new()
             .transmit(capacity)
             .source(Source::Hardware);
         timestamping.transmit_deadline = options.deadline;

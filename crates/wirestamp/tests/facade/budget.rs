@@ -41,16 +41,12 @@ impl Own {
     }
 
     fn outgoing(&self) -> Outgoing<'static> {
-        Outgoing {
-            payload: b"x",
-            to: Some(self.to),
-            id: None,
-        }
+        Outgoing::new(b"x").to(self.to)
     }
 }
 
 /// How many calls were made at most between two turns of another task on the same thread.
-fn most_in_a_row(call: impl AsyncFn(&Own, u32)) -> u32 {
+fn most_in_a_row(call: &impl AsyncFn(&Own, u32)) -> u32 {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -76,19 +72,19 @@ fn most_in_a_row(call: impl AsyncFn(&Own, u32)) -> u32 {
     runtime.block_on(LocalSet::new().run_until(calls))
 }
 
-fn assert_leaves_turns(call: impl AsyncFn(&Own, u32)) {
+fn assert_leaves_turns(call: &impl AsyncFn(&Own, u32)) {
     let most = most_in_a_row(call);
     assert!(most <= MOST_IN_A_ROW, "{most} calls in a row");
 }
 
 #[test]
 fn receives_leave_turns_to_others() {
-    assert_leaves_turns(async |own, _| {
+    assert_leaves_turns(&async |own, _| {
         own.send(None);
         let received: Received = own.socket.receive(&mut [0; 8]).await.expect("received");
         assert_eq!(received.length, 1);
     });
-    assert_leaves_turns(async |own, _| {
+    assert_leaves_turns(&async |own, _| {
         own.send(None);
         let mut buffer = [0; 8];
         let mut batch = [Incoming::new(&mut buffer)];
@@ -99,10 +95,10 @@ fn receives_leave_turns_to_others() {
 
 #[test]
 fn sends_leave_turns_to_others() {
-    assert_leaves_turns(async |own, _| {
+    assert_leaves_turns(&async |own, _| {
         own.socket.send_to(b"x", own.to, None).await.expect("sent");
     });
-    assert_leaves_turns(async |own, _| {
+    assert_leaves_turns(&async |own, _| {
         let until = std::time::Duration::from_secs(30);
         let outcome = own.socket.send_to_timestamped(b"x", own.to, until).await;
         outcome.expect("an outcome");
@@ -111,12 +107,12 @@ fn sends_leave_turns_to_others() {
 
 #[test]
 fn fetching_timestamps_leaves_turns_to_others() {
-    assert_leaves_turns(async |own, number| {
+    assert_leaves_turns(&async |own, number| {
         own.send(Some(TransmitId(number)));
         let answer = own.socket.transmit_timestamp(TransmitId(number)).await;
         answer.expect("an answer");
     });
-    assert_leaves_turns(async |own, number| {
+    assert_leaves_turns(&async |own, number| {
         own.send(Some(TransmitId(number)));
         let mut records = [TransmitRecord::EMPTY];
         let count = own.socket.transmit_timestamps(&mut records).await;
@@ -126,18 +122,18 @@ fn fetching_timestamps_leaves_turns_to_others() {
 
 #[test]
 fn polls_leave_turns_to_others() {
-    assert_leaves_turns(async |own, _| {
+    assert_leaves_turns(&async |own, _| {
         let outgoing = own.outgoing();
         let sent = poll_fn(|context| own.socket.poll_send(context, &outgoing)).await;
         sent.expect("sent");
     });
-    assert_leaves_turns(async |own, _| {
+    assert_leaves_turns(&async |own, _| {
         own.send(None);
         let mut buffer = [0; 8];
         let received = poll_fn(|context| own.socket.poll_receive(context, &mut buffer)).await;
         received.expect("received");
     });
-    assert_leaves_turns(async |own, number| {
+    assert_leaves_turns(&async |own, number| {
         own.send(Some(TransmitId(number)));
         let mut records = [TransmitRecord::EMPTY];
         let poll = poll_fn(|context| own.socket.poll_transmit_timestamps(context, &mut records));

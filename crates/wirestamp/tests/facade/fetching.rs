@@ -3,8 +3,8 @@
 use crate::pair::{LONG, Pair, ideal_but, is_timestamped, pass, simulation};
 use std::time::Duration;
 use wirestamp::{
-    ErrorKind, LateTimestamp, MissingReason, Notice, Span, Timestamping, Timestamps,
-    TransmitAnswer, TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
+    ErrorKind, LateTimestamp, MissingReason, Notice, Span, Timestamping, TransmitAnswer,
+    TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
 };
 
 fn lost(reason: MissingReason) -> TransmitAnswer {
@@ -193,13 +193,10 @@ fn late_timestamps_are_offered_as_late_and_every_id_ends_once() {
         }
     }
     pass(simulation.world(), Duration::from_secs(3));
-    let mut late = [LateTimestamp {
-        id: TransmitId(0),
-        timestamps: Timestamps::NONE,
-    }; 512];
+    let mut late = [LateTimestamp::EMPTY; 512];
     let count = pair.sender.late_timestamps(&mut late).expect("fetched");
     assert!(count > 50, "about 47 % are late: {count}");
-    for LateTimestamp { id, timestamps } in &late[..count] {
+    for LateTimestamp { id, timestamps, .. } in &late[..count] {
         let outcome = outcomes[id.0 as usize].expect("it was sent");
         assert!(!is_timestamped(outcome), "id {id} was timestamped and late");
         let truth = simulation

@@ -45,16 +45,10 @@ impl Bench {
             interface: Some(self.interface.index()),
             read_at: at,
         };
-        let software = SoftwareTimestamp {
-            at: at + Span::from_microseconds(1),
-            bound: Span::from_nanoseconds(1),
-            utc: Some(UtcTime::from_nanoseconds(77)),
-            clock_stepped: false,
-        };
-        let both = Timestamps {
-            software: Some(software),
-            hardware: Some(hardware),
-        };
+        let bound = Span::from_nanoseconds(1);
+        let software = SoftwareTimestamp::new(at + Span::from_microseconds(1), bound)
+            .with_utc(UtcTime::from_nanoseconds(77));
+        let both = Timestamps::new(Some(software), Some(hardware));
         (both, at)
     }
 
@@ -155,22 +149,14 @@ fn the_policy_chooses_the_timestamp() {
     let bench = Bench::new();
     let (both, _) = bench.timestamps();
     let (hardware, software) = (
-        Timestamps {
-            software: None,
-            ..both
-        },
-        Timestamps {
-            hardware: None,
-            ..both
-        },
+        Timestamps::new(None, both.hardware),
+        Timestamps::new(both.software, None),
     );
-    let foreign = Timestamps {
-        hardware: both.hardware.map(|timestamp| HardwareTimestamp {
-            interface: None,
-            ..timestamp
-        }),
-        ..both
-    };
+    let mut foreign = both;
+    foreign.hardware = both.hardware.map(|timestamp| HardwareTimestamp {
+        interface: None,
+        ..timestamp
+    });
     let source = |timestamps, policy| {
         let placed = bench.clock.place(timestamps, policy);
         placed.map(|time| time.source)

@@ -4,7 +4,7 @@ use crate::pair::{LONG, Pair, is_timestamped, pass, simulation};
 use std::time::Duration;
 use wirestamp::{
     ErrorKind, HardwareRequest, LateTimestamp, MissingReason, Source, Span, Timestamping,
-    Timestamps, TransmitId, TransmitOutcome, TransmitRecord,
+    TransmitId, TransmitOutcome, TransmitRecord,
 };
 
 const SOON: Duration = Duration::from_millis(5);
@@ -84,10 +84,7 @@ fn what_comes_after_the_deadline_is_late_and_nobody_elses() {
     let missing = matches!(outcome, TransmitOutcome::Missing(_));
     assert!(missing, "{outcome:?}");
     pass(simulation.world(), Duration::from_secs(2));
-    let mut late = [LateTimestamp {
-        id: TransmitId(0),
-        timestamps: Timestamps::NONE,
-    }; 4];
+    let mut late = [LateTimestamp::EMPTY; 4];
     assert_eq!(pair.sender.late_timestamps(&mut late), Ok(1));
     assert!(late[0].id >= TransmitId(1 << 31), "{:?}", late[0].id);
     assert!(!late[0].timestamps.is_none());

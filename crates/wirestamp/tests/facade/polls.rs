@@ -32,11 +32,7 @@ async fn each_kind_is_woken(socket: AsyncUdpSocket) -> Result<()> {
             .is_pending()
     );
 
-    let outgoing = Outgoing {
-        payload: b"polled",
-        to: Some(to),
-        id: Some(TransmitId(3)),
-    };
+    let outgoing = Outgoing::new(b"polled").to(to).id(TransmitId(3));
     let send = async {
         tokio::time::sleep(Duration::from_millis(20)).await; // the others wait by then
         poll_fn(|context| socket.poll_send(context, &outgoing)).await

@@ -7,11 +7,7 @@ use wirestamp::{ErrorKind, Outgoing, Span, Timestamping, TransmitAnswer, Transmi
 const TOO_LONG: &[u8] = &[0; 70_000];
 
 fn outgoing(payload: &[u8], to: SocketAddr, id: u32) -> Outgoing<'_> {
-    Outgoing {
-        payload,
-        to: Some(to),
-        id: Some(TransmitId(id)),
-    }
+    Outgoing::new(payload).to(to).id(TransmitId(id))
 }
 
 fn timestamping(preset: &str) -> Pair {

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::{
     ErrorKind, Identification, LateTimestamp, MissingReason, MonotonicTime, Span, Timestamping,
-    Timestamps, TransmitId, TransmitOutcome, UdpSocket,
+    TransmitId, TransmitOutcome, UdpSocket,
 };
 
 const BOTH: Timestamping = Timestamping::OFF.receive().transmit(64);
@@ -172,10 +172,7 @@ fn heir_of(owner: &UdpSocket) -> Outcome<UdpSocket> {
 
 /// How many timestamps came after their id had ended.
 fn late(socket: &UdpSocket) -> Outcome<usize> {
-    let nothing = LateTimestamp {
-        id: TransmitId(0),
-        timestamps: Timestamps::NONE,
-    };
+    let nothing = LateTimestamp::EMPTY;
     Ok(socket.late_timestamps(&mut [nothing; 4])?)
 }
 

@@ -416,10 +416,10 @@ fn batch(rig: &Rig) -> Outcome {
     let outgoing: Vec<_> = payloads
         .iter()
         .enumerate()
-        .map(|(number, payload)| Outgoing {
-            payload,
-            to: Some(frames.to),
-            id: (number % 2 == 0).then_some(TransmitId(number as u32)),
+        .map(|(number, payload)| {
+            Outgoing::new(payload)
+                .to(frames.to)
+                .id((number % 2 == 0).then_some(TransmitId(number as u32)))
         })
         .collect();
     assert_eq!(frames.near.send_batch(&outgoing)?, COUNT);

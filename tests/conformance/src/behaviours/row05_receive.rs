@@ -384,7 +384,7 @@ fn destination_on_request(rig: &Rig) -> Outcome {
         let receiver =
             rig.at_far(|| -> Outcome<_> { Ok(far.bind((family.unspecified(), 0).into())?) })?;
         let address = family.address_of(&far)?;
-        let to = (address, receiver.local_address()?.port()).into();
+        let to = (address, receiver.local_address()?.port());
         let sender = rig.near_socket(family)?;
         let told = |timestamping: Timestamping| -> Outcome<_> {
             receiver.configure(timestamping)?;

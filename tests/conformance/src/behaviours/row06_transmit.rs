@@ -75,10 +75,7 @@ fn one_call_sets_everything(rig: &Rig) -> Outcome {
     let granted = socket.configure(wanted)?;
     assert_eq!(
         granted.timestamping,
-        Timestamping {
-            identification: granted.timestamping.identification,
-            ..wanted
-        }
+        wanted.identification(granted.timestamping.identification)
     );
     assert!(
         granted.system_queue.is_none_or(|room| room >= 16),

@@ -342,10 +342,7 @@ fn sent_without(rig: &Rig) -> Outcome {
         let began = Instant::now();
         let id = TransmitId(ids.start);
         pair.sender.send(b"x", Some(id))?;
-        let record = TransmitRecord {
-            id,
-            outcome: TransmitOutcome::Missing(MissingReason::Reset),
-        };
+        let record = TransmitRecord::new(id, TransmitOutcome::Missing(MissingReason::Reset));
         assert_eq!(waiting.join().expect("no panic"), Ok((1, record)));
         assert!(began.elapsed() < DEADLINE / 2, "it ended by its deadline");
         Ok(())

@@ -234,10 +234,7 @@ fn late(rig: &Rig) -> Outcome {
         pair.sender.send_to(b"x", pair.to, Some(TransmitId(1))),
         ErrorKind::InvalidInput,
     );
-    let mut late = [LateTimestamp {
-        id: TransmitId(0),
-        timestamps: Timestamps::NONE,
-    }; 4];
+    let mut late = [LateTimestamp::EMPTY; 4];
     let mut count = 0;
     assert!(rig.until(|| {
         count = pair
@@ -275,10 +272,7 @@ fn late_before_asked(rig: &Rig) -> Outcome {
     pair.send(1)?;
     rig.pass(Duration::from_millis(5));
     assert_eq!(pair.sender.counters().missing_in_all(), 1);
-    let mut late = [LateTimestamp {
-        id: TransmitId(0),
-        timestamps: Timestamps::NONE,
-    }; 4];
+    let mut late = [LateTimestamp::EMPTY; 4];
     assert!(rig.until(|| {
         pair.sender
             .late_timestamps(&mut late)
@@ -311,10 +305,7 @@ fn late_never_to_another(rig: &Rig) -> Outcome {
             "the timestamp of {id}: {timestamp:?}, truly {truly:?}"
         );
     };
-    let mut late = [LateTimestamp {
-        id: TransmitId(0),
-        timestamps: Timestamps::NONE,
-    }; 64];
+    let mut late = [LateTimestamp::EMPTY; 64];
     let (mut timestamped, mut offered) = (0, 0);
     for id in 0..600 {
         pair.send(id)?;

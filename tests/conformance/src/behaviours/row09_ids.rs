@@ -277,11 +277,7 @@ fn callers_ids(rig: &Rig, sending: Timestamping) -> Outcome {
 fn counted_batches(rig: &Rig) -> Outcome {
     let pair = pair(rig, COUNTED)?;
     let ids: Vec<u32> = (0..100).map(|place| place * 77 + 5).collect();
-    let one = |id: &u32| Outgoing {
-        payload: b"x",
-        to: Some(pair.to),
-        id: Some(TransmitId(*id)),
-    };
+    let one = |id: &u32| Outgoing::new(b"x").to(pair.to).id(TransmitId(*id));
     let batch: Vec<_> = ids.iter().map(one).collect();
     assert_eq!(pair.sender.send_batch(&batch)?, 100);
     let mut last = MonotonicTime::MIN;
@@ -571,11 +567,7 @@ fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
         == Identification::Counter;
     let (payload, mut next) = ([0; 1_000], 0);
     for _ in 0..3 {
-        let one = |id: u32| Outgoing {
-            payload: &payload,
-            to: Some(pair.to),
-            id: Some(TransmitId(id)),
-        };
+        let one = |id: u32| Outgoing::new(&payload).to(pair.to).id(TransmitId(id));
         let batch: Vec<_> = (next..next + 400).map(one).collect();
         let before = pair.sender.now();
         let mut sent = pair.sender.send_batch(&batch)?;

@@ -57,11 +57,7 @@ fn wide_pair(rig: &Rig) -> Outcome<Pair> {
 }
 
 fn outgoing<'a>(pair: &Pair, payload: &'a [u8], id: u32) -> Outgoing<'a> {
-    Outgoing {
-        payload,
-        to: Some(pair.to),
-        id: Some(TransmitId(id)),
-    }
+    Outgoing::new(payload).to(pair.to).id(TransmitId(id))
 }
 
 /// Sends all of it, however many calls that takes.
@@ -185,11 +181,7 @@ fn small_room(rig: &Rig) -> Outcome {
 
 fn mixed(rig: &Rig) -> Outcome {
     let pair = wide_pair(rig)?;
-    let one = |id: Option<u32>| Outgoing {
-        payload: b"x",
-        to: Some(pair.to),
-        id: id.map(TransmitId),
-    };
+    let one = |id: Option<u32>| Outgoing::new(b"x").to(pair.to).id(id.map(TransmitId));
     send_all(&pair, &[None, Some(5), None, None, Some(3), None].map(one))?;
     for id in [5, 3] {
         timestamps_of(&pair.sender, id)?;
@@ -205,11 +197,7 @@ fn destinations(rig: &Rig) -> Outcome {
     let pair = wide_pair(rig)?;
     let other = rig.far_socket(Family::V4)?;
     let elsewhere = other.local_address()?;
-    let one = |(to, id)| Outgoing {
-        payload: b"x",
-        to: Some(to),
-        id: Some(TransmitId(id)),
-    };
+    let one = |(to, id)| Outgoing::new(b"x").to(to).id(TransmitId(id));
     send_all(
         &pair,
         &[(pair.to, 1), (elsewhere, 2), (pair.to, 3)].map(one),

@@ -282,11 +282,7 @@ fn three_threads(pair: &Pair) -> Outcome {
             let batch: Vec<_> = payloads
                 .iter()
                 .zip(sent..)
-                .map(|(payload, id)| Outgoing {
-                    payload,
-                    to: Some(pair.to),
-                    id: Some(TransmitId(id)),
-                })
+                .map(|(payload, id)| Outgoing::new(payload).to(pair.to).id(TransmitId(id)))
                 .collect();
             sent += pair.sender.send_batch(&batch)? as u32;
             if receiver.is_finished() || collector.is_finished() {

@@ -299,11 +299,7 @@ fn no_destination(rig: &Rig) -> Outcome {
         ErrorKind::InvalidInput,
     );
     refused(
-        sender.send_batch(&[Outgoing {
-            payload: b"x",
-            to: None,
-            id: None,
-        }]),
+        sender.send_batch(&[Outgoing::new(b"x")]),
         ErrorKind::InvalidInput,
     );
     assert_eq!(ask(&sender, 1)?, TransmitAnswer::Unknown);

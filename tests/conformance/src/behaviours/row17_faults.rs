@@ -58,7 +58,7 @@ fn silent(rig: &Rig) -> Outcome<Pair> {
 }
 
 fn unreachable(rig: &Rig) -> Outcome {
-    let nowhere = ([203, 0, 113, 9], 9).into();
+    let nowhere = "203.0.113.9:9";
     let near = rig.near()?;
     let own = (Family::V4.address_of(&near)?, 0).into();
     // bound to an interface, Linux takes any address for a neighbour's
@@ -207,13 +207,7 @@ fn closed_while_awaiting(rig: &Rig) -> Outcome {
         1,
         "the other can still be fetched"
     );
-    assert_eq!(
-        records[0],
-        TransmitRecord {
-            id: TransmitId(2),
-            outcome: lost
-        }
-    );
+    assert_eq!(records[0], TransmitRecord::new(TransmitId(2), lost));
     refused(
         pair.sender.wait_transmit_timestamps(&mut records, FOR_EVER),
         ErrorKind::Closed,

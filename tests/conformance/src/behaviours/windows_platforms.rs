@@ -342,10 +342,7 @@ fn late(rig: &Rig) -> Outcome {
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let mut came = Vec::new();
     let take = |came: &mut Vec<u32>| -> Outcome {
-        let empty = LateTimestamp {
-            id: TransmitId(0),
-            timestamps: Timestamps::NONE,
-        };
+        let empty = LateTimestamp::EMPTY;
         let mut room = [empty; 64];
         let count = pair.sender.late_timestamps(&mut room)?;
         came.extend(room[..count].iter().map(|late| late.id.0));
@@ -381,11 +378,7 @@ fn system_buffer_full(rig: &Rig) -> Outcome {
         .source(Source::Hardware)
         .transmit_deadline(Span::from_seconds(8));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
-    let one = |id| Outgoing {
-        payload: b"x",
-        to: Some(pair.to),
-        id: Some(TransmitId(id)),
-    };
+    let one = |id| Outgoing::new(b"x").to(pair.to).id(TransmitId(id));
     let batch: Vec<_> = (0..COUNT).map(one).collect();
     assert_eq!(pair.sender.send_batch(&batch)?, COUNT as usize);
     assert_eq!(

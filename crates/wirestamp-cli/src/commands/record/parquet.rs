@@ -230,8 +230,5 @@ impl Store {
 }
 
 fn only(timestamp: HardwareTimestamp) -> Timestamps {
-    Timestamps {
-        hardware: Some(timestamp),
-        software: None,
-    }
+    Timestamps::new(None, Some(timestamp))
 }

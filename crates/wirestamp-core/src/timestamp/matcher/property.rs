@@ -439,10 +439,7 @@ fn apply(step: &Step, model: &mut Model, matcher: &mut Matcher) -> Result<(), Te
             );
             let id = model.sent[datagram].1;
             matcher.timestamped(TransmitId(id), &timestamps);
-            let mut late = [LateTimestamp {
-                id: TransmitId(0),
-                timestamps: Timestamps::NONE,
-            }; 2];
+            let mut late = [LateTimestamp::EMPTY; 2];
             let expected = model
                 .deliver(id, timestamps)
                 .map(|timestamps| LateTimestamp {

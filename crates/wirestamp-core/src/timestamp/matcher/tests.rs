@@ -288,10 +288,7 @@ fn half_of_both_counts_as_timestamped_and_the_other_half_may_join_until_it_is_fe
         hardware: hardware(7, 102).hardware,
     };
     assert_eq!(matcher.fetch(TransmitId(2), at(103)), timestamped(both));
-    let mut late = [LateTimestamp {
-        id: TransmitId(0),
-        timestamps: Timestamps::NONE,
-    }; 4];
+    let mut late = [LateTimestamp::EMPTY; 4];
     assert_eq!(matcher.late(&mut late), 1);
     assert_eq!(
         late[0],
@@ -338,10 +335,7 @@ fn a_late_timestamp_is_offered_as_late_and_never_given_to_the_next_use() {
     );
     matcher.advance(at(110));
     matcher.timestamped(TransmitId(1), &hardware(55, 110));
-    let mut late = [LateTimestamp {
-        id: TransmitId(0),
-        timestamps: Timestamps::NONE,
-    }; 4];
+    let mut late = [LateTimestamp::EMPTY; 4];
     assert_eq!(matcher.late(&mut late), 1);
     assert_eq!(late[0].timestamps, hardware(55, 110));
     begin(&mut matcher, [1], 120);

@@ -359,7 +359,9 @@ mod tests {
         assert_eq!(value(libc::IPPROTO_IP, libc::IP_PKTINFO), 1, "its owner's");
         let to = socket.local_address().ok();
         let (payload, id) = (b"x".as_slice(), None);
-        socket.send(&[Outgoing { payload, to, id }]).expect("sent");
+        socket
+            .send(&[Outgoing::new(payload).to(to).id(id)])
+            .expect("sent");
         let until = clock::now() + Span::from_seconds(2);
         socket.wait(Interest::Receive, until).expect("waited");
         let mut buffer = [0; 8];

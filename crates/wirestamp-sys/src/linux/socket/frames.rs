@@ -15,7 +15,9 @@ use crate::native::wire::constants::{PACKET_IGNORE_OUTGOING, SO_RXQ_OVFL};
 use crate::native::wire::control::ReceivedControl;
 use crate::native::wire::link::{self, HEADER, LinkAddress};
 use socket2::{Domain, SockFilter, SockRef, Type};
+use std::convert::Infallible;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use wirestamp_core::backend::Ethernet;
 use wirestamp_core::configuration::{IoUringUnavailable, Timestamping};
@@ -44,6 +46,10 @@ impl Kind for Frames {
 
     fn check(&self, _: MacAddress) -> Result<()> {
         Ok(())
+    }
+
+    fn source(&self, source: Infallible) -> Result<IpAddr> {
+        match source {}
     }
 
     /// Without a destination the frame goes to the interface itself: nobody else takes it.

@@ -38,6 +38,12 @@ pub trait Kind: Debug + Send + Sync {
     /// `InvalidInput`.
     fn check(&self, to: <Self::Transport as Transport>::Address) -> Result<()>;
 
+    /// The address of this host that a packet is to come from.
+    ///
+    /// # Errors
+    /// `InvalidInput` for one that this socket's family can't name.
+    fn source(&self, source: <Self::Transport as Transport>::Source) -> Result<IpAddr>;
+
     /// Where a payload goes: as an address, or in what stands before it.
     fn envelope(
         &self,
@@ -123,6 +129,11 @@ impl Kind for Datagrams {
 
     fn check(&self, to: SocketAddr) -> Result<()> {
         self.check_family("send", to)
+    }
+
+    fn source(&self, source: IpAddr) -> Result<IpAddr> {
+        self.check_family("send from an address", (source, 0).into())?;
+        Ok(source.to_canonical())
     }
 
     #[inline]

@@ -6,6 +6,7 @@
 //! comes with each call.
 
 mod adopt;
+mod bell;
 mod engine;
 mod frames;
 mod header;
@@ -30,11 +31,11 @@ mod source;
 mod through_ring;
 mod wait;
 
-use super::call;
 use super::device;
 use super::error::system_error;
 use super::wire::address;
 use adopt::Former;
+use bell::Bell;
 pub use frames::Frames;
 pub use kind::{Datagrams, Kind};
 pub use lent::Tag;
@@ -53,7 +54,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use through_ring::Receiving;
 use wirestamp_core::backend::{
-    DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness, Transport,
+    BindOptions, DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness, Transport,
 };
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
@@ -67,10 +68,10 @@ use wirestamp_core::{Error, ErrorKind, Result};
 pub struct Socket<K = Datagrams> {
     fd: OwnedFd,
     /// Readable for ever once the socket was closed.
-    closing: OwnedFd,
+    closing: Bell,
     /// Readable after [`DatagramSocket::wake`], and for ever once the socket was closed: a wait for
     /// timestamps watches this alone beside the socket.
-    nudge: OwnedFd,
+    nudge: Bell,
     closed: AtomicBool,
     /// Whether it is of the network namespace of the thread that made it. Elsewhere the same number is
     /// another interface.
@@ -123,11 +124,21 @@ impl Socket {
         local: SocketAddr,
         interface: Option<&InterfaceDescription>,
     ) -> Result<Self> {
+        Self::bind_with(local, interface, &BindOptions::new())
+    }
+
+    /// As [`bind`](Self::bind), with options.
+    pub(super) fn bind_with(
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+        options: &BindOptions,
+    ) -> Result<Self> {
         let place = match interface {
             Some(interface) => format!("{local} ({})", interface.name),
             None => local.to_string(),
         };
-        let socket = Self::open(local, interface, format!("the socket bound to {place}"));
+        let name = format!("the socket bound to {place}");
+        let socket = Self::open(local, interface, options, name);
         let socket = socket.map_err(|error| bind_error(&place, local, &error))?;
         socket.bind_to(local)?;
         Ok(socket)
@@ -154,6 +165,7 @@ impl Socket {
         Self::open(
             SocketAddr::new(any, 0),
             None,
+            &BindOptions::new(),
             String::from("an unbound socket"),
         )
         .map_err(failed)
@@ -172,9 +184,10 @@ impl Socket {
     fn open(
         local: SocketAddr,
         interface: Option<&InterfaceDescription>,
+        options: &BindOptions,
         name: String,
     ) -> io::Result<Self> {
-        let fd = options::open(local, interface)?;
+        let fd = options::open(local, interface, options)?;
         let interface = interface.map(|interface| interface.index);
         let ipv6 = local.is_ipv6();
         Self::around(fd, Datagrams { ipv6 }, interface, name)
@@ -190,8 +203,8 @@ impl<K: Kind> Socket<K> {
         name: String,
     ) -> io::Result<Self> {
         Ok(Self {
-            closing: call::eventfd()?,
-            nudge: call::eventfd()?,
+            closing: Bell::default(),
+            nudge: Bell::default(),
             fd,
             closed: AtomicBool::new(false),
             kind,
@@ -312,13 +325,13 @@ impl<K: Kind> DatagramSocket<K::Transport> for Socket<K> {
     }
 
     fn wake(&self) {
-        call::signal(self.nudge.as_fd());
+        self.nudge.ring();
     }
 
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        call::signal(self.closing.as_fd());
-        call::signal(self.nudge.as_fd());
+        self.closing.ring();
+        self.nudge.ring();
     }
 
     fn dropped(&self) -> u64 {

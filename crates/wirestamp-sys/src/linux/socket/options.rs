@@ -18,6 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use wirestamp_core::backend::BindOptions;
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
@@ -36,17 +37,25 @@ pub(super) const LEAVE: &str = "leave a multicast group";
 pub(super) fn open(
     local: SocketAddr,
     interface: Option<&InterfaceDescription>,
+    options: &BindOptions,
 ) -> io::Result<OwnedFd> {
     let kind = Type::DGRAM.nonblocking();
     let socket = socket2::Socket::new(Domain::for_address(local), kind, Some(Protocol::UDP))?;
     if local.is_ipv6() {
-        socket.set_only_v6(!local.ip().is_unspecified())?;
+        let only = options.ipv6_only.unwrap_or(!local.ip().is_unspecified());
+        socket.set_only_v6(only)?;
         // Kernels before 4.20 lack it and behave as if it were set; nothing depends on it.
         let _ = socket.set_multicast_all_v6(false);
     }
     // Without it a socket receives every group that anybody on this host joined.
     let _ = socket.set_multicast_all_v4(false);
     call::set_number(socket.as_fd(), libc::SOL_SOCKET, SO_RXQ_OVFL, 1)?;
+    if options.reuse_address {
+        socket.set_reuse_address(true)?;
+    }
+    if options.reuse_port {
+        socket.set_reuse_port(true)?;
+    }
     if let Some(interface) = interface {
         socket.bind_device(Some(interface.name.as_bytes()))?;
     }

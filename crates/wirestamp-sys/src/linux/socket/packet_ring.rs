@@ -85,7 +85,8 @@ impl PacketRing {
         if self.slots[index] != Slot::Free {
             return refused(ErrorKind::Busy, "its number is in use");
         }
-        let watched = self.ring.watch(slot, socket.closing.as_fd());
+        let closing = socket.closing.descriptor();
+        let watched = closing.and_then(|closing| self.ring.watch(slot, closing));
         watched.map_err(|error| socket.failure("receive through a ring", &error))?;
         self.slots[index] = Slot::Used;
         self.to_arm.push(slot);

@@ -151,6 +151,7 @@ impl<K: Kind> Socket<K> {
             timestamps,
             truncated,
             control_truncated,
+            ..
         } = into;
         (*source, *destination) = self.kind.ends(envelope.name, envelope.before, &found);
         *interface = found

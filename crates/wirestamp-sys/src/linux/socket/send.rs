@@ -68,6 +68,9 @@ impl<K: Kind> Socket<K> {
             if let Some(to) = outgoing.to {
                 self.kind.check(to)?;
             }
+            if let Some(source) = outgoing.source {
+                self.kind.source(source)?;
+            }
         }
         let bits = self.transmit_bits.load(Ordering::Acquire);
         if bits != 0 && !self.carried.load(Ordering::Acquire) {
@@ -169,20 +172,24 @@ impl<K: Kind> Socket<K> {
             let envelope = self.kind.envelope(outgoing.to);
             let control = messages.push(outgoing.payload, envelope);
             mark(outgoing).write(control);
-            if let Some(source) = source {
+            let own = outgoing.source.map(|own| self.kind.source(own));
+            if let Some(source) = own.and_then(Result::ok).or(source) {
                 source::write(source, control);
             }
         }
     }
 
     /// Whether a payload is sent with nothing but its destination.
-    fn is_bare(&self, mark: Mark) -> bool {
-        size_of::<K::Header>() == 0 && matches!(mark, Mark::Plain) && !self.source.is_set()
+    fn is_bare(&self, outgoing: &Outgoing<'_, K::Transport>, mark: Mark) -> bool {
+        size_of::<K::Header>() == 0
+            && matches!(mark, Mark::Plain)
+            && outgoing.source.is_none()
+            && !self.source.is_set()
     }
 
     /// Without message headers where neither a control message nor a header of the packet is needed.
     fn send_one(&self, outgoing: &Outgoing<'_, K::Transport>, mark: Mark) -> Result<usize> {
-        if !self.is_bare(mark) {
+        if !self.is_bare(outgoing, mark) {
             return self.send_chunk(
                 &mut SendMessages::<1, K::Header>::new(),
                 std::slice::from_ref(outgoing),
@@ -199,7 +206,7 @@ impl<K: Kind> Socket<K> {
 
     /// One call, whatever comes of it.
     fn send_once(&self, outgoing: &Outgoing<'_, K::Transport>, mark: Mark) -> io::Result<usize> {
-        if self.is_bare(mark) {
+        if self.is_bare(outgoing, mark) {
             return self.send_plainly(outgoing);
         }
         let mut messages = SendMessages::<1, K::Header>::new();
@@ -386,11 +393,7 @@ mod tests {
     fn errors_of_earlier_datagrams_fail_no_send_however_many_there_are() {
         let socket =
             Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).expect("a socket");
-        let outgoing = Outgoing {
-            payload: b"x",
-            to: None,
-            id: None,
-        };
+        let outgoing = Outgoing::new(b"x");
         let refused = |code: i32| io::Error::from_raw_os_error(code);
         for (notices, pending, sends) in [
             (true, 0, true),

@@ -2,8 +2,8 @@
 //!
 //! Source: ip(7) and ipv6(7), `IP_PKTINFO` and `IPV6_PKTINFO` in a control message of a send.
 
-use super::Socket;
 use super::messages::SEND_CONTROL;
+use super::{Kind, Socket};
 use crate::cmsg::ControlBuffer;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,11 +38,8 @@ impl SourceAddress {
 
 impl Socket {
     pub(super) fn send_from(&self, source: Option<IpAddr>) -> Result<()> {
-        if let Some(source) = source {
-            self.kind
-                .check_family("send from an address", (source, 0).into())?;
-        }
-        self.source.set(source.map(|source| source.to_canonical()));
+        let source = source.map(|source| self.kind.source(source)).transpose()?;
+        self.source.set(source);
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ mod counting;
 mod queue;
 
 use super::*;
+use crate::native::call;
 use crate::native::clock;
 use crate::native::wire::constants::{OPT_TSONLY, TX_HARDWARE, TX_SOFTWARE};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -94,11 +95,7 @@ fn soon() -> MonotonicTime {
 }
 
 fn outgoing(payload: &[u8], id: u32) -> Outgoing<'_> {
-    Outgoing {
-        payload,
-        to: None,
-        id: Some(TransmitId(id)),
-    }
+    Outgoing::new(payload).id(TransmitId(id))
 }
 
 fn receive_one(socket: &Socket, buffer: &mut [u8]) -> wirestamp_core::backend::Received {
@@ -171,11 +168,7 @@ fn ids_are_the_callers_whether_carried_or_counted() {
 #[test]
 fn datagrams_without_an_id_are_not_timestamped() {
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF);
-    let plain = Outgoing {
-        payload: b"x",
-        to: None,
-        id: None,
-    };
+    let plain = Outgoing::new(b"x");
     assert_eq!(
         sender
             .send(&[plain, outgoing(b"x", 4), plain])
@@ -246,21 +239,11 @@ fn a_dual_stack_socket_names_ipv4_peers_as_ipv4() {
     let port = receiver.local_address().expect("an address").port();
     let sender = bound(Ipv4Addr::LOCALHOST);
     let to = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    sender
-        .send(&[Outgoing {
-            payload: b"x",
-            to: Some(to),
-            id: None,
-        }])
-        .expect("sent");
+    sender.send(&[Outgoing::new(b"x").to(to)]).expect("sent");
     let received = receive_one(&receiver, &mut [0; 8]);
     assert_eq!(received.source, sender.local_address().ok());
     assert_eq!(received.destination, Some(Ipv4Addr::LOCALHOST.into()));
-    let back = Outgoing {
-        payload: b"y",
-        to: received.source,
-        id: None,
-    };
+    let back = Outgoing::new(b"y").to(received.source);
     assert_eq!(receiver.send(&[back]).expect("sent"), 1);
     assert_eq!(receive_one(&sender, &mut [0; 8]).length, 1);
 }
@@ -270,11 +253,7 @@ fn an_ipv6_address_on_an_ipv4_socket_is_refused_by_name() {
     let sender = bound(Ipv4Addr::LOCALHOST);
     let to = SocketAddr::from((Ipv6Addr::LOCALHOST, 9));
     let error = sender
-        .send(&[Outgoing {
-            payload: b"x",
-            to: Some(to),
-            id: None,
-        }])
+        .send(&[Outgoing::new(b"x").to(to)])
         .expect_err("wrong family");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("IPv6"), "{error}");

@@ -1,14 +1,15 @@
 //! Waiting: by ppoll(2), to a deadline, without a busy loop.
 
+use super::bell::Bell;
 use super::{Kind, Socket, lock};
 use crate::native::{call, clock};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{Interest, Readiness};
 use wirestamp_core::time::MonotonicTime;
 
-fn descriptor(fd: &OwnedFd, events: i16) -> libc::pollfd {
+fn descriptor(fd: BorrowedFd<'_>, events: i16) -> libc::pollfd {
     libc::pollfd {
         fd: fd.as_raw_fd(),
         events,
@@ -33,13 +34,11 @@ impl<K: Kind> Socket<K> {
         } else {
             MonotonicTime::MIN
         };
-        let watched = |socket: &&Self| {
-            [
-                descriptor(&socket.fd, libc::POLLIN),
-                descriptor(&socket.closing, libc::POLLIN),
-            ]
-        };
-        let mut descriptors: Vec<_> = sockets.iter().flat_map(watched).collect();
+        let mut descriptors = Vec::with_capacity(2 * sockets.len());
+        for socket in sockets {
+            descriptors.push(descriptor(socket.fd.as_fd(), libc::POLLIN));
+            descriptors.push(descriptor(socket.bell(&socket.closing)?, libc::POLLIN));
+        }
         call::poll(&mut descriptors, clock::timeout(until))
             .map_err(|error| first.failure("wait", &error))?;
         for (place, (socket, watched)) in (0..).zip(sockets.iter().zip(descriptors.chunks_exact(2)))
@@ -65,7 +64,7 @@ impl<K: Kind> Socket<K> {
             });
         }
         if interest == Interest::Close {
-            let mut closing = [descriptor(&self.closing, libc::POLLIN)];
+            let mut closing = [descriptor(self.bell(&self.closing)?, libc::POLLIN)];
             call::poll(&mut closing, clock::timeout(until))
                 .map_err(|error| self.failure("wait", &error))?;
             return Ok(Readiness {
@@ -81,8 +80,8 @@ impl<K: Kind> Socket<K> {
             Interest::Send => (libc::POLLOUT, &self.closing),
         };
         let mut descriptors = [
-            descriptor(&self.fd, events),
-            descriptor(other, libc::POLLIN),
+            descriptor(self.fd.as_fd(), events),
+            descriptor(self.bell(other)?, libc::POLLIN),
         ];
         call::poll(&mut descriptors, clock::timeout(until))
             .map_err(|error| self.failure("wait", &error))?;
@@ -101,13 +100,18 @@ impl<K: Kind> Socket<K> {
         })
     }
 
+    fn bell<'a>(&self, bell: &'a Bell) -> Result<BorrowedFd<'a>> {
+        let descriptor = bell.descriptor();
+        descriptor.map_err(|error| self.failure("wait", &error))
+    }
+
     /// Takes a nudge, unless it is that of a close, which every wait must see: then it stays, and
     /// this returns `true`.
     fn take_nudge(&self) -> bool {
-        call::clear(self.nudge.as_fd());
+        self.nudge.hush();
         let closed = self.closed.load(Ordering::Acquire);
         if closed {
-            call::signal(self.nudge.as_fd());
+            self.nudge.ring();
         }
         closed
     }

@@ -261,18 +261,16 @@ impl<'a> XdpPacket<'a> {
             return Timestamps::NONE;
         };
         let software = i64::try_from(note.monotonic).ok();
-        let software = software.map(|at| SoftwareTimestamp {
-            at: MonotonicTime::from_nanoseconds(at) + self.namespace,
-            bound: BOUND,
-            utc: None,
-            clock_stepped: false,
+        let software = software.map(|at| {
+            let at = MonotonicTime::from_nanoseconds(at) + self.namespace;
+            SoftwareTimestamp::new(at, BOUND)
         });
         let hardware = note.hardware.map(|ticks| HardwareTimestamp {
             ticks: HardwareTicks::new(ticks),
             interface: Some(self.interface),
             read_at: self.read_at,
         });
-        Timestamps { software, hardware }
+        Timestamps::new(software, hardware)
     }
 }
 

@@ -73,10 +73,17 @@ fn read(adapter: &ip::IP_ADAPTER_ADDRESSES_LH) -> AdapterRecord {
         ipv6_index: adapter.Ipv6IfIndex,
         luid,
         kind: adapter.IfType,
+        physical_address: physical_address(adapter),
         oper_status: adapter.OperStatus.cast_unsigned(),
         mtu: adapter.Mtu,
         addresses: addresses(adapter.FirstUnicastAddress),
     }
+}
+
+fn physical_address(adapter: &ip::IP_ADAPTER_ADDRESSES_LH) -> Vec<u8> {
+    let length = adapter.PhysicalAddressLength as usize;
+    let known = adapter.PhysicalAddress.get(..length);
+    known.map(<[u8]>::to_vec).unwrap_or_default()
 }
 
 fn addresses(first: *const ip::IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<InterfaceAddress> {

@@ -90,11 +90,7 @@ mod tests {
         let to = theirs.local_addr().expect("an address");
         let (socket, _) = Socket::adopt(theirs.into()).expect("adopted");
         assert_eq!(socket.local_address().expect("an address"), to);
-        let outgoing = Outgoing {
-            payload: b"to itself",
-            to: Some(to),
-            id: None,
-        };
+        let outgoing = Outgoing::new(b"to itself").to(to);
         assert_eq!(socket.send(&[outgoing]).expect("sent"), 1);
         let mut buffer = [0; 16];
         let mut incoming = [Incoming::new(&mut buffer)];

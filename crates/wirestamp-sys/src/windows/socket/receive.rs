@@ -86,16 +86,8 @@ pub(super) fn place(
     match source {
         Some(TimestampSource::Software) => {
             let at = clock::place(raw.get());
-            let software = SoftwareTimestamp {
-                at,
-                bound: clock::tick(),
-                utc: None,
-                clock_stepped: false,
-            };
-            Timestamps {
-                software: Some(software),
-                hardware: None,
-            }
+            let software = SoftwareTimestamp::new(at, clock::tick());
+            Timestamps::new(Some(software), None)
         }
         Some(TimestampSource::Hardware) => {
             let hardware = HardwareTimestamp {
@@ -103,10 +95,7 @@ pub(super) fn place(
                 interface,
                 read_at,
             };
-            Timestamps {
-                software: None,
-                hardware: Some(hardware),
-            }
+            Timestamps::new(None, Some(hardware))
         }
         None => Timestamps::NONE,
     }
@@ -151,19 +140,17 @@ impl Socket {
             ),
             None => Timestamps::NONE,
         };
-        slot.received = Received {
-            length: message.length.min(slot.buffer_mut().len()),
-            source,
-            destination: found
-                .destination
-                .filter(|_| self.packet_information.load(Ordering::Relaxed)),
-            interface: found.interface,
-            traffic_class: None,
-            hop_limit: None,
-            timestamps,
-            truncated: message.truncated,
-            control_truncated: message.control_truncated,
-        };
+        let mut received = Received::EMPTY;
+        received.length = message.length.min(slot.buffer_mut().len());
+        received.source = source;
+        received.destination = found
+            .destination
+            .filter(|_| self.packet_information.load(Ordering::Relaxed));
+        received.interface = found.interface;
+        received.timestamps = timestamps;
+        received.truncated = message.truncated;
+        received.control_truncated = message.control_truncated;
+        slot.received = received;
         Ok(true)
     }
 

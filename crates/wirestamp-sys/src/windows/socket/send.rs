@@ -25,6 +25,9 @@ impl Socket {
             if let Some(to) = outgoing.to {
                 self.check_family("send", to)?;
             }
+            if let Some(source) = outgoing.source {
+                self.check_family("send from an address", (source, 0).into())?;
+            }
         }
         for (sent, outgoing) in batch.iter().enumerate() {
             match self.send_one(outgoing) {
@@ -50,7 +53,8 @@ impl Socket {
             let fits = control.push(SOL_SOCKET, SO_TIMESTAMP_ID, &id.0.to_ne_bytes());
             debug_assert!(fits, "the control buffer holds one id");
         }
-        if let Some(source) = *lock(&self.source) {
+        let own = outgoing.source.map(|source| source.to_canonical());
+        if let Some(source) = own.or(*lock(&self.source)) {
             let fits = push_source(&mut control, source);
             debug_assert!(fits, "the control buffer holds the source beside the id");
         }

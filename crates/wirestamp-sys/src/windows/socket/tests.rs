@@ -37,11 +37,7 @@ fn receive_one(socket: &Socket, buffer: &mut [u8]) -> Received {
 }
 
 fn plain(payload: &[u8], to: SocketAddr) -> Outgoing<'_> {
-    Outgoing {
-        payload,
-        to: Some(to),
-        id: None,
-    }
+    Outgoing::new(payload).to(to)
 }
 
 /// Whether this system timestamps: on Wine it does not.
@@ -111,11 +107,7 @@ fn where_the_interface_is_missing_timestamping_is_refused_by_name_and_packets_fl
     let off = sender.configure(&Timestamping::OFF, &mut tracker);
     assert!(off.is_ok(), "off is off");
     let to = receiver.local_address().expect("an address");
-    let asked = Outgoing {
-        payload: b"x",
-        to: Some(to),
-        id: Some(TransmitId(1)),
-    };
+    let asked = Outgoing::new(b"x").to(to).id(TransmitId(1));
     assert_eq!(sender.send(&[asked]).expect("sent"), 1);
     assert_eq!(
         receive_one(&receiver, &mut [0; 4]).timestamps,
@@ -202,11 +194,7 @@ fn a_dual_stack_socket_names_ipv4_peers_as_ipv4() {
     let received = receive_one(&receiver, &mut [0; 8]);
     assert_eq!(received.source, sender.local_address().ok());
     receiver
-        .send(&[Outgoing {
-            payload: b"y",
-            to: received.source,
-            id: None,
-        }])
+        .send(&[Outgoing::new(b"y").to(received.source)])
         .expect("sent");
     assert_eq!(receive_one(&sender, &mut [0; 8]).length, 1);
 }

@@ -46,11 +46,7 @@ fn open(name: &str) -> Socket<Frames> {
 
 /// Sends a frame under `id`, repeatedly until the pair lets frames pass.
 fn send(socket: &Socket<Frames>, to: MacAddress, payload: &[u8]) -> Result<usize> {
-    socket.send(&[Outgoing {
-        payload,
-        to: Some(to),
-        id: None,
-    }])
+    socket.send(&[Outgoing::new(payload).to(to)])
 }
 
 fn receive(socket: &Socket<Frames>, within: Duration) -> Option<(Received<Ethernet>, Vec<u8>)> {
@@ -154,7 +150,7 @@ fn carried_and_counted_ids_come_back_as_the_callers() {
             for id in [7, u32::MAX, 0x8000_0001] {
                 let id = Some(TransmitId(id));
                 let to = Some(far.kind.own);
-                let outgoing = |payload| [Outgoing { payload, to, id }];
+                let outgoing = |payload| [Outgoing::new(payload).to(to).id(id)];
                 let sent = near.send_counted(&outgoing(b"x"), &mut tracker);
                 assert_eq!(sent.expect("sent"), 1);
                 ids.append(&mut read(&near, &mut tracker));

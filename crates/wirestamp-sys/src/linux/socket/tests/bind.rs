@@ -64,11 +64,7 @@ fn multicast_comes_back_on_the_joined_group_only() {
     sender.set_multicast(index, 1, true).expect("set");
     let to = SocketAddr::new(group, receiver.local_address().expect("an address").port());
     sender
-        .send(&[Outgoing {
-            payload: b"x",
-            to: Some(to),
-            id: Some(TransmitId(1)),
-        }])
+        .send(&[Outgoing::new(b"x").to(to).id(TransmitId(1))])
         .expect("sent");
     let received = receive_one(&receiver, &mut [0; 8]);
     assert_eq!(
@@ -106,13 +102,7 @@ fn datagrams_come_from_the_address_that_is_chosen() {
         Ipv6Addr::UNSPECIFIED.into(),
     ] {
         let sender = bound(ip);
-        let send = |id| {
-            sender.send(&[Outgoing {
-                payload: b"x",
-                to: Some(to),
-                id,
-            }])
-        };
+        let send = |id| sender.send(&[Outgoing::new(b"x").to(to).id(id)]);
         let source = |id| {
             assert_eq!(send(id).expect("sent"), 1);
             let received = receive_one(&receiver, &mut [0; 8]);
@@ -145,4 +135,69 @@ fn datagrams_come_from_the_address_that_is_chosen() {
         .set_source(Some(Ipv6Addr::LOCALHOST.into()))
         .expect_err("an IPv4 socket");
     assert_eq!(other_family.kind(), ErrorKind::InvalidInput);
+}
+
+/// Of one batch, each with and without an id, beside a source of the socket's own.
+#[test]
+fn each_datagram_of_a_batch_can_have_its_own_source() {
+    let receiver = bound(Ipv4Addr::LOCALHOST);
+    let to = receiver.local_address().expect("an address");
+    for ip in [
+        IpAddr::from(Ipv4Addr::UNSPECIFIED),
+        Ipv6Addr::UNSPECIFIED.into(),
+    ] {
+        let sender = bound(ip);
+        sender
+            .configure(&Timestamping::OFF.transmit(8))
+            .expect("configured");
+        sender.set_source(Some([127, 0, 0, 9].into())).expect("set");
+        let from = |last: u8, id: Option<u32>| {
+            let source = (last > 0).then_some(IpAddr::from([127, 0, 0, last]));
+            let id = id.map(TransmitId);
+            Outgoing::new(b"x").to(to).id(id).source(source)
+        };
+        let batch = [
+            from(2, None),
+            from(3, Some(1)),
+            from(0, None),
+            from(4, None),
+        ];
+        for part in [&batch[..], &batch[..1], &batch[1..2], &batch[2..3]] {
+            assert_eq!(sender.send(part).expect("sent"), part.len());
+            for sent in part {
+                let received = receive_one(&receiver, &mut [0; 8]);
+                let expected = sent.source.unwrap_or([127, 0, 0, 9].into());
+                assert_eq!(received.source.map(|source| source.ip()), Some(expected));
+            }
+            collect(&sender);
+        }
+    }
+    let other_family = Outgoing::new(b"x")
+        .to(to)
+        .source(IpAddr::from(Ipv6Addr::LOCALHOST));
+    let error = receiver.send(&[other_family]).expect_err("an IPv4 socket");
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn options_count_before_the_socket_is_bound() {
+    let bind = |local: SocketAddr, options| Socket::bind_with(local, None, &options);
+    let usual = BindOptions::new();
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    for shared in [usual.reuse_port(), usual.reuse_address()] {
+        let first = bind(any, shared).expect("a free port");
+        let local = first.local_address().expect("bound");
+        let alone = bind(local, usual).expect_err("it is taken");
+        assert_eq!(alone.kind(), ErrorKind::Busy);
+        let second = bind(local, shared).expect("it is shared");
+        assert_eq!(second.local_address(), Ok(local));
+    }
+    let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+    for (only, serves_ipv4) in [(None, true), (Some(false), true), (Some(true), false)] {
+        let options = only.map_or(usual, |only| usual.ipv6_only(only));
+        let both = bind(any, options).expect("a free port");
+        let port = both.local_address().expect("bound").port();
+        let of_ipv4 = bind((Ipv4Addr::UNSPECIFIED, port).into(), usual);
+        assert_eq!(of_ipv4.is_err(), serves_ipv4, "{only:?}: {of_ipv4:?}");
+    }
 }

@@ -37,13 +37,7 @@ fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
             }
             let before = clock::now();
             (0..AT_ONCE).for_each(|_| {
-                assert_eq!(
-                    sender.send(&[Outgoing {
-                        id: None,
-                        ..outgoing(b"x", 0)
-                    }]),
-                    Ok(1)
-                );
+                assert_eq!(sender.send(&[outgoing(b"x", 0).id(None)]), Ok(1));
             });
             let mut incoming: Vec<_> = storage.chunks_mut(16).map(Incoming::new).collect();
             let mut received = 0;
@@ -110,11 +104,7 @@ fn icmp_errors_come_as_notices_and_not_as_timestamps() {
         .expect("configured");
     let to = closed_port();
     sender
-        .send(&[Outgoing {
-            payload: b"x",
-            to: Some(to),
-            id: Some(TransmitId(3)),
-        }])
+        .send(&[Outgoing::new(b"x").to(to).id(TransmitId(3))])
         .expect("sent");
     let kept = collect(&sender);
     assert_eq!(kept.ids(), [3]);
@@ -127,16 +117,7 @@ fn icmp_errors_come_as_notices_and_not_as_timestamps() {
     );
     assert_eq!((icmp.destination, icmp.reporter), (Some(to), Some(to.ip())));
     // The pending error of the first does not fail the second.
-    assert_eq!(
-        sender
-            .send(&[Outgoing {
-                payload: b"x",
-                to: Some(to),
-                id: None
-            }])
-            .expect("sent"),
-        1
-    );
+    assert_eq!(sender.send(&[Outgoing::new(b"x").to(to)]).expect("sent"), 1);
 }
 
 #[test]
@@ -146,13 +127,7 @@ fn a_refusal_without_notices_is_reported_once_and_ends_no_wait_early_for_ever() 
         .configure(&Timestamping::OFF.transmit(8))
         .expect("configured");
     sender.connect(closed_port()).expect("connected");
-    sender
-        .send(&[Outgoing {
-            payload: b"x",
-            to: None,
-            id: None,
-        }])
-        .expect("sent");
+    sender.send(&[Outgoing::new(b"x")]).expect("sent");
     assert!(
         sender
             .wait(Interest::Timestamps, soon())
@@ -248,13 +223,7 @@ fn unread_datagrams_that_keep_timestamps_out_are_noticed() {
         .connect(sender.local_address().expect("an address"))
         .expect("connected to itself");
     for _ in 0..50 {
-        sender
-            .send(&[Outgoing {
-                payload: &[0; 512],
-                to: None,
-                id: None,
-            }])
-            .expect("sent");
+        sender.send(&[Outgoing::new(&[0; 512])]).expect("sent");
     }
     sender.send(&[outgoing(b"x", 1)]).expect("sent");
     let kept = collect_awaited(&sender, 1);
@@ -264,13 +233,7 @@ fn unread_datagrams_that_keep_timestamps_out_are_noticed() {
         .expect("received")
         == 1
     {}
-    sender
-        .send(&[Outgoing {
-            payload: b"x",
-            to: None,
-            id: None,
-        }])
-        .expect("sent");
+    sender.send(&[Outgoing::new(b"x")]).expect("sent");
     receive_one(&sender, &mut [0; 8]);
     assert!(sender.dropped() > 30, "{} dropped", sender.dropped());
 }
