@@ -17,11 +17,16 @@ struct Running {
     server: Server,
 }
 
-fn start(http: &str) -> Running {
-    let simulation = Simulation::preset("igc", 1).expect("a preset");
+/// Of a server with these settings, and a path that is measured.
+fn measuring(http: &str) -> Configuration {
     let text =
         format!("[http]\nlisten = \"127.0.0.1:0\"\n{http}\n[[path]]\ninterface = \"sim0\"\n");
-    let configuration = Configuration::from_toml(&text).expect("it is right");
+    Configuration::from_toml(&text).expect("it is right")
+}
+
+fn start(http: &str) -> Running {
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let configuration = measuring(http);
     let service =
         Service::start(configuration.clone(), Place::Simulation(simulation)).expect("it starts");
     let server = Server::start(&configuration, service.handle()).expect("it serves");
@@ -456,30 +461,38 @@ fn a_reload_with_a_lower_limit_closes_what_is_too_much() {
 fn who_is_well_is_told_from_who_measures() {
     let running = start("");
     let address = running.server.address();
-    let begun = Instant::now();
-    while !get(address, "/readyz", "").starts_with("HTTP/1.1 200") {
-        assert!(begun.elapsed() < LONG, "a task runs");
-    }
+    let until_ready = |status: &str| {
+        let begun = Instant::now();
+        while !get(address, "/readyz", "").starts_with(&format!("HTTP/1.1 {status}")) {
+            assert!(begun.elapsed() < LONG, "it is never {status}");
+        }
+    };
+    until_ready("200");
     assert!(get(address, "/healthz", "").ends_with("measuring\n"));
     // no task: nothing that a restart would mend
     let nothing = "[http]\nlisten = \"127.0.0.1:0\"\n[clocks]\ninterfaces = []\n";
     let configuration = Configuration::from_toml(nothing).expect("it is right");
-    running
-        .service
-        .handle()
-        .reload(configuration)
-        .expect("it is right");
-    let begun = Instant::now();
-    while !get(address, "/readyz", "").starts_with("HTTP/1.1 503") {
-        assert!(begun.elapsed() < LONG, "no task runs");
-    }
+    let reload = |configuration| {
+        let handle = running.service.handle();
+        handle.reload(configuration).expect("it is right");
+    };
+    reload(configuration);
+    until_ready("503");
     let alive = get(address, "/healthz", "");
     assert!(
         alive.starts_with("HTTP/1.1 200") && alive.contains("nothing is measured"),
         "{alive}"
     );
+    // a loop that measured and turns no more
+    reload(measuring(""));
+    until_ready("200");
     drop(running.service);
-    assert!(get(address, "/readyz", "").starts_with("HTTP/1.1 503"));
+    until_ready("503");
+    let dead = get(address, "/healthz", "");
+    assert!(
+        dead.starts_with("HTTP/1.1 503") && dead.contains("no turn"),
+        "{dead}"
+    );
 }
 
 #[test]

@@ -114,6 +114,20 @@ mod tests {
         }
     }
 
+    /// Tools write names into PEM files, between the blocks, in whatever encoding they have.
+    #[test]
+    fn text_beside_a_certificate_may_be_of_any_encoding() {
+        let folder = tempfile::tempdir().expect("a folder");
+        write(folder.path());
+        for name in ["certificate", "key"] {
+            let path = folder.path().join(name);
+            let block = fs::read(&path).expect("it is there");
+            fs::write(&path, [b"subject=O = M\xfcller\n".as_slice(), &block].concat())
+                .expect("written");
+        }
+        named(folder.path()).read_files().expect("it is right");
+    }
+
     #[test]
     fn every_file_is_read_and_a_wrong_one_is_named() {
         let folder = tempfile::tempdir().expect("a folder");

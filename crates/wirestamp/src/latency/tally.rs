@@ -311,3 +311,6 @@ impl Clocks {
         ]
     }
 }
+
+#[cfg(all(test, feature = "sim"))]
+mod tests;

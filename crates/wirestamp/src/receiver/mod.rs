@@ -290,7 +290,8 @@ impl PacketReceiver {
 }
 
 /// Takes all events. A socket that can't be removed for a moment is closed by the next call, whose events come first; the other events are
-/// not lost with it.
+/// not lost with it. Until then its place is not given to another one: only `Removed` frees it, which follows a removal that was taken, and
+/// a ring is never busy for a socket that leaves already.
 fn take_each(
     raw: Vec<(u32, SocketEvent)>,
     sockets: &mut [Slot],

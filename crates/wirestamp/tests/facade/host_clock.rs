@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wirestamp::sim::NicName;
 use wirestamp::{
-    ClockGeneration, ConversionError, CorrelatorOptions, HardwareTimestamp, HostClock, HostTime,
+    ClockGeneration, ConversionError, CorrelatorOptions, ErrorKind, HardwareTimestamp, HostClock, HostTime,
     Interface, MonotonicTime, Simulation, SoftwareTimestamp, Span, TimestampPolicy,
     TimestampSource, Timestamps, UdpSocket, UtcTime,
 };
@@ -207,6 +207,19 @@ fn utc_is_the_kernels_or_converted_with_a_reading_of_both_clocks() {
     }
     let placed = utc(&timestamps, TimestampPolicy::OnlySoftware);
     assert!((placed.at - utc_truth).abs() <= placed.bound);
+}
+
+/// It is of another host, or of before a restart: no reading from now on says anything of it.
+#[test]
+fn a_timestamp_that_is_read_later_than_now_is_refused_at_once() {
+    let bench = Bench::new();
+    let (mut timestamps, now) = bench.timestamps();
+    let hardware = timestamps.hardware.as_mut().expect("it has one");
+    hardware.read_at = now + Span::from_seconds(10);
+    let error = bench.clock.confirm(&timestamps).expect_err("not yet");
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let after = bench.simulation.world().truth().now();
+    assert!(after - now < Span::from_milliseconds(1), "it waits for nothing");
 }
 
 /// The NIC is gone: nothing confirms a time any more.

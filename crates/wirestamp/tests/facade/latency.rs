@@ -740,6 +740,21 @@ fn each_packet_is_reported_once_and_as_the_sums_have_it() {
     }
 }
 
+/// Hardware timestamps are final after up to 600 ms, and 64 packets may be in flight.
+#[test]
+fn times_that_become_final_later_than_packets_arrive_are_not_lost() {
+    let options = LatencyOptions {
+        rate: Some(2_000),
+        timeout: Duration::from_millis(10),
+        max_in_flight: 64,
+        source: TimestampSource::Hardware,
+        ..packets(4_000)
+    };
+    let report = measure(&simulation("i225"), options).expect("measured");
+    assert!(report.lost.is_none(), "{:?}", report.lost);
+    assert_eq!(report.wire.count(), 4_000);
+}
+
 /// Somebody sets the NIC's clock back by 10 ms in the middle: packets since the last reading before that are lost, with
 /// the reason, and no time is wrong.
 #[test]

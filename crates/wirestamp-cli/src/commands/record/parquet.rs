@@ -232,3 +232,44 @@ impl Store {
 fn only(timestamp: HardwareTimestamp) -> Timestamps {
     Timestamps::new(None, Some(timestamp))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+    use clap::Parser as _;
+    use wirestamp::sim::NicName;
+    use wirestamp::{Simulation, Span};
+
+    /// At the end many timestamps wait. A clock that cannot be read is asked once, not for each.
+    #[test]
+    fn a_clock_that_does_not_answer_is_asked_once_for_all_that_wait() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().to_str().expect("a name");
+        let line = ["wirestamp", "record", "sim0", "--for", "1s", "--parquet", place, "--host", "db7"];
+        let Command::Record(arguments) = Arguments::parse_from(line).command else {
+            panic!("another command");
+        };
+        let simulation = Simulation::preset("i225", 1).expect("a preset");
+        let interface = simulation.interface("sim0").expect("a NIC");
+        let store = Store::open(&arguments, &interface).expect("it opens");
+        let (mut store, world) = (store.expect("it is asked for"), simulation.world());
+        world.advance(Span::from_seconds(2));
+        for _ in 0..100 {
+            let truth = world.truth();
+            let ticks = truth.hardware_ticks_at(interface.index(), truth.now());
+            let timestamp = HardwareTimestamp {
+                ticks: ticks.expect("it has a clock"),
+                interface: Some(interface.index()),
+                read_at: truth.now(),
+            };
+            store.timestamp(&timestamp).expect("it is taken");
+        }
+        let clock = store.clock.clone();
+        let failures = || clock.correlator().expect("it has one").status().failures;
+        world.remove_nic(NicName::Sim0);
+        let before = failures();
+        store.finish().expect("written");
+        assert!(failures() - before <= 1, "{before}, then {}", failures());
+    }
+}

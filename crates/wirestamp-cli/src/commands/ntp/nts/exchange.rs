@@ -268,4 +268,27 @@ mod tests {
         );
         assert!(Answer::read(&vec![0x7f; LONGEST + 1]).is_err());
     }
+
+    /// A self-signed certificate. Nobody has its key.
+    const CERTIFICATE: &[u8] = b"\
+-----BEGIN CERTIFICATE-----\n\
+MIIBcDCCARegAwIBAgIUZ4jb9+LJTBLFtad3jnf4d79dC3QwCgYIKoZIzj0EAwIw\n\
+DTELMAkGA1UEAwwCY2EwIBcNMjYxMTI1MTkzMTExWhgPMjEyNjExMDExOTMxMTFa\n\
+MA0xCzAJBgNVBAMMAmNhMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAElIJTFfnz\n\
+bZkAg3hRL78nmtxmeE6HZjcXzywy5rFtN+mgwq8BqVdV8u/Si5q43dvh4tjYht0J\n\
+LKZXiYqpMnYNqKNTMFEwHQYDVR0OBBYEFMysp9FTdt0/5/k8GTSEV1ltQmFeMB8G\n\
+A1UdIwQYMBaAFMysp9FTdt0/5/k8GTSEV1ltQmFeMA8GA1UdEwEB/wQFMAMBAf8w\n\
+CgYIKoZIzj0EAwIDRwAwRAIgYuLqyaD84T3qAUOibzMzKyqSnxFq9SBv54Lp7S/F\n\
+XjUCIB2HLPtFtS3UyT0feiu6OV6OdFEmU4/bQxpOd87YDyro\n\
+-----END CERTIFICATE-----\n\
+";
+
+    /// Tools write names between the blocks, in whatever encoding they have.
+    #[test]
+    fn text_beside_the_authorities_may_be_of_any_encoding() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let text = [b"# O = M\xfcller\n", CERTIFICATE].concat();
+        std::fs::write(file.path(), text).expect("written");
+        assert!(Trust::new(Some(file.path())).is_ok());
+    }
 }
