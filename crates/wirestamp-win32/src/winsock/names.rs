@@ -71,6 +71,9 @@ const NAME_FLAGS: [(c_int, c_int); 5] = [
     (0x10, libc::NI_DGRAM),
 ];
 
+/// What Windows' headers call `EAI_MEMORY`.
+const WSA_NOT_ENOUGH_MEMORY: i32 = c::ERROR_NOT_ENOUGH_MEMORY as i32;
+
 /// The Winsock error for one of the C library's.
 fn code(error: c_int) -> i32 {
     match error {
@@ -79,7 +82,7 @@ fn code(error: c_int) -> i32 {
         libc::EAI_SOCKTYPE => c::WSAESOCKTNOSUPPORT,
         libc::EAI_SERVICE => c::WSATYPE_NOT_FOUND,
         libc::EAI_AGAIN => c::WSATRY_AGAIN,
-        libc::EAI_MEMORY => c::WSAENOBUFS,
+        libc::EAI_MEMORY => WSA_NOT_ENOUGH_MEMORY,
         libc::EAI_OVERFLOW => c::WSAEFAULT,
         libc::EAI_FAIL | libc::EAI_SYSTEM => c::WSANO_RECOVERY,
         _ => c::WSAHOST_NOT_FOUND,
@@ -263,9 +266,31 @@ export_prefixed! {
             c::WSAEAFNOSUPPORT => c"the address family is not supported",
             c::WSAESOCKTNOSUPPORT => c"the kind of socket is not supported",
             c::WSAEINVAL => c"an argument or a flag is invalid",
-            c::WSAENOBUFS => c"no memory",
+            WSA_NOT_ENOUGH_MEMORY => c"no memory",
             _ => c"unknown error",
         };
         text.as_ptr()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Programs compare the answer with the names of ws2tcpip.h.
+    #[test]
+    fn an_error_has_the_number_of_its_name() {
+        for (error, number) in [
+            (libc::EAI_AGAIN, 11_002),
+            (libc::EAI_BADFLAGS, 10_022),
+            (libc::EAI_FAIL, 11_003),
+            (libc::EAI_FAMILY, 10_047),
+            (libc::EAI_MEMORY, 8),
+            (libc::EAI_NONAME, 11_001),
+            (libc::EAI_SERVICE, 10_109),
+            (libc::EAI_SOCKTYPE, 10_044),
+        ] {
+            assert_eq!(code(error), number, "{error}");
+        }
     }
 }

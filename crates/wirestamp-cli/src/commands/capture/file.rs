@@ -2,11 +2,12 @@
 //! complete. What is no regular file is written through. Files of several are numbered on from the highest number that is there: those of
 //! another run are left alone.
 
+mod partial;
+
 use crate::failure::told;
 use crate::signals;
+use partial::{PARTIAL, To, begin, complete, is_through};
 use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,6 @@ use std::time::Duration;
 use wirestamp::{Error, ErrorKind};
 
 const OPERATION: &str = "write the capture";
-/// What the name of a file ends with that is not complete.
-const PARTIAL: &str = ".partial";
 
 /// When a new file begins, and how many are kept.
 #[derive(Debug, Clone, Copy)]
@@ -46,18 +45,6 @@ struct Open {
     written: u64,
     /// When it was begun, as the caller counts.
     since: Duration,
-}
-
-#[derive(Debug)]
-enum To {
-    /// A file that is renamed when it is complete.
-    File {
-        file: File,
-        partial: PathBuf,
-        place: PathBuf,
-    },
-    Through(File),
-    Standard(io::Stdout),
 }
 
 impl Files {
@@ -278,227 +265,5 @@ impl Drop for Files {
     }
 }
 
-/// Makes the file in which packets gather until it is complete. One that another run left behind, or writes, is not touched, and no link is
-/// followed.
-fn begin(place: PathBuf) -> io::Result<To> {
-    let mut partial = OsString::from(&place);
-    partial.push(PARTIAL);
-    let partial = PathBuf::from(partial);
-    let file = File::options().write(true).create_new(true).open(&partial);
-    let file = file.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), Left(partial.clone())),
-        _ => error,
-    })?;
-    Ok(To::File {
-        file,
-        partial,
-        place,
-    })
-}
-
-/// A file takes its name once it is on the disk. `new`: it never takes the place of another one.
-fn complete(file: &File, partial: &Path, place: &Path, new: bool) -> io::Result<()> {
-    file.sync_all()?;
-    if new {
-        // unlike a rename, a link takes no other file's place
-        match fs::hard_link(partial, place) {
-            Ok(()) => return fs::remove_file(partial),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-            Err(_) if fs::symlink_metadata(place).is_ok() => {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-            Err(_) => {} // a file system without links
-        }
-    }
-    fs::rename(partial, place)
-}
-
-/// What stands where packets were to be gathered.
-#[derive(Debug)]
-struct Left(PathBuf);
-
-impl fmt::Display for Left {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.0.display();
-        write!(
-            f,
-            "{name} is there: another run writes it, or left it behind; move it, or write another file"
-        )
-    }
-}
-
-impl std::error::Error for Left {}
-
-/// Whether it is no file that could be replaced.
-fn is_through(name: &Path) -> bool {
-    name == Path::new("-")
-        || fs::metadata(name).is_ok_and(|found| !found.is_file() && !found.is_dir())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rotation(size: Option<u64>, keep: Option<u32>) -> Rotation {
-        Rotation {
-            size,
-            every: None,
-            keep,
-        }
-    }
-
-    #[test]
-    fn a_file_takes_its_name_when_it_is_complete() {
-        let folder = tempfile::tempdir().expect("made");
-        let name = folder.path().join("a.pcapng");
-        let mut files = Files::new(&name, rotation(None, None)).expect("valid");
-        files.begin(Duration::ZERO).expect("begun");
-        files.write(b"packets").expect("written");
-        let partial = folder.path().join("a.pcapng.partial");
-        assert!(!name.exists());
-        assert_eq!(fs::read(&partial).expect("readable"), b"packets");
-        files.finish().expect("finished");
-        assert!(!partial.exists());
-        assert_eq!(fs::read(&name).expect("complete"), b"packets");
-    }
-
-    #[test]
-    fn only_the_newest_files_are_kept() {
-        let folder = tempfile::tempdir().expect("made");
-        let mut files = Files::new(
-            &folder.path().join("a.b.pcapng"),
-            rotation(Some(10), Some(2)),
-        )
-        .expect("valid");
-        for _ in 0..4 {
-            files.begin(Duration::ZERO).expect("begun");
-            assert!(!files.is_full(9, Duration::MAX) && files.is_full(10, Duration::ZERO));
-            files.finish().expect("finished");
-        }
-        files.settle().expect("on the disk");
-        let mut names: Vec<_> = fs::read_dir(folder.path())
-            .expect("a folder")
-            .map(|entry| entry.expect("an entry").file_name())
-            .collect();
-        names.sort();
-        assert_eq!(names, ["a.b-00003.pcapng", "a.b-00004.pcapng"]);
-        assert_eq!(files.names().len(), 2);
-    }
-
-    /// What is in a folder, by name.
-    fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
-        let entries = fs::read_dir(folder).expect("a folder");
-        let names = entries.map(|entry| entry.expect("an entry").path());
-        let mut all: Vec<_> = names
-            .map(|path| {
-                let name = path.file_name().expect("a name").to_string_lossy();
-                (name.into_owned(), fs::read(&path).expect("readable"))
-            })
-            .collect();
-        all.sort();
-        all
-    }
-
-    #[test]
-    fn files_of_another_run_are_left_alone() {
-        let folder = tempfile::tempdir().expect("made");
-        let name = folder.path().join("r.pcapng");
-        let others = [
-            "r-00002.pcapng",
-            "r-00007.pcapng.partial",
-            "r-4.pcapng",
-            "r-00009.pcap",
-            "x",
-        ];
-        for other in others {
-            fs::write(folder.path().join(other), other).expect("written");
-        }
-        let mut files = Files::new(&name, rotation(Some(10), Some(2))).expect("valid");
-        for turn in 0..4 {
-            files.begin(Duration::ZERO).expect("begun");
-            if turn == 1 {
-                // another run takes the next number
-                fs::write(folder.path().join("r-00010.pcapng.partial"), "other").expect("written");
-            }
-            files.write(b"ours").expect("written");
-            files.finish().expect("finished");
-        }
-        files.settle().expect("on the disk");
-        let all = contents(folder.path());
-        for other in others {
-            assert!(all.contains(&(other.into(), other.into())), "{all:?}");
-        }
-        let ours: Vec<_> = all.iter().filter(|(_, bytes)| bytes == b"ours").collect();
-        assert_eq!(
-            ours.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-            ["r-00011.pcapng", "r-00012.pcapng"]
-        );
-        assert_eq!(all.len(), others.len() + 3);
-    }
-
-    #[test]
-    fn what_another_run_left_behind_is_not_written_over() {
-        let folder = tempfile::tempdir().expect("made");
-        let (name, victim) = (folder.path().join("y.pcapng"), folder.path().join("victim"));
-        let partial = folder.path().join("y.pcapng.partial");
-        fs::write(&victim, "precious").expect("written");
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(&victim, &partial).expect("linked");
-        #[cfg(not(unix))]
-        fs::write(&partial, "precious").expect("written");
-        let mut files = Files::new(&name, rotation(None, None)).expect("valid");
-        let error = files
-            .begin(Duration::ZERO)
-            .expect_err("refused")
-            .to_string();
-        assert!(error.contains("y.pcapng.partial is there"), "{error}");
-        assert_eq!(fs::read(&victim).expect("readable"), b"precious");
-        assert!(!name.exists());
-    }
-
-    #[test]
-    fn a_file_that_somebody_took_away_is_not_missed() {
-        let folder = tempfile::tempdir().expect("made");
-        let name = folder.path().join("a.pcapng");
-        let mut files = Files::new(&name, rotation(Some(10), Some(1))).expect("valid");
-        for _ in 0..3 {
-            files.begin(Duration::ZERO).expect("begun");
-            files.finish().expect("finished");
-            files.settle().expect("on the disk");
-            for entry in fs::read_dir(folder.path()).expect("a folder") {
-                fs::remove_file(entry.expect("an entry").path()).expect("was there");
-            }
-        }
-        assert!(files.names().is_empty());
-    }
-
-    #[test]
-    fn a_file_is_full_when_it_is_old_enough() {
-        let folder = tempfile::tempdir().expect("made");
-        let every = Some(Duration::from_secs(10));
-        let rotation = Rotation {
-            every,
-            ..rotation(None, None)
-        };
-        let mut files = Files::new(&folder.path().join("a.pcapng"), rotation).expect("valid");
-        files.begin(Duration::from_secs(5)).expect("begun");
-        assert!(!files.is_full(usize::MAX, Duration::from_millis(14_999)));
-        assert!(files.is_full(0, Duration::from_secs(15)));
-    }
-
-    #[test]
-    fn what_can_not_be_rotated_is_refused() {
-        assert!(Files::new(Path::new("a"), rotation(None, Some(3))).is_err());
-        assert!(Files::new(Path::new("-"), rotation(Some(1 << 20), None)).is_err());
-        let folder = tempfile::tempdir().expect("made");
-        for rotation in [rotation(None, None), rotation(Some(1 << 20), None)] {
-            let error = Files::new(folder.path(), rotation).expect_err("a folder");
-            assert!(error.to_string().contains("name a file in it"), "{error}");
-        }
-        if cfg!(unix) {
-            let device = Path::new("/dev/null"); // elsewhere a file of that name could be made
-            assert!(Files::new(device, rotation(Some(1 << 20), None)).is_err());
-            assert!(Files::new(device, rotation(None, None)).is_ok());
-        }
-    }
-}
+mod tests;

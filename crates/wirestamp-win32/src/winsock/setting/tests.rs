@@ -1,4 +1,5 @@
 use super::*;
+use crate::abi::codes::WSAEFAULT;
 
 fn read(level: i32, name: i32, value: &[u8]) -> Result<Value, i32> {
     Setting::read(level, name, value).map(|setting| setting.value)
