@@ -324,6 +324,9 @@ impl Comparison {
                     .paired(a.flow, &a, &b, certain.then_some(seen.side));
             }
             _ => {
+                if alike.waiting.is_empty() {
+                    alike.waiting.reserve_exact(1); // most are alone, and room for more is most of the memory
+                }
                 alike.waiting.push_back(seen);
                 self.waiting += 1;
                 while self.waiting > self.options.most_waiting
