@@ -30,6 +30,36 @@ fn write(path: &Path, text: &str, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("set");
 }
 
+/// Prometheus that asks for a full name is refused, unless the configuration has the name.
+#[test]
+fn the_check_warns_of_a_server_that_others_reach_and_cannot_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("m.toml");
+    let warnings = |http: &str| {
+        let text = format!("[http]\nlisten = '{http}\n");
+        fs::write(&file, text).expect("written");
+        let checked = check(&file);
+        assert!(checked.status.success(), "{checked:?}");
+        let said: serde_json::Value = serde_json::from_slice(&checked.stdout).expect("JSON");
+        said["warnings"].as_array().expect("a list").clone()
+    };
+    let open = warnings("192.0.2.1:9862'\nallow_plaintext = true");
+    assert_eq!(open.len(), 1);
+    let said = open[0].as_str().expect("words");
+    assert!(said.contains("[http] names"), "{said}");
+    let named = "192.0.2.1:9862'\nallow_plaintext = true\nnames = ['db7.example.org']";
+    for http in [named, "127.0.0.1:9862'"] {
+        assert!(warnings(http).is_empty(), "{http}");
+    }
+}
+
+/// People say so that they mean the defaults.
+#[test]
+fn the_device_that_is_empty_is_an_empty_configuration() {
+    let checked = check(Path::new("/dev/null"));
+    assert!(checked.status.success(), "{checked:?}");
+}
+
 /// The segments of a history.
 fn segments(folder: &Path) -> Vec<(std::path::PathBuf, u64)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

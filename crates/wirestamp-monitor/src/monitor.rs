@@ -58,7 +58,8 @@ impl Monitor {
         configuration.check()?;
         let engine = Engine::new(configuration.measurements(), place)?;
         let moment = engine.moment();
-        let history = configuration.history.as_ref().map(Writer::start);
+        let history = configuration.history.as_ref();
+        let history = history.map(|wanted| Writer::start(wanted, None));
         let history = history.transpose()?;
         history.as_ref().map_or(Ok(()), Writer::claim)?;
         let recordings = Recordings::start(&configuration, engine.is_simulated(), &moment)?;
@@ -266,7 +267,12 @@ impl Monitor {
     /// Has history and recordings go over to another configuration. What may fail comes first.
     fn reload_kept(&mut self, configuration: &Configuration) -> Result<()> {
         let new = match (&self.history, &configuration.history) {
-            (None, Some(wanted)) => Some(Writer::start(wanted)?),
+            (None, Some(wanted)) => {
+                // one that is not over holds the folder
+                let mut same = self.ended.iter_mut();
+                let before = same.rfind(|old| old.configuration().directory == wanted.directory);
+                Some(Writer::start(wanted, before.and_then(Writer::take_closing))?)
+            }
             _ => None,
         };
         self.recordings

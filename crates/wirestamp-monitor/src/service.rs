@@ -2,6 +2,7 @@
 
 mod answers;
 mod health;
+mod reload;
 
 pub use health::Health;
 
@@ -11,6 +12,7 @@ use crate::monitor::Monitor;
 use crate::snapshot::{Reasons, Snapshot};
 use answers::{Answers, Asker};
 use health::Pulse;
+use reload::Reload;
 use std::future::Future as _;
 use std::net::{Ipv4Addr, UdpSocket as Waker};
 use std::pin::pin;
@@ -26,14 +28,11 @@ use wirestamp_measure::Place;
 /// A simulated monitor looks for requests so often.
 const STEP: Duration = Duration::from_millis(5);
 
-/// A loop that does not answer a reload by then hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// So much virtual time passes at most until the next look for requests.
 const LONGEST_STEP: Span = Span::from_milliseconds(100);
 
 enum Command {
-    Reload(Box<Configuration>, Sender<Result<()>>),
+    Reload(Reload),
     RefuseReload(String),
     Stop,
 }
@@ -100,18 +99,13 @@ impl Handle {
     /// Goes over to another configuration, and waits until that is done: what both ask for runs on.
     ///
     /// # Errors
-    /// As [`Monitor::reload`]: the old configuration runs on, and an event says so. `Io` if the monitor has ended or hangs.
+    /// As [`Monitor::reload`], and `Io` if the monitor has ended or does not begin within ten seconds: the old configuration
+    /// runs on, and an event says so.
     pub fn reload(&self, configuration: Configuration) -> Result<()> {
-        let failed = |cause: &str| {
-            let cause = cause.to_owned();
-            Error::new(ErrorKind::Io, "reload", "the measuring loop", cause)
-        };
-        let (done, is_done) = channel();
-        self.tell(Command::Reload(Box::new(configuration), done))
-            .map_err(|ended| failed(&ended.to_string()))?;
-        is_done
-            .recv_timeout(PATIENCE)
-            .map_err(|_| failed("it does not answer"))?
+        let (reload, asked) = reload::ask(configuration);
+        self.tell(Command::Reload(reload))
+            .map_err(|ended| reload::failed(ended.to_string()))?;
+        asked.wait(reload::PATIENCE)
     }
 
     /// Notes that a new configuration could not be read; the old one runs on.
@@ -325,9 +319,7 @@ impl Served {
     fn obey(&mut self, command: Command) {
         match command {
             // what is wrong with it is told by an event as well
-            Command::Reload(configuration, done) => {
-                let _ = done.send(self.monitor.reload(*configuration));
-            }
+            Command::Reload(reload) => reload.perform(&mut self.monitor),
             Command::RefuseReload(why) => self.monitor.refuse_reload(&why),
             Command::Stop => {}
         }

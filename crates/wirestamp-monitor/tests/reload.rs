@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use wirestamp::{Simulation, Span};
 use wirestamp_monitor::snapshot::Snapshot;
 use wirestamp_monitor::{Configuration, Monitor, Place};
@@ -35,6 +36,41 @@ fn counts(snapshot: &Snapshot, name: &str) -> (u64, u64) {
     let peer = snapshot.peers.iter().find(|peer| peer.name == name);
     peer.map(|peer| (peer.sent, peer.answered))
         .expect("it is there")
+}
+
+/// Off and on again within a second: what wrote before still has the folders.
+#[test]
+fn what_is_kept_on_disk_loses_nothing_when_it_is_switched_off_and_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().display();
+    let recording = match cfg!(feature = "parquet") {
+        true => format!("[recording]\ndirectory = '{place}/recording'\n"),
+        false => String::new(),
+    };
+    let off = "host = 'db7'\n[http]\nenabled = false\n";
+    let on = format!("{off}[history]\ndirectory = '{place}/history'\n{recording}");
+    let [off, on] = [off, &on].map(|text| Configuration::from_toml(text).expect("it is right"));
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let mut monitor = Monitor::new(on.clone(), Place::Simulation(simulation)).expect("it starts");
+    run(&mut monitor);
+    monitor.reload(off).expect("it is right");
+    monitor.reload(on).expect("it is right");
+    let begun = Instant::now();
+    let snapshot = loop {
+        let snapshot = run(&mut monitor);
+        let history = snapshot.history.as_ref().expect("it is kept");
+        let recording = snapshot.recording.as_ref();
+        let is_written = recording.is_none_or(|recording| recording.state == "recording");
+        if history.state == "recording" && is_written {
+            break snapshot;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{snapshot:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(snapshot.history.expect("it is kept").lost, 0);
+    if let Some(recording) = snapshot.recording {
+        assert!(recording.lost.values().all(|lost| *lost == 0), "{recording:?}");
+    }
 }
 
 #[test]

@@ -21,17 +21,18 @@ pub fn read_text(path: &Path, most: u64) -> Result<String> {
     String::from_utf8(read_octets(path, most)?).map_err(wrong)
 }
 
-/// Reads a file, or a pipe such as the shell's `<(...)`, of at most `most` bytes.
+/// Reads a file, or a pipe such as the shell's `<(...)`, of at most `most` bytes. `/dev/null` is an empty file.
 ///
 /// # Errors
-/// `FileTooLarge`; `InvalidInput` for a device, a folder or a socket; `TimedOut` for a named pipe into which nobody writes;
-/// `Interrupted` for a file that somebody keeps writing; those of the system.
+/// `FileTooLarge`; `InvalidInput` for any other device, a folder or a socket; `TimedOut` for a named pipe into which nobody
+/// writes; `Interrupted` for a file that somebody keeps writing; those of the system.
 pub fn read_octets(path: &Path, most: u64) -> Result<Vec<u8>> {
     for _ in 0..AGAIN {
-        let mut file = open(path)?;
-        let octets = match file.metadata()?.is_file() {
-            true => read(&mut file, most)?,
-            false => read_pipe(&mut file, most)?,
+        let (mut file, kind) = open(path)?;
+        let octets = match kind {
+            Kind::File => read(&mut file, most)?,
+            Kind::Pipe => read_pipe(&mut file, most)?,
+            Kind::Null => return Ok(Vec::new()),
         };
         let length = file.metadata()?.len();
         // those of /proc have no length
@@ -43,7 +44,17 @@ pub fn read_octets(path: &Path, most: u64) -> Result<Vec<u8>> {
     Err(Error::new(ErrorKind::Interrupted, cause))
 }
 
-fn open(path: &Path) -> Result<File> {
+/// What can be read.
+enum Kind {
+    File,
+    #[cfg_attr(not(unix), allow(dead_code, reason = "there are no pipes among files"))]
+    Pipe,
+    /// The device that is empty: how people say "none".
+    #[cfg_attr(not(unix), allow(dead_code, reason = "it has no device"))]
+    Null,
+}
+
+fn open(path: &Path) -> Result<(File, Kind)> {
     let mut options = OpenOptions::new();
     options.read(true);
     // a pipe without a writer, or a terminal, must not hold the program
@@ -53,24 +64,32 @@ fn open(path: &Path) -> Result<File> {
         libc::O_NONBLOCK | libc::O_NOCTTY,
     );
     let file = options.open(path)?;
-    let kind = file.metadata()?.file_type();
-    let is_pipe = {
-        #[cfg(unix)]
-        let is_pipe = std::os::unix::fs::FileTypeExt::is_fifo(&kind);
-        #[cfg(not(unix))]
-        let is_pipe = false;
-        is_pipe
-    };
-    if kind.is_file() || is_pipe {
-        return Ok(file);
+    let found = file.metadata()?;
+    if found.is_file() {
+        return Ok((file, Kind::File));
     }
-    let what = if kind.is_dir() {
+    #[cfg(unix)]
+    if let Some(kind) = special(&found) {
+        return Ok((file, kind));
+    }
+    let what = if found.is_dir() {
         "a folder"
     } else {
         "a device"
     };
     let cause = format!("it is {what}, not a file");
     Err(Error::new(ErrorKind::InvalidInput, cause))
+}
+
+#[cfg(unix)]
+fn special(found: &std::fs::Metadata) -> Option<Kind> {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    let is_null = || std::fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev());
+    let kind = found.file_type();
+    match kind.is_fifo() {
+        true => Some(Kind::Pipe),
+        false => (kind.is_char_device() && is_null()).then_some(Kind::Null),
+    }
 }
 
 fn read(file: &mut File, most: u64) -> Result<Vec<u8>> {
@@ -155,7 +174,8 @@ mod tests {
         fs::write(&file, [0xff]).expect("written");
         assert_eq!(kind(&file, 4), ErrorKind::InvalidData);
         assert_eq!(kind(&folder.join("none"), 4), ErrorKind::NotFound);
-        for device in ["/dev/zero", "/dev/null", "/dev/tty", "/"] {
+        assert_eq!(read_text(Path::new("/dev/null"), 4).expect("none"), "");
+        for device in ["/dev/zero", "/dev/tty", "/"] {
             let kind = kind(Path::new(device), 1 << 20);
             // a process without a terminal has no /dev/tty
             let has_none = device == "/dev/tty" && kind != ErrorKind::InvalidInput;

@@ -48,7 +48,7 @@ pub(super) fn run(
     }
     output.use_lines();
     log::start(arguments.log);
-    warn_of_exposed(&configuration);
+    warn_of(&configuration);
     signals::listen_for_reloads();
     let place = if session.is_simulated() {
         Place::Simulation(Simulation::default_of_process()?)
@@ -104,7 +104,7 @@ fn attend(arguments: &Monitor, service: &Service, mut outside: Outside) -> Resul
             system::reloading();
             match read(arguments.config.as_deref()) {
                 Ok(new) => match outside.reload(new, &handle) {
-                    Ok(()) => warn_of_exposed(&outside.configuration),
+                    Ok(()) => warn_of(&outside.configuration),
                     Err(error) => tracing::error!("not reloaded: {error}"),
                 },
                 Err(error) => drop(handle.refuse_reload(error.to_string())),
@@ -117,7 +117,10 @@ fn attend(arguments: &Monitor, service: &Service, mut outside: Outside) -> Resul
     Ok(Exit::Success)
 }
 
-fn warn_of_exposed(configuration: &Configuration) {
+fn warn_of(configuration: &Configuration) {
+    if configuration.http.lacks_names() {
+        tracing::warn!("{}", check::UNNAMED);
+    }
     for path in configuration.exposed_files() {
         tracing::warn!("{}: {}", path.display(), check::EXPOSED);
     }

@@ -46,6 +46,14 @@ impl Default for Http {
 }
 
 impl Http {
+    /// Returns whether other hosts reach it and are refused by all of their names for it that have a dot, but this host's:
+    /// it is plaintext without a token, and there are no [`names`](Self::names).
+    pub fn lacks_names(&self) -> bool {
+        let is_guarded = self.certificate.is_some() || self.token_file.is_some();
+        let is_reached = self.enabled && !self.listen.ip().is_loopback();
+        is_reached && !is_guarded && self.names.is_empty()
+    }
+
     /// Checks what types do not say.
     pub(super) fn check(&self) -> Result<()> {
         if self.certificate.is_some() != self.key.is_some() {

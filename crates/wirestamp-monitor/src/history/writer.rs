@@ -49,7 +49,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Writer {
-    pub(crate) fn start(configuration: &History) -> Result<Self> {
+    /// Starts it. `before`: the thread that wrote into the same folder and has not ended yet; it is waited for, while records gather.
+    pub(crate) fn start(
+        configuration: &History,
+        before: Option<JoinHandle<()>>,
+    ) -> Result<Self> {
         let (records, received) = sync_channel(WAITING);
         let (first, opened) = mpsc::channel();
         let shared = Arc::new(Shared {
@@ -61,7 +65,10 @@ impl Writer {
             notes: Mutex::default(),
         });
         let thread_shared = Arc::clone(&shared);
-        let run = move || run(&received, &thread_shared, &first);
+        let run = move || {
+            before.map(JoinHandle::join);
+            run(&received, &thread_shared, &first);
+        };
         let thread = patience::start("wirestamp-history", run).map_err(|error| {
             Error::new(
                 ErrorKind::Io,
@@ -127,6 +134,12 @@ impl Writer {
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
         }
+    }
+
+    /// Gives its thread away, if it was closed and is not over.
+    pub(crate) fn take_closing(&mut self) -> Option<JoinHandle<()>> {
+        let is_closing = self.records.is_none() && !self.is_over();
+        is_closing.then(|| self.thread.take()).flatten()
     }
 
     /// Whether all is written since it was closed.
@@ -306,7 +319,7 @@ mod tests {
     fn a_change_loses_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
-        let mut writer = Writer::start(&history(&one)).expect("it starts");
+        let mut writer = Writer::start(&history(&one), None).expect("it starts");
         writer.claim().expect("it is free");
         (0..100).for_each(|number| writer.add(record(number)));
         writer.change(&history(&other));
@@ -331,7 +344,7 @@ mod tests {
         let mut octets = std::fs::read(&path).expect("it is there");
         octets[20] ^= 1;
         std::fs::write(&path, &octets).expect("written");
-        let mut writer = Writer::start(&history(folder.path())).expect("it starts");
+        let mut writer = Writer::start(&history(folder.path()), None).expect("it starts");
         writer.claim().expect("it is free");
         writer.add(record(3));
         writer.end(Instant::now() + PATIENCE);

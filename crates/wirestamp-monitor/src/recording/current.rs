@@ -47,8 +47,8 @@ impl Recordings {
             None => wanted.is_none(),
         };
         if !is_same {
-            let before = self.current.as_ref();
-            let start = |wanted| Recording::start(wanted, host, self.is_simulated, moment, before);
+            let before = || self.current.iter().chain(&self.ending);
+            let start = |wanted| Recording::start(wanted, host, self.is_simulated, moment, before());
             let new = wanted.map(start).transpose()?;
             self.close();
             self.current = new;

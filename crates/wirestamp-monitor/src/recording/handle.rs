@@ -45,20 +45,18 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// `host`: the name that is unique in the fleet. `before`: the one that still writes what it has, perhaps in the same folder.
-    pub(crate) fn start(
+    /// `host`: the name that is unique in the fleet. `before`: those that still write what they have, perhaps in the same folder.
+    pub(crate) fn start<'a>(
         configuration: &Configuration,
         host: String,
         is_simulated: bool,
         moment: &Moment,
-        before: Option<&Self>,
+        before: impl IntoIterator<Item = &'a Self>,
     ) -> Result<Self> {
         let (batches, received) = sync_channel(BATCHES);
         let mut new = Self::without_thread(configuration, host, is_simulated, moment, batches);
-        if let Some(lock) = before
-            .map(|before| &before.lock)
-            .filter(|lock| **lock == new.lock)
-        {
+        let mut locks = before.into_iter().map(|before| &before.lock);
+        if let Some(lock) = locks.find(|lock| **lock == new.lock) {
             new.lock = Arc::clone(lock);
         }
         let (sender, locked) = channel();

@@ -13,12 +13,12 @@ use wirestamp_probe::session::Window;
 pub(crate) enum Recording {}
 
 impl Recording {
-    pub(crate) fn start(
+    pub(crate) fn start<'a>(
         configuration: &Configuration,
         _: String,
         _: bool,
         _: &Moment,
-        _: Option<&Self>,
+        _: impl IntoIterator<Item = &'a Self>,
     ) -> Result<Self> {
         let target = configuration.directory.display().to_string();
         let cause = "this program is built without it";

@@ -5,7 +5,7 @@ mod bytes;
 
 pub(super) use bytes::number;
 
-use crate::abi::codes::{WSAEINVAL, WSAENOPROTOOPT};
+use crate::abi::codes::WSAENOPROTOOPT;
 use crate::abi::numbers as n;
 use std::mem::discriminant;
 use std::net::{IpAddr, Ipv4Addr};

@@ -10,6 +10,10 @@ use wirestamp_monitor::Configuration;
 pub(super) const EXPOSED: &str =
     "others than its owner and group may read it, or others than its owner write it";
 
+/// What is to be known of a server without names.
+pub(super) const UNNAMED: &str = "plaintext beyond loopback is answered by addresses, this host's name and names without \
+    a dot only: add others, such as those of Prometheus' targets, to [http] names";
+
 /// What a configuration asks for.
 #[derive(Serialize)]
 pub(super) struct Checked {
@@ -26,6 +30,8 @@ pub(super) struct Checked {
     recording: Option<String>,
     /// Certificates, keys and tokens that were read.
     files: Vec<String>,
+    /// What works, and perhaps not as it is meant.
+    warnings: Vec<String>,
 }
 
 impl Checked {
@@ -62,6 +68,7 @@ impl Checked {
                 .as_ref()
                 .map(|recording| shown(&recording.directory)),
             files: files.collect(),
+            warnings: Vec::from_iter(configuration.http.lacks_names().then(|| UNNAMED.to_owned())),
         })
     }
 }
@@ -79,6 +86,9 @@ impl Report for Checked {
         page.field("recordings", self.recording.as_deref().unwrap_or("none"));
         for file in &self.files {
             page.field("read", file);
+        }
+        for warning in &self.warnings {
+            page.field("warning", warning);
         }
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::abi::codes::WSAEFAULT;
+use crate::abi::codes::{WSAEFAULT, WSAEINVAL};
 
 fn read(level: i32, name: i32, value: &[u8]) -> Result<Value, i32> {
     Setting::read(level, name, value).map(|setting| setting.value)
