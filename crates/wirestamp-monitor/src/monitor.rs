@@ -271,7 +271,10 @@ impl Monitor {
                 // one that is not over holds the folder
                 let mut same = self.ended.iter_mut();
                 let before = same.rfind(|old| old.configuration().directory == wanted.directory);
-                Some(Writer::start(wanted, before.and_then(Writer::take_closing))?)
+                Some(Writer::start(
+                    wanted,
+                    before.and_then(Writer::take_closing),
+                )?)
             }
             _ => None,
         };

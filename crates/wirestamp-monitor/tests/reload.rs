@@ -69,7 +69,10 @@ fn what_is_kept_on_disk_loses_nothing_when_it_is_switched_off_and_on() {
     };
     assert_eq!(snapshot.history.expect("it is kept").lost, 0);
     if let Some(recording) = snapshot.recording {
-        assert!(recording.lost.values().all(|lost| *lost == 0), "{recording:?}");
+        assert!(
+            recording.lost.values().all(|lost| *lost == 0),
+            "{recording:?}"
+        );
     }
 }
 

@@ -122,8 +122,11 @@ mod tests {
         for name in ["certificate", "key"] {
             let path = folder.path().join(name);
             let block = fs::read(&path).expect("it is there");
-            fs::write(&path, [b"subject=O = M\xfcller\n".as_slice(), &block].concat())
-                .expect("written");
+            fs::write(
+                &path,
+                [b"subject=O = M\xfcller\n".as_slice(), &block].concat(),
+            )
+            .expect("written");
         }
         named(folder.path()).read_files().expect("it is right");
     }

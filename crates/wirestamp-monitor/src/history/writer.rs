@@ -50,10 +50,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Writer {
     /// Starts it. `before`: the thread that wrote into the same folder and has not ended yet; it is waited for, while records gather.
-    pub(crate) fn start(
-        configuration: &History,
-        before: Option<JoinHandle<()>>,
-    ) -> Result<Self> {
+    pub(crate) fn start(configuration: &History, before: Option<JoinHandle<()>>) -> Result<Self> {
         let (records, received) = sync_channel(WAITING);
         let (first, opened) = mpsc::channel();
         let shared = Arc::new(Shared {

@@ -48,7 +48,8 @@ impl Recordings {
         };
         if !is_same {
             let before = || self.current.iter().chain(&self.ending);
-            let start = |wanted| Recording::start(wanted, host, self.is_simulated, moment, before());
+            let start =
+                |wanted| Recording::start(wanted, host, self.is_simulated, moment, before());
             let new = wanted.map(start).transpose()?;
             self.close();
             self.current = new;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use wirestamp::sim::NicName;
 use wirestamp::{
-    ClockGeneration, ConversionError, CorrelatorOptions, ErrorKind, HardwareTimestamp, HostClock, HostTime,
-    Interface, MonotonicTime, Simulation, SoftwareTimestamp, Span, TimestampPolicy,
+    ClockGeneration, ConversionError, CorrelatorOptions, ErrorKind, HardwareTimestamp, HostClock,
+    HostTime, Interface, MonotonicTime, Simulation, SoftwareTimestamp, Span, TimestampPolicy,
     TimestampSource, Timestamps, UdpSocket, UtcTime,
 };
 
@@ -219,7 +219,10 @@ fn a_timestamp_that_is_read_later_than_now_is_refused_at_once() {
     let error = bench.clock.confirm(&timestamps).expect_err("not yet");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let after = bench.simulation.world().truth().now();
-    assert!(after - now < Span::from_milliseconds(1), "it waits for nothing");
+    assert!(
+        after - now < Span::from_milliseconds(1),
+        "it waits for nothing"
+    );
 }
 
 /// The NIC is gone: nothing confirms a time any more.

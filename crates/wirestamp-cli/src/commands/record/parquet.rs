@@ -246,7 +246,17 @@ mod tests {
     fn a_clock_that_does_not_answer_is_asked_once_for_all_that_wait() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().to_str().expect("a name");
-        let line = ["wirestamp", "record", "sim0", "--for", "1s", "--parquet", place, "--host", "db7"];
+        let line = [
+            "wirestamp",
+            "record",
+            "sim0",
+            "--for",
+            "1s",
+            "--parquet",
+            place,
+            "--host",
+            "db7",
+        ];
         let Command::Record(arguments) = Arguments::parse_from(line).command else {
             panic!("another command");
         };
