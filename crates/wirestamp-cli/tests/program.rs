@@ -40,7 +40,7 @@ fn an_unknown_interface_is_answered_with_the_nearest_names() {
     assert_eq!(told.status.code(), Some(3));
     let message = text(&told.stderr);
     assert!(
-        message.starts_with("error: find the interface on sim9: "),
+        message.starts_with("error: sim9: cannot find the interface: "),
         "{message}"
     );
     assert!(message.contains("did you mean sim0 or sim1?"), "{message}");

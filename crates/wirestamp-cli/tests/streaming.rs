@@ -174,7 +174,7 @@ fn what_has_no_lines_is_refused_at_once() {
     let told = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(
         told,
-        "error: read events on line 1 of /dev/zero: the line is longer than 65536 bytes\n"
+        "error: line 1 of /dev/zero: cannot read events: the line is longer than 65536 bytes\n"
     );
 
     let mut child = convert(&["-"]);

@@ -52,7 +52,7 @@ impl ErrorKind {
 }
 
 /// An operation that failed. Prints as
-/// `enable hardware timestamps on eth0: operation not permitted (code 1); run as root or grant CAP_NET_ADMIN`.
+/// `eth0: cannot enable hardware timestamps: operation not permitted (code 1); run as root or grant CAP_NET_ADMIN`.
 ///
 /// One pointer wide; built only on failure. [`source`](core::error::Error::source) gives the system's error as a
 /// `std::io::Error` where the system gave a number (feature `std`, which the crate `wirestamp` has on).
@@ -101,7 +101,8 @@ impl PartialEq for SystemError {
 impl Eq for SystemError {}
 
 impl Error {
-    /// Makes an error without a code of the system. `cause` completes "operation on target: …".
+    /// Makes an error without a code of the system. `operation` is an infinitive: it and `cause` complete
+    /// "target: cannot operation: cause".
     pub fn new(
         kind: ErrorKind,
         operation: impl Into<Cow<'static, str>>,
@@ -172,7 +173,7 @@ impl fmt::Display for Error {
             remedy,
             ..
         } = &*self.0;
-        write!(f, "{operation} on {target}: {cause}")?;
+        write!(f, "{target}: cannot {operation}: {cause}")?;
         if let Some(code) = self.code() {
             write!(f, " (code {code})")?;
         }
@@ -273,7 +274,7 @@ mod tests {
         .with_remedy("run as root");
         assert_eq!(
             format!("{error}"),
-            "enable hardware timestamps on eth0: operation not permitted (code 1); run as root"
+            "eth0: cannot enable hardware timestamps: operation not permitted (code 1); run as root"
         );
         assert_eq!(error.kind().name(), "not_permitted");
     }

@@ -161,7 +161,7 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&text).expect("is JSON");
         let expected = serde_json::json!({"schema": "wirestamp.error/1", "error": {
             "kind": "not_permitted", "operation": "enable", "target": "eth0", "cause": "not permitted",
-            "code": 1, "remedy": null, "message": "enable on eth0: not permitted (code 1)",
+            "code": 1, "remedy": null, "message": "eth0: cannot enable: not permitted (code 1)",
         }});
         assert_eq!(value, expected);
     }

@@ -308,7 +308,7 @@ fn an_error_says_everything_it_knows_and_null_for_the_rest() {
     let error = Error::new(ErrorKind::NotPermitted, "enable", "eth0", "not permitted").with_code(1);
     let written = json!({
         "kind": "not_permitted", "operation": "enable", "target": "eth0", "cause": "not permitted",
-        "code": 1, "remedy": null, "message": "enable on eth0: not permitted (code 1)",
+        "code": 1, "remedy": null, "message": "eth0: cannot enable: not permitted (code 1)",
     });
     both_ways(&error, written);
     let error = error.with_remedy("run as root");

@@ -89,7 +89,7 @@ mod tests {
         let text = error.to_string();
         assert!(
             text.starts_with(
-                "configure hardware timestamping on eth0: operation not permitted (code 1); run as root"
+                "eth0: cannot configure hardware timestamping: operation not permitted (code 1); run as root"
             ),
             "{text}"
         );

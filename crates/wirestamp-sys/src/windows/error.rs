@@ -153,7 +153,7 @@ mod tests {
         let text = error.to_string();
         assert!(
             text.starts_with(
-                "bind a UDP socket on [::]:319: the address is in use (code 10048); port 0"
+                "[::]:319: cannot bind a UDP socket: the address is in use (code 10048); port 0"
             ),
             "{text}"
         );

@@ -183,7 +183,7 @@ fn a_line_that_is_too_long_is_refused_by_its_number_and_the_next_one_is_read() {
     assert_eq!(wrong.kind(), ErrorKind::InvalidInput);
     assert_eq!(
         wrong.to_string(),
-        "read events on line 3 of x: the line is longer than 65536 bytes"
+        "line 3 of x: cannot read events: the line is longer than 65536 bytes"
     );
 
     let endless = Reader::new("x", std::io::BufReader::new(std::io::repeat(b'#')));
