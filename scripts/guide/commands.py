@@ -22,7 +22,7 @@ def help_of(program, command):
     environment = {**os.environ, "COLUMNS": "96", "NO_COLOR": "1"}
     text = subprocess.run([program, *command, "--help"], env=environment, check=True, capture_output=True, text=True).stdout
     if command:
-        text = re.sub(r"(?ms)^Global options:\n.*?(?=^\S)", "", text, count=1)
+        text = re.sub(r"(?ms)^Global options:\n.*?(?=^\S|\Z)", "", text, count=1)
     return re.sub(r"[ \t]+$", "", text.rstrip(), flags=re.MULTILINE)
 
 

@@ -39,6 +39,14 @@ left_behind() {
     [ -z "$left" ] || { printf 'left behind:\n%s\n' "$left" >&2; exit 1; }
 }
 
+# check_guide PACKAGE : the guide is in it, and no link of it leads nowhere
+check_guide() {
+    mkdir "$work/guide"
+    dpkg-deb --fsys-tarfile "$1" | tar -xf - -C "$work/guide" ./usr/share/doc/wirestamp
+    python3 scripts/package/guide.py check "$work/guide/usr/share/doc/wirestamp"
+    rm -r "$work/guide"
+}
+
 # check_manuals PACKAGE : its manual pages, through mandoc
 check_manuals() {
     mkdir "$work/manuals"
