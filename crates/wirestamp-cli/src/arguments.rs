@@ -7,6 +7,7 @@ mod compare;
 mod help;
 mod interface;
 mod latency;
+mod layout;
 mod limits;
 #[cfg(feature = "monitor")]
 mod monitor;
@@ -24,6 +25,7 @@ pub(crate) use capture::{
 pub(crate) use compare::{Action as LatencyAction, Compare};
 pub(crate) use interface::{Capabilities, Cross, Doctor, Enable, Interfaces, Watch};
 pub(crate) use latency::{Latency, Source};
+pub(crate) use layout::command;
 pub(crate) use limits::{Limit, LimitedPath, Limits};
 #[cfg(feature = "monitor")]
 pub(crate) use monitor::{LogFormat, Monitor};
@@ -48,7 +50,7 @@ const STYLES: Styles = Styles::styled()
 /// Packet timestamps: when UDP datagrams really leave and arrive, by kernel or NIC.
 #[derive(Debug, Parser)]
 #[command(name = "wirestamp", bin_name = "wirestamp", version, styles = STYLES, max_term_width = 100)]
-#[command(after_help = exit::HELP, after_long_help = exit::HELP)]
+#[command(after_help = format!("{}\n\n{}", exit::HELP, help::PROGRAM))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -60,8 +62,9 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// How to print: `table` for people, one `json` object, or rows: `ndjson` (an object a line) or `csv`
-    /// [default: table]
+    /// How to print: table, json, ndjson or csv [default: table]
+    ///
+    /// `table` is for people, `json` one object; `ndjson` (an object a line) and `csv` are rows.
     #[arg(
         long,
         global = true,
@@ -74,18 +77,25 @@ pub(crate) struct Global {
     #[arg(long, global = true, conflicts_with = "format")]
     pub(crate) json: bool,
     /// When to use colours; NO_COLOR is respected
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    #[arg(long, global = true, hide_short_help = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub(crate) color: Color,
     /// Draw with ASCII characters only
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) ascii: bool,
-    /// What sim0 and sim1 are: a preset (see `wirestamp presets`) or a TOML file. They then
-    /// stand where a command takes the interfaces of this system by default. The environment
-    /// variable WIRESTAMP_SIM chooses what they are without changing any default
+    /// Simulate NICs sim0 and sim1: a preset or a TOML file
+    ///
+    /// `wirestamp presets` lists presets. Simulated NICs then stand where a command takes the interfaces of this system by default. The environment
+    /// variable WIRESTAMP_SIM chooses what they are without changing any default.
     #[arg(long, global = true, value_name = "PRESET|FILE")]
     pub(crate) sim: Option<String>,
     /// The simulation's seed: the same seed gives the same output to the bit
-    #[arg(long, global = true, value_name = "N", default_value_t = 1)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "N",
+        default_value_t = 1
+    )]
     pub(crate) seed: u64,
 }
 
@@ -117,7 +127,7 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the interfaces of this system and the simulated ones
+    /// List the interfaces of this system, and simulated ones if --sim asks for them
     #[command(after_help = help::INTERFACES)]
     Interfaces(Interfaces),
     /// What an interface could timestamp, what it timestamps now, and what was really seen

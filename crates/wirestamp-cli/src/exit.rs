@@ -34,7 +34,7 @@ Exit codes:
 SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run early, with its summary; a second one ends the program
 with 128 and the signal's number, once clocks and NICs are restored, and a third one at once.
 
-Errors name the operation, the target, the system's answer and the remedy; with --json they are an
+Errors name the target, the operation, the system's answer and the remedy; with --json they are an
 object {\"error\": {…}} on standard output.";
 
 impl From<ErrorKind> for Exit {

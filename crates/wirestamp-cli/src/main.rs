@@ -18,14 +18,17 @@ mod session;
 mod signals;
 
 use arguments::Arguments;
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use failure::Failure;
 use output::Output;
 use session::Session;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let read = arguments::command()
+        .try_get_matches()
+        .and_then(|found| Arguments::from_arg_matches(&found));
+    let arguments = match read {
         Ok(arguments) => arguments,
         Err(refused) => return failure::refused(&refused).into(),
     };

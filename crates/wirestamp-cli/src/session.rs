@@ -17,6 +17,8 @@ const NAP: Duration = Duration::from_millis(20);
 pub(crate) struct Session {
     /// Whether simulated interfaces stand in for those of this system.
     simulated: bool,
+    /// Whether somebody chose a simulation at all, by option or environment.
+    has_simulation: bool,
     seed: u64,
 }
 
@@ -26,17 +28,20 @@ impl Session {
             simulation(chosen, global.seed)?.set_default()?;
             return Ok(Self {
                 simulated: true,
+                has_simulation: true,
                 seed: global.seed,
             });
         }
         // a wrong one is told by the library to those who ask for a simulated interface
-        let chosen = std::env::var(ENVIRONMENT)
-            .unwrap_or_else(|_| wirestamp::sim::Scenario::DEFAULT.to_owned());
+        let chosen = std::env::var(ENVIRONMENT).ok();
+        let has_simulation = chosen.is_some();
+        let chosen = chosen.unwrap_or_else(|| wirestamp::sim::Scenario::DEFAULT.to_owned());
         if let Ok(simulation) = simulation(&chosen, global.seed) {
             simulation.set_default()?;
         }
         Ok(Self {
             simulated: false,
+            has_simulation,
             seed: global.seed,
         })
     }
@@ -68,6 +73,11 @@ impl Session {
     /// Whether a command without an interface means the simulated ones.
     pub(crate) fn is_simulated(&self) -> bool {
         self.simulated
+    }
+
+    /// Whether simulated interfaces are listed: not on a host where nobody asked for one.
+    pub(crate) fn has_simulation(&self) -> bool {
+        self.has_simulation
     }
 
     /// From now on SIGINT (Ctrl-C), SIGTERM and SIGHUP end the run with its summary; a second one

@@ -242,6 +242,29 @@ fn the_default_is_real_datagrams_over_the_loopback() {
     }
 }
 
+/// On a host where nobody asked for a simulation there are no interfaces that this host does not have.
+#[test]
+fn simulated_interfaces_are_listed_where_somebody_asked_for_them() {
+    let listed = |arguments: &[&str], environment: Option<&str>| {
+        let mut command = wirestamp();
+        command.args(["interfaces", "--json"]).args(arguments);
+        command.envs(environment.map(|preset| ("WIRESTAMP_SIM", preset)));
+        let listed = json(&command.output().expect("the program runs"));
+        let interfaces = listed["interfaces"].as_array().expect("an array");
+        let simulated = |interface: &&Value| interface["simulated"] == true;
+        let found = interfaces.iter().filter(simulated).count();
+        (found, interfaces.len() - found)
+    };
+    let (none, own) = listed(&[], None);
+    assert_eq!(none, 0);
+    assert!(own > 0);
+    assert_eq!(listed(&["--sim", "igb"], None), (2, own));
+    assert_eq!(listed(&[], Some("igb")), (2, own));
+    assert_eq!(listed(&["--simulated"], None), (2, 0));
+    let named = run(&["capabilities", "sim0", "--json"]);
+    assert!(named.status.success(), "a name is a request: {named:?}");
+}
+
 #[test]
 fn the_loopback_is_listed_and_healthy() {
     let listed = json(&run(&["interfaces", "--json"]));
@@ -251,12 +274,6 @@ fn the_loopback_is_listed_and_healthy() {
             .iter()
             .any(|interface| interface["loopback"] == true && interface["simulated"] == false)
     );
-    assert!(
-        interfaces
-            .iter()
-            .any(|interface| interface["name"] == "sim0" && interface["simulated"] == true)
-    );
-
     let loopback = interfaces
         .iter()
         .find(|interface| interface["loopback"] == true)

@@ -6,6 +6,10 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The groups of options in the help.
+const FILES: &str = "Files to write";
+const KERNEL: &str = "How the kernel captures";
+
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Capture {
@@ -17,8 +21,8 @@ pub(crate) struct Capture {
     /// Which packets, as for tcpdump (man pcap-filter): udp port 319; all if it is left out
     #[arg(value_name = "FILTER")]
     pub(crate) filter: Vec<String>,
-    /// Writes the packets to a pcapng file, - for standard output; without it they are shown
-    #[arg(long, short, value_name = "FILE")]
+    /// Write the packets to a pcapng file, - for standard output; without it they are shown
+    #[arg(long, help_heading = FILES, short, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
     /// How many packets
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -33,33 +37,32 @@ pub(crate) struct Capture {
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Software)]
     pub(crate) source: Source,
     /// Also what the NIC receives for others
-    #[arg(long)]
+    #[arg(long, help_heading = KERNEL)]
     pub(crate) promiscuous: bool,
     /// The kernel's buffer, in MiB; with --queues, of each
-    #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=16_384))]
+    #[arg(long, help_heading = KERNEL, hide_short_help = true, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=16_384))]
     pub(crate) buffer: u32,
-    /// Divides the packets by flow among so many buffers and threads, for more packets than one processor can take
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "write", value_parser = clap::value_parser!(u32).range(1..=64))]
+    /// Divide the packets by flow among so many buffers and threads, for more packets than one processor can take
+    #[arg(long, help_heading = KERNEL, hide_short_help = true, value_name = "N", default_value_t = 1, requires = "write", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) queues: u32,
-    /// Adds packets with their timestamps to Parquet files in this folder, as `record --parquet` does; in programs built with it
-    #[arg(long, value_name = "DIR", conflicts_with = "queues")]
+    /// Add packets with their timestamps to Parquet files in this folder, as `record --parquet` does; in programs built with it
+    #[arg(long, help_heading = FILES, value_name = "DIR", conflicts_with = "queues")]
     pub(crate) parquet: Option<PathBuf>,
     /// Name of this host in those files, unique in the fleet
-    #[arg(
-        long,
+    #[arg(long, help_heading = FILES, hide_short_help = true,
         value_name = "NAME",
         requires = "parquet",
         conflicts_with = "queues"
     )]
     pub(crate) host: Option<String>,
-    /// Begins a new file when one has so many bytes (1 MiB at least)
-    #[arg(long, value_name = "BYTES", requires = "write", value_parser = clap::value_parser!(u64).range(1 << 20..))]
+    /// Begin a new file when one has so many bytes (1 MiB at least)
+    #[arg(long, help_heading = FILES, value_name = "BYTES", requires = "write", value_parser = clap::value_parser!(u64).range(1 << 20..))]
     pub(crate) rotate_size: Option<u64>,
-    /// Begins a new file after so long
-    #[arg(long, value_name = "TIME", requires = "write", value_parser = time::duration)]
+    /// Begin a new file after so long
+    #[arg(long, help_heading = FILES, value_name = "TIME", requires = "write", value_parser = time::duration)]
     pub(crate) rotate_every: Option<Duration>,
-    /// Keeps only so many files of this run, the newest
-    #[arg(long, value_name = "N", requires = "write", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Keep only so many files of this run, the newest
+    #[arg(long, help_heading = FILES, value_name = "N", requires = "write", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) files: Option<u32>,
 }
 

@@ -1,5 +1,11 @@
 //! What stands below the options in each command's help: explanations and examples.
 
+pub(super) const PROGRAM: &str = "\
+Examples:
+  wirestamp doctor
+  wirestamp latency
+  wirestamp ntp pool.ntp.org";
+
 pub(super) const COMPLETIONS: &str = "\
 Bash reads it by `source <(wirestamp completions bash)`; zsh from ~/.zfunc/_wirestamp, fish from \
 ~/.config/fish/completions/wirestamp.fish; PowerShell by `| Out-String | Invoke-Expression`. The \

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct Interfaces {
-    /// Only the simulated ones
+    /// Only simulated ones: sim0 and sim1 are what --sim or WIRESTAMP_SIM says
     #[arg(long)]
     pub(crate) simulated: bool,
 }

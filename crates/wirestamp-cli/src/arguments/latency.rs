@@ -7,6 +7,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The groups of options in the help.
+const PACKETS: &str = "Packets";
+pub(super) const HOST: &str = "To another host";
+pub(super) const FILES: &str = "Files to write";
+
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Latency {
@@ -16,45 +21,52 @@ pub(crate) struct Latency {
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
     /// How many datagrams to send
-    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, help_heading = PACKETS, allow_negative_numbers = true, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: u64,
     /// Payload of each datagram
     #[arg(
         long,
+        help_heading = PACKETS,
         allow_negative_numbers = true,
         value_name = "BYTES",
         default_value_t = 64
     )]
     pub(crate) size: usize,
-    /// Datagrams per second; without it, the next is sent when the last has arrived
-    #[arg(long, allow_negative_numbers = true, value_name = "PPS", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Datagrams per second [default: the next when the last has arrived; with --peer 1000]
+    #[arg(long, help_heading = PACKETS, allow_negative_numbers = true, value_name = "PPS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: Option<u32>,
-    /// A datagram that takes longer than this counts as lost: must exceed what the path takes
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time::duration)]
+    /// A datagram that takes longer than this counts as lost
+    ///
+    /// It must exceed what the path takes.
+    #[arg(long, help_heading = PACKETS, value_name = "TIME", default_value = "2s", value_parser = time::duration)]
     pub(crate) timeout: Duration,
     /// How many datagrams may be sent while the oldest is in flight. A rate and a timeout that can
     /// need more are an error
-    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, help_heading = PACKETS, hide_short_help = true, allow_negative_numbers = true, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_in_flight: u32,
     /// Over IPv6 instead of IPv4
-    #[arg(long)]
+    #[arg(long, help_heading = PACKETS)]
     pub(crate) ipv6: bool,
-    /// A UDP echo service (port 7 if none is given), on NICs that don't loop back. "Wire" is then the whole round trip outside
-    /// this host
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "Stamp", value_parser = echo_address)]
+    /// A UDP echo service (port 7 if none is given), on NICs that don't loop back
+    ///
+    /// "Wire" is then the whole round trip outside this host.
+    #[arg(long, help_heading = HOST, hide_short_help = true, value_name = "ADDRESS", conflicts_with = "Stamp", value_parser = echo_address)]
     pub(crate) echo: Option<SocketAddr>,
     /// Whose clock timestamps
-    #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
+    #[arg(long, help_heading = PACKETS, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
-    /// Writes the three histograms, too: as an interval log, which HdrHistogram's tools read. If a path
-    /// has negative values, the tag of its histogram says what was added to all of them: wire+10000ns
-    #[arg(long, value_name = "FILE", conflicts_with = "Stamp")]
+    /// Write the histograms, for `latency compare` and HdrHistogram's tools
+    ///
+    /// It is an interval log. If a path has negative values, the tag of its histogram says what was added to all of them: wire+10000ns.
+    #[arg(long, help_heading = FILES, value_name = "FILE", conflicts_with = "Stamp")]
     pub(crate) histogram: Option<PathBuf>,
     /// Draw the distribution and the quantiles of each path into an SVG file
-    #[arg(long, value_name = "FILE", conflicts_with = "Stamp")]
+    #[arg(long, help_heading = FILES, value_name = "FILE", conflicts_with = "Stamp")]
     pub(crate) plot: Option<PathBuf>,
-    /// Write a report that a browser shows: quantiles, conditions, and plots that can be zoomed. One file, which loads nothing
-    #[arg(long, value_name = "FILE", conflicts_with = "Stamp")]
+    /// Write a report for a browser, with plots that can be zoomed
+    ///
+    /// It has quantiles and conditions too, and is one file, which loads nothing.
+    #[arg(long, help_heading = FILES, value_name = "FILE", conflicts_with = "Stamp")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: Limits,

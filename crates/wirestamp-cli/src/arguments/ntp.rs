@@ -9,6 +9,10 @@ use std::time::Duration;
 /// The port of NTP (RFC 5905 §7.2).
 const NTP_PORT: u16 = 123;
 
+/// The groups of options in the help.
+const HOSTS: &str = "Servers";
+const NTS: &str = "Authentication";
+
 #[derive(Debug, Args)]
 pub(crate) struct Ntp {
     /// Servers: names or addresses, each with :PORT if it has one of its own
@@ -24,22 +28,22 @@ pub(crate) struct Ntp {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
     pub(crate) timeout: Duration,
     /// The servers' port
-    #[arg(long, allow_negative_numbers = true, value_name = "PORT", default_value_t = NTP_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, help_heading = HOSTS, allow_negative_numbers = true, value_name = "PORT", default_value_t = NTP_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
     /// Names as IPv4 addresses only
-    #[arg(long, conflicts_with = "ipv6")]
+    #[arg(long, help_heading = HOSTS, conflicts_with = "ipv6")]
     pub(crate) ipv4: bool,
     /// Names as IPv6 addresses only
-    #[arg(long)]
+    #[arg(long, help_heading = HOSTS)]
     pub(crate) ipv6: bool,
     /// Don't ask for interleaved mode, in which servers tell when a response really left
     #[arg(long)]
     pub(crate) basic: bool,
     /// Authenticate the servers by Network Time Security: HOST is the server of the key exchange, :PORT its port (4460)
-    #[arg(long)]
+    #[arg(long, help_heading = NTS)]
     pub(crate) nts: bool,
     /// Authorities whose certificates count for --nts (PEM), instead of the system's
-    #[arg(long, requires = "nts", value_name = "FILE")]
+    #[arg(long, help_heading = NTS, requires = "nts", value_name = "FILE")]
     pub(crate) nts_ca: Option<PathBuf>,
     /// Whose clock timestamps
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]

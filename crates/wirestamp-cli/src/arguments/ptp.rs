@@ -6,6 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 use wirestamp_ptp::{Clock, Configuration, DelayMechanism, Role, Source, Timescale, Transport};
 
+/// The groups of options in the help.
+const SIMULATION: &str = "Simulation";
+const MESSAGES: &str = "Messages";
+const TRANSMIT: &str = "As timeTransmitter";
+const TIMESTAMPS: &str = "Timestamps";
+const STEER: &str = "Steering";
+const TRUST: &str = "Whom to believe";
+
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Ptp {
@@ -14,21 +22,20 @@ pub(crate) struct Ptp {
     /// Interfaces: one makes an ordinary clock, several a boundary clock
     #[arg(value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,
-    /// Run a whole simulated network instead and hold it against the truth; "all" for each of them;
-    /// "campaign" for many seeded runs of a steered clock
-    #[arg(long, value_name = "SCENARIO", conflicts_with = "interfaces")]
+    /// Run a whole simulated network instead and hold it against the truth
+    ///
+    /// `all` runs each of them, `campaign` many seeded runs of a steered clock.
+    #[arg(long, help_heading = SIMULATION, value_name = "SCENARIO", conflicts_with = "interfaces")]
     pub(crate) simulate: Option<String>,
     /// Draw the simulation's errors and bounds into an SVG file
-    #[arg(
-        long,
+    #[arg(long, help_heading = SIMULATION,
         value_name = "FILE",
         requires = "simulate",
         conflicts_with = "interfaces"
     )]
     pub(crate) plot: Option<PathBuf>,
     /// Runs of the campaign
-    #[arg(
-        long,
+    #[arg(long, help_heading = SIMULATION, hide_short_help = true,
         value_name = "N",
         requires = "simulate",
         conflicts_with = "interfaces",
@@ -36,8 +43,7 @@ pub(crate) struct Ptp {
     )]
     pub(crate) runs: u32,
     /// Run this one of the campaign only, and show what happens in it
-    #[arg(
-        long,
+    #[arg(long, help_heading = SIMULATION, hide_short_help = true,
         value_name = "RUN",
         requires = "simulate",
         conflicts_with = "interfaces"
@@ -50,101 +56,103 @@ pub(crate) struct Ptp {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// default, or w32time: PTP timescale and valid UTC offset announced
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = TRANSMIT, value_name = "NAME")]
     pub(crate) profile: Option<String>,
     /// Transmit time if no better timeTransmitter is there
-    #[arg(long)]
+    #[arg(long, help_heading = TRANSMIT)]
     pub(crate) transmit: bool,
     /// Over IPv6 instead of IPv4
-    #[arg(long)]
+    #[arg(long, help_heading = MESSAGES)]
     pub(crate) ipv6: bool,
     /// Measure the delay to the neighbour instead of to the timeTransmitter
-    #[arg(long)]
+    #[arg(long, help_heading = MESSAGES)]
     pub(crate) p2p: bool,
     /// Domain number
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = MESSAGES, value_name = "N")]
     pub(crate) domain: Option<u8>,
     /// Lower wins
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = TRANSMIT, hide_short_help = true, value_name = "N")]
     pub(crate) priority1: Option<u8>,
     /// Lower wins, after the clock's quality
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = TRANSMIT, hide_short_help = true, value_name = "N")]
     pub(crate) priority2: Option<u8>,
     /// From one Announce to the next: a power of two of a second
-    #[arg(long, value_name = "TIME", value_parser = power_of_two)]
+    #[arg(long, help_heading = MESSAGES, hide_short_help = true, value_name = "TIME", value_parser = power_of_two)]
     pub(crate) announce: Option<i8>,
     /// From one Sync to the next: a power of two of a second
-    #[arg(long, value_name = "TIME", value_parser = power_of_two)]
+    #[arg(long, help_heading = MESSAGES, hide_short_help = true, value_name = "TIME", value_parser = power_of_two)]
     pub(crate) sync: Option<i8>,
     /// From one delay request to the next, on average: a power of two of a second
-    #[arg(long, value_name = "TIME", value_parser = power_of_two)]
+    #[arg(long, help_heading = MESSAGES, hide_short_help = true, value_name = "TIME", value_parser = power_of_two)]
     pub(crate) delay: Option<i8>,
     /// Announce intervals of silence after which a timeTransmitter is given up
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = MESSAGES, hide_short_help = true, value_name = "N")]
     pub(crate) announce_timeout: Option<u8>,
     /// TAI minus UTC in seconds: announced, and used where a timeTransmitter says none
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, help_heading = TRANSMIT, hide_short_help = true, value_name = "SECONDS")]
     pub(crate) utc_offset: Option<i16>,
     /// Announce that offset as valid
-    #[arg(long)]
+    #[arg(long, help_heading = TRANSMIT, hide_short_help = true)]
     pub(crate) utc_valid: bool,
     /// Announce the time as traceable to a primary reference
-    #[arg(long)]
+    #[arg(long, help_heading = TRANSMIT, hide_short_help = true)]
     pub(crate) time_traceable: bool,
     /// Announce the frequency as traceable to a primary reference
-    #[arg(long)]
+    #[arg(long, help_heading = TRANSMIT, hide_short_help = true)]
     pub(crate) frequency_traceable: bool,
     /// Which time to transmit as grandmaster
-    #[arg(long, value_enum, value_name = "TIMESCALE")]
+    #[arg(long, help_heading = TRANSMIT, hide_short_help = true, value_enum, value_name = "TIMESCALE")]
     pub(crate) timescale: Option<AnnouncedTimescale>,
     /// Whose timestamps
-    #[arg(long, value_enum, value_name = "SOURCE")]
+    #[arg(long, help_heading = TIMESTAMPS, value_enum, value_name = "SOURCE")]
     pub(crate) source: Option<super::Source>,
     /// Switch the NIC's hardware timestamping on meanwhile (needs CAP_NET_ADMIN)
-    #[arg(long)]
+    #[arg(long, help_heading = TIMESTAMPS)]
     pub(crate) enable_hardware: bool,
     /// Which clock to steer; without it nothing is changed
-    #[arg(long, value_enum, value_name = "CLOCK")]
+    #[arg(long, help_heading = STEER, value_enum, value_name = "CLOCK")]
     pub(crate) steer: Option<Steered>,
     /// At the start, step the steered clock if it is off by more [default: 20us]
-    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
+    #[arg(long, help_heading = STEER, hide_short_help = true, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) first_step: Option<Duration>,
     /// Later, step it if it is off by more; 0: never [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
+    #[arg(long, help_heading = STEER, hide_short_help = true, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) step: Option<Duration>,
     /// Correct its frequency by no more than this, in ppm, on top of the learnt frequency [default: 500, or
     /// what the clock takes]
-    #[arg(long, value_name = "PPM")]
+    #[arg(long, help_heading = STEER, hide_short_help = true, value_name = "PPM")]
     pub(crate) slew_limit: Option<u32>,
     /// Do not follow an offset beyond this, and end if it lasts for a minute; 0: follow any [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
+    #[arg(long, help_heading = STEER, hide_short_help = true, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) max_step: Option<Duration>,
     /// At the start, step the clock by whatever it is off, not by up to 1000 s only
-    #[arg(long)]
+    #[arg(long, help_heading = STEER, hide_short_help = true)]
     pub(crate) allow_any_first_step: bool,
     /// Stop steering, but go on measuring, where an offset beyond the limit would end the program
-    #[arg(long)]
+    #[arg(long, help_heading = STEER, hide_short_help = true)]
     pub(crate) keep_measuring: bool,
     /// What of the path delay is certain: cable takes about 5 ns a metre
-    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
+    #[arg(long, help_heading = MESSAGES, hide_short_help = true, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) least_delay: Option<Duration>,
-    /// Listen to this timeTransmitter only: a clock or port identity (repeatable; two or more are compared)
-    #[arg(long, value_name = "IDENTITY")]
+    /// Listen to this timeTransmitter only: a clock or port identity
+    ///
+    /// Repeatable; two or more are compared.
+    #[arg(long, help_heading = TRUST, value_name = "IDENTITY")]
     pub(crate) pin: Vec<String>,
     /// With --p2p: a neighbour, such as a transparent clock, that may answer delay requests (repeatable)
-    #[arg(long, value_name = "IDENTITY")]
+    #[arg(long, help_heading = TRUST, hide_short_help = true, value_name = "IDENTITY")]
     pub(crate) pin_neighbour: Vec<String>,
     /// Listen to timeTransmitters at this source address only (repeatable)
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, help_heading = TRUST, hide_short_help = true, value_name = "ADDRESS")]
     pub(crate) pin_address: Vec<IpAddr>,
     /// Compare with this domain too; while they disagree, none is followed (repeatable)
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = TRUST, hide_short_help = true, value_name = "N")]
     pub(crate) compare_domain: Vec<u8>,
     /// Sources that are right may differ by this beside their error bounds [default: 1us]
-    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
+    #[arg(long, help_heading = TRUST, hide_short_help = true, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) tolerance: Option<Duration>,
     /// Keep all capabilities, files and system calls (Linux): for debugging
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_sandbox: bool,
 }
 

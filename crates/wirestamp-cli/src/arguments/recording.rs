@@ -15,8 +15,9 @@ pub(crate) struct Record {
     /// How long to record
     #[arg(long = "for", value_name = "TIME", value_parser = time::duration)]
     pub(crate) duration: Duration,
-    /// From one batch of readings to the next, always; without it, batches come as the library's
-    /// own correlator takes them: a burst at the start, then as often as helps
+    /// From one batch of readings to the next, always
+    ///
+    /// Without it, batches come as the library's own correlator takes them: a burst at the start, then as often as helps.
     #[arg(long, value_name = "TIME", value_parser = time::duration)]
     pub(crate) interval: Option<Duration>,
     /// How much of each second may go into reading the clocks, if no interval is given

@@ -9,49 +9,57 @@ use std::time::Duration;
 const PORT: u16 = 862;
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "To another host")]
+#[command(next_help_heading = super::latency::HOST)]
 pub(crate) struct Stamp {
-    /// A STAMP reflector (port 862 if none is given), by name or address: `wirestamp reflect`, a router, another program
+    /// A STAMP reflector by name or address (port 862 if none is given)
+    ///
+    /// That is `wirestamp reflect`, a router or another program.
     #[arg(long, value_name = "HOST")]
     pub(crate) peer: Option<String>,
     /// How this host's clock and the reflector's are related
     #[arg(long, value_enum, value_name = "RELATION", requires = "peer", default_value_t = Relation::Auto)]
     pub(crate) clocks: Relation,
     /// How far this host's clock is from UTC at most, instead of what the kernel says
-    #[arg(long, value_name = "TIME", requires = "peer", value_parser = super::time::with_unit)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", requires = "peer", value_parser = super::time::with_unit)]
     pub(crate) clock_bound: Option<Duration>,
     /// Authenticate with the key in this file: 32 to 2048 hexadecimal digits
     #[arg(long, value_name = "FILE", requires = "peer")]
     pub(crate) key_file: Option<PathBuf>,
     /// The format of the timestamps that are sent
-    #[arg(id = "timestamp-format", long, value_enum, value_name = "FORMAT", requires = "peer", default_value_t = Format::Ntp)]
+    #[arg(id = "timestamp-format", long, hide_short_help = true, value_enum, value_name = "FORMAT", requires = "peer", default_value_t = Format::Ntp)]
     pub(crate) format: Format,
     /// TAI - UTC in seconds, for timestamps in PTP format
-    #[arg(long, value_name = "SECONDS", requires = "peer", default_value_t = 37)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "SECONDS",
+        requires = "peer",
+        default_value_t = 37
+    )]
     pub(crate) tai_offset: i32,
     /// DSCP of the packets, both ways if the reflector allows it
-    #[arg(long, value_name = "DSCP", requires = "peer", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..64))]
+    #[arg(long, hide_short_help = true, value_name = "DSCP", requires = "peer", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..64))]
     pub(crate) dscp: u8,
     /// ECN field of the packets
-    #[arg(long, value_name = "ECN", requires = "peer", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..4))]
+    #[arg(long, hide_short_help = true, value_name = "ECN", requires = "peer", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..4))]
     pub(crate) ecn: u8,
     /// A delay that no packet can be faster than, in each direction: narrows the offset
-    #[arg(long, value_name = "TIME", requires = "peer", default_value = "0s", value_parser = super::time::with_unit)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", requires = "peer", default_value = "0s", value_parser = super::time::with_unit)]
     pub(crate) least_delay: Duration,
-    /// Writes a JSON object for each packet, too, one a line
-    #[arg(long, value_name = "FILE", requires = "peer")]
+    /// Write a JSON object for each packet, too, one a line
+    #[arg(long, help_heading = super::latency::FILES, hide_short_help = true, value_name = "FILE", requires = "peer")]
     pub(crate) packets: Option<PathBuf>,
     /// Write what the packets of each window show of both clocks as Parquet files below this folder, for `wirestamp-fleet clocks`
-    #[arg(long, value_name = "DIR", requires = "peer")]
+    #[arg(long, help_heading = super::latency::FILES, hide_short_help = true, value_name = "DIR", requires = "peer")]
     pub(crate) parquet: Option<PathBuf>,
     /// The name that this host has in the Parquet files; the system's if it is left out
-    #[arg(long, value_name = "NAME", requires = "parquet")]
+    #[arg(long, help_heading = super::latency::FILES, hide_short_help = true, value_name = "NAME", requires = "parquet")]
     pub(crate) host: Option<String>,
     /// The name that the reflector's host has in the Parquet files; the one of --peer if it is left out
-    #[arg(long, value_name = "NAME", requires = "parquet")]
+    #[arg(long, help_heading = super::latency::FILES, hide_short_help = true, value_name = "NAME", requires = "parquet")]
     pub(crate) peer_name: Option<String>,
     /// Length of a window: each begins at a multiple of it since 1970, by this host's clock
-    #[arg(long, value_name = "TIME", requires = "parquet", default_value = "1s", value_parser = window)]
+    #[arg(long, help_heading = super::latency::FILES, hide_short_help = true, value_name = "TIME", requires = "parquet", default_value = "1s", value_parser = window)]
     pub(crate) window: Duration,
 }
 
@@ -85,48 +93,59 @@ pub(crate) enum Format {
     Ptp,
 }
 
+/// The groups of `reflect`'s options in the help.
+const WHERE: &str = "Addresses";
+const WHO: &str = "Which requests are answered";
+const SAYS: &str = "What replies say";
+
 #[derive(Debug, Args)]
 pub(crate) struct Reflect {
     /// Name of the interface: all of its addresses are answered on; those of this system if it is left out
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
     /// Answer on this address instead (port 862 if none is given); can be repeated
-    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
+    #[arg(long, help_heading = WHERE, value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) listen: Vec<SocketAddr>,
     /// Port of all addresses that do not name one
-    #[arg(long, value_name = "PORT", default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, help_heading = WHERE, value_name = "PORT", default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
     /// Answer only packets that are signed with the key in this file: 32 to 2048 hexadecimal digits
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = WHO, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
-    /// Give replies their requests' numbers: losses are not attributed to a direction, and transmit timestamps are not reported. With --key-file
-    /// there are sessions all the same, so that a packet that somebody sends again is not answered again
-    #[arg(long)]
+    /// Give replies their requests' numbers: losses have no direction, and transmit timestamps are not reported
+    ///
+    /// With --key-file there are sessions all the same, so that a packet that somebody sends again is not answered again.
+    #[arg(long, help_heading = SAYS)]
     pub(crate) stateless: bool,
     /// The format of the timestamps that are sent
-    #[arg(id = "timestamp-format", long, value_enum, value_name = "FORMAT", default_value_t = Format::Ntp)]
+    #[arg(id = "timestamp-format", long, help_heading = SAYS, hide_short_help = true, value_enum, value_name = "FORMAT", default_value_t = Format::Ntp)]
     pub(crate) format: Format,
     /// TAI - UTC in seconds, for timestamps in PTP format
-    #[arg(long, value_name = "SECONDS", default_value_t = 37)]
+    #[arg(long, help_heading = SAYS, hide_short_help = true, value_name = "SECONDS", default_value_t = 37)]
     pub(crate) tai_offset: i32,
-    /// How far this host's clock is from UTC at most. \"kernel\": what the kernel says; \"none\": say that it is not synchronised, and how exact
-    /// timestamps alone are
-    #[arg(long, value_name = "TIME|kernel|none", default_value = "kernel", value_parser = clock_bound)]
+    /// How far this host's clock is from UTC at most
+    ///
+    /// `kernel`: as the kernel says. `none`: replies say that it is not synchronised, and how exact timestamps alone are.
+    #[arg(long, help_heading = SAYS, value_name = "TIME|kernel|none", default_value = "kernel", value_parser = clock_bound)]
     pub(crate) clock_bound: ClockBound,
     /// Give replies the DSCP that the request asks for
-    #[arg(long)]
+    #[arg(long, help_heading = WHO)]
     pub(crate) grant_dscp: bool,
-    /// Answer requests that are shorter than replies (TWAMP Light): up to three times as many octets leave as came
-    #[arg(long)]
+    /// Answer requests that are shorter than replies (TWAMP Light)
+    ///
+    /// Up to three times as many octets leave as came.
+    #[arg(long, help_heading = WHO)]
     pub(crate) answer_short: bool,
     /// Replies a second to one source: an IPv4 address or an IPv6 /64
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, help_heading = WHO, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: u32,
-    /// How many sessions there may be at a time. One source has as many as it leaves free, at most; beyond that replies are as with --stateless
-    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    /// How many sessions there may be at a time
+    ///
+    /// One source has as many as it leaves free, at most; beyond that replies are as with --stateless.
+    #[arg(long, help_heading = WHO, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) sessions: u32,
     /// Whose clock timestamps
-    #[arg(long, value_enum, value_name = "SOURCE", default_value_t = super::Source::Auto)]
+    #[arg(long, help_heading = SAYS, value_enum, value_name = "SOURCE", default_value_t = super::Source::Auto)]
     pub(crate) source: super::Source,
     /// How long to run; until Ctrl-C if it is left out
     #[arg(long = "for", value_name = "TIME", value_parser = super::time::duration)]

@@ -4,6 +4,7 @@ use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Column, Output, Page, Report, Rows, Table, json};
+use crate::session::Session;
 use serde::Serialize;
 use wirestamp::{Interface, InterfaceAddress};
 
@@ -29,9 +30,16 @@ struct Entry {
     ptp_verdict: Option<&'static str>,
 }
 
-pub(super) fn run(arguments: &arguments::Interfaces, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(
+    arguments: &arguments::Interfaces,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let mut found = Interface::list()?;
-    found.retain(|interface| interface.description().simulated || !arguments.simulated);
+    found.retain(|interface| match interface.description().simulated {
+        true => arguments.simulated || session.has_simulation(),
+        false => !arguments.simulated,
+    });
     output.report(&Interfaces {
         interfaces: found.iter().map(Entry::of).collect(),
     })?;

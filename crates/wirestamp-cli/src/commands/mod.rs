@@ -41,7 +41,7 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     output.use_schema(arguments.command.schema());
     match &arguments.command {
-        Command::Interfaces(arguments) => interfaces::run(arguments, output),
+        Command::Interfaces(arguments) => interfaces::run(arguments, session, output),
         Command::Capabilities(arguments) => capabilities::run(arguments, session, output),
         Command::Enable(arguments) => enable::run(arguments, output),
         Command::Cross(arguments) => cross::run(arguments, session, output),
