@@ -25,7 +25,7 @@ pub(crate) use capture::{
 pub(crate) use compare::{Action as LatencyAction, Compare};
 pub(crate) use interface::{Capabilities, Cross, Doctor, Enable, Interfaces, Watch};
 pub(crate) use latency::{Latency, Source};
-pub(crate) use layout::command;
+pub(crate) use layout::{command, parts as help_parts};
 pub(crate) use limits::{Limit, LimitedPath, Limits};
 #[cfg(feature = "monitor")]
 pub(crate) use monitor::{LogFormat, Monitor};
@@ -39,6 +39,7 @@ pub(crate) use top::Top;
 use crate::exit;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 const STYLES: Styles = Styles::styled()
@@ -188,6 +189,9 @@ pub(crate) enum Command {
     /// Print what a shell needs to complete wirestamp's command line
     #[command(after_help = help::COMPLETIONS)]
     Completions(Completions),
+    /// Print the values that a completion script asks for
+    #[command(hide = true, after_help = help::COMPLETE)]
+    Complete(Complete),
     /// Write the manual pages, for packages
     #[command(hide = true, after_help = help::MANUAL)]
     Manual(Manual),
@@ -225,7 +229,7 @@ impl Command {
             Self::Ptp(ptp) if ptp.action.is_some() => "ptp-status",
             Self::Ptp(_) => "ptp",
             Self::Presets(_) => "presets",
-            Self::Completions(_) => "completions",
+            Self::Completions(_) | Self::Complete(_) => "completions",
             Self::Manual(_) => "manual",
         }
     }
@@ -241,7 +245,7 @@ To have it, build wirestamp with --features monitor, or install the package wire
 #[derive(Debug, Args)]
 pub(crate) struct NotBuilt {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    _rest: Vec<std::ffi::OsString>,
+    _rest: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -252,6 +256,23 @@ pub(crate) struct Completions {
     /// Which shell's language
     #[arg(value_enum, value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Complete {
+    /// Which values
+    #[arg(value_enum, value_name = "VALUES")]
+    pub(crate) values: Values,
+    /// The command line so far: simulated interfaces count if it asks for a simulation
+    #[arg(last = true, value_name = "WORDS")]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// What only the program and this host know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Values {
+    Interfaces,
+    Presets,
 }
 
 #[derive(Debug, Args)]

@@ -37,6 +37,21 @@ with 128 and the signal's number, once clocks and NICs are restored, and a third
 Errors name the target, the operation, the system's answer and the remedy; with --json they are an
 object {\"error\": {…}} on standard output.";
 
+/// Where the table of the codes is in [`HELP`].
+const TABLE: &str = "Exit codes:\n";
+
+/// Each code and what it means.
+pub(crate) fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let table = HELP.strip_prefix(TABLE).unwrap_or(HELP);
+    let rows = table.lines().take_while(|line| !line.is_empty());
+    rows.filter_map(|row| row.trim_start().split_once("  "))
+}
+
+/// What the help says besides the codes.
+pub(crate) fn after_codes() -> &'static str {
+    HELP.split_once("\n\n").map_or("", |(_, text)| text)
+}
+
 impl From<ErrorKind> for Exit {
     fn from(kind: ErrorKind) -> Self {
         match kind {
@@ -76,6 +91,9 @@ mod tests {
         for exit in all {
             assert!(HELP.contains(&format!("\n  {}  ", exit as u8)), "{exit:?}");
         }
+        assert_eq!(codes().count(), all.len());
+        assert_eq!(codes().next(), Some(("0", "done")));
+        assert!(after_codes().starts_with("SIGINT"));
     }
 
     #[test]

@@ -15,6 +15,12 @@ Examples:
   wirestamp completions bash
   wirestamp completions zsh";
 
+pub(super) const COMPLETE: &str = "\
+Examples:
+  wirestamp complete presets
+  wirestamp complete interfaces
+  wirestamp complete interfaces -- wirestamp --sim igb latency";
+
 pub(super) const MANUAL: &str = "\
 Examples:
   wirestamp manual .

@@ -64,6 +64,7 @@ pub(crate) fn run(
         Command::Top(_) => Err(not_built("run", "wirestamp top").into()),
         Command::Presets(_) => presets::run(output),
         Command::Completions(arguments) => completions::run(arguments, output),
+        Command::Complete(arguments) => completions::values(arguments, session, output),
         Command::Manual(arguments) => manual::run(arguments),
     }
 }
