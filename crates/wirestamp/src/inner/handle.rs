@@ -21,7 +21,7 @@ mod waits {
     use wirestamp_sys::Alarm;
 
     /// Called by a thread of the system's.
-    pub type Ring = Arc<dyn Fn() + Send + Sync>;
+    pub(crate) type Ring = Arc<dyn Fn() + Send + Sync>;
 
     /// A socket that the system can wait for.
     pub trait Handle {
