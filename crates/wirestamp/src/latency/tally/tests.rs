@@ -27,14 +27,12 @@ fn a_clock_that_does_not_answer_is_asked_once_for_all_that_wait() {
     let timestamps = |end: usize| {
         let truth = world.truth();
         let ticks = truth.hardware_ticks_at(ends[end], truth.now());
-        Timestamps {
-            software: None,
-            hardware: Some(HardwareTimestamp {
-                ticks: ticks.expect("it has a clock"),
-                interface: Some(ends[end]),
-                read_at: truth.now(),
-            }),
-        }
+        let hardware = HardwareTimestamp {
+            ticks: ticks.expect("it has a clock"),
+            interface: Some(ends[end]),
+            read_at: truth.now(),
+        };
+        Timestamps::new(None, Some(hardware))
     };
     let timeout = Span::from(Duration::from_secs(1));
     let in_flight = InFlight::new(1_000, timeout);
@@ -42,10 +40,8 @@ fn a_clock_that_does_not_answer_is_asked_once_for_all_that_wait() {
     for sequence in 0..100 {
         let now = world.truth().now();
         tally.sending(sequence, now);
-        let record = TransmitRecord {
-            id: TransmitId(sequence as u32),
-            outcome: TransmitOutcome::Timestamped(timestamps(0)),
-        };
+        let outcome = TransmitOutcome::Timestamped(timestamps(0));
+        let record = TransmitRecord::new(TransmitId(sequence as u32), outcome);
         tally.transmitted(&record, &clocks);
         tally.received(sequence, timestamps(1), now, &clocks);
     }
