@@ -96,7 +96,7 @@ pub(crate) struct Compare {
     /// How long a packet of one capture waits for its like: longer than any delay
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time::duration)]
     pub(crate) window: Duration,
-    /// How many packets wait at most: about 200 bytes of memory each
+    /// How many packets wait at most: about 240 bytes of memory each
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
     pub(crate) max_waiting: u32,
     /// How many flows to show; --json has all
