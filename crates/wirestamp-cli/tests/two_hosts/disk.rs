@@ -27,8 +27,9 @@ fn a_full_disk_loses_no_result_and_is_said_of_the_file_that_was_named() {
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(told.contains("round trip"), "{told}");
     assert!(
-        error.contains(&format!("{}: no space left", file.display())),
+        error.contains(&format!("error: {}: cannot write", file.display())),
         "{error}"
     );
+    assert!(error.contains(": no space left"), "{error}");
     assert!(!error.contains(".wirestamp-"), "{error}");
 }
