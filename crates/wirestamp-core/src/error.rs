@@ -220,7 +220,7 @@ impl core::error::Error for Error {
 ///
 /// let whole = io::Error::from(error);
 /// assert_eq!(whole.kind(), io::ErrorKind::AddrInUse);
-/// assert!(whole.to_string().starts_with("bind on 127.0.0.1:123: address in use"));
+/// assert!(whole.to_string().starts_with("127.0.0.1:123: cannot bind: address in use"));
 /// # }
 /// ```
 ///

@@ -190,7 +190,7 @@ fn a_line_that_is_too_long_is_refused_by_its_number_and_the_next_one_is_read() {
     assert!(endless.is_err_and(|error| {
         error
             .to_string()
-            .contains("line 1 of x: the line is longer")
+            .contains("line 1 of x: cannot read events: the line is longer")
     }));
 }
 
