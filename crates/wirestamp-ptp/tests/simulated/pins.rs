@@ -97,7 +97,7 @@ fn pins_are_read_from_a_file_and_wrong_ones_are_named() {
     assert!(
         error
             .to_string()
-            .contains("trust.timetransmitters: eth0 is no clock or port identity"),
+            .contains("trust.timetransmitters: cannot read the PTP configuration: eth0 is no clock or port identity"),
         "{error}"
     );
     assert!(Configuration::from_toml("[trust]\naddresses = [\"here\"]").is_err());
