@@ -136,6 +136,7 @@ fn an_offset_lies_within_its_bound() {
         (&row["status"], &row["source"]),
         (&"measured".into(), &"software".into())
     );
+    assert_eq!(row["stamps"], 8, "of each request and each response");
     assert_eq!(
         (&row["stratum"], &row["reference"]),
         (&2.into(), &"192.0.2.9".into())
@@ -267,9 +268,9 @@ fn a_server_that_wants_rest_is_asked_ever_more_seldom() {
     assert_eq!(told.status.code(), Some(1));
     let row = &json(&told)["servers"][0];
     assert_eq!(row["status"], "denied", "{row}");
-    assert_eq!(row["lost"]["kiss"], 4, "{row}");
-    // in rounds 0, 2, 4 and 8 of 12
-    assert_eq!(server.requests.load(Ordering::Relaxed), 4);
+    assert_eq!(row["lost"]["kiss"], 3, "{row}");
+    // in rounds 0, 2 and 6 of 12: each time after twice as long
+    assert_eq!(server.requests.load(Ordering::Relaxed), 3);
 }
 
 #[test]

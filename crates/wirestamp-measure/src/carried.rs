@@ -113,6 +113,8 @@ fn end_port(port: &mut PtpState) {
 fn end_server(server: &mut NtpServerState) {
     (server.offset_ns, server.bound_ns) = (None, None);
     (server.utc_bound_ns, server.path_delay_ns) = (None, None);
+    (server.root_bound_ns, server.measured_at_ns) = (None, None);
+    "failed".clone_into(&mut server.status);
     end_counts(&mut server.timestamps);
 }
 
@@ -137,6 +139,8 @@ fn add_server(new: &mut NtpServerState, old: &NtpServerState) {
     new.responses += old.responses;
     new.samples += old.samples;
     new.unanswered += old.unanswered;
+    new.stamps += old.stamps;
+    new.interleaved += old.interleaved;
     add_reasons(&mut new.rejected, &old.rejected);
     add_reasons(&mut new.steps, &old.steps);
     add_counts(&mut new.timestamps, &old.timestamps);

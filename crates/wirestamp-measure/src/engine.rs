@@ -4,6 +4,7 @@ mod exchange;
 
 pub use exchange::Exchanged;
 
+use crate::host::Host;
 use crate::interfaces::Interfaces;
 use crate::moment::Moment;
 use crate::options::Measurements;
@@ -16,7 +17,7 @@ use crate::task::Turn;
 use crate::wanted::Wanted;
 use exchange::exchange;
 use std::net::{Ipv4Addr, SocketAddr};
-use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
+use wirestamp::{Error, MonotonicTime, Result, Span, UdpSocket};
 
 /// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
 const LONGEST_WAIT: Span = Span::from_seconds(1);
@@ -45,7 +46,7 @@ const TAI_OFFSET: i32 = 37;
 /// ```
 pub struct Engine {
     asked: Measurements,
-    place: Place,
+    host: Host,
     /// Reads the clocks, and is what a reader wakes the loop through.
     clock: UdpSocket,
     slots: Vec<Slot>,
@@ -85,7 +86,7 @@ impl Engine {
         Ok(Self {
             realtime: Realtime::new(tai_offset(&asked), place.is_simulated()),
             asked,
-            place,
+            host: Host::new(place),
             clock,
             slots,
             interfaces,
@@ -103,7 +104,7 @@ impl Engine {
 
     /// Returns whether it measures in a simulation.
     pub fn is_simulated(&self) -> bool {
-        self.place.is_simulated()
+        self.host.place.is_simulated()
     }
 
     /// Returns the socket that reads the clocks. What it receives ends a wait on this system; it is of no use for anything else.
@@ -124,14 +125,14 @@ impl Engine {
     /// Does all that can be done at this moment; returns when there is something to do even if nothing comes. Does not wait.
     pub fn serve(&mut self, moment: &Moment, sink: &mut dyn Sink) -> MonotonicTime {
         let mut next = self.realtime.look(moment, sink);
-        if self.interfaces.serve(&self.place, moment.now, sink) {
+        if self.interfaces.serve(&self.host.place, moment.now, sink) {
             let wanted = Wanted::of(&self.asked, &self.interfaces.with_clocks());
             exchange(&mut self.slots, wanted);
         }
         let mut turn = Turn::new(*moment, sink, &mut self.buffer);
         let mut running = 0;
         for slot in &mut self.slots {
-            next = next.min(slot.serve(&self.place, &mut turn));
+            next = next.min(slot.serve(&self.host, &mut turn));
             running += usize::from(slot.task().is_some());
         }
         self.running = running;
@@ -157,7 +158,7 @@ impl Engine {
             }
         }
         let gathers = sockets.len() > FEW;
-        if self.place.is_simulated() {
+        if self.host.place.is_simulated() {
             // nobody wakes this loop, and its own socket may be of a NIC that is gone
             if gathers {
                 self.clock.sleep_until(until.min(now + GATHER));
@@ -248,6 +249,34 @@ impl Engine {
         state
     }
 
+    /// Returns whether all that is asked for is over: each was asked as often as it was to be, or cannot be measured.
+    pub fn is_over(&self) -> bool {
+        self.slots.iter().all(Slot::is_over)
+    }
+
+    /// Returns when the newest of all samples was made that can be evaluated later: those of NTP.
+    pub fn newest(&self) -> Option<Moment> {
+        let newest = self.slots.iter().filter_map(Slot::newest);
+        newest.max_by_key(|moment| moment.now)
+    }
+
+    /// Returns what each of the measurements knows, as of its own newest sample, in the order in which they are asked for: NICs' clocks, the
+    /// reflector, PTP, NTP, paths, STAMP.
+    pub fn outcomes(&self) -> Vec<Outcome<'_>> {
+        let now = self.moment();
+        let outcome = |slot| {
+            let slot: &Slot = slot;
+            let mut state = State::default();
+            slot.show(&slot.newest().unwrap_or(now), &mut state);
+            Outcome {
+                task: slot.state(),
+                error: slot.error(),
+                state,
+            }
+        };
+        self.slots.iter().map(outcome).collect()
+    }
+
     /// Returns everything that is asked for, and whether it runs.
     pub fn tasks(&self) -> Vec<TaskState> {
         self.slots.iter().map(Slot::state).collect()
@@ -262,6 +291,18 @@ impl Engine {
     pub fn running(&self) -> (usize, usize) {
         (self.running, self.slots.len())
     }
+}
+
+/// What a measurement came to.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome<'e> {
+    /// What it is.
+    pub task: TaskState,
+    /// Why it failed, if it did.
+    pub error: Option<&'e Error>,
+    /// What it knows.
+    pub state: State,
 }
 
 fn tai_offset(asked: &Measurements) -> i32 {

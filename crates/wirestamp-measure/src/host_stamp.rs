@@ -1,5 +1,8 @@
 //! Timestamps on both of this host's clocks.
 
+use crate::nic::NicClock;
+use std::cell::Cell;
+use std::rc::Rc;
 use wirestamp::{
     HostClock, MonotonicTime, Result, Source, Span, TimestampPolicy, TimestampSource, Timestamping,
     Timestamps, UdpSocket, UtcTime,
@@ -20,43 +23,82 @@ pub struct HostStamp {
     pub source: TimestampSource,
 }
 
-/// What a socket's timestamps mean on the host's clocks: the kernel's.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Stamper(HostClock);
+/// What a socket's timestamps mean on the host's clocks: the NIC's alone, or the kernel's alone. One of both kinds would mix two points of measurement.
+pub(crate) struct Stamper {
+    clock: HostClock,
+    nic: Option<Rc<NicClock>>,
+    /// How many were read.
+    read: Cell<u64>,
+}
 
 impl Stamper {
     /// Kernel timestamps.
     pub(crate) fn software() -> Self {
-        Self(HostClock::software())
+        Self {
+            clock: HostClock::software(),
+            nic: None,
+            read: Cell::new(0),
+        }
+    }
+
+    /// Hardware timestamps, converted.
+    pub(crate) fn hardware(nic: Rc<NicClock>) -> Self {
+        Self {
+            clock: HostClock::hardware(nic.correlator()),
+            nic: Some(nic),
+            read: Cell::new(0),
+        }
+    }
+
+    /// Whose timestamps count.
+    pub(crate) fn source(&self) -> TimestampSource {
+        match self.nic {
+            Some(_) => TimestampSource::Hardware,
+            None => TimestampSource::Software,
+        }
+    }
+
+    /// How many timestamps were read.
+    pub(crate) fn count(&self) -> u64 {
+        self.read.get()
+    }
+
+    /// Whether timestamps can be converted.
+    ///
+    /// # Errors
+    /// Why not yet.
+    pub(crate) fn ready(&self) -> Result<()> {
+        self.nic.as_ref().map_or(Ok(()), |nic| nic.ready())
     }
 
     /// Switches the timestamps of a socket on that are needed; so many transmit timestamps may wait.
     pub(crate) fn configure(&self, socket: &UdpSocket, capacity: u16) -> Result<()> {
-        let source = match self.0.has_hardware() {
-            true => Source::Both,
-            false => Source::Software,
+        let source = match self.nic {
+            Some(_) => Source::Hardware,
+            None => Source::Software,
         };
-        let wanted = Timestamping::OFF.source(source).receive();
+        // who refuses is found out where the system says so
+        let wanted = Timestamping::OFF.source(source).receive().icmp_errors();
         socket.configure(wanted.transmit(capacity)).map(drop)
     }
 
-    /// `None`: there is no timestamp, or none that can be converted.
+    /// `None`: there is no timestamp of the right kind, or it cannot be converted.
     pub(crate) fn read(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostStamp> {
-        // a NIC's timestamp that has no UTC is no reason to do without the kernel's
-        let policies = [
-            TimestampPolicy::HardwareElseSoftware,
-            TimestampPolicy::OnlySoftware,
-        ];
-        policies.into_iter().find_map(|policy| {
-            let time = self.0.place(timestamps, policy).ok()?;
-            let utc = self.0.utc(&time, || socket.utc_cross_timestamp()).ok()?;
-            Some(HostStamp {
-                at: time.monotonic.at,
-                bound: time.monotonic.bound,
-                utc: utc.at,
-                utc_bound: utc.bound,
-                source: time.source,
-            })
+        let policy = match self.nic {
+            Some(_) => TimestampPolicy::OnlyHardware,
+            None => TimestampPolicy::OnlySoftware,
+        };
+        let time = self.clock.place(timestamps, policy).ok()?;
+        // the kernel's is on the scale from before a step: a client sees that
+        let both = || socket.utc_cross_timestamp();
+        let utc = self.clock.utc(&time, both).ok()?;
+        self.read.set(self.read.get() + 1);
+        Some(HostStamp {
+            at: time.monotonic.at,
+            bound: time.monotonic.bound,
+            utc: utc.at,
+            utc_bound: utc.bound,
+            source: time.source,
         })
     }
 }

@@ -26,11 +26,15 @@ mod clock;
 pub mod delays;
 mod engine;
 pub mod exact;
+pub mod goal;
+mod host;
 mod host_stamp;
 mod interfaces;
 pub mod key;
 mod moment;
+mod nic;
 mod ntp;
+pub mod nts;
 mod options;
 mod path;
 mod place;
@@ -48,10 +52,12 @@ mod wanted;
 
 pub use bounded::Bounded;
 pub use delays::{Delays, Longest};
-pub use engine::{Engine, Exchanged};
+pub use engine::{Engine, Exchanged, Outcome};
 pub use host_stamp::HostStamp;
 pub use moment::Moment;
-pub use options::{Clocks, Measurements, Ntp, Path, Ptp, Reflector, Relation, Stamp};
+pub use options::{
+    Clocks, Family, Measurements, Ntp, Path, Ptp, Reflector, Relation, Stamp, Timestamper,
+};
 pub use place::Place;
 pub use sample::{Departure, Kind, Sample, Segment, Subject};
 pub use sink::{Known, Packet, Sink};

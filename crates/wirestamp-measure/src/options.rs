@@ -8,5 +8,5 @@ mod stamp;
 
 pub use clocks::{Clocks, Path};
 pub use measurements::Measurements;
-pub use references::{Ntp, Ptp};
+pub use references::{Family, Ntp, Ptp, Timestamper};
 pub use stamp::{Reflector, Relation, Stamp};

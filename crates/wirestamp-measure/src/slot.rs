@@ -5,11 +5,12 @@ mod search;
 
 use crate::carried::Carried;
 use crate::clock::ClockTask;
+use crate::goal::{Found, literal, unresolved};
+use crate::host::Host;
 use crate::key;
 use crate::moment::Moment;
 use crate::ntp::NtpTask;
 use crate::path::PathTask;
-use crate::place::Place;
 use crate::ptp::{PtpTask, recorded_as};
 use crate::reflector::ReflectorTask;
 use crate::sink::{Known, Sink};
@@ -18,8 +19,7 @@ use crate::state::{State as Shown, TaskState};
 use crate::task::{Task, Turn};
 use crate::wanted::Wanted;
 use counting::Distributions;
-use search::{LATER, Looked, Search, Whereabouts, literal, unresolved};
-use std::net::SocketAddr;
+use search::{LATER, Looked, Search, Whereabouts};
 use wirestamp::{Error, MonotonicTime, Result, Span};
 
 /// How soon a failed task is tried again, at first and at most.
@@ -57,11 +57,11 @@ enum State {
         task: Box<dyn Task>,
         due: MonotonicTime,
         since: MonotonicTime,
-        /// Of a task that asks a host.
-        whereabouts: Option<Whereabouts>,
+        /// Of a task that asks a host by its name.
+        whereabouts: Option<Box<Whereabouts>>,
     },
     Failed {
-        error: String,
+        error: Error,
         retry_at: MonotonicTime,
     },
 }
@@ -89,7 +89,7 @@ impl Slot {
     }
 
     /// Serves the task; returns when there is something to do even if nothing comes.
-    pub(crate) fn serve(&mut self, place: &Place, turn: &mut Turn<'_>) -> MonotonicTime {
+    pub(crate) fn serve(&mut self, host: &Host, turn: &mut Turn<'_>) -> MonotonicTime {
         let is_ready = std::mem::take(&mut self.is_ready);
         turn.is_ready = is_ready;
         match &mut self.state {
@@ -98,7 +98,7 @@ impl Slot {
             } if *due > turn.now && !is_ready => {
                 let due = *due;
                 match whereabouts {
-                    Some(searched) if searched.is_searched() => self.look(due, place, turn),
+                    Some(searched) if searched.is_searched() => self.look(due, host, turn),
                     _ => due,
                 }
             }
@@ -107,30 +107,30 @@ impl Slot {
             } => match self.delays.counting(turn, |turn| task.serve(turn)) {
                 Ok(next) => {
                     *due = next;
-                    self.look(next, place, turn)
+                    self.look(next, host, turn)
                 }
                 Err(error) => {
                     if turn.now - *since > RETRY.1 {
                         self.retry = RETRY.0;
                     }
-                    self.fail(&error, turn)
+                    self.fail(error, turn)
                 }
             },
             State::Failed { retry_at, .. } if *retry_at > turn.now => *retry_at,
-            State::Failed { .. } | State::Starting => match self.wanted.host() {
-                None => self.open(None, place, turn),
-                Some((host, port)) => match Search::begin(host, port) {
+            State::Failed { .. } | State::Starting => match self.wanted.goal() {
+                None => self.open(None, host, turn),
+                Some(goal) => match Search::begin(&goal) {
                     Ok(Some(search)) => {
                         self.state = State::Resolving(search);
                         turn.now
                     }
                     Ok(None) => turn.now + LATER,
-                    Err(error) => self.fail(&error, turn),
+                    Err(error) => self.fail(error, turn),
                 },
             },
             State::Resolving(search) => match search.found(turn.now) {
-                Ok(Ok(address)) => self.open(Some(address), place, turn),
-                Ok(Err(error)) => self.fail(&error, turn),
+                Ok(Ok(found)) => self.open(Some(found), host, turn),
+                Ok(Err(error)) => self.fail(error, turn),
                 Err(then) => then,
             },
         }
@@ -138,33 +138,33 @@ impl Slot {
 
     /// Looks for the host of a running task again, if it has been silent for long and is known by a name. Returns when there is something to do; `due`
     /// is when the task has.
-    fn look(&mut self, due: MonotonicTime, place: &Place, turn: &mut Turn<'_>) -> MonotonicTime {
-        let (
-            State::Running {
-                task, whereabouts, ..
-            },
-            Some((host, port)),
-        ) = (&mut self.state, self.wanted.host())
+    fn look(&mut self, due: MonotonicTime, host: &Host, turn: &mut Turn<'_>) -> MonotonicTime {
+        let State::Running {
+            task,
+            whereabouts: Some(whereabouts),
+            ..
+        } = &mut self.state
         else {
             return due;
         };
-        let Some(whereabouts) = whereabouts
-            .as_mut()
-            .filter(|_| literal(host, port).is_none())
-        else {
+        if !whereabouts.is_searched() && !task.is_silent(turn.now) {
+            return due;
+        }
+        let Some(goal) = self.wanted.goal() else {
             return due;
         };
-        let begin = || Search::begin(host, port);
+        let begin = || Search::begin(&goal);
         match whereabouts.look(turn.now, task.is_silent(turn.now), begin) {
             Looked::There => due,
             Looked::At(then) => due.min(then),
             Looked::Moved(address) => {
-                let text = format!("{host} has the address {address} now");
+                let found = whereabouts.moved();
+                let text = format!("{} has the address {address} now", goal.host);
                 turn.sink.event("address_changed", self.wanted.name(), text);
                 self.carry(turn);
                 // the task is over: if the next one can't be opened, its counts are not carried a second time
                 self.state = State::Starting;
-                self.open(Some(address), place, turn)
+                self.open(found, host, turn)
             }
         }
     }
@@ -176,15 +176,17 @@ impl Slot {
         }
     }
 
-    fn open(
-        &mut self,
-        address: Option<SocketAddr>,
-        place: &Place,
-        turn: &mut Turn<'_>,
-    ) -> MonotonicTime {
+    fn open(&mut self, found: Option<Found>, host: &Host, turn: &mut Turn<'_>) -> MonotonicTime {
         self.key = self.wanted.key_file().and_then(key::mark);
         turn.sink.begin(self.wanted.subject());
-        match self.opened(address, place) {
+        // an address stays where it is
+        let is_named = self
+            .wanted
+            .goal()
+            .is_some_and(|goal| literal(&goal).is_none());
+        let named = found.as_ref().filter(|_| is_named);
+        let whereabouts = named.map(|found| Box::new(Whereabouts::new(found.address)));
+        match self.opened(found, host) {
             Ok(task) => {
                 if std::mem::take(&mut self.has_failed) {
                     let message = format!("the {} task runs again", self.wanted.kind().name());
@@ -195,32 +197,33 @@ impl Slot {
                     task,
                     due: turn.now,
                     since: turn.now,
-                    whereabouts: address.map(Whereabouts::new),
+                    whereabouts,
                 };
                 turn.now
             }
-            Err(error) => self.fail(&error, turn),
+            Err(error) => self.fail(error, turn),
         }
     }
 
-    fn fail(&mut self, error: &Error, turn: &mut Turn<'_>) -> MonotonicTime {
+    fn fail(&mut self, error: Error, turn: &mut Turn<'_>) -> MonotonicTime {
         let (kind, name) = (self.wanted.kind().name(), self.wanted.name());
         let message = format!("the {kind} task failed: {error}");
         turn.sink.event("task_failed", name, message);
-        let retry_at = turn.now + self.retry;
+        let retry_at = match self.wanted.ends() {
+            true => MonotonicTime::MAX,
+            false => turn.now + self.retry,
+        };
         self.retry = (self.retry + self.retry).min(RETRY.1);
         self.has_failed = true;
         self.failures += 1;
         self.carry(turn);
-        self.state = State::Failed {
-            error: error.to_string(),
-            retry_at,
-        };
+        self.state = State::Failed { error, retry_at };
         retry_at
     }
 
-    fn opened(&self, address: Option<SocketAddr>, place: &Place) -> Result<Box<dyn Task>> {
-        let found = || address.ok_or_else(|| unresolved(self.wanted.name(), "no address".into()));
+    fn opened(&self, found: Option<Found>, host: &Host) -> Result<Box<dyn Task>> {
+        let found = || found.ok_or_else(|| unresolved(self.wanted.name(), "no address".into()));
+        let place = &host.place;
         Ok(match &self.wanted {
             Wanted::Clock {
                 interface,
@@ -232,13 +235,13 @@ impl Slot {
                 let after = after % Span::from(stamp.interval).nanoseconds().max(1);
                 Box::new(StampTask::open(
                     stamp,
-                    found()?,
+                    found()?.address,
                     place,
                     Span::from_nanoseconds(after),
                 )?)
             }
             Wanted::Reflector(reflector) => Box::new(ReflectorTask::open(reflector, place)?),
-            Wanted::Ntp(ntp) => Box::new(NtpTask::open(ntp, found()?, place)?),
+            Wanted::Ntp(ntp) => Box::new(NtpTask::open(ntp, found()?, host)?),
             Wanted::Ptp(ptp) => Box::new(PtpTask::open(ptp, place)?),
         })
     }
@@ -255,7 +258,7 @@ impl Slot {
         let shown = match (&self.state, &self.carried) {
             (State::Running { .. }, _) => self.shown(moment),
             (State::Failed { error, .. }, Some(carried)) => {
-                Some(carried.show(moment.now, Some(error)))
+                Some(carried.show(moment.now, Some(&error.to_string())))
             }
             (_, Some(carried)) => Some(carried.show(moment.now, None)),
             (_, None) => None,
@@ -299,6 +302,28 @@ impl Slot {
         )
     }
 
+    /// Why it failed, if it did.
+    pub(crate) fn error(&self) -> Option<&Error> {
+        match &self.state {
+            State::Failed { error, .. } => Some(error),
+            State::Starting | State::Resolving(_) | State::Running { .. } => None,
+        }
+    }
+
+    /// Whether there is nothing more to measure.
+    pub(crate) fn is_over(&self) -> bool {
+        match &self.state {
+            State::Running { task, .. } => task.is_over(),
+            State::Failed { .. } => self.wanted.ends(),
+            State::Starting | State::Resolving(_) => false,
+        }
+    }
+
+    /// When its newest sample was made.
+    pub(crate) fn newest(&self) -> Option<Moment> {
+        self.task()?.newest()
+    }
+
     pub(crate) fn is_ntp(&self) -> bool {
         matches!(self.wanted, Wanted::Ntp(_))
     }
@@ -307,7 +332,7 @@ impl Slot {
         let (state, error) = match &self.state {
             State::Running { .. } => ("running", None),
             State::Starting | State::Resolving(_) => ("starting", None),
-            State::Failed { error, .. } => ("failed", Some(error.clone())),
+            State::Failed { error, .. } => ("failed", Some(error.to_string())),
         };
         TaskState {
             kind: self.wanted.kind().name().to_owned(),

@@ -21,6 +21,16 @@ pub(crate) trait Task {
         false
     }
 
+    /// Whether there is nothing more to measure.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// When its newest sample was made; `None`: it has none that can be evaluated later.
+    fn newest(&self) -> Option<Moment> {
+        None
+    }
+
     /// What it knows of its clock now; `None`: it has none.
     fn estimate(&mut self, _moment: &Moment) -> Option<Known> {
         None

@@ -1,11 +1,11 @@
 //! One thing that is asked for.
 
+use crate::goal::Goal;
 use crate::options::{Clocks, Measurements, Ntp, Path, Ptp, Reflector, Stamp};
 use crate::sample::{Kind, Subject};
 use std::path::Path as FilePath;
 
 const STAMP_PORT: u16 = 862;
-const NTP_PORT: u16 = 123;
 
 /// One thing that is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,13 +76,22 @@ impl Wanted {
         }
     }
 
-    /// The host that must be found first, and its port.
-    pub(crate) fn host(&self) -> Option<(&str, u16)> {
+    /// The host that must be found first.
+    pub(crate) fn goal(&self) -> Option<Goal> {
         match self {
-            Self::Stamp(stamp) => Some((&stamp.peer, STAMP_PORT)),
-            Self::Ntp(ntp) => Some((&ntp.server, NTP_PORT)),
+            Self::Stamp(stamp) => Some(Goal::of(&stamp.peer, STAMP_PORT)),
+            Self::Ntp(ntp) => Some(Goal {
+                family: ntp.family,
+                nts: ntp.nts.then(|| ntp.nts_ca.clone()),
+                ..Goal::of(&ntp.server, ntp.port)
+            }),
             Self::Clock { .. } | Self::Path(_) | Self::Reflector(_) | Self::Ptp(_) => None,
         }
+    }
+
+    /// Whether it ends by itself: what cannot be measured is not tried again.
+    pub(crate) fn ends(&self) -> bool {
+        matches!(self, Self::Ntp(ntp) if ntp.count.is_some())
     }
 }
 

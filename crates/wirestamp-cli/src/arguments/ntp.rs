@@ -2,7 +2,6 @@
 
 use super::Source;
 use clap::Args;
-use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -61,38 +60,23 @@ pub(crate) struct Target {
     pub(crate) port: Option<u16>,
 }
 
+impl Target {
+    /// Returns it as it was named.
+    pub(crate) fn text(&self) -> String {
+        match self.port {
+            Some(port) if self.name.contains(':') => format!("[{}]:{port}", self.name),
+            Some(port) => format!("{}:{port}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
 fn target(text: &str) -> Result<Target, String> {
-    let made = |name: &str, port| Target {
-        name: name.to_owned(),
-        port,
-    };
-    let wrong = || {
+    let named = wirestamp_measure::goal::host_and_port(text);
+    let (name, port) = named.ok_or_else(|| {
         format!("'{text}' is no host; write ntp.example.org, 192.0.2.1:123 or [2001:db8::1]:123")
-    };
-    let port = |text: &str| text.parse().ok().filter(|port| *port > 0).ok_or_else(wrong);
-    // in brackets an IPv6 address, with a zone perhaps: [fe80::1%eth0]:123
-    if let Some((address, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        let number = address
-            .split_once('%')
-            .map_or(address, |(number, _)| number);
-        let _address: Ipv6Addr = number.parse().map_err(|_| wrong())?;
-        return match rest.strip_prefix(':') {
-            Some(rest) => Ok(made(address, Some(port(rest)?))),
-            None if rest.is_empty() => Ok(made(address, None)),
-            None => Err(wrong()),
-        };
-    }
-    if text.parse::<IpAddr>().is_ok() || text.matches(':').count() > 1 {
-        return Ok(made(text, None));
-    }
-    let (name, port) = match text.split_once(':') {
-        Some((name, rest)) => (name, Some(port(rest)?)),
-        None => (text, None),
-    };
-    if name.is_empty() || name.contains(|letter: char| letter.is_whitespace() || letter == '/') {
-        return Err(wrong());
-    }
-    Ok(made(name, port))
+    })?;
+    Ok(Target { name, port })
 }
 
 pub(super) const HELP: &str = "\
@@ -115,42 +99,3 @@ Examples:
   wirestamp ntp [2001:db8::1]:1123 --basic
   wirestamp ntp 192.0.2.1 --source hardware
   wirestamp ntp ntp.example.org --nts";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_are_read_with_and_without_a_port() {
-        let read = |text| target(text).map(|target| (target.name, target.port));
-        let host = |name: &str, port| Ok((name.to_owned(), port));
-        assert_eq!(read("ntp.example.org"), host("ntp.example.org", None));
-        assert_eq!(
-            read("ntp.example.org:1123"),
-            host("ntp.example.org", Some(1123))
-        );
-        assert_eq!(read("192.0.2.1:9"), host("192.0.2.1", Some(9)));
-        assert_eq!(read("2001:db8::1"), host("2001:db8::1", None));
-        assert_eq!(read("[2001:db8::1]"), host("2001:db8::1", None));
-        assert_eq!(read("[2001:db8::1]:9"), host("2001:db8::1", Some(9)));
-        assert_eq!(read("fe80::1%eth0"), host("fe80::1%eth0", None));
-        assert_eq!(read("[fe80::1%eth0]"), host("fe80::1%eth0", None));
-        assert_eq!(read("[fe80::1%eth0]:9"), host("fe80::1%eth0", Some(9)));
-        assert_eq!(read("[fe80::1%2]:9"), host("fe80::1%2", Some(9)));
-        for wrong in [
-            "",
-            ":123",
-            "host:",
-            "host:0",
-            "host:65536",
-            "a b",
-            "ntp://host",
-            "[fe80::1%eth0]:",
-            "[fe80::1%eth0]9",
-            "[eth0]:9",
-            "[192.0.2.1]:9",
-        ] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
-    }
-}

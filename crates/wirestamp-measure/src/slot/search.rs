@@ -1,10 +1,11 @@
 //! Addresses of hosts: found before a task is opened, and again when a host has long been silent, because its name may mean another one by then.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use crate::goal::{Found, Goal, literal, unresolved};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
-use wirestamp::{Error, ErrorKind, MonotonicTime, Result, Span};
+use wirestamp::{MonotonicTime, Result, Span};
 
 /// How soon it is asked whether a name is resolved: at first, and at most after twice as long each time.
 const RESOLVING: (Span, Span) = (Span::from_milliseconds(50), Span::from_seconds(2));
@@ -38,24 +39,24 @@ impl Drop for Place {
 /// A search under way, on a thread of its own: it may take long.
 pub(super) struct Search {
     host: String,
-    found: Receiver<Result<SocketAddr>>,
+    found: Receiver<Result<Found>>,
     wait: Span,
 }
 
 impl Search {
     /// `None`: too many names are being resolved.
-    pub(super) fn begin(host: &str, port: u16) -> Result<Option<Self>> {
+    pub(super) fn begin(goal: &Goal) -> Result<Option<Self>> {
         let (sender, found) = channel();
-        if let Some(address) = literal(host, port) {
-            let _ = sender.send(Ok(address));
-            return Ok(Some(Self::new(host, found)));
+        if let Some(address) = literal(goal) {
+            let _ = sender.send(Ok(address.into()));
+            return Ok(Some(Self::new(&goal.host, found)));
         }
         let Some(place) = Place::take() else {
             return Ok(None);
         };
-        let wanted = host.to_owned();
+        let wanted = goal.clone();
         let search = move || {
-            let found = resolve(&wanted, port);
+            let found = wanted.find();
             drop(place);
             let _ = sender.send(found);
         };
@@ -63,12 +64,12 @@ impl Search {
             .name("wirestamp-resolve".into())
             .spawn(search);
         match started {
-            Ok(_) => Ok(Some(Self::new(host, found))),
-            Err(error) => Err(unresolved(host, error.to_string())),
+            Ok(_) => Ok(Some(Self::new(&goal.host, found))),
+            Err(error) => Err(unresolved(&goal.host, error.to_string())),
         }
     }
 
-    fn new(host: &str, found: Receiver<Result<SocketAddr>>) -> Self {
+    fn new(host: &str, found: Receiver<Result<Found>>) -> Self {
         Self {
             host: host.to_owned(),
             found,
@@ -80,7 +81,7 @@ impl Search {
     pub(super) fn found(
         &mut self,
         now: MonotonicTime,
-    ) -> std::result::Result<Result<SocketAddr>, MonotonicTime> {
+    ) -> std::result::Result<Result<Found>, MonotonicTime> {
         match self.found.try_recv() {
             Ok(found) => Ok(found),
             Err(TryRecvError::Empty) => {
@@ -99,6 +100,8 @@ impl Search {
 pub(super) struct Whereabouts {
     address: SocketAddr,
     search: Option<Search>,
+    /// The other place that a search found.
+    moved: Option<Found>,
     not_before: MonotonicTime,
 }
 
@@ -118,12 +121,18 @@ impl Whereabouts {
         Self {
             address,
             search: None,
+            moved: None,
             not_before: MonotonicTime::MIN,
         }
     }
 
     pub(super) fn is_searched(&self) -> bool {
         self.search.is_some()
+    }
+
+    /// Takes what was found at another address.
+    pub(super) fn moved(&mut self) -> Option<Found> {
+        self.moved.take()
     }
 
     /// Begins a search for a host that `is_silent`, and looks for what came of it. A search that fails leaves the host where it was.
@@ -150,7 +159,11 @@ impl Whereabouts {
             Ok(found) => {
                 self.search = None;
                 match found {
-                    Ok(address) if address != self.address => Looked::Moved(address),
+                    Ok(found) if found.address != self.address => {
+                        let address = found.address;
+                        self.moved = Some(found);
+                        Looked::Moved(address)
+                    }
                     _ => Looked::There,
                 }
             }
@@ -158,66 +171,13 @@ impl Whereabouts {
     }
 }
 
-/// An address needs no search.
-pub(super) fn literal(host: &str, port: u16) -> Option<SocketAddr> {
-    let with_port = host.parse().ok();
-    with_port.or_else(|| {
-        Some(SocketAddr::new(
-            host.trim_start_matches('[')
-                .trim_end_matches(']')
-                .parse()
-                .ok()?,
-            port,
-        ))
-    })
-}
-
-fn resolve(host: &str, port: u16) -> Result<SocketAddr> {
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, digits)) if !name.contains(':') => match digits.parse() {
-            Ok(port) => (name, port),
-            Err(_) => return Err(unresolved(host, format!("{digits} is no port"))),
-        },
-        _ => (host, port),
-    };
-    let mut found = (name, port)
-        .to_socket_addrs()
-        .map_err(|error| unresolved(host, error.to_string()))?;
-    found
-        .next()
-        .ok_or_else(|| unresolved(host, "the name has no address".into()))
-}
-
-pub(super) fn unresolved(host: &str, cause: String) -> Error {
-    Error::new(
-        ErrorKind::Unreachable,
-        "find the host",
-        host.to_owned(),
-        cause,
-    )
-    .with_remedy("name one that can be resolved, or an address")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn addresses_need_no_search_and_keep_their_port() {
-        let shown = |host| literal(host, 862).map(|address| address.to_string());
-        assert_eq!(shown("192.0.2.1").as_deref(), Some("192.0.2.1:862"));
-        assert_eq!(shown("192.0.2.1:5").as_deref(), Some("192.0.2.1:5"));
-        assert_eq!(shown("2001:db8::1").as_deref(), Some("[2001:db8::1]:862"));
-        assert_eq!(shown("[2001:db8::1]").as_deref(), Some("[2001:db8::1]:862"));
-        assert_eq!(shown("[2001:db8::1]:5").as_deref(), Some("[2001:db8::1]:5"));
-        assert_eq!(shown("host"), None);
-        let error = resolve("host:port", 1).expect_err("no port");
-        assert!(error.to_string().contains("port is no port"));
-    }
-
     fn finds(found: Result<SocketAddr>) -> Result<Option<Search>> {
         let (sender, receiver) = channel();
-        sender.send(found).expect("open");
+        sender.send(found.map(Found::from)).expect("open");
         Ok(Some(Search::new("host", receiver)))
     }
 
@@ -255,7 +215,7 @@ mod tests {
             looked = there.look(now, true, never);
         }
         assert!((30..40).contains(&times), "{times}");
-        sender.send(Ok(new)).expect("open");
+        sender.send(Ok(new.into())).expect("open");
         assert_eq!(there.look(now, false, never), Looked::Moved(new));
         assert!(!there.is_searched());
     }
@@ -274,7 +234,7 @@ mod tests {
 
     #[test]
     fn so_many_names_are_resolved_at_a_time_and_addresses_always() {
-        let begun = |host| Search::begin(host, 862).expect("a thread");
+        let begun = |host: &str| Search::begin(&Goal::of(host, 862)).expect("a thread");
         let places = all_places();
         assert!(Place::take().is_none() && begun("localhost").is_none());
         let found = begun("192.0.2.1").map(|mut search| search.found(MonotonicTime::MIN));

@@ -1,6 +1,7 @@
 use super::*;
 use crate::bounded::Bounded;
 use crate::options::Stamp;
+use crate::place::Place;
 use crate::sample::{Departure, Kind, Sample, Segment, Subject};
 use crate::state::PeerState;
 use wirestamp::{Simulation, UdpSocket, UtcCrossTimestamp, UtcTime};
@@ -82,15 +83,16 @@ fn what_a_session_counted_stays_once_if_it_cannot_follow_its_host() {
         task: Box::new(Silent),
         due: moment().now,
         since: moment().now,
-        whereabouts: Some(Whereabouts::new(
+        whereabouts: Some(Box::new(Whereabouts::new(
             "192.0.2.9:862".parse().expect("an address"),
-        )),
+        ))),
     };
-    let place = Place::Simulation(Simulation::preset("igc", 1).expect("a preset"));
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let host = Host::new(Place::Simulation(simulation));
     let (mut ignored, mut buffer) = (|_: &Sample<'_>| {}, Vec::new());
     let mut turn = Turn::new(moment(), &mut ignored, &mut buffer);
     for _ in 0..60_000 {
-        turn.now = slot.serve(&place, &mut turn).max(turn.now);
+        turn.now = slot.serve(&host, &mut turn).max(turn.now);
         if slot.task().is_none() {
             break;
         }
@@ -111,7 +113,8 @@ fn what_a_session_counted_stays_once_if_it_cannot_follow_its_host() {
 #[test]
 fn distributions_are_of_all_runs_and_everything_is_passed_on() {
     let mut slot = Slot::new(Wanted::Stamp(Stamp::with("192.0.2.9")), 0);
-    let place = Place::Simulation(Simulation::preset("igc", 1).expect("a preset"));
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let host = Host::new(Place::Simulation(simulation));
     let mut passed = 0;
     let mut count = |_: &Sample<'_>| passed += 1;
     let mut buffer = Vec::new();
@@ -123,7 +126,7 @@ fn distributions_are_of_all_runs_and_everything_is_passed_on() {
             since: moment().now,
             whereabouts: None,
         };
-        slot.serve(&place, &mut turn);
+        slot.serve(&host, &mut turn);
     }
     let mut shown = Shown::default();
     slot.show(&moment(), &mut shown);

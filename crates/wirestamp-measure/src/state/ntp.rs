@@ -64,6 +64,48 @@ pub struct NtpServerState {
     pub timestamps: TimestampCounts,
     /// Why there is no measurement.
     pub error: Option<String>,
+    /// "measured", "starting", or why there is no measurement in a word.
+    #[serde(default)]
+    pub status: String,
+    /// How far the server's clock may be from UTC, as it claims.
+    #[serde(default)]
+    pub root_bound_ns: Option<i64>,
+    /// The time of the real-time clock that offset and error bounds are of, in nanoseconds since 1970.
+    #[serde(default, with = "crate::exact")]
+    pub measured_at_ns: Option<i64>,
+    /// Samples that offset and error bounds are made from: those since the last step of either clock.
+    #[serde(default)]
+    pub samples_since_step: u64,
+    /// The server's reference: letters, an address or a hash.
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// Precision of the server's clock as it says, log2 of seconds.
+    #[serde(default)]
+    pub precision_log2_s: Option<i8>,
+    /// As the server says.
+    #[serde(default)]
+    pub root_delay_ns: Option<i64>,
+    /// As the server says.
+    #[serde(default)]
+    pub root_dispersion_ns: Option<i64>,
+    /// A leap second that the server announces: "insert" or "delete".
+    #[serde(default)]
+    pub leap: Option<String>,
+    /// The interface that requests leave by.
+    #[serde(default)]
+    pub interface: Option<String>,
+    /// Whose timestamps count: "hardware" or "software".
+    #[serde(default)]
+    pub source: Option<String>,
+    /// Timestamps of that source, of requests and responses.
+    #[serde(default)]
+    pub stamps: u64,
+    /// Whether each response was authenticated (NTS).
+    #[serde(default)]
+    pub authenticated: bool,
+    /// Responses in interleaved mode.
+    #[serde(default)]
+    pub interleaved: u64,
 }
 
 impl NtpState {

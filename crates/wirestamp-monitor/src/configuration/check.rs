@@ -71,6 +71,8 @@ impl Configuration {
         for ntp in &self.ntp {
             let field = format!("[[ntp]] {}", ntp.server);
             at_least(&field, "interval", ntp.interval, Duration::from_secs(1))?;
+            at_least(&field, "timeout", ntp.timeout, Duration::from_millis(1))?;
+            at_most(&field, "timeout", ntp.timeout, LONGEST_TIMEOUT)?;
         }
         once("ntp", self.ntp.iter().map(|ntp| &ntp.server))
     }

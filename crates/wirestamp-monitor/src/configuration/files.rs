@@ -21,6 +21,9 @@ impl Configuration {
         if let Some(receiver) = &self.otlp {
             crate::otlp::bearer(receiver)?;
         }
+        for ntp in self.ntp.iter().filter(|ntp| ntp.nts) {
+            wirestamp_measure::nts::check(ntp.nts_ca.as_deref())?;
+        }
         for file in self.key_files() {
             wirestamp_measure::key::read(Some(file))?;
         }
@@ -30,6 +33,7 @@ impl Configuration {
             .certificate
             .as_deref()
             .into_iter()
+            .chain(self.authorities())
             .chain(self.secrets())
         {
             // several sessions may have one key
@@ -55,6 +59,12 @@ impl Configuration {
                 .and_then(|otlp| otlp.token_file.as_deref()),
         ];
         tokens.into_iter().flatten().chain(self.key_files())
+    }
+
+    /// Authorities whose certificates count for NTS.
+    fn authorities(&self) -> impl Iterator<Item = &Path> {
+        let asked = self.ntp.iter().filter(|ntp| ntp.nts);
+        asked.filter_map(|ntp| ntp.nts_ca.as_deref())
     }
 
     fn key_files(&self) -> impl Iterator<Item = &Path> {

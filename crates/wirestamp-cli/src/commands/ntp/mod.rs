@@ -1,89 +1,38 @@
-//! `ntp`: asks NTP servers and reports how far this machine's clock is off. What an answer means is
-//! `wirestamp-ntp`'s affair; this sends, receives and waits.
+//! `ntp`: asks NTP servers and reports how far this machine's clock is off: the engine's NTP measurements, run until
+//! each server was asked often enough.
 
-mod nts;
-mod server;
+mod row;
 mod text;
-mod timestamps;
 
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, json};
 use crate::session::Session;
+use row::Row;
 use serde::Serialize;
-use server::Server;
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
-use timestamps::Clocks;
-use wirestamp::{Error, ErrorKind, UdpSocket, UtcTime};
-use wirestamp_ntp::{Agreement, Interval, Measurement, Selection, select};
+use wirestamp::{Error, ErrorKind, Span};
+use wirestamp_measure::goal::{AUTHENTICATE, FIND};
+use wirestamp_measure::state::NtpState;
+use wirestamp_measure::{Engine, Family, Measurements, Ntp, Outcome, Place, Sample, Timestamper};
 
 /// How soon a signal is noticed while responses are awaited.
-const NAP: Duration = Duration::from_millis(50);
+const NAP: Span = Span::from_milliseconds(50);
 
 #[derive(Serialize)]
 struct Measured {
     servers: Vec<Row>,
     /// Whether the servers can be right together.
-    agreement: &'static str,
+    agreement: String,
     /// Of those that can: this clock minus UTC, as they claim; `None` without agreement.
     offset_ns: Option<i64>,
     error_bound_ns: Option<i64>,
     /// The bound holds if so many of the servers are right.
-    right_servers: Option<usize>,
+    right_servers: Option<u64>,
     /// Local UTC that these are of.
     #[serde(serialize_with = "json::some_time")]
     time: Option<i64>,
     interrupted: bool,
-}
-
-/// What is known of one server.
-#[derive(Serialize)]
-struct Row {
-    host: String,
-    address: Option<String>,
-    /// "measured", or why not in a word.
-    status: &'static str,
-    /// The same in a sentence.
-    reason: Option<String>,
-    /// It cannot be right if `right_servers` are.
-    falseticker: bool,
-    /// This clock minus the server's.
-    offset_ns: Option<i64>,
-    /// Relative to the server's clock.
-    error_bound_ns: Option<i64>,
-    /// How far the server's clock may be from UTC, as it claims.
-    root_bound_ns: Option<i64>,
-    /// Relative to UTC, as the server claims.
-    utc_bound_ns: Option<i64>,
-    /// Least path delay, both directions together.
-    path_delay_ns: Option<i64>,
-    /// Local UTC that these are of.
-    #[serde(serialize_with = "json::some_time")]
-    time: Option<i64>,
-    samples: u64,
-    stratum: Option<u8>,
-    reference: Option<String>,
-    precision_log2_s: Option<i8>,
-    root_delay_ns: Option<i64>,
-    root_dispersion_ns: Option<i64>,
-    /// A leap second that the server announces.
-    leap: Option<&'static str>,
-    interface: Option<String>,
-    /// Whose timestamps: "hardware" or "software".
-    source: Option<&'static str>,
-    /// Whether each response was authenticated (NTS).
-    authenticated: bool,
-    requests: u64,
-    responses: u64,
-    interleaved: u64,
-    unanswered: u64,
-    /// Responses without a sample, and packets that were no responses, by reason; without those that are 0.
-    lost: BTreeMap<String, u64>,
-    /// How often a clock was seen to be stepped.
-    local_steps: u64,
-    server_steps: u64,
 }
 
 pub(super) fn run(
@@ -102,95 +51,109 @@ pub(super) fn run(
         return Err(error.with_remedy("leave --sim out").into());
     }
     session.listen_to_interrupts();
-    let mut clocks = Clocks::new(arguments.source);
-    let trust = match arguments.nts {
-        true => Some(nts::Trust::new(arguments.nts_ca.as_deref())?),
-        false => None,
-    };
-    let mut servers = Vec::new();
-    for target in &arguments.hosts {
-        servers.push(Server::open(
-            target,
-            arguments,
-            trust.as_ref(),
-            &mut clocks,
-        )?);
+    if arguments.nts {
+        wirestamp_measure::nts::check(arguments.nts_ca.as_deref())?;
     }
+    let servers = arguments
+        .hosts
+        .iter()
+        .map(|target| asked(target, arguments));
+    let all = servers.fold(Measurements::default(), Measurements::ntp);
+    let mut engine = Engine::new(all, Place::System)?;
     let progress = output.progress(arguments.count.into(), "requests");
-    let mut asked = 0;
-    while asked < arguments.count && !session.is_interrupted() {
-        let begun = Instant::now();
-        servers.iter_mut().for_each(|server| server.ask(asked));
-        wait(&mut servers, begun + arguments.timeout, session)?;
-        asked += 1;
-        progress.set_position(asked.into());
-        if servers.iter().all(Server::is_over) {
-            break;
-        }
-        if asked < arguments.count {
-            session.pass(arguments.interval.saturating_sub(begun.elapsed()), false)?;
-        }
+    while !engine.is_over() && !session.is_interrupted() {
+        let next = engine.serve(&engine.moment(), &mut |_: &Sample<'_>| {});
+        progress.set_position(requests(&engine));
+        engine.wait(next.min(engine.now() + NAP))?;
     }
     progress.finish_and_clear();
-    let interrupted = session.is_interrupted() && asked < arguments.count;
-    let (measured, exit) = judge(servers, interrupted);
+    let interrupted = session.is_interrupted() && !engine.is_over();
+    let (measured, exit) = judge(&engine, arguments, interrupted)?;
     output.report(&measured)?;
     Ok(exit)
 }
 
-/// Takes what comes until each open request is answered or late.
-fn wait(servers: &mut [Server], until: Instant, session: &Session) -> Result<(), Error> {
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        let sockets: Vec<&UdpSocket> = servers.iter().filter_map(Server::awaits).collect();
-        if sockets.is_empty() || left.is_zero() || session.is_interrupted() {
-            break;
-        }
-        UdpSocket::wait_any(&sockets, left.min(NAP))?;
-        servers.iter_mut().for_each(Server::take);
-    }
-    servers.iter_mut().for_each(Server::give_up);
-    Ok(())
+/// A server as the engine asks it.
+fn asked(target: &arguments::NtpTarget, arguments: &arguments::Ntp) -> Ntp {
+    let mut ntp = Ntp::of(target.text());
+    ntp.interval = arguments.interval;
+    ntp.timeout = arguments.timeout;
+    ntp.basic = arguments.basic;
+    ntp.max_drift_ppm = arguments.max_drift;
+    ntp.nts = arguments.nts;
+    ntp.nts_ca.clone_from(&arguments.nts_ca);
+    ntp.port = arguments.port;
+    ntp.count = Some(arguments.count);
+    ntp.family = match (arguments.ipv4, arguments.ipv6) {
+        (true, _) => Some(Family::Ipv4),
+        (_, true) => Some(Family::Ipv6),
+        _ => None,
+    };
+    ntp.source = match arguments.source {
+        arguments::Source::Auto => Timestamper::Auto,
+        arguments::Source::Software => Timestamper::Software,
+        arguments::Source::Hardware => Timestamper::Hardware,
+    };
+    ntp
 }
 
-/// Compares the servers at one instant, and says how to end.
-fn judge(servers: Vec<Server>, interrupted: bool) -> (Measured, Exit) {
-    let known: Vec<_> = servers.iter().map(Server::measurement).collect();
-    let at = known.iter().flatten().map(|one| one.at).max();
-    let (places, intervals): (Vec<_>, Vec<_>) = servers
-        .iter()
-        .enumerate()
-        .filter_map(|(place, server)| {
-            let held: Measurement = server.measurement_at(at?)?;
-            Some((place, Interval::around(held.offset, held.utc_bound())))
-        })
-        .unzip();
-    let Selection {
-        agreement,
-        interval,
-        falsetickers,
-        right,
+/// How often the server was asked that was asked most.
+fn requests(engine: &Engine) -> u64 {
+    let ntp = engine.ntp_at(&engine.moment());
+    let servers = ntp.iter().flat_map(|ntp| &ntp.servers);
+    servers.map(|server| server.requests).max().unwrap_or(0)
+}
+
+/// Compares the servers at one instant, that of the newest sample, and says how to end.
+fn judge(
+    engine: &Engine,
+    arguments: &arguments::Ntp,
+    interrupted: bool,
+) -> Result<(Measured, Exit), Error> {
+    let at = engine.newest();
+    let together = at.and_then(|at| engine.ntp_at(&at)).unwrap_or_default();
+    let outcomes = engine.outcomes();
+    outcomes.iter().try_for_each(is_of_one_server)?;
+    let mut compared = together.servers.iter();
+    let mut rows = Vec::new();
+    for (target, outcome) in arguments.hosts.iter().zip(&outcomes) {
+        let state = outcome.state.ntp.as_ref();
+        let server = state.and_then(|ntp| ntp.servers.first());
+        let is_false = server.is_some() && compared.next().is_some_and(|one| one.falseticker);
+        rows.push(Row::of(target.text(), server, outcome.error, is_false));
+    }
+    let NtpState {
+        offset_ns,
+        bound_ns,
+        right_servers,
         ..
-    } = select(&intervals);
-    let falsetickers: Vec<_> = falsetickers.iter().map(|index| places[*index]).collect();
-    let is_lossy = servers.iter().any(Server::is_lossy);
-    let exit = match agreement {
-        Agreement::None | Agreement::Disagreement => Exit::Failed,
-        _ if is_lossy => Exit::Lossy,
-        _ => Exit::Success,
+    } = together;
+    let exit = match offset_ns {
+        None => Exit::Failed,
+        Some(_) if rows.iter().any(Row::is_lossy) => Exit::Lossy,
+        Some(_) => Exit::Success,
     };
-    let together = interval.map(|interval| interval.middle());
-    let rows = servers.into_iter().enumerate();
     let measured = Measured {
-        servers: rows
-            .map(|(place, server)| server.into_row(falsetickers.contains(&place)))
-            .collect(),
-        agreement: agreement.name(),
-        offset_ns: together.map(|(offset, _)| offset.saturating_nanoseconds()),
-        error_bound_ns: together.map(|(_, bound)| bound.saturating_nanoseconds()),
-        right_servers: together.map(|_| right),
-        time: together.and(at).map(UtcTime::nanoseconds),
+        agreement: match together.agreement.is_empty() {
+            true => "none".to_owned(),
+            false => together.agreement,
+        },
+        servers: rows,
+        offset_ns,
+        error_bound_ns: bound_ns,
+        right_servers,
+        time: offset_ns.and(at).map(|at| at.utc().nanoseconds()),
         interrupted,
     };
-    (measured, exit)
+    Ok((measured, exit))
+}
+
+/// Only what would fail for all servers is an error.
+fn is_of_one_server(outcome: &Outcome<'_>) -> Result<(), Error> {
+    match outcome.error {
+        None => Ok(()),
+        Some(error) if error.kind() == ErrorKind::Unreachable => Ok(()),
+        Some(error) if [FIND, AUTHENTICATE].contains(&error.operation()) => Ok(()),
+        Some(error) => Err(error.clone()),
+    }
 }

@@ -1,6 +1,7 @@
 //! The text form of `ntp`.
 
-use super::{Measured, Row};
+use super::Measured;
+use super::row::Row;
 use crate::output::colour::{BAD, DOUBTFUL, GOOD, paint};
 use crate::output::quantity::{magnitude, rounded_up, shown, signed};
 use crate::output::{Column, Page, Report, Rows, Table, plural};
@@ -85,7 +86,7 @@ impl Measured {
             .servers
             .iter()
             .filter(|row| row.offset_ns.is_some())
-            .count();
+            .count() as u64;
         let right = self.right_servers.unwrap_or(0);
         let Some((offset, bound)) = self.offset_ns.zip(self.error_bound_ns) else {
             let why = if measured == 0 {
@@ -137,12 +138,12 @@ impl Row {
         if let Some((stratum, reference)) = self.stratum.zip(self.reference.as_ref()) {
             parts.push(format!("stratum {stratum}, reference {reference}"));
         }
-        if let (Some(source), true) = (self.source, self.offset_ns.is_some()) {
+        if let (Some(source), true) = (self.source.as_ref(), self.offset_ns.is_some()) {
             let at = self
                 .interface
                 .as_ref()
                 .map_or_else(String::new, |name| format!(" on {name}"));
-            parts.push(format!("{source} timestamps{at}"));
+            parts.push(format!("{} {source} timestamps{at}", self.stamps));
         }
         if self.authenticated {
             parts.push("authenticated by NTS".to_owned());
@@ -157,7 +158,7 @@ impl Row {
         if self.unanswered > 0 {
             parts.push(format!("{} unanswered", plural(self.unanswered, "request")));
         }
-        if let Some(leap) = self.leap {
+        if let Some(leap) = &self.leap {
             parts.push(format!("announces a leap second ({leap})"));
         }
         format!("{}: {}", self.host, parts.join(", "))

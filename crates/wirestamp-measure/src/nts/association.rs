@@ -1,6 +1,6 @@
 //! Keys and cookies of one server: requests are sealed, responses are verified.
 
-use super::Unauthentic;
+use super::agreed::Unauthentic;
 use rusty_time_nts::aead::NtsKeys;
 use rusty_time_nts::ef::{NONCE_LEN, NtsError, UNIQUE_ID_LEN, protect_request, verify_response};
 use wirestamp::{Error, ErrorKind};
@@ -8,7 +8,7 @@ use wirestamp::{Error, ErrorKind};
 /// So many cookies are kept, each for one request; the server sends a new one for each that it gets (RFC 8915 §5.7).
 const COOKIES: usize = 8;
 
-pub(in crate::commands::ntp) struct Association {
+pub(crate) struct Association {
     keys: NtsKeys,
     cookies: Vec<Vec<u8>>,
     /// Of the newest request.
@@ -25,11 +25,13 @@ impl Association {
         }
     }
 
+    /// Whether another request can be authenticated.
+    pub(crate) fn has_cookie(&self) -> bool {
+        !self.cookies.is_empty()
+    }
+
     /// Authenticates a request, at the price of a cookie.
-    pub(in crate::commands::ntp) fn protect(
-        &mut self,
-        request: &[u8; 48],
-    ) -> Result<Vec<u8>, Error> {
+    pub(crate) fn protect(&mut self, request: &[u8; 48]) -> Result<Vec<u8>, Error> {
         let failed = |cause: String| Error::new(ErrorKind::Io, "authenticate", "a request", cause);
         let none = "no cookie is left: the server answered too seldom";
         let cookie = self.cookies.pop().ok_or_else(|| failed(none.to_owned()))?;
@@ -51,7 +53,7 @@ impl Association {
 
     /// Whether the server made this packet, in answer to the newest request. Only its first 48 octets are certain to be
     /// authentic then.
-    pub(in crate::commands::ntp) fn verify(&mut self, packet: &[u8]) -> Result<(), Unauthentic> {
+    pub(crate) fn verify(&mut self, packet: &[u8]) -> Result<(), Unauthentic> {
         let verified = verify_response(packet, &self.keys.s2c, &self.unique);
         let verified = verified.map_err(|error| match error {
             NtsError::Nak => Unauthentic::Refused,

@@ -1,19 +1,19 @@
 //! A build without NTS, which says so.
 
-use super::{Agreed, Unauthentic};
+use super::agreed::{Agreed, Unauthentic};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind};
 
 /// There is none.
-pub(in crate::commands::ntp) enum Trust {}
+pub(crate) enum Trust {}
 
 /// There is none.
-pub(in crate::commands::ntp) enum Association {}
+pub(crate) enum Association {}
 
 impl Trust {
-    pub(in crate::commands::ntp) fn new(_: Option<&Path>) -> Result<Self, Error> {
+    pub(crate) fn new(_: Option<&Path>) -> Result<Self, Error> {
         let (kind, cause) = (
             ErrorKind::NotSupported,
             "this program was built without NTS",
@@ -24,22 +24,26 @@ impl Trust {
         ))
     }
 
-    pub(in crate::commands::ntp) fn exchange(
+    pub(crate) fn exchange(
         &self,
         _: &str,
         _: SocketAddr,
         _: Duration,
-    ) -> Result<Agreed, String> {
+    ) -> Result<Agreed<Association>, String> {
         match *self {}
     }
 }
 
 impl Association {
-    pub(in crate::commands::ntp) fn protect(&mut self, _: &[u8; 48]) -> Result<Vec<u8>, Error> {
+    pub(crate) fn protect(&mut self, _: &[u8; 48]) -> Result<Vec<u8>, Error> {
         match *self {}
     }
 
-    pub(in crate::commands::ntp) fn verify(&mut self, _: &[u8]) -> Result<(), Unauthentic> {
+    pub(crate) fn has_cookie(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn verify(&mut self, _: &[u8]) -> Result<(), Unauthentic> {
         match *self {}
     }
 }

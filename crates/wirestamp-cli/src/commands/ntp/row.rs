@@ -1,0 +1,139 @@
+//! What is known of one server, as it is printed.
+
+use crate::output::json;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use wirestamp::Error;
+use wirestamp_measure::goal::{AUTHENTICATE, FIND};
+use wirestamp_measure::state::NtpServerState;
+
+/// What is known of one server.
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) host: String,
+    pub(super) address: Option<String>,
+    /// "measured", or why not in a word.
+    pub(super) status: String,
+    /// The same in a sentence.
+    pub(super) reason: Option<String>,
+    /// It cannot be right if `right_servers` are.
+    pub(super) falseticker: bool,
+    /// This clock minus the server's.
+    pub(super) offset_ns: Option<i64>,
+    /// Relative to the server's clock.
+    pub(super) error_bound_ns: Option<i64>,
+    /// How far the server's clock may be from UTC, as it claims.
+    pub(super) root_bound_ns: Option<i64>,
+    /// Relative to UTC, as the server claims.
+    pub(super) utc_bound_ns: Option<i64>,
+    /// Least path delay, both directions together.
+    pub(super) path_delay_ns: Option<i64>,
+    /// Local UTC that these are of.
+    #[serde(serialize_with = "json::some_time")]
+    pub(super) time: Option<i64>,
+    pub(super) samples: u64,
+    pub(super) stratum: Option<u8>,
+    pub(super) reference: Option<String>,
+    pub(super) precision_log2_s: Option<i8>,
+    pub(super) root_delay_ns: Option<i64>,
+    pub(super) root_dispersion_ns: Option<i64>,
+    /// A leap second that the server announces.
+    pub(super) leap: Option<String>,
+    pub(super) interface: Option<String>,
+    /// Whose timestamps: "hardware" or "software".
+    pub(super) source: Option<String>,
+    /// Timestamps of that source, of requests and responses.
+    pub(super) stamps: u64,
+    /// Whether each response was authenticated (NTS).
+    pub(super) authenticated: bool,
+    pub(super) requests: u64,
+    pub(super) responses: u64,
+    pub(super) interleaved: u64,
+    pub(super) unanswered: u64,
+    /// Responses without a sample, and packets that were no responses, by reason; without those that are 0.
+    pub(super) lost: BTreeMap<String, u64>,
+    /// How often a clock was seen to be stepped.
+    pub(super) local_steps: u64,
+    pub(super) server_steps: u64,
+}
+
+impl Row {
+    /// Of a server that was asked, or of one that could not be, for this reason.
+    pub(super) fn of(
+        host: String,
+        server: Option<&NtpServerState>,
+        error: Option<&Error>,
+        falseticker: bool,
+    ) -> Self {
+        let blank = NtpServerState::default();
+        let is_asked = server.is_some();
+        let server = server.unwrap_or(&blank);
+        let (status, reason) = reason(server, error);
+        let counted = server.rejected.iter().filter(|(_, count)| **count > 0);
+        let steps = |whose: &str| server.steps.get(whose).copied().unwrap_or(0);
+        Self {
+            host,
+            address: is_asked.then(|| server.address.clone()),
+            status,
+            reason,
+            falseticker,
+            offset_ns: server.offset_ns,
+            error_bound_ns: server.bound_ns,
+            root_bound_ns: server.root_bound_ns,
+            utc_bound_ns: server.utc_bound_ns,
+            path_delay_ns: server.path_delay_ns,
+            time: server.measured_at_ns,
+            samples: server.samples_since_step,
+            stratum: server.stratum,
+            reference: server.reference.clone(),
+            precision_log2_s: server.precision_log2_s,
+            root_delay_ns: server.root_delay_ns,
+            root_dispersion_ns: server.root_dispersion_ns,
+            leap: server.leap.clone(),
+            interface: server.interface.clone(),
+            source: server.source.clone(),
+            stamps: server.stamps,
+            authenticated: server.authenticated,
+            requests: server.requests,
+            responses: server.responses,
+            interleaved: server.interleaved,
+            unanswered: server.unanswered,
+            lost: counted
+                .map(|(reason, count)| (reason.clone(), *count))
+                .collect(),
+            local_steps: steps("local"),
+            server_steps: steps("server"),
+        }
+    }
+
+    /// Whether anything is missing that was asked for.
+    pub(super) fn is_lossy(&self) -> bool {
+        let is_measured = self.offset_ns.is_some();
+        !is_measured || self.unanswered > 0 || self.lost.contains_key("without_timestamp")
+    }
+}
+
+/// In a word and, if there is no measurement, in a sentence.
+fn reason(server: &NtpServerState, error: Option<&Error>) -> (String, Option<String>) {
+    let Some(error) = error else {
+        let reason = server.error.clone().filter(|_| server.offset_ns.is_none());
+        return match (reason, server.status.as_str()) {
+            // a run that ended before anything came
+            (reason, "" | "starting") => (
+                "no_answer".to_owned(),
+                reason.or(Some("no answer".to_owned())),
+            ),
+            (reason, status) => (status.to_owned(), reason),
+        };
+    };
+    let status = match error.operation() {
+        FIND => "unresolved",
+        AUTHENTICATE => "not_authenticated",
+        _ => "unreachable",
+    };
+    let reason = match status {
+        "unreachable" => error.to_string(),
+        _ => error.cause().to_owned(),
+    };
+    (status.to_owned(), Some(reason))
+}

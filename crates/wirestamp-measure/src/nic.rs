@@ -1,0 +1,79 @@
+//! NICs whose clocks timestamp for measurements: each is correlated once, however many measurements it has.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::Duration;
+use wirestamp::{
+    Correlator, CorrelatorOptions, Direction, Error, HardwareGuard, HardwareRequest, Interface,
+    Result,
+};
+
+/// One NIC's clock. The NIC timestamps while this lives, if it was asked to.
+pub(crate) struct NicClock {
+    correlator: Arc<Correlator>,
+    _switched_on: Option<HardwareGuard>,
+}
+
+impl NicClock {
+    pub(crate) fn correlator(&self) -> Arc<Correlator> {
+        Arc::clone(&self.correlator)
+    }
+
+    /// Whether timestamps can be converted.
+    ///
+    /// # Errors
+    /// Why not yet. Does not wait.
+    pub(crate) fn ready(&self) -> Result<()> {
+        self.correlator
+            .wait_until_ready(Duration::ZERO)
+            .map(|_generation| ())
+    }
+}
+
+/// The NICs in use.
+#[derive(Default)]
+pub(crate) struct Nics(RefCell<BTreeMap<String, Weak<NicClock>>>);
+
+impl Nics {
+    /// The clock of a NIC, which timestamps every packet from now on.
+    pub(crate) fn clock(&self, interface: &Interface) -> Result<Rc<NicClock>> {
+        let mut known = self.0.borrow_mut();
+        known.retain(|_, clock| clock.strong_count() > 0);
+        if let Some(clock) = known.get(interface.name()).and_then(Weak::upgrade) {
+            return Ok(clock);
+        }
+        let switched_on = match timestamps_everything(interface) {
+            true => None,
+            false => Some(
+                interface
+                    .enable_hardware(HardwareRequest::AllPackets)
+                    .map_err(|error| advised(error, interface))?,
+            ),
+        };
+        let correlator = interface.correlator(CorrelatorOptions::default())?;
+        let clock = Rc::new(NicClock {
+            correlator: Arc::new(correlator),
+            _switched_on: switched_on,
+        });
+        known.insert(interface.name().to_owned(), Rc::downgrade(&clock));
+        Ok(clock)
+    }
+}
+
+/// Whether the NIC timestamps every packet as it is now.
+pub(crate) fn timestamps_everything(interface: &Interface) -> bool {
+    interface.active().is_ok_and(|active| {
+        let timestamps = |direction| active.hardware.timestamps_any_datagram(direction);
+        timestamps(Direction::Receive) && timestamps(Direction::Transmit) && active.cross_timestamp
+    })
+}
+
+/// Says where to look on, where the library knows no remedy.
+fn advised(error: Error, interface: &Interface) -> Error {
+    match error.remedy().is_empty() {
+        true => error.with_remedy(format!("see wirestamp doctor {}", interface.name())),
+        false => error,
+    }
+}

@@ -1,0 +1,383 @@
+//! Requests to one server and what comes back: packets, timestamps, errors.
+
+use crate::bounded::Bounded;
+use crate::goal::Found;
+use crate::host::{Connected, Host, told};
+use crate::moment::Moment;
+use crate::nts::{Association, Unauthentic};
+use crate::options::Ntp;
+use crate::sample::{self, Departure, Kind, Segment, Subject};
+use crate::task::{Turn, is_no_end};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::slice;
+use wirestamp::{
+    Error, ErrorKind, Incoming, MonotonicTime, Notice, Result, Span, Timestamps, TransmitId,
+    TransmitOutcome, TransmitRecord, UdpSocket, UtcCrossTimestamp,
+};
+use wirestamp_ntp::{Client, ClientOptions, Kiss, LocalTime, NoSample, Outcome, Sample};
+
+/// Room for transmit timestamps.
+const TIMESTAMPS: u16 = 16;
+/// A transmit timestamp that is later than this is missing.
+const LATEST: Span = Span::from_milliseconds(100);
+/// How often it is looked whether one has come.
+const LOOK: Span = Span::from_milliseconds(1);
+/// What NTP has without extension fields.
+const HEADER: usize = 48;
+
+pub(super) struct Dialogue {
+    name: String,
+    pub(super) address: SocketAddr,
+    pub(super) connected: Connected,
+    pub(super) client: Client,
+    /// Authenticates what is sent and received, if it was asked for.
+    pub(super) association: Option<Association>,
+    /// Whether the server, or somebody, says that it knows the keys no longer.
+    is_refused: bool,
+    /// Packets that the server did not make, or not in answer to the newest request.
+    pub(super) forged: u64,
+    timeout: Span,
+    /// Numbers the requests.
+    newest: u32,
+    /// Since when a response is awaited.
+    asked: Option<MonotonicTime>,
+    /// Since when the newest request's transmit timestamp is awaited. Until it is there no response is read: it could not be judged.
+    unstamped: Option<MonotonicTime>,
+    pub(super) unanswered: u64,
+    /// The system's last answer instead of the server's.
+    pub(super) failed: Option<Error>,
+    pub(super) last_no_sample: Option<NoSample>,
+    pub(super) kissed: Option<Kiss>,
+    /// Whether the newest request was not answered in time.
+    pub(super) is_late: bool,
+    /// Why timestamps are missing.
+    pub(super) missing: BTreeMap<String, u64>,
+    last: Option<MonotonicTime>,
+    /// The two clocks of this host when the last two responses arrived, newest first.
+    arrivals: [Option<LocalTime>; 2],
+    /// The one of these that the last sample is of.
+    pub(super) sampled: Option<LocalTime>,
+}
+
+impl Dialogue {
+    pub(super) fn open(configuration: &Ntp, found: Found, host: &Host) -> Result<Self> {
+        let Found {
+            address,
+            association,
+        } = found;
+        let connected = host.connect(address, configuration.source, TIMESTAMPS)?;
+        let mut options = ClientOptions::default();
+        options.interleaved = !configuration.basic;
+        options.max_drift_ppm = configuration.max_drift_ppm;
+        Ok(Self {
+            name: configuration.server.clone(),
+            address,
+            connected,
+            client: Client::new(address, options),
+            association,
+            is_refused: false,
+            forged: 0,
+            timeout: configuration.timeout.into(),
+            newest: 0,
+            asked: None,
+            unstamped: None,
+            unanswered: 0,
+            failed: None,
+            last_no_sample: None,
+            kissed: None,
+            is_late: false,
+            missing: BTreeMap::new(),
+            last: None,
+            arrivals: [None; 2],
+            sampled: None,
+        })
+    }
+
+    pub(super) fn socket(&self) -> &UdpSocket {
+        &self.connected.socket
+    }
+
+    pub(super) fn now(&self) -> MonotonicTime {
+        self.socket().now()
+    }
+
+    /// Whether timestamps can be converted.
+    pub(super) fn ready(&self) -> Result<()> {
+        self.connected.stamper.ready()
+    }
+
+    pub(super) fn requests(&self) -> u64 {
+        self.client.counts().requests
+    }
+
+    /// In how many intervals it may be asked once.
+    pub(super) fn every(&self) -> u32 {
+        self.client.every()
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.client.stopped().is_some()
+    }
+
+    pub(super) fn is_awaiting(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Whether the next request can be authenticated, if it must be.
+    pub(super) fn has_keys(&self) -> bool {
+        let has_cookie = self
+            .association
+            .as_ref()
+            .is_none_or(Association::has_cookie);
+        has_cookie && !self.is_refused
+    }
+
+    /// The last sample.
+    pub(super) fn last(&self) -> Option<MonotonicTime> {
+        self.last
+    }
+
+    /// The moment that the last sample is of.
+    pub(super) fn newest(&self) -> Option<Moment> {
+        let sampled = self.sampled?;
+        Some(Moment::of(UtcCrossTimestamp {
+            before: sampled.monotonic,
+            utc: sampled.utc,
+            after: sampled.monotonic,
+        }))
+    }
+
+    /// The socket, if what it has can be used.
+    pub(super) fn listens(&self) -> Option<&UdpSocket> {
+        self.unstamped.is_none().then(|| self.socket())
+    }
+
+    /// When there is something to do even if nothing comes; `None`: nothing is awaited.
+    pub(super) fn patience(&self) -> Option<MonotonicTime> {
+        let until = self.asked? + self.timeout;
+        Some(match self.unstamped {
+            Some(_) => until.min(self.now() + LOOK),
+            None => until,
+        })
+    }
+
+    fn local_time(&self, timestamps: &Timestamps) -> Option<LocalTime> {
+        let read = self.connected.stamper.read(timestamps, self.socket())?;
+        Some(LocalTime {
+            utc: read.utc,
+            utc_bound: read.utc_bound,
+            monotonic: read.at,
+            monotonic_bound: read.bound,
+        })
+    }
+
+    pub(super) fn ask(&mut self) -> Result<()> {
+        let sent = self.send();
+        if let Err(error) = sent {
+            // the next request may fare better
+            self.unanswered += 1;
+            self.failed = Some(error.clone());
+            is_no_end(error)?;
+        }
+        self.collect()
+    }
+
+    fn send(&mut self) -> Result<()> {
+        let Ok(request) = self.client.request(random()?) else {
+            return Ok(()); // the client knows why
+        };
+        let request = match &mut self.association {
+            Some(association) => association.protect(&request)?,
+            None => request.to_vec(),
+        };
+        self.newest = self.newest.wrapping_add(1);
+        let id = Some(TransmitId(self.newest));
+        match self.socket().send(&request, id) {
+            // the system's answer to the last request, for which this one was not sent
+            Err(error) if error.kind() == ErrorKind::Unreachable => {
+                self.failed = Some(error);
+                self.newest = self.newest.wrapping_add(1);
+                self.socket()
+                    .send(&request, Some(TransmitId(self.newest)))?;
+            }
+            sent => sent?,
+        }
+        let now = self.now();
+        (self.asked, self.unstamped) = (Some(now), Some(now));
+        Ok(())
+    }
+
+    /// Takes transmit timestamps.
+    fn collect(&mut self) -> Result<()> {
+        let mut records = [TransmitRecord::EMPTY; 4];
+        loop {
+            let count = self.socket().transmit_timestamps(&mut records)?;
+            for record in &records[..count] {
+                if record.id == TransmitId(self.newest) && self.unstamped.take().is_some() {
+                    self.stamped(&record.outcome);
+                }
+            }
+            if count < records.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn stamped(&mut self, outcome: &TransmitOutcome) {
+        match outcome {
+            TransmitOutcome::Timestamped(timestamps) => match self.local_time(timestamps) {
+                Some(at) => self.client.sent(at),
+                None => self.miss("a transmit timestamp could not be converted"),
+            },
+            TransmitOutcome::Missing(reason) => self.miss(&reason.to_string()),
+        }
+    }
+
+    /// Takes what has come.
+    pub(super) fn take(&mut self, turn: &mut Turn<'_>) -> Result<()> {
+        self.collect()?;
+        if let Some(since) = self.unstamped {
+            if turn.now - since < LATEST {
+                return Ok(());
+            }
+            self.unstamped = None;
+            self.miss("a transmit timestamp did not come in time");
+        }
+        loop {
+            let mut incoming = Incoming::new(turn.buffer);
+            let socket = &self.connected.socket;
+            match socket.try_receive_batch(slice::from_mut(&mut incoming)) {
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                // connection refused, no route: anybody could have said so, and the answer may still come
+                Err(error) if error.kind() == ErrorKind::Unreachable => {
+                    self.failed = Some(error);
+                    return Ok(());
+                }
+                Err(error) => {
+                    self.failed = Some(error.clone());
+                    return is_no_end(error);
+                }
+            }
+            let received = incoming.received;
+            let length = received.length.min(turn.buffer.len());
+            if let Some(length) = self.authentic(&turn.buffer[..length]) {
+                let at = self.local_time(&received.timestamps);
+                let source = received.source.unwrap_or(self.address);
+                let outcome = self.client.received(source, &turn.buffer[..length], at);
+                self.note(outcome, at, turn);
+            }
+        }
+    }
+
+    /// How much of a packet is the server's for sure. One that is not authentic changes nothing: the response may still come.
+    fn authentic(&mut self, packet: &[u8]) -> Option<usize> {
+        let Some(association) = &mut self.association else {
+            return Some(packet.len());
+        };
+        match association.verify(packet) {
+            Ok(()) => Some(packet.len().min(HEADER)),
+            Err(why) => {
+                self.forged += 1;
+                if why == Unauthentic::Refused {
+                    self.is_refused = true;
+                    let cause =
+                        "the server does not know the keys any more, or somebody says so (NTSN)";
+                    let target = self.address.to_string();
+                    self.failed = Some(Error::new(ErrorKind::Unreachable, "ask", target, cause));
+                }
+                None
+            }
+        }
+    }
+
+    fn note(&mut self, outcome: Outcome, at: Option<LocalTime>, turn: &mut Turn<'_>) {
+        if matches!(outcome, Outcome::Ignored(_)) {
+            return;
+        }
+        self.arrivals = [at, self.arrivals[0]];
+        (self.kissed, self.last_no_sample, self.is_late) = (None, None, false);
+        match outcome {
+            Outcome::Ignored(_) => {}
+            Outcome::NoSample(why) => self.last_no_sample = Some(why),
+            Outcome::Kiss(kiss) => self.kissed = Some(kiss),
+            Outcome::Sample(sample) => self.yields(&sample, turn),
+        }
+        if at.is_none() {
+            self.miss("a response arrived without a timestamp");
+        }
+        self.failed = None;
+        self.asked = None;
+    }
+
+    fn yields(&mut self, sample: &Sample, turn: &mut Turn<'_>) {
+        self.last = Some(turn.now);
+        let arrivals = self.arrivals.into_iter().flatten();
+        let mut of = arrivals.filter(|arrival| arrival.utc == sample.at);
+        self.sampled = of.next().or(self.sampled);
+        turn.sink.sample(&sample::Sample {
+            subject: Subject {
+                kind: Kind::Ntp,
+                name: &self.name,
+            },
+            sequence: self.newest,
+            at: turn.now,
+            utc: turn.utc,
+            left: Departure::Unknown,
+            has_arrived: true,
+            values: &segments(sample),
+        });
+    }
+
+    /// Waits no longer for a response that is late.
+    pub(super) fn give_up(&mut self, now: MonotonicTime) {
+        if self.asked.is_some_and(|asked| now - asked >= self.timeout) {
+            self.listen_to_icmp();
+            self.unanswered += 1;
+            self.is_late = true;
+            self.asked = None;
+        }
+    }
+
+    /// What ICMP says of requests; it comes beside the transmit timestamps.
+    fn listen_to_icmp(&mut self) {
+        let mut notices = [Notice::Other { origin: 0, code: 0 }; 8];
+        let count = self.socket().notices(&mut notices).unwrap_or(0);
+        for notice in &notices[..count] {
+            if let Notice::Icmp(error) = notice {
+                let target = self.address.to_string();
+                let error = std::io::Error::from_raw_os_error(error.code);
+                self.failed = Some(told("ask", &target, &error));
+            }
+        }
+    }
+
+    fn miss(&mut self, why: &str) {
+        *self.missing.entry(why.to_owned()).or_default() += 1;
+    }
+}
+
+/// Bits that nobody can guess.
+fn random() -> Result<[u64; 2]> {
+    let bits = || {
+        getrandom::u64().map_err(|error| {
+            let cause = error.to_string();
+            Error::new(ErrorKind::Io, "get random bits", "the system", cause)
+        })
+    };
+    Ok([bits()?, bits()?])
+}
+
+/// The offset and the path delay. The interval of possible offsets is as wide as the path delay and all errors together: twice its error bound is one of
+/// the path delay.
+fn segments(sample: &Sample) -> [(Segment, Bounded<Span>); 2] {
+    let bound = sample.error_bound;
+    [
+        (Segment::Offset, Bounded::new(sample.offset, bound)),
+        (
+            Segment::Path,
+            Bounded::new(sample.path_delay, bound + bound),
+        ),
+    ]
+}

@@ -1,0 +1,32 @@
+//! Why a server is not measured.
+
+use super::dialogue::Dialogue;
+use wirestamp_ntp::{Kiss, NoSample};
+
+/// In a word and in a sentence.
+pub(super) fn of(dialogue: &Dialogue) -> Option<(&'static str, String)> {
+    let missing = dialogue.missing.keys().next();
+    Some(if let Some(stopped) = dialogue.client.stopped() {
+        ("denied", stopped.to_string())
+    } else if let Some(error) = &dialogue.failed {
+        ("unreachable", error.cause().to_owned())
+    } else if let Some(why @ NoSample::Unsynchronized) = dialogue.last_no_sample {
+        ("unsynchronized", why.to_string())
+    } else if let Some(why @ NoSample::Implausible) = dialogue.last_no_sample {
+        ("implausible", why.to_string())
+    } else if let Some(why @ NoSample::MissingTimestamp) = dialogue.last_no_sample {
+        let text = missing.cloned().unwrap_or_else(|| why.to_string());
+        ("no_timestamps", text)
+    } else if let Some(Kiss::Rate) = dialogue.kissed {
+        let text = "it wants to be asked less often (RATE)";
+        ("denied", text.to_owned())
+    } else if let Some(kiss) = dialogue.kissed {
+        ("denied", format!("it refuses to answer ({})", kiss.code()))
+    } else if let Some(why) = dialogue.last_no_sample {
+        ("stepped", why.to_string())
+    } else if dialogue.is_late {
+        ("no_answer", "no answer".to_owned())
+    } else {
+        return None;
+    })
+}

@@ -1,0 +1,130 @@
+//! What is known of a server.
+
+use super::dialogue::Dialogue;
+use super::reason;
+use crate::moment::Moment;
+use crate::options::Ntp;
+use crate::state::{NtpServerState, Reasons};
+use crate::task::counts;
+use std::net::Ipv4Addr;
+use wirestamp::Span;
+use wirestamp_ntp::{Leap, LocalTime, Measurement, ServerState};
+
+/// What a word says for a server that is measured.
+const MEASURED: &str = "measured";
+/// Before the first answer is late.
+const STARTING: &str = "starting";
+
+pub(super) fn of(
+    configuration: &Ntp,
+    dialogue: &Dialogue,
+    moment: &Moment,
+    stale_after: Span,
+) -> NtpServerState {
+    // what was measured before a step of this host's clock says nothing of it now
+    let is_stepped = dialogue
+        .sampled
+        .is_some_and(|sampled| is_stepped(&sampled, moment));
+    let measured = dialogue.client.measurement_at(moment.utc());
+    let measured = measured.filter(|_| !is_stepped);
+    let mut shown = NtpServerState {
+        name: configuration.server.clone(),
+        address: dialogue.address.to_string(),
+        stale_after_ns: Some(stale_after.saturating_nanoseconds()),
+        age_ns: dialogue
+            .last()
+            .map(|at| (moment.now - at).saturating_nanoseconds()),
+        interface: dialogue.connected.interface.clone(),
+        source: Some(dialogue.connected.stamper.source().name().to_owned()),
+        stamps: dialogue.connected.stamper.count(),
+        authenticated: dialogue.association.is_some(),
+        timestamps: counts(dialogue.socket()),
+        ..NtpServerState::default()
+    };
+    count(&mut shown, dialogue);
+    if let Some(state) = dialogue.client.server_state() {
+        describe(&mut shown, state);
+    }
+    if let Some(measured) = &measured {
+        fill(&mut shown, measured);
+    }
+    let stepped = || {
+        let text = "this host's clock was stepped since it answered";
+        is_stepped.then(|| ("stepped", text.to_owned()))
+    };
+    let reason = reason::of(dialogue).or_else(stepped);
+    let status = reason.as_ref().map_or(STARTING, |(status, _)| status);
+    shown.status = measured.map_or(status, |_| MEASURED).to_owned();
+    shown.error = reason.map(|(_, reason)| reason);
+    shown
+}
+
+fn fill(shown: &mut NtpServerState, measured: &Measurement) {
+    let nanoseconds = |span: Span| Some(span.saturating_nanoseconds());
+    shown.offset_ns = nanoseconds(measured.offset);
+    shown.bound_ns = nanoseconds(measured.error_bound);
+    shown.root_bound_ns = nanoseconds(measured.root_bound);
+    shown.utc_bound_ns = nanoseconds(measured.utc_bound());
+    shown.path_delay_ns = nanoseconds(measured.path_delay);
+    shown.measured_at_ns = Some(measured.at.nanoseconds());
+    shown.samples_since_step = measured.samples;
+}
+
+fn count(shown: &mut NtpServerState, dialogue: &Dialogue) {
+    let counts = dialogue.client.counts();
+    shown.requests = counts.requests;
+    shown.responses = counts.responses;
+    shown.samples = counts.samples;
+    shown.interleaved = counts.interleaved;
+    shown.unanswered = dialogue.unanswered;
+    let reasons = counts.without_sample().into_iter();
+    let forged = [("not_authentic", dialogue.forged)];
+    shown.rejected = reasons
+        .chain(forged)
+        .map(|(reason, count)| (reason.to_owned(), count))
+        .collect();
+    shown.steps = Reasons::from([
+        ("local".to_owned(), counts.local_steps),
+        ("server".to_owned(), counts.contradictions),
+    ]);
+}
+
+fn describe(shown: &mut NtpServerState, state: ServerState) {
+    shown.stratum = Some(state.stratum);
+    shown.reference = Some(reference(state));
+    shown.precision_log2_s = Some(state.precision);
+    shown.root_delay_ns = Some(state.root_delay.saturating_nanoseconds());
+    shown.root_dispersion_ns = Some(state.root_dispersion.saturating_nanoseconds());
+    shown.leap = match state.leap {
+        Leap::Insert => Some("insert".to_owned()),
+        Leap::Delete => Some("delete".to_owned()),
+        Leap::None | Leap::Unsynchronized => None,
+    };
+}
+
+/// Up to four letters of a primary server, else an address or a hash.
+fn reference(state: ServerState) -> String {
+    let octets = state.reference_id;
+    let letters = octets.split(|octet| *octet == 0).next().unwrap_or_default();
+    let are_letters = !letters.is_empty() && letters.iter().all(u8::is_ascii_graphic);
+    if state.stratum == 1 && are_letters {
+        letters.iter().copied().map(char::from).collect()
+    } else {
+        Ipv4Addr::from(octets).to_string()
+    }
+}
+
+/// Whether the real-time clock was stepped since then: its distance to the monotonic clock is another one. Where the two are not slewed alike (not Linux), it
+/// may run faster or slower by 0.1 %.
+fn is_stepped(then: &LocalTime, now: &Moment) -> bool {
+    let reading = &now.reading;
+    let passed = reading.before - then.monotonic;
+    let moved = (reading.utc - then.utc) - passed;
+    let slewed = if cfg!(target_os = "linux") {
+        0
+    } else {
+        passed.nanoseconds().abs() / 1_000
+    };
+    let unsure = (reading.after - reading.before) + then.utc_bound + then.monotonic_bound;
+    moved.abs() > unsure + Span::from_nanoseconds(slewed + 10)
+}
