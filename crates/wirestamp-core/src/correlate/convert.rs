@@ -9,6 +9,7 @@ use super::fit::Converted;
 use super::generation::{LONGEST_GAP, Run};
 use super::model::{Correlation, REMEMBERED};
 use super::{ClockGeneration, ConversionError, Estimate, HardwareEstimate, SliceEstimate};
+use crate::interface::InterfaceIndex;
 use crate::time::{HardwareTicks, Monotonic, MonotonicTime, Span};
 use crate::timestamp::HardwareTimestamp;
 
@@ -41,50 +42,102 @@ impl Correlation {
         &self,
         timestamp: &HardwareTimestamp,
     ) -> Result<Estimate<Monotonic>, ConversionError> {
-        if timestamp.interface != Some(self.interface) {
-            if !self.is_of(timestamp.interface) {
-                return Err(ConversionError::OtherClock);
-            }
-            let interface = Some(self.interface);
-            return self.to_monotonic(&HardwareTimestamp {
-                interface,
-                ..*timestamp
-            });
-        }
-        let current = self
-            .runs
-            .back()
-            .and_then(|run| Some((run.first, run.fit()?.convert(timestamp.ticks)?)));
-        match current
-            .and_then(|(first, converted)| self.express.admit(converted, first, timestamp.read_at))
-        {
-            Some(estimate) => Ok(estimate),
-            None => self.search(timestamp),
+        let device = timestamp.interface.filter(|found| *found != self.interface);
+        match device {
+            Some(device) => self.of_device(device, timestamp),
+            None if timestamp.interface.is_none() => Err(ConversionError::OtherClock),
+            None => match self.of_current(timestamp) {
+                Some(estimate) => Ok(estimate),
+                None => Ok(self.search(timestamp, self.lingers, None)?.estimate()),
+            },
         }
     }
 
-    /// The same where there is a choice of generations.
+    /// The same for a timestamp that is named by a device below the interface: only a clock that was behind it then can
+    /// have made it.
+    fn of_device(
+        &self,
+        device: InterfaceIndex,
+        timestamp: &HardwareTimestamp,
+    ) -> Result<Estimate<Monotonic>, ConversionError> {
+        if !self.is_of(device) {
+            return Err(ConversionError::OtherClock);
+        }
+        let timestamp = &HardwareTimestamp {
+            interface: Some(self.interface),
+            ..*timestamp
+        };
+        let is_current = self
+            .runs
+            .back()
+            .is_some_and(|run| self.can_be_of(run, device));
+        let front = || self.express.front.convert(timestamp);
+        match is_current
+            .then(|| front().or_else(|| self.of_current(timestamp)))
+            .flatten()
+        {
+            Some(estimate) => Ok(estimate),
+            None => Ok(self
+                .search(timestamp, self.lingers, Some(device))?
+                .estimate()),
+        }
+    }
+
+    /// What the current generation makes of a timestamp, if it can only be of that.
+    fn of_current(&self, timestamp: &HardwareTimestamp) -> Option<Estimate<Monotonic>> {
+        let run = self.runs.back()?;
+        let converted = run.fit()?.convert(timestamp.ticks)?;
+        self.express.admit(converted, run.first, timestamp.read_at)
+    }
+
+    /// What a timestamp says that was made at `earliest` or later. It was read before its `read_at`, and nobody knows
+    /// how long before.
+    pub(super) fn made_since(
+        &self,
+        earliest: MonotonicTime,
+        timestamp: &HardwareTimestamp,
+    ) -> Result<Estimate<Monotonic>, ConversionError> {
+        let chosen = self.search(timestamp, timestamp.read_at - earliest, None)?;
+        if chosen.lingered {
+            return Err(ConversionError::OutsideGenerations);
+        }
+        Ok(chosen.estimate())
+    }
+
+    /// The same where there is a choice of generations; a timestamp waits unread for no longer than `lingers`, and `device`
+    /// made it, if that is known.
     fn search(
         &self,
         timestamp: &HardwareTimestamp,
-    ) -> Result<Estimate<Monotonic>, ConversionError> {
+        lingers: Span,
+        device: Option<InterfaceIndex>,
+    ) -> Result<Candidate, ConversionError> {
         let current = self.runs.back().ok_or(ConversionError::NotReady)?;
         self.check_age(current, timestamp.read_at)?;
         let mut candidates = [None; REMEMBERED + 1];
+        let can_be = |run: &Run| device.is_none_or(|device| self.can_be_of(run, device));
         for (place, candidate) in candidates.iter_mut().enumerate().take(self.runs.len()) {
-            *candidate = self.candidate(place, timestamp)?;
+            if can_be(&self.runs[place]) {
+                *candidate = self.candidate(place, timestamp, lingers)?;
+            }
         }
         let chosen = choose(&candidates)?;
-        if self.can_be_of_unknown_rate(timestamp, chosen.lingered) {
+        let since = (!chosen.lingered).then(|| timestamp.read_at - lingers);
+        if self.can_be_of_unknown_rate(timestamp, since, can_be) {
             Err(ConversionError::Ambiguous)
         } else {
-            Ok(chosen.estimate())
+            Ok(chosen)
         }
     }
 
-    /// Whether a run that ended before its rate was known can have made the timestamp as well.
-    /// `lingered`: also if it then waited for long.
-    fn can_be_of_unknown_rate(&self, timestamp: &HardwareTimestamp, lingered: bool) -> bool {
+    /// Whether a run that ended before its rate was known can have made the timestamp as well, and lasted beyond
+    /// `since`.
+    fn can_be_of_unknown_rate(
+        &self,
+        timestamp: &HardwareTimestamp,
+        since: Option<MonotonicTime>,
+        can_be: impl Fn(&Run) -> bool,
+    ) -> bool {
         let mut before = self.forgotten;
         self.runs
             .iter()
@@ -94,8 +147,9 @@ impl Correlation {
                     .replace(run.last)
                     .is_none_or(|last| timestamp.read_at > last);
                 run.fit().is_none()
+                    && can_be(run)
                     && came_later
-                    && (lingered || next.first >= timestamp.read_at - self.lingers)
+                    && since.is_none_or(|since| next.first >= since)
             })
     }
 
@@ -234,6 +288,7 @@ impl Correlation {
         &self,
         place: usize,
         timestamp: &HardwareTimestamp,
+        lingers: Span,
     ) -> Result<Option<Candidate>, ConversionError> {
         let (Some(run), Some(current)) = (self.runs.get(place), self.runs.back()) else {
             return Ok(None);
@@ -270,7 +325,7 @@ impl Correlation {
         };
         let unnoticed_restart = timestamp.read_at > current.last && latest < current.last - LINGERS;
         let known = latest >= run.first && earliest <= known_until && !unnoticed_restart;
-        let lingered = latest < timestamp.read_at - self.lingers;
+        let lingered = latest < timestamp.read_at - lingers;
         Ok(Some(Candidate {
             at,
             bound,

@@ -35,6 +35,26 @@ impl Correlation {
         self.refine(timestamp, self.to_monotonic_settled(timestamp)?)
     }
 
+    /// Converts a timestamp of this clock to the picosecond that was made and read within a known time: only a generation
+    /// of that time can have made it. For timestamps that stand between readings, once more readings came.
+    ///
+    /// # Errors
+    /// As [`to_monotonic`](Self::to_monotonic); [`OutsideGenerations`](ConversionError::OutsideGenerations) for what
+    /// would have been made before `earliest`.
+    pub fn to_monotonic_fine_between(
+        &self,
+        ticks: HardwareTicks,
+        earliest: MonotonicTime,
+        latest: MonotonicTime,
+    ) -> Result<FineEstimate<Monotonic>, ConversionError> {
+        let timestamp = HardwareTimestamp {
+            ticks,
+            interface: Some(self.interface),
+            read_at: latest,
+        };
+        self.refine(&timestamp, self.made_since(earliest, &timestamp)?)
+    }
+
     /// A timestamp that has this very moment been read, where nobody looked at the clock: it was
     /// made since the newest reading, or read right after that.
     pub fn timestamp_just_read(&self, ticks: HardwareTicks) -> HardwareTimestamp {

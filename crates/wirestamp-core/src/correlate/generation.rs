@@ -6,6 +6,7 @@ use super::interval::Interval;
 use super::limits::Limits;
 use super::reading::{Reading, difference, magnitude};
 use super::{ClockGeneration, GenerationCause};
+use crate::interface::InterfaceIndex;
 use crate::time::{Frequency, HardwareTicks, MonotonicTime, Span};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -56,6 +57,8 @@ pub(super) struct Run {
     /// What the counter counted by before, in ticks, or 0.
     counts_by: u64,
     readings: u32,
+    /// The device that has this clock, if it is another than the interface.
+    pub(super) device: Option<InterfaceIndex>,
 }
 
 impl Run {
@@ -99,6 +102,7 @@ impl Run {
             rate_before: None,
             counts_by,
             readings: 1,
+            device: None,
         }
     }
 

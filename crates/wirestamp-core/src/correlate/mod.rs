@@ -288,6 +288,8 @@ pub enum ConversionError {
     UtcUnknown,
     /// The packet carries no timestamp of the clock that counts.
     NoTimestamp,
+    /// The clock was not read often enough after the timestamp: a change just before it would not have shown.
+    Unconfirmed,
 }
 
 impl ConversionError {
@@ -301,6 +303,7 @@ impl ConversionError {
             Self::Stale => "stale",
             Self::UtcUnknown => "utc_unknown",
             Self::NoTimestamp => "no_timestamp",
+            Self::Unconfirmed => "unconfirmed",
         }
     }
 }
@@ -321,6 +324,9 @@ impl fmt::Display for ConversionError {
                 "the real-time clock was stepped around the time of the timestamp, or not read before it"
             }
             Self::NoTimestamp => "the packet carries no timestamp of the clock that counts",
+            Self::Unconfirmed => {
+                "no three batches of cross timestamps after the timestamp confirm its clock generation"
+            }
         })
     }
 }

@@ -75,6 +75,8 @@ pub struct Correlation {
     pub(super) interface: InterfaceIndex,
     /// Others whose timestamps are of this clock. Most clocks have none, and a correlation is small.
     devices: Option<Box<[Option<InterfaceIndex>; MOST_DEVICES]>>,
+    /// That of them which has the clock.
+    device: Option<InterfaceIndex>,
     nominal: Option<Frequency>,
     /// Whether the readings go with the nominal frequency.
     reliable: bool,
@@ -102,6 +104,7 @@ impl Correlation {
         Self {
             interface,
             devices: None,
+            device: None,
             nominal,
             reliable: true,
             runs,
@@ -148,23 +151,36 @@ impl Correlation {
     }
 
     /// Says which other interfaces' timestamps are of this clock: those below a VLAN or bond, by which timestamps are named
-    /// that its packets have. Replaces those of an earlier call. Of more than eight, as many as Linux puts on one another, the last count.
+    /// that its packets have, the one that has the clock last. Replaces those of an earlier call; after
+    /// [`replace_clock`](Self::replace_clock) they are those of the clock that comes. A timestamp that is named by the last one is of
+    /// a clock that was behind it. Of more than eight, as many as Linux puts on one another, the last count.
     pub fn set_devices(&mut self, devices: impl IntoIterator<Item = InterfaceIndex>) {
-        self.devices = None;
+        (self.devices, self.device) = (None, None);
         for (place, device) in devices.into_iter().enumerate() {
             let known = self.devices.get_or_insert_default();
             known[place % MOST_DEVICES] = Some(device);
+            self.device = Some(device);
+        }
+        if let Some(run) = self.runs.back_mut().filter(|_| self.ended.is_none()) {
+            run.device = self.device;
         }
     }
 
-    /// Whether a timestamp of that interface is of this clock.
-    pub(super) fn is_of(&self, interface: Option<InterfaceIndex>) -> bool {
-        let is_device = |found| {
-            self.devices
-                .as_ref()
-                .is_some_and(|devices| devices.contains(&Some(found)))
-        };
-        interface.is_some_and(|found| found == self.interface || is_device(found))
+    /// Whether this clock is behind that device below the interface, or one was of which readings are remembered.
+    pub(super) fn is_of(&self, device: InterfaceIndex) -> bool {
+        let had = |run: &Run| run.device == Some(device);
+        self.is_below(device) || self.runs.iter().any(had)
+    }
+
+    /// Whether a run is of the clock of a device below the interface. What is above the device that has the clock stays.
+    pub(super) fn can_be_of(&self, run: &Run, device: InterfaceIndex) -> bool {
+        let has_not = self.device != Some(device);
+        run.device == Some(device) || (has_not && self.is_below(device))
+    }
+
+    fn is_below(&self, device: InterfaceIndex) -> bool {
+        let devices = self.devices.as_ref();
+        devices.is_some_and(|devices| devices.contains(&Some(device)))
     }
 
     /// Returns the frequency that the driver states.
@@ -320,13 +336,14 @@ impl Correlation {
         contradiction: Option<Contradiction>,
     ) -> Pushed {
         let stated = self.nominal.filter(|_| self.reliable);
-        let run = match self.runs.back_mut() {
+        let mut run = match self.runs.back_mut() {
             None => Run::new(cause, reading, stated, self.limits),
             Some(last) if cause == GenerationCause::ClockReplaced => {
                 Run::of_another_clock(last, reading, stated, self.limits)
             }
             Some(last) => Run::after(last, cause, reading, (stated, self.limits), contradiction),
         };
+        run.device = self.device;
         if self.runs.len() > REMEMBERED {
             self.forgotten = self.runs.pop_front().map(|run| run.last);
         }

@@ -108,7 +108,14 @@ impl Correlator {
         })
     }
 
-    /// Converts a hardware timestamp to the monotonic clock.
+    /// Converts a hardware timestamp to the monotonic clock, as it is known now.
+    ///
+    /// A change of the clock that was not noticed yet is not in the answer: a step, or another clock behind the interface
+    /// (a bond failed over up to half a second ago, and the timestamp names the bond, as all transmit timestamps do). It is
+    /// then wrong by the size of the step or the distance of the clocks, beyond the error bound. No conversion at once can
+    /// know better, as nothing that has arrived by then is different. [`HostClock`](crate::HostClock) waits until the
+    /// clock was read again, and takes such answers back. A timestamp that names the device that made it (received, where
+    /// the driver says so) fails with [`ConversionError::OtherClock`] until the failover is noticed.
     ///
     /// # Errors
     /// [`ConversionError`]: why there is no honest answer.
@@ -127,7 +134,8 @@ impl Correlator {
     /// real-time clock may run faster or slower by 0.1 %, the bound grows by 1 µs for each millisecond to the
     /// nearest reading: convert soon.
     ///
-    /// This is UTC as far as the system's clock is right: how far that is off is what NTP or PTP daemons know.
+    /// This is UTC as far as the system's clock is right: how far that is off is what NTP or PTP daemons know. Changes of the
+    /// NIC's clock that were not noticed yet are not in the answer, as in that of [`to_monotonic`](Self::to_monotonic).
     ///
     /// # Errors
     /// As [`to_monotonic`](Self::to_monotonic); [`ConversionError::UtcUnknown`] if the real-time clock was

@@ -404,6 +404,59 @@ fn all_devices_below_an_interface_count() {
     assert_eq!(converts(100..100), Vec::<u32>::new());
 }
 
+/// A bond whose clocks are 3 s apart fails over: a timestamp that names its device is of that device's clock, however long it may have
+/// waited. One that names the bond may have waited, and then be of the former clock.
+#[test]
+fn after_a_failover_a_timestamp_is_of_the_clock_of_its_device() {
+    let (mut correlation, former) = steady();
+    let [first, second] = [8, 9].map(|index| InterfaceIndex::new(index).expect("not zero"));
+    correlation.set_devices([first]);
+    let behind = Counter {
+        since: former.since + 3 * SECOND,
+        ..former
+    };
+    let by = |device, counter: &Counter, made: i64, read_at: i64| HardwareTimestamp {
+        interface: Some(device),
+        ..counter.timestamp(made, read_at)
+    };
+    let soon = 20 * SECOND + 400 * MILLISECOND;
+    let unnoticed = by(second, &behind, soon, soon + 1_000);
+    assert_eq!(
+        correlation.to_monotonic(&unnoticed),
+        Err(ConversionError::OtherClock),
+        "its device is not known yet"
+    );
+    correlation.replace_clock(interface(), correlation.nominal());
+    correlation.set_devices([second]);
+    assert_eq!(
+        correlation.to_monotonic(&unnoticed),
+        Err(ConversionError::OutsideGenerations),
+        "its clock was not read yet"
+    );
+    for half_seconds in 42..=44 {
+        _ = correlation.push(&behind.read(half_seconds * SECOND / 2, 600, 600));
+    }
+    let made = 22 * SECOND + 100 * MILLISECOND;
+    let now = by(second, &behind, made, made + 1_000);
+    contains(
+        correlation.to_monotonic(&now).expect("of the second clock"),
+        made,
+    );
+    // it waited since before the failover
+    let early = 19 * SECOND + 500 * MILLISECOND;
+    let late = by(first, &former, early, made);
+    contains(
+        correlation.to_monotonic(&late).expect("of the first clock"),
+        early,
+    );
+    let of_the_bond = by(interface(), &behind, made, made + 1_000);
+    assert_eq!(
+        correlation.to_monotonic(&of_the_bond),
+        Err(ConversionError::Ambiguous),
+        "the first clock showed it 3 s ago"
+    );
+}
+
 /// What other threads convert with is what the correlation itself does, whatever the interface's
 /// number and the generation's.
 #[test]
