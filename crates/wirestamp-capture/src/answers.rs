@@ -13,6 +13,7 @@ pub use report::{Report, Service, ServiceReport};
 use crate::order::{self, Ordered};
 use crate::packet::{self, Flow, Ip, Tcp, Unreadable, Unusable};
 use crate::read::{FilePacket, Reader};
+use crate::run::{ClockRun, Counted};
 use crate::spread::Spread;
 use roles::{Forgotten, service};
 use std::collections::{HashMap, VecDeque};
@@ -24,6 +25,8 @@ use wirestamp_core::capture::CapturedDirection;
 pub const MOST_CONNECTIONS: usize = 65_536;
 /// So many packets of a connection wait for their answer.
 pub const MOST_WAITING: usize = 1_024;
+/// A longer payload of UDP fits no Ethernet frame.
+const LONGEST_DATAGRAM: u32 = 1_472;
 /// So many services have figures of their own; the others have none, and are counted.
 pub const MOST_SERVICES: usize = 1_024;
 
@@ -48,9 +51,12 @@ struct When {
     /// The latest run that had begun.
     since: u32,
     utc_ns: Option<i64>,
-    /// 0 where the file does not say.
-    utc_generation: u32,
     bound_ns: Option<u64>,
+    /// Which run of the clock the file says that it is of, and what was known of its runs at this packet.
+    named: Option<ClockRun>,
+    counted: Counted,
+    /// Of a request: whether an answer came since that may be several, joined.
+    may_be_answered: bool,
 }
 
 /// What is looked at of a packet.
@@ -91,6 +97,8 @@ struct Connection {
     uncertain: bool,
     /// UDP: nobody knows who asks, because the first packet came from a service.
     is_unclear: bool,
+    /// The length of the shortest UDP answer.
+    shortest: Option<u32>,
     /// TCP, by who sent: the client first.
     sent: [Sender; 2],
     /// Which way packets go, by who sent. On loopback each is captured both ways, and counts once.
@@ -134,12 +142,16 @@ pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
     };
     let (mut packets, mut others, mut fragments) = (0, 0, 0);
     let mut unusable = Unusable::default();
+    let mut counted_until = Counted::default();
     let mut file = Ordered::new(reader, order::WINDOW, observe);
     while let Some(placed) = file.next()? {
         packets += 1;
         let Observed { when, way, found } = placed.packet;
         unusable.without_time += u64::from(when.utc_ns.is_none());
         let (line_ns, run) = (placed.line_ns, placed.run);
+        let counted = when
+            .named
+            .map_or(counted_until, |run| counted_until.note(run));
         let since = answers.waits.reach(run, line_ns);
         match found {
             Ok(found) if matches!(found.flow.protocol, 6 | 17) && !found.is_fragment => {
@@ -147,6 +159,7 @@ pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
                     line_ns,
                     run,
                     since,
+                    counted,
                     ..when
                 };
                 answers.observe(&found, way, when);
@@ -184,8 +197,10 @@ fn observe(packet: &FilePacket<'_>) -> Observed {
             run: 0,
             since: 0,
             utc_ns: packet.utc_ns,
-            utc_generation: packet.utc_generation.unwrap_or(0),
             bound_ns: packet.bound_ns,
+            named: packet.run,
+            counted: Counted::default(),
+            may_be_answered: false,
         },
         way: packet.direction,
         found: found.map(|found| Segment::of(&found)),
@@ -225,7 +240,8 @@ impl Answers {
         let counts = &mut self.counts[service].1;
         match &found.tcp {
             Some(tcp) => connection.tcp(tcp, found.length, by_client, when, counts),
-            None => connection.udp(by_client, when, &self.waits, counts),
+            None if by_client => connection.asked(when, &self.waits, counts),
+            None => connection.answered(found.length, when, &self.waits, counts),
         }
     }
 
@@ -256,6 +272,7 @@ impl Answers {
             requests: VecDeque::new(),
             uncertain: false,
             is_unclear,
+            shortest: None,
             sent: [Sender::default(), Sender::default()],
             ways: [None; 2],
         };
@@ -267,7 +284,7 @@ impl Answers {
         if let Some(connection) = self.connections.remove(&client) {
             let counts = &mut self.counts[connection.service].1;
             for asked in &connection.requests {
-                counts.gave_up(self.waits.of(asked));
+                counts.gave_up(self.waits.of(asked), asked);
             }
         }
     }
@@ -300,28 +317,43 @@ impl Answers {
 }
 
 impl Connection {
-    fn udp(&mut self, by_client: bool, when: When, waits: &Waits, counts: &mut Counts) {
+    fn asked(&mut self, when: When, waits: &Waits, counts: &mut Counts) {
+        self.give_up(waits, counts);
+        if self.is_unclear {
+            counts.undecided += 1;
+            return;
+        }
+        self.uncertain &= !self.requests.is_empty();
+        if self.requests.len() == MOST_WAITING
+            && let Some(oldest) = self.requests.pop_front()
+        {
+            counts.gave_up(waits.of(&oldest), &oldest);
+        }
+        self.requests.push_back(when);
+    }
+
+    fn give_up(&mut self, waits: &Waits, counts: &mut Counts) {
         while let Some(oldest) = self.requests.front()
             && waits.of(oldest) == Wait::Over
         {
+            counts.gave_up(Wait::Over, oldest);
             self.requests.pop_front();
-            counts.gave_up(Wait::Over);
         }
+    }
+
+    fn answered(&mut self, length: u32, when: When, waits: &Waits, counts: &mut Counts) {
+        self.give_up(waits, counts);
         if self.is_unclear {
-            counts.undecided += u64::from(by_client);
-            counts.ambiguous += u64::from(!by_client);
+            counts.ambiguous += 1;
             return;
         }
-        if by_client {
-            self.uncertain &= !self.requests.is_empty();
-            if self.requests.len() == MOST_WAITING
-                && let Some(oldest) = self.requests.pop_front()
-            {
-                counts.gave_up(waits.of(&oldest));
-            }
-            self.requests.push_back(when);
-            return;
+        // GSO cuts it only later, or GRO joined it
+        let shortest = *self.shortest.get_or_insert(length);
+        if length > shortest || length > LONGEST_DATAGRAM {
+            let waiting = self.requests.iter_mut();
+            waiting.for_each(|asked| asked.may_be_answered = true);
         }
+        self.shortest = Some(length.min(shortest));
         self.uncertain = self.requests.len() > usize::from(!self.uncertain);
         if self.uncertain {
             counts.ambiguous += 1;
@@ -407,8 +439,9 @@ fn is_before(one: u32, other: u32) -> bool {
 
 impl Counts {
     /// A UDP request is not followed any more.
-    fn gave_up(&mut self, wait: Wait) {
+    fn gave_up(&mut self, wait: Wait, asked: &When) {
         match wait {
+            Wait::Over if asked.may_be_answered => self.undecided += 1,
             Wait::Over => self.unanswered += 1,
             Wait::AcrossStep => self.across_step += 1,
             Wait::Waits => self.undecided += 1,
@@ -421,7 +454,8 @@ impl Counts {
             self.without_time += 1;
             return;
         };
-        if since.utc_generation != until.utc_generation {
+        let run = until.named.unwrap_or(ClockRun::FIRST);
+        if !since.counted.is_same_run(run, &until.counted) {
             self.across_step += 1;
             return;
         }

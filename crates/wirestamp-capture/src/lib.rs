@@ -5,6 +5,7 @@
 //!
 //! - [`pcapng`] writes, [`read`] reads (pcapng and pcap), [`note`] is what is written about a packet's timestamp;
 //! - [`merge`] puts the packets of several captures of one interface in order of time;
+//! - [`run`] is an uninterrupted run of a real-time clock, within which times may be subtracted;
 //! - [`link`] is what stands before the IP header;
 //! - [`packet`] says what a packet is: addresses, ports, payload;
 //! - [`identity`] is the number that a packet has on every host that sees it;
@@ -23,4 +24,5 @@ mod order;
 pub mod packet;
 pub mod pcapng;
 pub mod read;
+pub mod run;
 pub mod spread;

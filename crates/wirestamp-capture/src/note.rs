@@ -4,6 +4,7 @@
 //! real-time clock) or `hardware` (the NIC's). With a hardware timestamp, `, UTC generation N` follows: the run of the real-time clock. Where the timestamp could not be converted to UTC it is
 //! `wirestamp: CLOCK clock, no UTC: REASON`, and the packet's time is 0, which is 1970.
 
+use crate::run::ClockRun;
 use std::fmt;
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::correlate::{ClockGeneration, ConversionError};
@@ -62,15 +63,21 @@ pub fn bound(comment: &str) -> Option<u64> {
 
 /// Reads which run of the real-time clock a time is of, out of a comment. `None`: it does not say. (The generation that stands with a
 /// hardware timestamp is one of the NIC's clock; behind it stands the real-time clock's, in files of newer versions.)
-pub fn utc_generation(comment: &str) -> Option<u32> {
+pub fn clock_run(comment: &str) -> Option<ClockRun> {
     let rest = comment.strip_prefix("wirestamp: ")?;
     let (clock, rest) = rest.split_once(" clock, error bound ")?;
     let (_, generations) = rest.split_once(" ns, generation ")?;
-    match (clock, generations.split_once(", UTC generation ")) {
-        (_, Some((_, generation))) => generation.parse().ok(),
-        ("software", None) => generations.parse().ok(),
-        _ => None,
-    }
+    let (counter, generation) = match (clock, generations.split_once(", UTC generation ")) {
+        ("hardware", Some((_, generation))) => (TimestampSource::Hardware, generation),
+        (_, Some((_, generation))) => (TimestampSource::Software, generation),
+        ("software", None) => (TimestampSource::Software, generations),
+        _ => return None,
+    };
+    let generation = generation.parse().ok()?;
+    Some(ClockRun {
+        counter,
+        generation,
+    })
 }
 
 /// Reads whether a comment says that the packet has no UTC.
@@ -81,6 +88,13 @@ pub fn is_without_utc(comment: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn run(counter: TimestampSource, generation: u32) -> Option<ClockRun> {
+        Some(ClockRun {
+            counter,
+            generation,
+        })
+    }
 
     #[test]
     fn a_note_reads_back_and_other_comments_are_none() {
@@ -99,7 +113,7 @@ mod tests {
             "wirestamp: hardware clock, error bound 830 ns, generation 2"
         );
         assert_eq!((bound(&text), is_without_utc(&text)), (Some(830), false));
-        assert_eq!(utc_generation(&text), None, "the NIC's alone");
+        assert_eq!(clock_run(&text), None, "the NIC's alone");
         note.utc = Ok(Known {
             utc_generation: Some(ClockGeneration(3)),
             ..known
@@ -109,10 +123,16 @@ mod tests {
             text,
             "wirestamp: hardware clock, error bound 830 ns, generation 2, UTC generation 3"
         );
-        assert_eq!((bound(&text), utc_generation(&text)), (Some(830), Some(3)));
+        assert_eq!(
+            (bound(&text), clock_run(&text)),
+            (Some(830), run(TimestampSource::Hardware, 3))
+        );
         note.clock = TimestampSource::Software;
         note.utc = Ok(known);
-        assert_eq!(utc_generation(&note.to_string()), Some(2));
+        assert_eq!(
+            clock_run(&note.to_string()),
+            run(TimestampSource::Software, 2)
+        );
         note.clock = TimestampSource::Hardware;
         note.utc = Err(ConversionError::Stale);
         let text = note.to_string();

@@ -6,6 +6,7 @@
 //! those who compare the line with others.
 
 use crate::read::{FilePacket, Reader};
+use crate::run::ClockRun;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::RangeInclusive;
@@ -13,6 +14,8 @@ use wirestamp_core::Result;
 
 /// So many packets are put in order together.
 pub(crate) const WINDOW: usize = 65_536;
+/// Packets of the NIC's timestamps and of the kernel's stand in a file so far out of order, in nanoseconds; further back is a step.
+const DISORDER: i64 = 1_000_000;
 /// So many runs of the clock are remembered.
 const MOST_RUNS: usize = 64;
 /// Packets of a section that goes on may stand so far behind the latest of the one before, in nanoseconds: several queues write them.
@@ -61,8 +64,9 @@ struct Line {
 /// A run of a clock.
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
-    /// Section and clock generation.
-    name: (u32, u32),
+    section: u32,
+    /// What it is called by the counter of the kernel's timestamps, and by that of the NIC's.
+    counted: [Option<u32>; 2],
     number: u32,
     /// What is to be added to its times.
     shift: i64,
@@ -74,8 +78,8 @@ impl Line {
         let Some(utc_ns) = packet.utc_ns else {
             return (self.latest_ns.unwrap_or(i64::MIN), self.number);
         };
-        let run = match packet.utc_generation {
-            Some(generation) => self.run((packet.section, generation), utc_ns),
+        let run = match packet.run {
+            Some(run) => self.run(packet.section, run, utc_ns),
             None => Run::default(),
         };
         let line_ns = utc_ns.saturating_add(run.shift);
@@ -94,11 +98,19 @@ impl Line {
         }
     }
 
-    fn run(&mut self, name: (u32, u32), utc_ns: i64) -> Run {
-        if let Some(known) = self.runs.iter().rev().find(|run| run.name == name) {
+    fn run(&mut self, section: u32, named: ClockRun, utc_ns: i64) -> Run {
+        let (own, name) = (named.place(), Some(named.generation));
+        let is_it = |run: &&Run| run.section == section && run.counted[own] == name;
+        if let Some(known) = self.runs.iter().rev().find(is_it) {
             return *known;
         }
-        let is_first = !self.runs.iter().any(|run| run.name.0 == name.0);
+        if self.has_begun(section, named, utc_ns)
+            && let Some(last) = self.runs.back_mut()
+        {
+            last.counted[own] = name;
+            return *last;
+        }
+        let is_first = !self.runs.iter().any(|run| run.section == section);
         let shift = match self.latest_ns {
             Some(latest) if !is_first => {
                 self.steps += 1;
@@ -112,14 +124,44 @@ impl Line {
         if self.runs.len() == MOST_RUNS {
             self.runs.pop_front();
         }
-        let number = self.number;
+        let mut counted = [None; 2];
+        counted[own] = name;
         let run = Run {
-            name,
-            number,
+            section,
+            counted,
+            number: self.number,
             shift,
         };
         self.runs.push_back(run);
         run
+    }
+
+    /// Whether the last run seems to be the one that this counter calls so: the other one has noticed its beginning, and its times
+    /// go on. Both notice the same steps but for the smallest.
+    fn has_begun(&self, section: u32, named: ClockRun, utc_ns: i64) -> bool {
+        let (own, other) = (named.place(), 1 - named.place());
+        let mut runs = self
+            .runs
+            .iter()
+            .rev()
+            .take_while(|run| run.section == section);
+        let Some(last) = runs.next().filter(|run| run.counted[own].is_none()) else {
+            return false;
+        };
+        let line_ns = utc_ns.saturating_add(last.shift);
+        if self
+            .latest_ns
+            .is_some_and(|latest| line_ns < latest.saturating_sub(DISORDER))
+        {
+            return false;
+        }
+        let before = (1..)
+            .zip(runs)
+            .find_map(|(steps, run)| Some((steps, run.counted[own]?)));
+        match before {
+            Some((steps, known)) => known.checked_add(steps) == Some(named.generation),
+            None => last.counted[other] == Some(named.generation),
+        }
     }
 }
 

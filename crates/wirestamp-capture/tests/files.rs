@@ -150,7 +150,7 @@ fn what_is_written_is_read_again() {
     let mut reader = Reader::new("it", bytes).expect("is a capture");
     let first = reader.next_packet().expect("reads").expect("a packet");
     assert_eq!(first.utc_ns, Some((START + 123_456_789) as i64));
-    assert_eq!(first.utc_generation, Some(0));
+    assert_eq!(first.run.map(|run| run.generation), Some(0));
     assert_eq!((first.bound_ns, first.length), (Some(77), 1_004));
     assert_eq!(
         (first.link, first.direction),

@@ -1,5 +1,6 @@
 //! What is compared of a packet.
 
+use super::pairs::Run;
 use super::stream::Range;
 use super::{DIGESTED, Options, Side};
 use crate::packet::{self, Flow, Ip, Unreadable};
@@ -18,7 +19,8 @@ const MOST_NAMES: usize = 65_536;
 pub(super) struct Observed {
     pub(super) utc_ns: Option<i64>,
     pub(super) bound_ns: Option<u64>,
-    pub(super) utc_generation: u32,
+    /// Of the clock, but for the first.
+    pub(super) run: Run,
     pub(super) direction: Option<CapturedDirection>,
     pub(super) found: Result<Packet, Unreadable>,
 }
@@ -35,6 +37,8 @@ pub(super) struct Packet {
     pub(super) is_fragment: bool,
     /// Whether it is UDP, and longer than an Ethernet frame.
     pub(super) is_long: bool,
+    /// How long it is, if it is UDP, and whole.
+    pub(super) datagram: Option<u32>,
 }
 
 /// What makes packets alike.
@@ -57,7 +61,10 @@ impl Likeness {
         Observed {
             utc_ns: packet.utc_ns,
             bound_ns: packet.bound_ns,
-            utc_generation: packet.utc_generation.unwrap_or(0),
+            run: packet
+                .run
+                .filter(|run| run.generation > 0)
+                .map(|run| (packet.section, run)),
             direction: packet.direction,
             found: found.map(|found| self.packet(&found)),
         }
@@ -75,13 +82,16 @@ impl Likeness {
             start: tcp.sequence.wrapping_add(u32::from(tcp.syn)),
             length: length.saturating_add(u32::from(tcp.fin)),
         });
+        let is_datagram = found.flow.protocol == 17 && !found.is_fragment;
+        let datagram = is_datagram.then_some(length);
         Packet {
             flow: found.flow,
             key: payload.map(|payload| self.key(found, payload)),
             bytes: bytes.filter(|range| range.length > 0),
             is_syn: found.tcp.is_some_and(|tcp| tcp.syn),
             is_fragment: found.is_fragment,
-            is_long: found.flow.protocol == 17 && !found.is_fragment && length > LONGEST_DATAGRAM,
+            is_long: datagram.is_some_and(|length| length > LONGEST_DATAGRAM),
+            datagram,
         }
     }
 

@@ -4,6 +4,9 @@
 //! [`DIGESTED`] bytes of the payload are (of TCP's payload, none); [`Options`] leave some of that out. A TCP segment that has no like is looked for by its bytes:
 //! where segments are joined (GRO, LRO) or not split yet (TSO), the other capture has them in segments that are cut otherwise. These have no delay.
 //!
+//! Each file counts the steps of its own clock. A delay is the difference of two times of one run of either clock, and delays are summed
+//! up for each pair of runs: nobody knows by how much a step moved them.
+//!
 //! A packet is lost if it is not in the other capture. A packet that cannot be compared may be any that is missing, and so as
 //! many are undecided instead; so is a missing packet that a step of a clock may keep from being found.
 //!
@@ -13,18 +16,20 @@
 mod evidence;
 mod likeness;
 mod lines;
+mod pairs;
 mod report;
 mod stream;
 mod tally;
 mod undecided;
 
-pub use report::{FileReport, FlowReport, Report, Way};
+pub use report::{FileReport, FlowReport, Report, RunDelay, Way};
 
 use crate::order::{Ordered, Placed};
 use crate::packet::{Flow, Unreadable, Unusable};
 use crate::read::{FilePacket, Reader};
 use likeness::{Likeness, Names, Observed, Packet};
 use lines::Lines;
+use pairs::Run;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use stream::{Bytes, Range, Streams};
@@ -86,8 +91,9 @@ struct Seen {
     steps: u64,
     utc_ns: Option<i64>,
     bound_ns: Option<u64>,
-    /// 0 where the file does not say.
-    utc_generation: u32,
+    run: Run,
+    /// How many steps of its clock there were before it.
+    steps_before: u32,
     /// Its place among the packets of its capture.
     place: u64,
     flow: u32,
@@ -96,6 +102,7 @@ struct Seen {
     is_again: bool,
     is_fragment: bool,
     is_long: bool,
+    datagram: Option<u32>,
 }
 
 /// Where the bytes of a packet are looked for that has no like.
@@ -257,13 +264,15 @@ impl Comparison {
             steps: self.lines.steps(side, placed.run),
             utc_ns: placed.packet.utc_ns,
             bound_ns: placed.packet.bound_ns,
-            utc_generation: placed.packet.utc_generation,
+            run: placed.packet.run,
+            steps_before: placed.run,
             place,
             flow,
             bytes,
             is_again,
             is_fragment: found.is_fragment,
             is_long: found.is_long,
+            datagram: found.datagram,
         };
         self.tallies.vote(flow, vote(side, placed.packet.direction));
         self.pair(key, seen, found.flow);

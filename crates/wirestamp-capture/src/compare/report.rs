@@ -1,12 +1,13 @@
 //! What a comparison found, flow by flow.
 
+use super::pairs::Verdict;
 use super::tally::Tally;
 use super::undecided::{Group, group, undecided};
 use super::{Comparison, Extent, Observed, Options, Side};
 use crate::order::Ordered;
 use crate::packet::{Flow, Unusable};
 use crate::read::FilePacket;
-use crate::spread::Summary;
+use crate::spread::{Spread, Summary};
 use std::collections::HashMap;
 
 /// Which way the packets of a flow went.
@@ -36,15 +37,16 @@ pub struct FlowReport {
     pub ambiguous: u64,
     /// Of these, packets that have no time in one of the captures: they have no delay.
     pub without_time: u64,
-    /// Of these, packets between whose times a real-time clock was stepped, as the captures say: they have no delay.
+    /// Of these, packets that may have been under way while a real-time clock was stepped that made both times, as the captures
+    /// say: they have no delay.
     pub across_step: u64,
     /// TCP segments of A, and of B, whose bytes the other capture has in segments that are cut otherwise, because GRO or LRO joined them or
     /// TSO has yet to split them: they arrived, and have no delay.
     pub resegmented: [u64; 2],
     /// The longest of them, in bytes.
     pub longest_segment: [u32; 2],
-    /// Packets of A, and of B, of which nobody knows whether the other capture has them: it has packets that could not be compared,
-    /// they have no time themselves, too many waited, or a clock was stepped.
+    /// Packets of A, and of B, of which nobody knows whether the other capture has them: it has packets that could not be compared
+    /// or UDP datagrams that GSO cut or GRO joined, they have no time themselves, too many waited, or a clock was stepped.
     pub undecided: [u64; 2],
     /// Packets that were sent and not seen to arrive.
     pub lost: u64,
@@ -57,9 +59,21 @@ pub struct FlowReport {
     pub reordered: u64,
     /// Packets of times when only one capture was made: they are counted nowhere else.
     pub outside: u64,
-    /// How long packets took; `None` if none was found in both. Its error bound includes that of both timestamps, and that of the
-    /// clocks if it was given.
+    /// How long packets took, of the runs of both clocks that have most of them; `None` if none was found in both. Its error bound
+    /// includes that of both timestamps, and that of the clocks if it was given.
     pub delay: Option<Summary>,
+    /// The same for each pair of runs of the clocks: a step of either clock moves all delays after it.
+    pub delays: Vec<RunDelay>,
+}
+
+/// How long packets took between two steps of the clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunDelay {
+    /// How many steps of its own clock there were before, in A and in B.
+    pub steps: [u32; 2],
+    /// How long packets took.
+    pub delay: Summary,
 }
 
 /// What a comparison found.
@@ -108,7 +122,7 @@ pub(super) fn of<F: FnMut(&FilePacket<'_>) -> Observed>(
         extent.of_any_flow += extent.unusable.unknown_blocks;
     }
     let seen = |tally: &Tally| tally.packets(Side::A) + tally.packets(Side::B) + tally.outside > 0;
-    let all = tallies.into_all();
+    let (all, verdict) = tallies.into_all(options.window_ns);
     let mut groups: HashMap<Option<Group>, [[u64; 2]; 2]> = HashMap::new();
     for tally in &all {
         let sums = groups.entry(tally.flow.map(group)).or_default();
@@ -121,11 +135,8 @@ pub(super) fn of<F: FnMut(&FilePacket<'_>) -> Observed>(
     let of_flow = |tally: &Tally| {
         let group = groups.get(&tally.flow.map(group)).copied();
         let any = [extents[0].of_any_flow, extents[1].of_any_flow];
-        flow(
-            tally,
-            &options,
-            undecided(tally, group.unwrap_or_default(), any),
-        )
+        let undecided = undecided(tally, group.unwrap_or_default(), any);
+        flow(tally, &options, &verdict, undecided)
     };
     let mut flows: Vec<_> = all
         .iter()
@@ -155,20 +166,28 @@ fn file<F: FnMut(&FilePacket<'_>) -> Observed>(
     }
 }
 
-fn flow(tally: &Tally, options: &Options, undecided: [u64; 2]) -> FlowReport {
-    let way = way(tally, options);
+fn flow(tally: &Tally, options: &Options, verdict: &Verdict, undecided: [u64; 2]) -> FlowReport {
+    let told = told(tally, verdict);
+    let most = told.iter().max_by_key(|(_, delay)| delay.count());
+    let way = way(tally, most.and_then(|(_, delay)| delay.median()), options);
     let (origin, end) = match way {
         Way::AToB => (Side::A, Side::B),
         Way::BToA => (Side::B, Side::A),
     };
     let [origin, end] = [origin as usize, end as usize];
-    let mut delay = tally.delay.summary(way == Way::BToA);
-    if let Some(delay) = &mut delay {
+    let summary = |delay: &Spread| {
+        let mut summary = delay.summary(way == Way::BToA)?;
         let clocks = options.clock_bound_ns.unwrap_or(0);
-        delay.error_bound_ns = delay
-            .error_bound_ns
-            .map(|bound| bound.saturating_add(clocks));
-    }
+        let bound = summary.error_bound_ns;
+        summary.error_bound_ns = bound.map(|bound| bound.saturating_add(clocks));
+        Some(summary)
+    };
+    let delay_of = |(steps, delay): &([u32; 2], &Spread)| {
+        let (steps, delay) = (*steps, summary(delay)?);
+        Some(RunDelay { steps, delay })
+    };
+    let timed: u64 = told.iter().map(|(_, delay)| delay.count()).sum();
+    let all: u64 = tally.delays.iter().map(|(_, delay)| delay.count()).sum();
     let extra = tally.alone[end].saturating_sub(undecided[end]);
     let rest = undecided[end].saturating_sub(tally.alone[end]);
     FlowReport {
@@ -179,7 +198,7 @@ fn flow(tally: &Tally, options: &Options, undecided: [u64; 2]) -> FlowReport {
         matched: tally.matched,
         ambiguous: tally.ambiguous,
         without_time: tally.without_time,
-        across_step: tally.across_step,
+        across_step: tally.across_step + all - timed,
         resegmented: tally.resegmented,
         longest_segment: tally.longest,
         undecided: [0, 1].map(|side| tally.undecided[side] + undecided[side]),
@@ -188,14 +207,22 @@ fn flow(tally: &Tally, options: &Options, undecided: [u64; 2]) -> FlowReport {
         extra,
         reordered: tally.overtaken[0] + tally.overtaken[1],
         outside: tally.outside,
-        delay,
+        delay: most.and_then(|(_, delay)| summary(delay)),
+        delays: told.iter().filter_map(delay_of).collect(),
     }
+}
+
+/// The delays of a flow that mean something, each with the steps before it.
+fn told<'t>(tally: &'t Tally, verdict: &Verdict) -> Vec<([u32; 2], &'t Spread)> {
+    let delays = tally.delays.iter();
+    delays
+        .filter_map(|(pair, delay)| Some((verdict.of(*pair)?, delay)))
+        .collect()
 }
 
 /// The directions that the captures tell, unless the clocks are known well enough to show that it was the other way: a
 /// router receives what it is to send.
-fn way(tally: &Tally, options: &Options) -> Way {
-    let median = tally.delay.median();
+fn way(tally: &Tally, median: Option<i64>, options: &Options) -> Way {
     let by_sign = match median {
         Some(median) if median < 0 => Way::BToA,
         None if tally.packets(Side::A) == 0 => Way::BToA,

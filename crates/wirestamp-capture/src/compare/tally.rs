@@ -1,5 +1,6 @@
 //! What is counted of each flow while two captures are read.
 
+use super::pairs::{Pairs, Verdict};
 use super::{Seen, Side};
 use crate::packet::Flow;
 use crate::spread::Spread;
@@ -7,12 +8,15 @@ use std::collections::HashMap;
 
 /// So many flows have counts of their own; packets of others are counted together.
 pub(super) const MOST_FLOWS: usize = 1_024;
+/// Delays of a flow are summed up for so many pairs of runs.
+const MOST_PAIRS: usize = 16;
 
 /// The flows.
 #[derive(Debug)]
 pub(super) struct Tallies {
     numbers: HashMap<Flow, u32>,
     all: Vec<Tally>,
+    pairs: Pairs,
 }
 
 /// The counts of a flow, as A calls it.
@@ -30,6 +34,8 @@ pub(super) struct Tally {
     /// Of both of these, fragments, and UDP datagrams that are longer than an Ethernet frame.
     pub(super) fragments: [u64; 2],
     pub(super) long: [u64; 2],
+    /// And how long whole datagrams of UDP were that are among them.
+    pub(super) lengths: [Lengths; 2],
     /// TCP segments whose bytes the other capture has in segments that are cut otherwise, and the length of the longest.
     pub(super) resegmented: [u64; 2],
     pub(super) longest: [u32; 2],
@@ -47,9 +53,40 @@ pub(super) struct Tally {
     pub(super) overtaken: [u64; 2],
     /// The latest place of the other capture that was seen.
     furthest: [u64; 2],
-    /// B's time minus A's.
-    pub(super) delay: Spread,
+    /// B's time minus A's, for each pair of runs of the clocks.
+    pub(super) delays: Vec<(u32, Spread)>,
     pub(super) votes: i64,
+}
+
+/// How long datagrams are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Lengths {
+    pub(super) count: u64,
+    pub(super) shortest: u32,
+    pub(super) longest: u32,
+}
+
+impl Lengths {
+    fn note(&mut self, length: u32) {
+        let is_first = self.count == 0;
+        self.shortest = if is_first {
+            length
+        } else {
+            length.min(self.shortest)
+        };
+        self.longest = length.max(self.longest);
+        self.count += 1;
+    }
+
+    /// How many of these can be others, joined; parts of each may be lost.
+    pub(super) fn joined(&self, others: &Self) -> u64 {
+        let is_longer = others.count > 0 && self.longest > others.shortest;
+        if is_longer {
+            self.count.min(others.count)
+        } else {
+            0
+        }
+    }
 }
 
 impl Default for Tallies {
@@ -57,6 +94,7 @@ impl Default for Tallies {
         Self {
             numbers: HashMap::new(),
             all: vec![Tally::default()], // 0: the others
+            pairs: Pairs::default(),
         }
     }
 }
@@ -90,7 +128,7 @@ impl Tallies {
     /// A packet was found in both. `completed`: in which it was found later; `None`: it may be another one that looks the same, so that
     /// its delay is not known.
     pub(super) fn paired(&mut self, flow: u32, a: &Seen, b: &Seen, completed: Option<Side>) {
-        let tally = self.get(flow);
+        let tally = &mut self.all[flow as usize];
         tally.matched += 1;
         let Some(completed) = completed else {
             tally.ambiguous += 1;
@@ -100,13 +138,11 @@ impl Tallies {
             tally.without_time += 1;
             return;
         };
-        if a.utc_generation == b.utc_generation {
-            let bound = a.bound_ns.zip(b.bound_ns);
-            let bound = bound.map(|(a, b)| a.saturating_add(b));
-            tally.delay.record(at_b.saturating_sub(at_a), bound);
-        } else {
-            tally.across_step += 1;
-        }
+        let pair = self.pairs.note(a, b, [at_a, at_b]);
+        let bound = a.bound_ns.zip(b.bound_ns);
+        let bound = bound.map(|(a, b)| a.saturating_add(b));
+        let is_told = pair.is_some_and(|pair| tally.took(pair, at_b.saturating_sub(at_a), bound));
+        tally.across_step += u64::from(!is_told);
         let other = if completed == Side::B {
             a.place
         } else {
@@ -120,12 +156,30 @@ impl Tallies {
         }
     }
 
-    pub(super) fn into_all(self) -> Vec<Tally> {
-        self.all
+    /// The flows, and which pairs of runs have delays.
+    pub(super) fn into_all(self, window_ns: i64) -> (Vec<Tally>, Verdict) {
+        let verdict = self.pairs.verdict(window_ns);
+        (self.all, verdict)
     }
 }
 
 impl Tally {
+    /// A packet took so long, in this pair of runs. `false`: there are too many of them.
+    fn took(&mut self, pair: u32, nanoseconds: i64, bound: Option<u64>) -> bool {
+        let known = self.delays.iter_mut().find(|(known, _)| *known == pair);
+        if let Some((_, delay)) = known {
+            delay.record(nanoseconds, bound);
+            return true;
+        }
+        if self.delays.len() == MOST_PAIRS {
+            return false;
+        }
+        let mut delay = Spread::default();
+        delay.record(nanoseconds, bound);
+        self.delays.push((pair, delay));
+        true
+    }
+
     /// A packet has no like. `paired`: but others that look the same have.
     pub(super) fn unmatched(&mut self, seen: &Seen, paired: bool) {
         let side = seen.side as usize;
@@ -137,6 +191,9 @@ impl Tally {
         counts[side] += 1;
         self.fragments[side] += u64::from(seen.is_fragment);
         self.long[side] += u64::from(seen.is_long);
+        if let Some(length) = seen.datagram {
+            self.lengths[side].note(length);
+        }
     }
 
     /// The other capture has the bytes of a TCP segment, of this length, in others.

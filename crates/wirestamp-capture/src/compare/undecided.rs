@@ -5,7 +5,7 @@ use super::tally::Tally;
 use crate::packet::Flow;
 use std::net::IpAddr;
 
-/// A datagram that the NIC has yet to split, or that GRO joined, is at most so many: `UDP_MAX_SEGMENTS` of Linux.
+/// A datagram that the NIC has yet to split (GSO), or that GRO joined, is at most so many: `UDP_MAX_SEGMENTS` of Linux.
 const MOST_JOINED: u64 = 128;
 
 /// Flows among which fragments cannot be told apart: addresses and protocol.
@@ -31,6 +31,12 @@ pub(super) fn undecided(tally: &Tally, group: [[u64; 2]; 2], of_any_flow: [u64; 
         if is_udp {
             may_be += long[other].saturating_mul(MOST_JOINED);
             may_be += if others > long[other] { long[own] } else { 0 };
+            // GSO cuts into any length: what is shorter than a frame may be several that are shorter still
+            let lengths = tally.lengths;
+            may_be += lengths[own].joined(&lengths[other]);
+            may_be += lengths[other]
+                .joined(&lengths[own])
+                .saturating_mul(MOST_JOINED);
         }
         may_be.min(tally.without_like(side))
     })

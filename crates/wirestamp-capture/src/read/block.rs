@@ -3,6 +3,7 @@
 use super::options::{self, Options};
 use super::time::Resolution;
 use crate::link::Link;
+use crate::run::ClockRun;
 use pcap_parser::pcapng::{Block, EnhancedPacketBlock, InterfaceDescriptionBlock};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{LegacyPcapBlock, PcapBlockOwned, PcapHeader, PcapNGOption};
@@ -49,7 +50,7 @@ pub(super) enum Found {
 pub(super) struct Owned {
     pub(super) utc_ns: Option<i64>,
     pub(super) bound_ns: Option<u64>,
-    pub(super) utc_generation: Option<u32>,
+    pub(super) run: Option<ClockRun>,
     pub(super) length: u32,
     pub(super) link: Link,
     pub(super) direction: Option<CapturedDirection>,
@@ -201,7 +202,7 @@ impl Section {
         Ok(Found::Packet(Owned {
             utc_ns: count.and_then(|count| interface.resolution.nanoseconds(count)),
             bound_ns: said.bound_ns,
-            utc_generation: said.utc_generation,
+            run: said.run,
             length: head.length,
             link: interface.link.map_err(Wrong::LinkType)?,
             direction: said.direction,

@@ -8,6 +8,7 @@ mod time;
 pub use block::MOST_INTERFACES;
 
 use crate::link::{self, Link};
+use crate::run::ClockRun;
 use block::{Found, Owned, Section, Wrong};
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{PcapError, create_reader};
@@ -29,7 +30,7 @@ pub struct FilePacket<'a> {
     /// The error bound of that, where the file says it; in nanoseconds.
     pub bound_ns: Option<u64>,
     /// Which uninterrupted run of the real-time clock the time is of, where the file says it. It counts from 0 in each section.
-    pub utc_generation: Option<u32>,
+    pub run: Option<ClockRun>,
     /// In which section of the file it stands. What has several was put together from several captures.
     pub section: u32,
     /// What was captured.
@@ -141,7 +142,7 @@ impl<'r> Reader<'r> {
         Ok(Some(FilePacket {
             utc_ns: owned.utc_ns,
             bound_ns: owned.bound_ns,
-            utc_generation: owned.utc_generation,
+            run: owned.run,
             section: self.section.number,
             data,
             length: owned.length,

@@ -1,6 +1,7 @@
 //! Options of pcapng's blocks, in the section's byte order.
 
 use crate::note;
+use crate::run::ClockRun;
 use pcap_parser::{OptionCode, PcapNGOption};
 use std::borrow::Cow;
 use wirestamp_core::capture::CapturedDirection;
@@ -9,7 +10,7 @@ use wirestamp_core::capture::CapturedDirection;
 #[derive(Debug, Default)]
 pub(super) struct Options {
     pub(super) bound_ns: Option<u64>,
-    pub(super) utc_generation: Option<u32>,
+    pub(super) run: Option<ClockRun>,
     pub(super) is_without_utc: bool,
     pub(super) direction: Option<CapturedDirection>,
 }
@@ -32,7 +33,7 @@ impl Options {
     fn comment(&mut self, text: &str) {
         self.is_without_utc |= note::is_without_utc(text);
         self.bound_ns = self.bound_ns.or_else(|| note::bound(text));
-        self.utc_generation = self.utc_generation.or_else(|| note::utc_generation(text));
+        self.run = self.run.or_else(|| note::clock_run(text));
     }
 }
 

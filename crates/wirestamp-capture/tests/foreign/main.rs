@@ -3,6 +3,7 @@
 
 mod build;
 mod judged;
+mod runs;
 mod steps;
 mod streams;
 mod unseen;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 use wirestamp::Span;
-use wirestamp_capture::compare::{self, FlowReport, Options, Way};
+use wirestamp_capture::compare::{self, FlowReport, Options, RunDelay, Way};
 use wirestamp_capture::packet::Flow;
 
 #[derive(Serialize)]
@@ -60,9 +60,17 @@ struct OneFlow {
     extra: u64,
     outside: u64,
     delay: Option<Times>,
+    delays: Vec<OneDelay>,
     /// Of A and of B.
     #[serde(skip)]
     longest_segment: [u32; 2],
+}
+
+/// Between two steps of the clocks.
+#[derive(Serialize)]
+struct OneDelay {
+    steps: Both,
+    delay: Times,
 }
 
 #[derive(Serialize)]
@@ -132,7 +140,17 @@ impl From<&FlowReport> for OneFlow {
             extra: report.extra,
             outside: report.outside,
             delay: report.delay.map(Times::from),
+            delays: report.delays.iter().map(OneDelay::from).collect(),
             longest_segment: report.longest_segment,
+        }
+    }
+}
+
+impl From<&RunDelay> for OneDelay {
+    fn from(report: &RunDelay) -> Self {
+        Self {
+            steps: report.steps.map(u64::from).into(),
+            delay: report.delay.into(),
         }
     }
 }
@@ -305,8 +323,24 @@ impl OneFlow {
                 &format!("{} while only one was captured", grouped(self.outside)),
             );
         }
-        if let Some(delay) = &self.delay {
-            page.field("delay", &delay.text());
+        match &self.delays[..] {
+            [] => {}
+            [one] => page.field("delay", &one.delay.text()),
+            // nobody knows by how much a step moved them
+            several => {
+                for OneDelay { steps, delay } in several {
+                    page.field("delay", &delay.text());
+                    page.field(
+                        "",
+                        &format!(
+                            "{} packets after {} steps of A's clock and {} of B's",
+                            grouped(delay.count),
+                            steps.a,
+                            steps.b
+                        ),
+                    );
+                }
+            }
         }
     }
 }

@@ -116,7 +116,7 @@ fn order_and_steps(out_of_order: u64, clock_steps: u64) -> Vec<String> {
     });
     let steps = (clock_steps > 0).then(|| {
         let steps = plural(clock_steps, "step");
-        format!("{steps} of the real-time clock: pairs across one have no delay")
+        format!("{steps} of the real-time clock: times before and after one are not compared")
     });
     order.into_iter().chain(steps).collect()
 }
