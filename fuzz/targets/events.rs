@@ -32,7 +32,13 @@ fuzz_target!(|bytes: &[u8]| {
         .iter()
         .filter(|event| !matches!(event, Event::Invalid(_)));
     assert!(valid.eq(again.iter()));
-    for mut replay in [Replay::online(header), Replay::later(header)] {
+    let all = [
+        Replay::online(header),
+        Replay::later(header),
+        Replay::online(header).confirmed(),
+        Replay::later(header).confirmed(),
+    ];
+    for mut replay in all {
         let mut rows = Vec::new();
         events
             .iter()

@@ -140,11 +140,11 @@ fn neither_timestamps_without_readings_nor_generations_without_end_are_collected
             .map(|timestamp| format!("timestamp,{}\n", number * 5_000 + timestamp + 1))
             .collect()
     };
-    let output = fed(&["-", "--later", "--json"], 80, timestamps);
+    let output = fed(&["-", "--later", "--json"], 160, timestamps);
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(
         (&summary["timestamps"], &summary["conversion_errors"]),
-        (&400_000.into(), &400_000.into())
+        (&800_000.into(), &800_000.into())
     );
 
     let generation = |number: u64| {

@@ -86,13 +86,15 @@ the timestamp's tick on the monotonic clock, and the truth lies within ±error_b
 timestamp cannot be converted; the last column says why. --json prints a summary instead of the rows.
 
 Each timestamp is converted with the readings before it only. With --later, it is converted with the next batch of \
-readings too (readings less than 1 ms apart are one batch), or with all there are if none follows.
+readings too (readings less than 1 ms apart are one batch). Nobody knows by then whether the clock was stepped or \
+adjusted just before the timestamp, so a row waits for the third batch after it: what these readings contradict becomes \
+another time, or is withdrawn with the reason. Where fewer batches follow the reason is unconfirmed; record takes them at \
+its end.
 
 Events are converted as they are read, in bounded memory. At a line that is invalid or longer than 65,536 bytes it stops \
 with exit code 2; the rows before it are printed. Limits of the summary: above 65,536 timestamps the median is within \
 1 % (minimum, mean and maximum are exact); above 10,000 generations the first 9,999 and the newest are listed; above \
-3,000 readings the picture shows the widest of each few. With --later, above 131,072 timestamps that wait for one batch \
-the oldest is converted without it.
+3,000 readings the picture shows the widest of each few. Above 262,144 timestamps that wait the oldest is unconfirmed.
 
 Examples:
   wirestamp convert events.csv

@@ -55,7 +55,8 @@ fn convert(
         Replay::later(header)
     } else {
         Replay::online(header)
-    };
+    }
+    .confirmed();
     let mut plot = targets.is_some().then(Plot::default);
     let (mut rows, mut bounds) = (Vec::new(), Distribution::default());
     let mut table = Table::default();
@@ -63,6 +64,8 @@ fn convert(
         let event = match event {
             Ok(event) => event,
             Err(wrong) => {
+                let _ = replay.finish(&mut rows);
+                table.take(&mut rows, &mut bounds, output)?;
                 table.finish(false, output)?; // what stands before the wrong line is right
                 return Err(wrong.into());
             }

@@ -33,6 +33,8 @@ const WRITE: &str = "write events";
 /// How often a clock that is busy at the start is asked again, and after how long.
 const ATTEMPTS: u32 = 5;
 const RETRY: Duration = Duration::from_millis(20);
+/// So many batches after a timestamp make its conversion final.
+const CONFIRMING: u32 = 3;
 
 #[derive(Serialize)]
 struct Recorded {
@@ -219,6 +221,9 @@ impl Recorder<'_> {
         }
         pace.wait_until(arguments.duration)?;
         self.notice(&mut writer)?;
+        self.report.interrupted = pace.session.is_interrupted();
+        self.report.duration_ns = u64::try_from(pace.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.confirm(&mut writer, &mut pace)?;
         let output = writer
             .into_inner()
             .into_inner()
@@ -226,9 +231,24 @@ impl Recorder<'_> {
         if let Some(store) = self.store.take() {
             store.finish()?;
         }
-        self.report.interrupted = pace.session.is_interrupted();
-        self.report.duration_ns = u64::try_from(pace.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(output)
+    }
+
+    /// Takes the batches that show whether the clock was changed before the last timestamps.
+    fn confirm(
+        &mut self,
+        writer: &mut Writer<impl Write>,
+        pace: &mut Pace<'_>,
+    ) -> Result<(), Failure> {
+        if self.report.timestamps == 0 {
+            return Ok(());
+        }
+        for _ in 0..CONFIRMING {
+            pace.pause(self.schedule.pause())?;
+            self.notice(writer)?;
+            self.batch(writer)?;
+        }
+        Ok(())
     }
 
     /// A clock that is busy is asked again.
@@ -344,6 +364,18 @@ impl Pace<'_> {
         self.session.pass(left, self.simulated)?;
         self.passed = self.passed.max(end);
         Ok(!self.session.is_interrupted())
+    }
+
+    /// Lets so much time pass, also after Ctrl-C.
+    fn pause(&mut self, time: Duration) -> Result<(), Error> {
+        let end = self.elapsed() + time;
+        if self.simulated {
+            self.session.pass(time, true)?;
+        } else {
+            std::thread::sleep(time);
+        }
+        self.passed = self.passed.max(end);
+        Ok(())
     }
 
     /// The simulation's time passes only as it is told to.

@@ -24,6 +24,9 @@
 //! start and may be negative; the hardware counter is one of 64 bits that wraps. A reading
 //! with a zero in it is none: drivers give zeros for what they could not read.
 //!
+//! Write three batches of readings after the last timestamp: a clock that was stepped or adjusted just before a timestamp
+//! shows it by then, and [`Replay::confirmed`] withholds what no batches confirm.
+//!
 //! ```
 //! use wirestamp::events::{Reader, Replay};
 //!
@@ -48,11 +51,14 @@
 mod read;
 mod replay;
 mod row;
+mod summary;
+mod waiting;
 mod write;
 
 pub use read::Reader;
-pub use replay::{ConversionErrors, GenerationSummary, Replay, Summary};
+pub use replay::Replay;
 pub use row::Row;
+pub use summary::{ConversionErrors, GenerationSummary, Summary};
 pub use write::Writer;
 
 use wirestamp_core::cross::{CrossInvalid, CrossTimestamp};

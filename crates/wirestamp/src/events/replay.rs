@@ -1,25 +1,23 @@
 //! The conversion of recorded events, strictly online: no timestamp is converted with what
-//! came after it, or with one batch of it where that is wanted. Reads no file.
+//! came after it, or with one batch of it where that is wanted. What came after it can take the answer back. Reads no
+//! file.
 
+use super::summary::{GenerationSummary, Summary};
+use super::waiting::{LONGEST_WAIT, Waiting};
 use super::{Event, Header, Row};
 use std::collections::VecDeque;
-use wirestamp_core::correlate::{
-    ClockGeneration, ConversionError, Correlation, FrequencyEstimate, GenerationCause, Prior,
-    Pushed,
-};
+use wirestamp_core::correlate::{ConversionError, Correlation, GenerationCause, Pushed};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span};
 use wirestamp_core::timestamp::HardwareTimestamp;
 
 /// Readings closer together than this are one batch, whatever stands between them in the file.
 const BATCH_GAP: Span = Span::from_milliseconds(1);
-/// A timestamp stands in the file at most so long after it was made.
-const LONGEST_WAIT: Span = Span::from_milliseconds(10);
-/// So many timestamps wait for the next batch of readings at most: with more, the oldest is converted.
+/// So many timestamps wait for each batch that they wait for at most.
 const MOST_WAITING: usize = 1 << 17;
-/// So many generations are listed at most.
-const MOST_GENERATIONS: usize = 10_000;
+/// So many batches after a timestamp show whether the clock was changed before it.
+const CONFIRMING: u64 = 3;
 /// A file is of one clock only.
 const ONLY: InterfaceIndex = InterfaceIndex::new(1).expect("not zero");
 
@@ -27,71 +25,17 @@ const ONLY: InterfaceIndex = InterfaceIndex::new(1).expect("not zero");
 #[derive(Debug)]
 pub struct Replay {
     correlation: Correlation,
+    /// Whether each is converted with the next batch.
     later: bool,
+    /// Whether each answer is held until it is final.
+    confirms: bool,
     waiting: VecDeque<Waiting>,
+    /// How many of these are converted, and how many of the others had a reading after them.
+    answered: usize,
+    passed: usize,
     /// The end of the last reading.
     last: Option<MonotonicTime>,
     summary: Summary,
-}
-
-/// A timestamp that is converted later.
-#[derive(Debug)]
-struct Waiting {
-    timestamp: HardwareTimestamp,
-    /// The number of the batch that it waits for.
-    batch: u64,
-    /// Whether it was known when it stood there how old it is.
-    placed: bool,
-}
-
-/// Counts and generations of a whole recording.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Summary {
-    /// Readings taken in.
-    pub readings: u64,
-    /// Readings older than the one before: not used.
-    pub outdated: u64,
-    /// Readings with a zero in them: none.
-    pub invalid: u64,
-    /// Batches of readings: those less than a millisecond apart are one.
-    pub batches: u64,
-    /// Notifications.
-    pub notifications: u64,
-    /// Timestamps.
-    pub timestamps: u64,
-    /// Timestamps converted.
-    pub converted: u64,
-    /// The others.
-    pub errors: ConversionErrors,
-    /// The generations, in order: the first 9,999, and the newest.
-    pub generations: Vec<GenerationSummary>,
-    /// How many stand between the last two of them.
-    pub generations_left_out: u64,
-    /// What is believed of the oscillators at the end.
-    pub prior: Option<Prior>,
-}
-
-/// Counts of timestamps that were not converted, by reason.
-#[derive(Debug, Clone, Default)]
-pub struct ConversionErrors(Vec<(ConversionError, u64)>);
-
-/// One generation of the hardware clock in a recording.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct GenerationSummary {
-    /// Its number.
-    pub generation: ClockGeneration,
-    /// What opened it.
-    pub cause: GenerationCause,
-    /// Its first reading, on the system clock.
-    pub first: MonotonicTime,
-    /// Its last reading.
-    pub last: MonotonicTime,
-    /// How many there were.
-    pub readings: u64,
-    /// The hardware clock's frequency as it was known at the end of it.
-    pub frequency: Option<FrequencyEstimate>,
 }
 
 impl Replay {
@@ -115,10 +59,24 @@ impl Replay {
         Self {
             correlation,
             later,
+            confirms: false,
             waiting: VecDeque::new(),
+            answered: 0,
+            passed: 0,
             last: None,
             summary: Summary::default(),
         }
+    }
+
+    /// Holds each answer until it is final, as [`HostClock`](crate::HostClock) does: until the third batch of readings
+    /// after the timestamp is complete. Whoever stepped or adjusted the clock before the timestamp shows by then. An
+    /// answer that these readings bear out stays as it was, with a larger error bound if they leave more open; the others
+    /// become another time, or an error ([`Summary::withdrawn`]). Timestamps that fewer batches follow fail as
+    /// [`Unconfirmed`](ConversionError::Unconfirmed), and so does the oldest of more than 262,144 that wait.
+    #[must_use]
+    pub fn confirmed(mut self) -> Self {
+        self.confirms = true;
+        self
     }
 
     /// Takes one event; appends what became of the timestamps whose turn it is, in their order.
@@ -134,34 +92,16 @@ impl Replay {
                 let nominal = self.correlation.nominal();
                 self.correlation.replace_clock(ONLY, nominal);
             }
-            Event::Timestamp(ticks) => {
-                self.summary.timestamps += 1;
-                let timestamp = self.correlation.timestamp_just_read(ticks);
-                if self.later {
-                    let (batch, placed) = (
-                        self.summary.batches + 1,
-                        self.correlation.frequency().is_some(),
-                    );
-                    if self.waiting.len() == MOST_WAITING
-                        && let Some(oldest) = self.waiting.pop_front()
-                    {
-                        rows.push(self.row(&oldest.timestamp));
-                    }
-                    self.waiting.push_back(Waiting {
-                        timestamp,
-                        batch,
-                        placed,
-                    });
-                } else {
-                    rows.push(self.row(&timestamp));
-                }
-            }
+            Event::Timestamp(ticks) => self.timestamp(ticks, rows),
         }
     }
 
     /// No event follows: appends what became of the timestamps that waited for one.
     pub fn finish(mut self, rows: &mut Vec<Row>) -> Summary {
-        self.convert_waiting(u64::MAX, rows);
+        self.settle(self.summary.batches, rows);
+        while !self.waiting.is_empty() {
+            self.give_oldest(rows);
+        }
         self.summary.prior = self.correlation.prior();
         self.summary
     }
@@ -171,19 +111,48 @@ impl Replay {
         &self.correlation
     }
 
+    fn timestamp(&mut self, ticks: HardwareTicks, rows: &mut Vec<Row>) {
+        self.summary.timestamps += 1;
+        let timestamp = self.correlation.timestamp_just_read(ticks);
+        if !self.later && !self.confirms {
+            let row = self.row(&timestamp);
+            self.give(row, rows);
+            return;
+        }
+        let most = MOST_WAITING << usize::from(self.confirms);
+        if self.waiting.len() == most {
+            self.give_oldest(rows);
+        }
+        let answer = (!self.later).then(|| self.row(&timestamp));
+        self.answered += usize::from(answer.is_some());
+        self.waiting.push_back(Waiting {
+            timestamp,
+            answer,
+            placed: self.correlation.frequency().is_some(),
+            batch: self.summary.batches,
+            after: self.last,
+            until: None,
+        });
+    }
+
     fn cross(&mut self, reading: &CrossTimestamp, rows: &mut Vec<Row>) {
+        let begun = reading.monotonic_before();
         if self
             .last
-            .is_none_or(|last| (reading.monotonic_before() - last).abs() > BATCH_GAP)
+            .is_none_or(|last| (begun - last).abs() > BATCH_GAP)
         {
-            self.convert_waiting(self.summary.batches, rows);
+            self.settle(self.summary.batches, rows);
             self.summary.batches += 1;
-            for waiting in self.waiting.iter_mut().filter(|waiting| !waiting.placed) {
-                waiting.timestamp.read_at = reading.monotonic_before();
-                waiting.placed = true;
-            }
         }
+        for waiting in self.waiting.range_mut(self.passed..) {
+            waiting.passed(begun);
+        }
+        self.passed = self.waiting.len();
         self.last = Some(reading.monotonic_after());
+        self.push(reading);
+    }
+
+    fn push(&mut self, reading: &CrossTimestamp) {
         match self.correlation.push(reading) {
             Pushed::Outdated => {
                 self.summary.outdated += 1;
@@ -209,26 +178,74 @@ impl Replay {
         }
     }
 
-    /// Converts those that waited for a batch up to this one.
-    fn convert_waiting(&mut self, batch: u64, rows: &mut Vec<Row>) {
-        while self
-            .waiting
-            .front()
-            .is_some_and(|first| first.batch <= batch)
+    /// So many batches are complete: converts what waited for the last of them, and gives what needs no more.
+    fn settle(&mut self, complete: u64, rows: &mut Vec<Row>) {
+        while let Some(next) = self.waiting.get(self.answered)
+            && next.batch < complete
         {
-            let Some(Waiting { timestamp, .. }) = self.waiting.pop_front() else {
-                break;
+            let row = self.row(&next.timestamp);
+            self.waiting[self.answered].answer = Some(row);
+            self.answered += 1;
+        }
+        let needed = if self.confirms { CONFIRMING } else { 1 };
+        while let Some(first) = self.waiting.front()
+            && first.batch + needed <= complete
+        {
+            let Some(first) = self.pop() else { return };
+            let row = first.answer.unwrap_or_else(|| self.row(&first.timestamp));
+            let row = if self.confirms {
+                self.confirm(&first, row)
+            } else {
+                row
             };
-            rows.push(self.row(&timestamp));
+            self.give(row, rows);
         }
     }
 
-    fn row(&mut self, timestamp: &HardwareTimestamp) -> Row {
-        let answer = self.correlation.to_monotonic_fine(timestamp);
-        match answer {
-            Ok(_) => self.summary.converted += 1,
-            Err(refusal) => self.summary.errors.count(refusal),
+    /// Nothing more is waited for: gives the oldest as it is, or withholds it.
+    fn give_oldest(&mut self, rows: &mut Vec<Row>) {
+        let Some(oldest) = self.pop() else { return };
+        let mut row = oldest.answer.unwrap_or_else(|| self.row(&oldest.timestamp));
+        if self.confirms && row.answer.is_ok() {
+            row = self.withdrawn(row, ConversionError::Unconfirmed);
         }
+        self.give(row, rows);
+    }
+
+    fn pop(&mut self) -> Option<Waiting> {
+        self.answered = self.answered.saturating_sub(1);
+        self.passed = self.passed.saturating_sub(1);
+        self.waiting.pop_front()
+    }
+
+    /// What the readings since make of an answer.
+    fn confirm(&mut self, waiting: &Waiting, row: Row) -> Row {
+        match (row.answer, waiting.last_word(&self.correlation)) {
+            (Err(_), _) => row,
+            (Ok(_), Err(error)) => self.withdrawn(row, error),
+            (Ok(answer), Ok(last)) => row.answered(last.borne_out(answer)),
+        }
+    }
+
+    fn withdrawn(&mut self, row: Row, error: ConversionError) -> Row {
+        self.summary.withdrawn.count(error);
+        Row {
+            answer: Err(error),
+            generation: self.correlation.generation(),
+            ..row
+        }
+    }
+
+    fn give(&mut self, row: Row, rows: &mut Vec<Row>) {
+        match row.answer {
+            Ok(_) => self.summary.converted += 1,
+            Err(error) => self.summary.errors.count(error),
+        }
+        rows.push(row);
+    }
+
+    fn row(&self, timestamp: &HardwareTimestamp) -> Row {
+        let answer = self.correlation.to_monotonic_fine(timestamp);
         let generation = answer.map_or_else(
             |_| self.correlation.generation(),
             |estimate| Some(estimate.generation),
@@ -237,35 +254,6 @@ impl Replay {
             hardware: timestamp.ticks,
             answer,
             generation,
-        }
-    }
-}
-
-impl Summary {
-    fn opened(&mut self, generation: GenerationSummary) {
-        if self.generations.len() == MOST_GENERATIONS {
-            self.generations.pop();
-            self.generations_left_out += 1;
-        }
-        self.generations.push(generation);
-    }
-}
-
-impl ConversionErrors {
-    /// Returns each reason with its count, in the order of their first appearance.
-    pub fn by_reason(&self) -> impl Iterator<Item = (ConversionError, u64)> {
-        self.0.iter().copied()
-    }
-
-    /// Returns how many there were, for whatever reason.
-    pub fn total(&self) -> u64 {
-        self.0.iter().map(|(_, count)| count).sum()
-    }
-
-    fn count(&mut self, refusal: ConversionError) {
-        match self.0.iter_mut().find(|(known, _)| *known == refusal) {
-            Some((_, count)) => *count += 1,
-            None => self.0.push((refusal, 1)),
         }
     }
 }

@@ -19,6 +19,14 @@ pub struct Row {
 impl Row {
     /// The names of a row's columns.
     pub const COLUMNS: &str = "hardware,monotonic_ns,error_bound_ns,generation,error";
+
+    pub(super) fn answered(self, estimate: FineEstimate<Monotonic>) -> Self {
+        Self {
+            answer: Ok(estimate),
+            generation: Some(estimate.generation),
+            ..self
+        }
+    }
 }
 
 /// The row as text, its columns with commas between. Times in nanoseconds with three decimals;

@@ -1,11 +1,7 @@
-//! Worlds in which somebody steps or slews the clocks at any time: every number that a measurement states is held
-//! against what really happened.
-//!
-//! `WORLDS` sets how many worlds are tried (by default a few), `WORLDS_FROM` the number of the first.
+//! Worlds in which somebody steps, slews or exchanges the clocks at any time: every number that a measurement states is
+//! held against what really happened.
 
 use crate::pair::{bound, pass};
-use std::fmt::Write as _;
-use std::io::Write as _;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency};
@@ -14,126 +10,29 @@ use wirestamp::{
     CaptureOptions, HardwareRequest, MonotonicTime, Simulation, Source, Span, TimestampSource,
     UtcTime,
 };
+use wirestamp_test_worlds::{Chance, Change, Changed, Clocks, Found, worlds};
 
-/// Worlds of each kind where nothing else is asked for.
-const FEW: u64 = 40;
+/// Somebody else's doing, but for a failover.
+const BY_HAND: &[Change] = &[Change::Step, Change::Step, Change::Adjust, Change::Slew];
+const FAILOVER: &[Change] = &[Change::Failover];
 
-/// Numbers by chance (splitmix64).
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-
-    /// 1 µs to 10 s, every order of magnitude as likely, of either sign.
-    fn step(&mut self) -> i64 {
-        let magnitude = 10_i64.pow(self.below(7) as u32 + 3);
-        let step = magnitude + self.below(9 * magnitude as u64) as i64;
-        if self.below(2) == 0 { step } else { -step }
-    }
-}
-
-/// A scenario, and when the real-time clock is stepped in it after the start, by how much.
-struct Changed {
-    toml: String,
-    utc: Option<(i64, i64)>,
-}
-
-/// A change of the clocks within `length` of `begins`, and sometimes a step of the real-time clock beside it.
-fn scenario(chance: &mut Chance, presets: &[&str], begins: Span, length: Span) -> Changed {
-    let mut toml = format!("preset = \"{}\"\n", chance.one_of(presets));
-    let mut event = |chance: &mut Chance, action: &str| {
-        let at = begins.saturating_nanoseconds()
-            + chance.below(length.saturating_nanoseconds() as u64) as i64;
-        write!(toml, "\n[[event]]\nat = \"{at}ns\"\n{action}\n").expect("a string");
-        at
-    };
-    let nic = chance.one_of(&["sim0", "sim1"]);
-    let (kind, step) = (chance.below(4), chance.step());
-    let ppb = step.rem_euclid(1_000_000) - 500_000;
-    let action = match kind {
-        0 | 1 => format!("action = \"step_hardware\"\nnic = \"{nic}\"\nticks = {step}"),
-        2 => format!("action = \"adjust_hardware\"\nnic = \"{nic}\"\nppb = {ppb}"),
-        _ => format!("action = \"slew_system\"\nppb = {ppb}"),
-    };
-    event(chance, &action);
-    // another clock: its steps come when they like
-    let utc = (chance.below(2) == 0).then(|| {
-        let step = chance.step();
-        let action = format!("action = \"step_utc\"\nby = \"{step}ns\"");
-        (event(chance, &action), step)
-    });
-    Changed { toml, utc }
-}
-
-fn worlds() -> std::ops::Range<u64> {
-    let number = |name: &str, usual| {
-        let given = std::env::var(name).ok();
-        given.map_or(usual, |value| value.parse().expect("a number"))
-    };
-    let first = number("WORLDS_FROM", 1);
-    first..first + number("WORLDS", FEW)
-}
-
-/// What all worlds of a kind had.
-#[derive(Debug, Default)]
-struct Found {
-    values: u64,
-    lost: u64,
-    outside: u64,
-    /// The first of these.
-    examples: Vec<String>,
-}
-
-impl Found {
-    /// A number that is stated with an error bound, and what it really was.
-    fn hold(&mut self, stated: Span, bound: Span, real: Span, world: impl Fn() -> String) {
-        self.values += 1;
-        let off = (stated - real).abs();
-        if off <= bound {
-            return;
-        }
-        self.outside += 1;
-        if self.examples.len() < 5 {
-            let world = world();
-            self.examples.push(format!(
-                "{stated} ± {bound}, really {real}, off by {off}; {world}"
-            ));
-        }
-    }
-
-    /// Says what a campaign found.
-    fn report(self, what: &str) {
-        let worlds = worlds();
-        if worlds.end - worlds.start > FEW {
-            writeln!(std::io::stdout(), "{what}: worlds {worlds:?}, {self:?}").expect("written");
-        }
-        assert_eq!(self.outside, 0, "{what}: {self:#?}");
-        assert!(self.values > self.lost, "{what}: {self:?}");
-    }
-}
+const MS: i64 = 1_000_000;
 
 #[test]
 fn latency_states_no_bound_that_a_value_breaks() {
     let mut found = Found::default();
-    worlds().for_each(|world| latency(world, &mut found));
+    worlds().for_each(|world| latency(world, BY_HAND, &mut found));
     found.report("latency");
 }
 
-fn latency(world: u64, found: &mut Found) {
+#[test]
+fn latency_states_no_bound_that_a_value_breaks_across_failovers() {
+    let mut found = Found::default();
+    worlds().for_each(|world| latency(world, FAILOVER, &mut found));
+    found.report("latency, failovers");
+}
+
+fn latency(world: u64, changes: &[Change], found: &mut Found) {
     const PRESETS: [&str; 7] = [
         "i225",
         "igb",
@@ -143,9 +42,14 @@ fn latency(world: u64, found: &mut Found) {
         "slow-cross",
         "poor-oscillator",
     ];
-    let mut chance = Chance(world);
-    let [begins, length] = [300, 2_000].map(Span::from_milliseconds);
-    let Changed { toml, .. } = scenario(&mut chance, &PRESETS, begins, length);
+    let mut chance = Chance::of(world);
+    let clocks = Clocks {
+        presets: &PRESETS,
+        when: (300 * MS, 2_000 * MS),
+        changes,
+        steps_utc: true,
+    };
+    let Changed { toml, .. } = clocks.scenario(&mut chance);
     let simulation = Simulation::from_toml(&toml, world).expect("a scenario");
     let interface = simulation.interface("sim0").expect("a NIC");
     let source = match chance.below(5) {
@@ -207,21 +111,39 @@ fn check(
     if let (Some(path), Some(real)) = (packet.wire, real) {
         found.hold(path.time, path.error_bound, real, &world);
     }
+    // together they end just after the receive call, however the timestamps are placed
+    if let (Some(send), Some(wire), Some(receive), Some(received)) =
+        (packet.send_path, packet.wire, packet.receive_path, received)
+    {
+        let after = packet.sent + send.time + wire.time + receive.time;
+        found.hold(receive.time, receive.error_bound, after - received, &world);
+    }
 }
 
 #[test]
 fn captures_state_no_bound_that_a_time_breaks() {
     let mut found = Found::default();
-    worlds().for_each(|world| capture(world, &mut found));
+    worlds().for_each(|world| capture(world, BY_HAND, &mut found));
     found.report("capture");
 }
 
+#[test]
+fn captures_state_no_bound_that_a_time_breaks_across_failovers() {
+    let mut found = Found::default();
+    worlds().for_each(|world| capture(world, FAILOVER, &mut found));
+    found.report("capture, failovers");
+}
+
 /// Packets from `sim0`, captured where they arrive.
-fn capture(world: u64, found: &mut Found) {
-    let mut chance = Chance(world);
-    let [begins, length] = [300, 1_500].map(Span::from_milliseconds);
-    let presets = ["i225", "igc", "ideal", "noisy-cross", "slow-cross"];
-    let Changed { toml, utc } = scenario(&mut chance, &presets, begins, length);
+fn capture(world: u64, changes: &[Change], found: &mut Found) {
+    let mut chance = Chance::of(world);
+    let clocks = Clocks {
+        presets: &["i225", "igc", "ideal", "noisy-cross", "slow-cross"],
+        when: (300 * MS, 1_500 * MS),
+        changes,
+        steps_utc: true,
+    };
+    let Changed { toml, utc } = clocks.scenario(&mut chance);
     let simulation = Simulation::from_toml(&toml, world).expect("a scenario");
     let (world_truth, start) = (simulation.world().truth(), simulation.world().truth().now());
     let ahead = world_truth.utc().nanoseconds() - start.nanoseconds();

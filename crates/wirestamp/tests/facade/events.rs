@@ -360,6 +360,59 @@ fn another_clock_is_a_generation_of_its_own_in_a_recording() {
     assert_eq!(causes.collect::<Vec<_>>(), ["start", "clock_replaced"]);
 }
 
+/// The clock is set ahead by 10 ms between the fifth reading and a timestamp.
+#[test]
+fn three_batches_after_a_timestamp_confirm_it_or_take_it_back() {
+    const STEP: i64 = 10_000_000;
+    let before: String = (1..=5).map(|second| reading_at(second * SECOND)).collect();
+    let after = |seconds: std::ops::RangeInclusive<i64>| -> String {
+        let reading = |second: i64| {
+            let at = second * SECOND;
+            format!("cross,{},{},{},extended\n", at - 500, at + STEP, at + 499)
+        };
+        seconds.map(reading).collect()
+    };
+    let text = format!(
+        "{GIGAHERTZ}{before}timestamp,{}\n{}timestamp,{}\n{}timestamp,{}\n",
+        5 * SECOND + SECOND / 2 + STEP,
+        after(6..=8),
+        8 * SECOND + SECOND / 2 + STEP,
+        after(9..=11),
+        11 * SECOND + SECOND / 2 + STEP,
+    );
+    let off = |row: &Row, made: i64| {
+        let estimate = row.answer.expect("converted");
+        let off = (estimate.total_picoseconds() - i128::from(made) * 1_000).abs();
+        (off > i128::from(estimate.bound_picoseconds)).then_some(off)
+    };
+    let (rows, _) = replayed(&text, Replay::online);
+    let made = 5 * SECOND + SECOND / 2;
+    assert!(
+        off(&rows[0], made).is_some(),
+        "nobody knows it yet: {rows:?}"
+    );
+    for replay in [Replay::online as fn(Header) -> Replay, Replay::later] {
+        let (rows, summary) = {
+            let reader = Reader::new("x", text.as_bytes()).expect("a header");
+            let (mut replay, mut rows) = (replay(reader.header()).confirmed(), Vec::new());
+            for event in reader {
+                replay.take(event.expect("understood"), &mut rows);
+            }
+            let summary = replay.finish(&mut rows);
+            (rows, summary)
+        };
+        assert_eq!(rows[0].answer, Err(ConversionError::OutsideGenerations));
+        assert_eq!(off(&rows[1], 8 * SECOND + SECOND / 2), None);
+        assert_eq!(rows[2].answer, Err(ConversionError::Unconfirmed));
+        assert_eq!((summary.converted, summary.errors.total()), (1, 2));
+        let withdrawn: Vec<_> = summary.withdrawn.by_reason().collect();
+        assert!(
+            withdrawn.contains(&(ConversionError::Unconfirmed, 1)),
+            "{withdrawn:?}"
+        );
+    }
+}
+
 proptest! {
     /// What is written is read back, ticks that are no whole nanoseconds included.
     #[test]
@@ -455,10 +508,17 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
                 ids.push(number);
             }
         }
+        for _ in 0..3 {
+            pass(simulation.world(), Duration::from_millis(250));
+            for reading in clock.cross_timestamps(5).unwrap_or_default() {
+                writer.cross(&reading).expect("written");
+            }
+        }
         let text = String::from_utf8(text).expect("text");
         for (later, replay) in [
             (false, Replay::online as fn(Header) -> Replay),
             (true, Replay::later),
+            (true, |header| Replay::online(header).confirmed()),
         ] {
             let (rows, summary) = replayed(&text, replay);
             assert_eq!(

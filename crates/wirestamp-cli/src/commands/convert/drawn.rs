@@ -110,6 +110,12 @@ fn counts(header: Header, summary: &Summary) -> Grid {
                 format!("not converted: {}", reason.name()),
                 count.to_string(),
             ]
+        }))
+        .chain(summary.withdrawn.by_reason().map(|(reason, count)| {
+            vec![
+                format!("of them withdrawn: {}", reason.name()),
+                count.to_string(),
+            ]
         }));
     Grid {
         caption: "Recording".to_owned(),

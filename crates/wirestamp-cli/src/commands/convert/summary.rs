@@ -5,7 +5,7 @@ use crate::distribution::Distribution;
 use crate::output::{Page, Report, Rows, grouped, json, plural};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use wirestamp::events::{GenerationSummary, Header, Summary};
+use wirestamp::events::{ConversionErrors, GenerationSummary, Header, Summary};
 use wirestamp::{Frequency, FrequencyEstimate};
 
 #[derive(Serialize)]
@@ -24,6 +24,9 @@ pub(super) struct Converted {
     converted: u64,
     conversion_errors: u64,
     conversion_errors_by_reason: BTreeMap<&'static str, u64>,
+    /// Of these, those whose times later readings took back.
+    withdrawn: u64,
+    withdrawn_by_reason: BTreeMap<&'static str, u64>,
     generations: Vec<Opened>,
     /// How many stand between the last two of these.
     generations_left_out: u64,
@@ -98,11 +101,9 @@ impl Converted {
             timestamps: summary.timestamps,
             converted: summary.converted,
             conversion_errors: summary.errors.total(),
-            conversion_errors_by_reason: summary
-                .errors
-                .by_reason()
-                .map(|(reason, count)| (reason.name(), count))
-                .collect(),
+            conversion_errors_by_reason: by_reason(&summary.errors),
+            withdrawn: summary.withdrawn.total(),
+            withdrawn_by_reason: by_reason(&summary.withdrawn),
             generations,
             generations_left_out: summary.generations_left_out,
             frequency: rate.map(|rate| FrequencyReport::of(rate, header.hardware)),
@@ -113,6 +114,13 @@ impl Converted {
             error_bound_ns: Bounds::of(bounds),
         }
     }
+}
+
+fn by_reason(errors: &ConversionErrors) -> BTreeMap<&'static str, u64> {
+    let named = errors.by_reason();
+    named
+        .map(|(reason, count)| (reason.name(), count))
+        .collect()
 }
 
 impl Opened {
@@ -167,7 +175,12 @@ impl Report for Converted {
             &format!("{} in {batches}", grouped(self.readings)),
         );
         for (reason, count) in &self.conversion_errors_by_reason {
-            page.field(reason, &plural(*count, "conversion error"));
+            let withdrawn = match self.withdrawn_by_reason.get(reason) {
+                Some(withdrawn) => format!(", {} withdrawn", grouped(*withdrawn)),
+                None => String::new(),
+            };
+            let errors = plural(*count, "conversion error");
+            page.field(reason, &format!("{errors}{withdrawn}"));
         }
         if let Some(bounds) = &self.error_bound_ns {
             let shown = |nanoseconds: f64| format!("{nanoseconds:.1} ns");

@@ -8,10 +8,16 @@ use wirestamp::{
     Sampling, Span,
 };
 
+/// Batches at the end are so far apart at least, so that each is one of its own, and at most.
+const SHORTEST: Duration = Duration::from_millis(2);
+const LONGEST: Duration = Duration::from_secs(2);
+
 pub(super) struct Schedule {
     options: CorrelatorOptions,
     plan: Option<Sampling>,
     burst_left: u32,
+    /// From the last batch to the next one.
+    gap: Duration,
     /// What the plan looks at: how fast the bound grows.
     correlation: Correlation,
 }
@@ -54,6 +60,7 @@ impl Schedule {
             options,
             plan: Sampling::new(&options),
             burst_left: options.burst,
+            gap: options.period,
             correlation,
         })
     }
@@ -66,6 +73,16 @@ impl Schedule {
 
     /// After how long the batch after this one is due.
     pub(super) fn next(&mut self, batch: &[CrossTimestamp]) -> Duration {
+        self.gap = self.planned(batch);
+        self.gap
+    }
+
+    /// After how long another batch beside these says more: a part of the time between them, as the library's own.
+    pub(super) fn pause(&self) -> Duration {
+        (self.gap / 4).clamp(SHORTEST, LONGEST)
+    }
+
+    fn planned(&mut self, batch: &[CrossTimestamp]) -> Duration {
         let (Some(plan), Some(first), Some(last)) = (&mut self.plan, batch.first(), batch.last())
         else {
             return self.options.period;
