@@ -3,6 +3,7 @@
 use crate::engine::PortState;
 use crate::lost::Counts;
 use crate::message::PortIdentity;
+use crate::timestamping::Made;
 use crate::trust::Agreement;
 use serde::Serialize;
 use serde::ser::Serializer;
@@ -49,6 +50,9 @@ pub struct Sample {
     /// Exchanges of this clock without a sample, by reason, since the start.
     #[serde(flatten)]
     pub counts: Counts,
+    /// The timestamp of the Sync, if what is said of it may still be withdrawn.
+    #[serde(skip)]
+    pub(crate) made: Option<Made>,
 }
 
 /// The state of a port.

@@ -5,9 +5,10 @@ use crate::configuration::{self, Configuration};
 use crate::lost::Lost;
 use std::sync::Arc;
 use wirestamp::{
-    Capabilities, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock, HardwareGuard,
-    HardwareRequest, HostClock, Interface, MonotonicTime, PtpVerdict, Result, SoftwareTimestamp,
-    Source, Span, TimestampPolicy, TimestampSource, Timestamps, UdpSocket,
+    Capabilities, ClockGeneration, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock,
+    HardwareGuard, HardwareRequest, HardwareTimestamp, HostClock, Interface, MonotonicTime,
+    PtpVerdict, Result, SoftwareTimestamp, Source, Span, TimestampPolicy, TimestampSource,
+    Timestamps, UdpSocket,
 };
 
 /// The real-time clock may be slewed by this against the monotonic clock (Windows); more is a step.
@@ -30,6 +31,15 @@ pub(crate) struct LocalTimestamp {
     pub(crate) system_bound: Option<i64>,
     /// Which run of the clock.
     pub(crate) generation: u32,
+    /// What it was made from, if what is said of it is not final yet.
+    pub(crate) made: Option<Made>,
+}
+
+/// A NIC's timestamp, and the run of the clock that it seemed to be of when it was placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Made {
+    hardware: HardwareTimestamp,
+    generation: ClockGeneration,
 }
 
 /// The clock that timestamps a port's messages.
@@ -124,6 +134,36 @@ impl TimestampClock {
         }
     }
 
+    /// Returns whether a timestamp is of the run that it seemed to be of, once that is final: [`HostClock`]. The error says why it is not.
+    #[cfg(feature = "sim")]
+    pub(crate) fn last_word(&self, made: &Made) -> Option<std::result::Result<(), &'static str>> {
+        let Self::Nic(clock) = self else {
+            return Some(Ok(()));
+        };
+        let Relation::Correlated(host) = &clock.relation else {
+            return Some(Ok(()));
+        };
+        let timestamps = made.timestamps();
+        host.is_confirmed(&timestamps).then(|| {
+            match host.place(&timestamps, TimestampPolicy::OnlyHardware) {
+                Ok(time) if time.monotonic.generation == made.generation => Ok(()),
+                Ok(_) => Err(Lost::ClockGeneration.name()),
+                Err(error) => Err(error.name()),
+            }
+        })
+    }
+
+    /// Makes what is said of a timestamp final, if the clock can be read.
+    #[cfg(feature = "sim")]
+    pub(crate) fn confirm(&self, made: &Made) {
+        if let Self::Nic(clock) = self
+            && let Relation::Correlated(host) = &clock.relation
+        {
+            // one that can't be read confirms nothing
+            let _ = host.confirm(&made.timestamps());
+        }
+    }
+
     /// Where its reading `at`, of just now, lies on the monotonic clock, by a cross timestamp, and by
     /// how much that may be off. For a clock that is steered: no correlator follows it.
     pub(crate) fn look(&self, at: i64, most_drift: f64) -> Option<(MonotonicTime, i64)> {
@@ -205,6 +245,16 @@ impl TimestampClock {
     }
 }
 
+#[cfg(feature = "sim")]
+impl Made {
+    fn timestamps(&self) -> Timestamps {
+        Timestamps {
+            software: None,
+            hardware: Some(self.hardware),
+        }
+    }
+}
+
 impl SystemClock {
     fn read(
         &mut self,
@@ -240,6 +290,7 @@ impl SystemClock {
             system: timestamp.at,
             system_bound,
             generation: self.generation,
+            made: None,
         })
     }
 }
@@ -291,6 +342,7 @@ impl NicClock {
                 system: timestamp.read_at,
                 system_bound: None,
                 generation: self.generation,
+                made: None,
             });
         };
         let placed = host
@@ -303,6 +355,10 @@ impl NicClock {
             system: placed.at,
             system_bound,
             generation: placed.generation.0 + self.generation,
+            made: Some(Made {
+                hardware: timestamp,
+                generation: placed.generation,
+            }),
         })
     }
 

@@ -18,7 +18,7 @@ impl<'e> Node<'e> {
         let utc_shift = self.timeline().utc_shift;
         let mut samples = Vec::new();
         for (number, port) in (1..).zip(&mut self.ports) {
-            while let Some((estimate, on_monotonic)) = port.next_estimate() {
+            while let Some((estimate, on_monotonic, made)) = port.next_estimate() {
                 let system = match port.clock().borrow().source() {
                     TimestampSource::Software => Some((estimate.offset, estimate.bound)),
                     TimestampSource::Hardware => {
@@ -40,10 +40,30 @@ impl<'e> Node<'e> {
                     source: port.clock().borrow().source(),
                     time_transmitter: transmitter,
                     counts: counts.clone(),
+                    made,
                 });
             }
         }
         samples
+    }
+
+    /// Whether the clock of a sample is the one that it seemed to be, once that is final; the error says why it is not.
+    #[cfg(feature = "sim")]
+    pub(crate) fn last_word(&self, sample: &Sample) -> Option<Result<(), &'static str>> {
+        let Some(made) = &sample.made else {
+            return Some(Ok(()));
+        };
+        let port = self.ports.get(usize::from(sample.port) - 1)?;
+        port.clock().borrow().last_word(made)
+    }
+
+    /// Makes that final, if the clock can be read.
+    #[cfg(feature = "sim")]
+    pub(crate) fn confirm(&self, sample: &Sample) {
+        let port = self.ports.get(usize::from(sample.port) - 1);
+        if let (Some(port), Some(made)) = (port, &sample.made) {
+            port.clock().borrow().confirm(made);
+        }
     }
 
     /// Returns the present state.

@@ -2,7 +2,7 @@
 //! does not know runs, so every exchange is looked up here before it is used.
 
 use super::OnSystem;
-use crate::timestamping::LocalTimestamp;
+use crate::timestamping::{LocalTimestamp, Made};
 use std::collections::VecDeque;
 
 /// Syncs that are remembered: forged ones push real ones out, and cost those exchanges.
@@ -16,6 +16,7 @@ pub(super) struct Entry {
     pub(super) run: Run,
     /// Where it lies on the monotonic clock.
     pub(super) system: Option<OnSystem>,
+    pub(super) made: Option<Made>,
 }
 
 /// A run of one clock on one timescale.
@@ -111,6 +112,7 @@ mod tests {
             at,
             run: run(generation),
             system: None,
+            made: None,
         };
         ledger.note_sync(entry(1_000, 0));
         ledger.request = Some(entry(2_000, 0));

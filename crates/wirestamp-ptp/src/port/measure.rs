@@ -98,7 +98,8 @@ impl Port<'_> {
         // when the Sync came, and not the Follow_Up that told what it says
         let now = self.now();
         self.estimated_at = on_monotonic.map_or(now, |(at, _)| at.min(now));
-        self.estimates.push_back((estimate, on_monotonic));
+        self.estimates
+            .push_back((estimate, on_monotonic, entry.made));
         Ok(())
     }
 }

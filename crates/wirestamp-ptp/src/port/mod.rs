@@ -18,7 +18,7 @@ use crate::lost::{Counts, Lost};
 use crate::message::{self, Fault, PortIdentity};
 use crate::sockets::Sockets;
 use crate::timeline::{SharedClock, Timeline};
-use crate::timestamping::TimestampClock;
+use crate::timestamping::{Made, TimestampClock};
 use crate::trust::Gate;
 use flood::FloodGuard;
 use ledger::Ledger;
@@ -63,7 +63,7 @@ pub(crate) struct Port<'e> {
     /// Whether the neighbour that answers peer requests is another clock than the timeTransmitter.
     is_behind_another: bool,
     estimator: Estimator,
-    estimates: VecDeque<(Estimate, Option<OnSystem>)>,
+    estimates: VecDeque<Measured>,
     /// When the last estimate was made.
     estimated_at: MonotonicTime,
     /// What was known of the last timeTransmitter, since it is followed no more.
@@ -83,6 +83,8 @@ pub(crate) struct Port<'e> {
 
 /// Where an estimate lies on the monotonic clock, and by how much that may be off in nanoseconds.
 pub(crate) type OnSystem = (MonotonicTime, i64);
+/// An estimate at a Sync, where that lies on the monotonic clock, and the timestamp of the Sync.
+type Measured = (Estimate, Option<OnSystem>, Option<Made>);
 
 /// Whether an error means that the interface, or the socket on it, is of no use any more.
 fn is_gone(error: &Error) -> bool {
@@ -400,7 +402,7 @@ impl<'e> Port<'e> {
         own.into_iter().chain(observed)
     }
 
-    pub(crate) fn next_estimate(&mut self) -> Option<(Estimate, Option<OnSystem>)> {
+    pub(crate) fn next_estimate(&mut self) -> Option<Measured> {
         self.estimates.pop_front()
     }
 

@@ -247,6 +247,7 @@ impl Port<'_> {
             system: timestamp
                 .system_bound
                 .map(|bound| (timestamp.system - before, bound)),
+            made: timestamp.made,
         };
         match message.kind {
             Kind::Sync if message.source() == self.engine.parent() => self.ledger.note_sync(entry),
@@ -440,6 +441,7 @@ impl Port<'_> {
             at,
             run,
             system: None,
+            made: None,
         };
         match awaited.kind {
             Kind::DelayRequest => self.ledger.request = Some(entry),

@@ -5,9 +5,12 @@
 //! same virtual time in small steps. The truth is read from the simulated counters.
 
 pub mod campaign;
+mod held;
 mod network;
 mod outcome;
 mod scenarios;
+#[cfg(test)]
+mod worlds;
 
 pub use outcome::{Outcome, Point};
 pub use scenarios::{Limits, Scenario};

@@ -1,5 +1,6 @@
 //! The cables and clocks of a simulated network, and how time passes in all of them.
 
+use super::held::Held;
 use super::outcome::{Outcome, Point};
 use super::scenarios::{Scenario, Shape};
 use crate::configuration::{Role, Source};
@@ -83,7 +84,7 @@ impl Network {
         let step = Span::from_microseconds(scenario.step_us);
         let until = begun + Span::from_seconds(scenario.seconds.into());
         let mut told = Told {
-            points: Vec::new(),
+            held: Held::default(),
             bounds: vec![0; nodes.len()],
             begun,
         };
@@ -96,19 +97,23 @@ impl Network {
                     if self.is_chain() && origin != identity(1) {
                         continue;
                     }
-                    self.hold_against_truth(place, &sample, &mut told);
+                    self.hold_against_truth(place, sample, &mut told);
                 }
+                told.held.settle(place, node);
             }
             let next = self.now() + step;
             self.cables
                 .iter()
                 .for_each(|cable| cable.world.advance_to(next));
         }
+        for (place, node) in nodes.iter().enumerate() {
+            told.held.settle_all(place, node);
+        }
         let mut counts = Counts::default();
         nodes[self.transmitters..]
             .iter()
             .for_each(|node| counts.add(&node.counts()));
-        Ok(Outcome::of(scenario.name, seed, told.points, counts))
+        Ok(Outcome::of(scenario.name, seed, told.held, counts))
     }
 
     /// The latest of the cables' times: they differ by what calls took.
@@ -117,9 +122,9 @@ impl Network {
         times.fold(MonotonicTime::MIN, MonotonicTime::max)
     }
 
-    fn hold_against_truth(&self, place: usize, sample: &Sample, told: &mut Told) {
+    fn hold_against_truth(&self, place: usize, sample: Sample, told: &mut Told) {
         let end = self.plans[place].ends[usize::from(sample.port) - 1];
-        let Some((at, truth)) = self.truth(end, sample) else {
+        let Some((at, truth)) = self.truth(end, &sample) else {
             return;
         };
         // a boundary clock is as wrong as those before it, too
@@ -130,13 +135,14 @@ impl Network {
         };
         let bound = sample.error_bound_ns.saturating_add(before);
         told.bounds[place] = bound;
-        told.points.push(Point {
+        let point = Point {
             at_ns: (at - told.begun).saturating_nanoseconds(),
             clock: place + 1 - self.transmitters,
             offset_ns: sample.offset_ns,
             error_ns: sample.offset_ns.saturating_sub(truth),
             error_bound_ns: bound,
-        });
+        };
+        told.held.add(place, sample, point);
     }
 
     fn is_chain(&self) -> bool {
@@ -177,7 +183,7 @@ impl Network {
 
 /// The samples until now.
 struct Told {
-    points: Vec<Point>,
+    held: Held,
     /// Each clock's last bound, with those before it.
     bounds: Vec<i64>,
     begun: MonotonicTime,

@@ -1,8 +1,10 @@
 //! What a simulated network came to: errors and bounds against the truth. Runs nothing.
 
 use super::Limits;
+use super::held::Held;
 use crate::lost::Counts;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A sample and the truth about it; times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,6 +43,8 @@ pub struct Outcome {
     /// The timeReceivers' exchanges without a sample, and what they ignored.
     #[serde(flatten)]
     pub counts: Counts,
+    /// Samples that were withdrawn, by reason: the clock that timestamps was changed before them, as later readings show.
+    pub withdrawn: BTreeMap<&'static str, u64>,
     /// Every sample.
     #[serde(skip)]
     pub points: Vec<Point>,
@@ -52,12 +56,13 @@ fn median(mut values: Vec<i64>) -> i64 {
 }
 
 impl Outcome {
-    pub(super) fn of(
-        scenario: &'static str,
-        seed: u64,
-        points: Vec<Point>,
-        counts: Counts,
-    ) -> Self {
+    pub(super) fn of(scenario: &'static str, seed: u64, held: Held, counts: Counts) -> Self {
+        let Held {
+            mut points,
+            withdrawn,
+            ..
+        } = held;
+        points.sort_by_key(|point| point.at_ns);
         let errors: Vec<i64> = points
             .iter()
             .map(|point| point.error_ns.saturating_abs())
@@ -76,6 +81,7 @@ impl Outcome {
                 points.iter().map(|point| point.error_bound_ns).collect(),
             ),
             counts,
+            withdrawn,
             points,
         }
     }

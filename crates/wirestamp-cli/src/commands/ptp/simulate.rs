@@ -77,6 +77,9 @@ fn print(
             ),
         );
         page.field("lost exchanges", &counted(&outcome.counts.lost));
+        if !outcome.withdrawn.is_empty() {
+            page.field("withdrawn", &counted(&outcome.withdrawn));
+        }
         page.field(
             "limits",
             &if violations.is_empty() {
