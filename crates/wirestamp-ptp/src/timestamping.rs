@@ -248,10 +248,7 @@ impl TimestampClock {
 #[cfg(feature = "sim")]
 impl Made {
     fn timestamps(&self) -> Timestamps {
-        Timestamps {
-            software: None,
-            hardware: Some(self.hardware),
-        }
+        Timestamps::new(None, Some(self.hardware))
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Changed {
     pub toml: String,
     /// When the real-time clock is stepped in it after the start, and by how much, in nanoseconds.
     pub utc: Option<(i64, i64)>,
+    /// When another clock comes behind an interface.
+    pub failovers: Vec<i64>,
 }
 
 impl Clocks<'_> {
@@ -52,6 +54,7 @@ impl Clocks<'_> {
         let mut changed = Changed {
             toml: format!("preset = \"{preset}\"\n"),
             utc: None,
+            failovers: Vec::new(),
         };
         let nic = chance.one_of(&["sim0", "sim1"]);
         let (change, step) = (chance.one_of(self.changes), chance.step());
@@ -69,10 +72,14 @@ impl Clocks<'_> {
             Change::Failover => to_clock(20, chance.below(2) == 0),
         };
         let at = self.event(&mut changed.toml, chance, &action);
+        if change == Change::Failover {
+            changed.failovers.push(at);
+        }
         if change == Change::Failover && chance.below(2) == 0 {
             let back = to_clock(if nic == "sim0" { 0 } else { 1 }, chance.below(2) == 0);
             let until = at + APART + chance.below(self.when.1 as u64) as i64;
             write_event(&mut changed.toml, until, &back);
+            changed.failovers.push(until);
         }
         // another clock: its steps come when they like
         if self.steps_utc && chance.below(2) == 0 {

@@ -196,6 +196,7 @@ fn compare(world: u64, bench: &mut Bench, found: &mut Found) {
         Changed {
             toml: one.toml.clone(),
             utc: one.utc,
+            failovers: one.failovers.clone(),
         }
     } else {
         let preset = one.toml.lines().next().expect("a preset");
@@ -204,6 +205,7 @@ fn compare(world: u64, bench: &mut Bench, found: &mut Found) {
         Changed {
             toml: format!("{preset}\n{events}"),
             utc: other.utc,
+            failovers: other.failovers,
         }
     };
     let truths = bench.truths(&one.toml, "compare", |bench, preset| {

@@ -30,6 +30,14 @@ const PERFORMANCE_COUNTER_STEP: f64 = 100.0;
 /// And on the others.
 const NANOSECOND: f64 = 1.0;
 
+/// Interfaces below another one.
+#[derive(Debug, Clone, Default)]
+struct Devices {
+    all: [Option<InterfaceIndex>; MOST_DEVICES],
+    /// That of them which has the clock.
+    last: Option<InterfaceIndex>,
+}
+
 /// The effect of a reading on a [`Correlation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
@@ -74,9 +82,7 @@ pub enum Pushed {
 pub struct Correlation {
     pub(super) interface: InterfaceIndex,
     /// Others whose timestamps are of this clock. Most clocks have none, and a correlation is small.
-    devices: Option<Box<[Option<InterfaceIndex>; MOST_DEVICES]>>,
-    /// That of them which has the clock.
-    device: Option<InterfaceIndex>,
+    devices: Option<Box<Devices>>,
     nominal: Option<Frequency>,
     /// Whether the readings go with the nominal frequency.
     reliable: bool,
@@ -104,7 +110,6 @@ impl Correlation {
         Self {
             interface,
             devices: None,
-            device: None,
             nominal,
             reliable: true,
             runs,
@@ -155,14 +160,15 @@ impl Correlation {
     /// [`replace_clock`](Self::replace_clock) they are those of the clock that comes. A timestamp that is named by the last one is of
     /// a clock that was behind it. Of more than eight, as many as Linux puts on one another, the last count.
     pub fn set_devices(&mut self, devices: impl IntoIterator<Item = InterfaceIndex>) {
-        (self.devices, self.device) = (None, None);
+        self.devices = None;
         for (place, device) in devices.into_iter().enumerate() {
             let known = self.devices.get_or_insert_default();
-            known[place % MOST_DEVICES] = Some(device);
-            self.device = Some(device);
+            known.all[place % MOST_DEVICES] = Some(device);
+            known.last = Some(device);
         }
+        let device = self.device();
         if let Some(run) = self.runs.back_mut().filter(|_| self.ended.is_none()) {
-            run.device = self.device;
+            run.device = device;
         }
     }
 
@@ -174,13 +180,17 @@ impl Correlation {
 
     /// Whether a run is of the clock of a device below the interface. What is above the device that has the clock stays.
     pub(super) fn can_be_of(&self, run: &Run, device: InterfaceIndex) -> bool {
-        let has_not = self.device != Some(device);
+        let has_not = self.device() != Some(device);
         run.device == Some(device) || (has_not && self.is_below(device))
     }
 
     fn is_below(&self, device: InterfaceIndex) -> bool {
         let devices = self.devices.as_ref();
-        devices.is_some_and(|devices| devices.contains(&Some(device)))
+        devices.is_some_and(|devices| devices.all.contains(&Some(device)))
+    }
+
+    fn device(&self) -> Option<InterfaceIndex> {
+        self.devices.as_ref().and_then(|devices| devices.last)
     }
 
     /// Returns the frequency that the driver states.
@@ -336,6 +346,7 @@ impl Correlation {
         contradiction: Option<Contradiction>,
     ) -> Pushed {
         let stated = self.nominal.filter(|_| self.reliable);
+        let device = self.device();
         let mut run = match self.runs.back_mut() {
             None => Run::new(cause, reading, stated, self.limits),
             Some(last) if cause == GenerationCause::ClockReplaced => {
@@ -343,7 +354,7 @@ impl Correlation {
             }
             Some(last) => Run::after(last, cause, reading, (stated, self.limits), contradiction),
         };
-        run.device = self.device;
+        run.device = device;
         if self.runs.len() > REMEMBERED {
             self.forgotten = self.runs.pop_front().map(|run| run.last);
         }

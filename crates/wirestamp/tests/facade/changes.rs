@@ -143,7 +143,7 @@ fn capture(world: u64, changes: &[Change], found: &mut Found) {
         changes,
         steps_utc: true,
     };
-    let Changed { toml, utc } = clocks.scenario(&mut chance);
+    let Changed { toml, utc, .. } = clocks.scenario(&mut chance);
     let simulation = Simulation::from_toml(&toml, world).expect("a scenario");
     let (world_truth, start) = (simulation.world().truth(), simulation.world().truth().now());
     let ahead = world_truth.utc().nanoseconds() - start.nanoseconds();
