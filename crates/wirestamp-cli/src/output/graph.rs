@@ -4,9 +4,11 @@
 pub(crate) mod distribution;
 pub(crate) mod quantiles;
 
+use plotters::chart::{ChartContext, SeriesLabelPosition};
 use plotters::coord::Shift;
+use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-use plotters::prelude::{DrawingArea, SVGBackend};
+use plotters::prelude::{DrawingArea, IntoFont as _, LineSeries, PathElement, SVGBackend, WHITE};
 use plotters::style::{Color as _, RGBAColor, RGBColor};
 use std::error::Error as StdError;
 use std::ops::Range;
@@ -27,6 +29,50 @@ const ROOM: f64 = 0.06;
 
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(crate) type Drawn = Result<(), Box<dyn StdError>>;
+
+pub(crate) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
+
+/// Draws the grid and the axes, and what they are called.
+pub(crate) fn mesh(chart: &mut Chart<'_, '_>, x: &str, y: &str) -> Drawn {
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE.mix(0.0))
+        .bold_line_style(grid())
+        .axis_style(INK)
+        .label_style((FONT, TEXT).into_font().color(&INK))
+        .x_desc(x)
+        .y_desc(y)
+        .draw()?;
+    Ok(())
+}
+
+/// Draws a line that the legend will name.
+pub(crate) fn line(
+    chart: &mut Chart<'_, '_>,
+    name: &str,
+    colour: RGBColor,
+    points: impl Iterator<Item = (f64, f64)>,
+) -> Drawn {
+    chart
+        .draw_series(LineSeries::new(points, colour.stroke_width(2)))?
+        .label(name)
+        .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 20, y)], colour.stroke_width(3)));
+    Ok(())
+}
+
+/// Draws the names of what was drawn.
+pub(crate) fn legend<'a, 'b: 'a>(
+    chart: &mut Chart<'a, 'b>,
+    position: SeriesLabelPosition,
+) -> Drawn {
+    chart
+        .configure_series_labels()
+        .position(position)
+        .background_style(WHITE.mix(0.85))
+        .label_font((FONT, TEXT).into_font().color(&INK))
+        .draw()?;
+    Ok(())
+}
 
 /// From the lowest to the highest place, and some room.
 pub(crate) fn around(places: impl Iterator<Item = f64>) -> Range<f64> {

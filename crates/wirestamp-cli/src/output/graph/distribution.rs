@@ -1,10 +1,7 @@
 //! How many packets took how long: steps over an axis of time.
 
-use super::{Area, Axis, Drawn, FONT, INK, Scale, TEXT, around, grid};
-use plotters::prelude::{
-    ChartBuilder, Color as _, IntoFont as _, LineSeries, PathElement, RGBColor,
-    SeriesLabelPosition, WHITE,
-};
+use super::{Area, Axis, Drawn, FONT, INK, Scale, TEXT, around, legend, line, mesh};
+use plotters::prelude::{ChartBuilder, IntoFont as _, RGBColor, SeriesLabelPosition};
 use std::ops::Range;
 use wirestamp::latency::Histogram;
 
@@ -65,37 +62,17 @@ impl Distributions {
                     format!("{} %", (percent * 100.0).round() / 100.0)
                 }),
             )?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE.mix(0.0))
-            .bold_line_style(grid())
-            .axis_style(INK)
-            .label_style((FONT, TEXT).into_font().color(&INK))
-            .x_desc("latency (logarithmic)")
-            .y_desc("packets in a step")
-            .draw()?;
+        mesh(&mut chart, "latency (logarithmic)", "packets in a step")?;
         for ((name, colour), percent) in names.iter().zip(&self.percent) {
-            let colour = *colour;
             let corners = steps_with_values(percent).flat_map(|step| {
                 [
                     (self.start(step), percent[step]),
                     (self.start(step + 1), percent[step]),
                 ]
             });
-            chart
-                .draw_series(LineSeries::new(corners, colour.stroke_width(2)))?
-                .label(name.clone())
-                .legend(move |(x, y)| {
-                    PathElement::new(vec![(x, y), (x + 20, y)], colour.stroke_width(3))
-                });
+            line(&mut chart, name, *colour, corners)?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .background_style(WHITE.mix(0.85))
-            .label_font((FONT, TEXT).into_font().color(&INK))
-            .draw()?;
-        Ok(())
+        legend(&mut chart, SeriesLabelPosition::UpperRight)
     }
 }
 

@@ -1,12 +1,10 @@
 //! Quantiles against the share of packets: how long the slowest packet in a hundred or in ten thousand took.
 
 use super::{
-    Area, Axis, Drawn, FONT, INK, Scale, TEXT, around, grid, percentile, percentile_place,
+    Area, Axis, Drawn, FONT, INK, Scale, TEXT, around, legend, line, mesh, percentile,
+    percentile_place,
 };
-use plotters::prelude::{
-    ChartBuilder, Color as _, IntoFont as _, LineSeries, PathElement, RGBColor,
-    SeriesLabelPosition, WHITE,
-};
+use plotters::prelude::{ChartBuilder, IntoFont as _, RGBColor, SeriesLabelPosition};
 
 /// Points of a line.
 const POINTS: u32 = 240;
@@ -50,32 +48,12 @@ pub(crate) fn draw(area: &Area<'_>, title: &str, lines: &[Line]) -> Drawn {
             Axis::new(0.0..end, ticks.collect(), percentile),
             Axis::of_time(scale, y, 8),
         )?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE.mix(0.0))
-        .bold_line_style(grid())
-        .axis_style(INK)
-        .label_style((FONT, TEXT).into_font().color(&INK))
-        .x_desc("share of packets that took at most as long")
-        .y_desc("latency")
-        .draw()?;
-    for line in lines {
-        let (points, colour) = (&line.points, line.colour);
-        let points = points
-            .iter()
-            .map(|(place, value)| (*place, scale.place(*value)));
-        chart
-            .draw_series(LineSeries::new(points, colour.stroke_width(2)))?
-            .label(line.name.clone())
-            .legend(move |(x, y)| {
-                PathElement::new(vec![(x, y), (x + 20, y)], colour.stroke_width(3))
-            });
+    let share = "share of packets that took at most as long";
+    mesh(&mut chart, share, "latency")?;
+    for one in lines {
+        let points = one.points.iter();
+        let points = points.map(|(place, value)| (*place, scale.place(*value)));
+        line(&mut chart, &one.name, one.colour, points)?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.85))
-        .label_font((FONT, TEXT).into_font().color(&INK))
-        .draw()?;
-    Ok(())
+    legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }

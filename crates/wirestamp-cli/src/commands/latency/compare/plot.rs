@@ -6,7 +6,7 @@ use super::{Change, Comparison, Difference, QUANTILES};
 use crate::output::Target;
 use crate::output::graph::quantiles::{self, Line};
 use crate::output::graph::{
-    Area, Axis, Drawn, FIRST, FONT, INK, SECOND, Scale, TEXT, TITLE, around, grid,
+    Area, Axis, Drawn, FIRST, FONT, INK, SECOND, Scale, TEXT, TITLE, around, mesh,
 };
 use plotters::prelude::{
     ChartBuilder, Circle, Color as _, IntoDrawingArea as _, IntoFont as _, PathElement, Rectangle,
@@ -114,15 +114,7 @@ fn differences(area: &Area<'_>, differences: &[&Difference]) -> Drawn {
             }),
             Axis::of_time(scale, y, 7),
         )?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE.mix(0.0))
-        .bold_line_style(grid())
-        .axis_style(INK)
-        .label_style((FONT, TEXT).into_font().color(&INK))
-        .x_desc("quantile")
-        .y_desc("above 0: B is slower")
-        .draw()?;
+    mesh(&mut chart, "quantile", "above 0: B is slower")?;
     chart.draw_series([PathElement::new(
         vec![(0.0, 0.0), (columns, 0.0)],
         INK.stroke_width(1),
