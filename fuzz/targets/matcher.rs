@@ -231,10 +231,7 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
                 read_at: now,
             });
             let id = TransmitId(id | 1 << 8); // no id of ours
-            matcher.timestamped(
-                id,
-                &Timestamps::new(None, hardware),
-            );
+            matcher.timestamped(id, &Timestamps::new(None, hardware));
             let off = ledger.capacity.is_none();
             assert_eq!(
                 matcher.fetch(id, now),

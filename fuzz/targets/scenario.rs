@@ -87,7 +87,9 @@ fn application(world: &World, seen: &mut String) -> Result<()> {
 
     for id in (0..8).map(TransmitId) {
         let began = matcher.begin(id, world.now());
-        let datagram = Outgoing::new(b"datagram").to(to).id(began.is_ok().then_some(id));
+        let datagram = Outgoing::new(b"datagram")
+            .to(to)
+            .id(began.is_ok().then_some(id));
         let sent = sender.send_counted(&[datagram], &mut tracker);
         if !matches!(sent, Ok(1)) {
             matcher.cancel(id);
