@@ -337,7 +337,8 @@ fn a_recording_is_converted_and_drawn() {
             json(&told)["batches"].as_u64(),
             json(&told)["timestamps"].as_u64()
         ),
-        (Some(30), Some(120))
+        // three more at the end: what the last timestamps wait for
+        (Some(33), Some(120))
     );
 
     let converted = run(&["convert", &events, "--plot", &plot]);
