@@ -36,7 +36,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LIMIT = 120  # seconds for a page
+LIMIT = 600  # seconds for a page: some build examples, on a machine that does other things, too
 AT_ONCE = 4  # pages: most of their time they wait
 SEPARATOR = "\x1e"
 NUMBER = r"[-+±]?\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:ns|µs|ms|s|ppb|ppm|%|Hz)\b)?"

@@ -30,11 +30,11 @@ fn wrong_ones_are_refused_with_field_and_remedy() {
         ("nonsense = 1", "unknown field"),
         (
             "[[path]]\ninterface = \"lo\"\n[[path]]\ninterface = \"lo\"\ninterval = \"2s\"",
-            "[[path]] lo: it is named twice",
+            "[[path]] lo: cannot read the monitor's configuration: it is named twice",
         ),
         (
             "[[ptp]]\ninterface = \"eth0\"\n[[ptp]]\ninterface = \"eth0\"",
-            "[[ptp]] eth0: it is named twice",
+            "[[ptp]] eth0: cannot read the monitor's configuration: it is named twice",
         ),
         ("[http]\nlisten = \"0.0.0.0:9862\"", "allow_plaintext"),
         (
