@@ -255,7 +255,7 @@ class Odd(unittest.TestCase):
             self.asked_compact(folder)
         self.assertEqual(len(list(path.parent.glob("*.parquet"))), 2)
 
-    def halves(self, folder, rows):
+    def in_two_files(self, folder, rows):
         """Puts rows into the two files `a` and `b`."""
         path = probes_of(self.folder)
         place = folder / path.parent.relative_to(self.folder)
@@ -271,7 +271,7 @@ class Odd(unittest.TestCase):
         path.unlink()
         with mock.patch.object(store, "GROUP", 100):
             for count, start in enumerate((0, 100), 1):
-                place = self.halves(folder, rows.slice(start, 100))
+                place = self.in_two_files(folder, rows.slice(start, 100))
                 self.asked_compact(folder)
                 self.assertEqual(len(list(place.glob("merged-*.parquet"))), count)
         self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": 200}])
@@ -282,7 +282,7 @@ class Odd(unittest.TestCase):
         path = probes_of(folder)
         rows = parquet.ParquetFile(path).read()
         path.unlink()
-        self.halves(folder, rows)
+        self.in_two_files(folder, rows)
         write, seconds = compact._write, []
 
         def beside(*arguments):
