@@ -60,7 +60,7 @@ fn unknown_interface(rig: &Rig) -> Outcome {
             !few || error.remedy().contains(rig.near()?.name()),
             "those that there are: {error}"
         );
-        let told = ["wirestamp interfaces", "did you mean"]
+        let told = ["Interface::list", "did you mean"]
             .iter()
             .any(|words| error.remedy().contains(words));
         assert!(few || told, "{error}");
