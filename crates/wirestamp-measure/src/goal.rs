@@ -121,7 +121,7 @@ pub(crate) fn literal(goal: &Goal) -> Option<SocketAddr> {
     is_wanted.then(|| SocketAddr::new(address, port.unwrap_or(goal.port)))
 }
 
-/// Reads the name or address of a host and the port behind it: ntp.example.org, 192.0.2.1:123 or [2001:db8::1]:123, with a zone perhaps; `None`: it is
+/// Reads the name or address of a host and the port behind it: `ntp.example.org`, `192.0.2.1:123` or `[2001:db8::1]:123`, with a zone perhaps; `None`: it is
 /// neither.
 pub fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     let port = |text: &str| text.parse().ok().filter(|port| *port > 0);
