@@ -55,8 +55,8 @@ struct When {
     /// Which run of the clock the file says that it is of, and what was known of its runs at this packet.
     named: Option<ClockRun>,
     counted: Counted,
-    /// Of a request: whether an answer came since that may be several, joined.
-    may_be_answered: bool,
+    /// Of a request: how long the longest answer was that came since.
+    longest_answer: u32,
 }
 
 /// What is looked at of a packet.
@@ -97,8 +97,8 @@ struct Connection {
     uncertain: bool,
     /// UDP: nobody knows who asks, because the first packet came from a service.
     is_unclear: bool,
-    /// The length of the shortest UDP answer.
-    shortest: Option<u32>,
+    /// The length of the shortest UDP answer, and whether it is the only one.
+    shortest: Option<(u32, bool)>,
     /// TCP, by who sent: the client first.
     sent: [Sender; 2],
     /// Which way packets go, by who sent. On loopback each is captured both ways, and counts once.
@@ -200,7 +200,7 @@ fn observe(packet: &FilePacket<'_>) -> Observed {
             bound_ns: packet.bound_ns,
             named: packet.run,
             counted: Counted::default(),
-            may_be_answered: false,
+            longest_answer: 0,
         },
         way: packet.direction,
         found: found.map(|found| Segment::of(&found)),
@@ -284,7 +284,7 @@ impl Answers {
         if let Some(connection) = self.connections.remove(&client) {
             let counts = &mut self.counts[connection.service].1;
             for asked in &connection.requests {
-                counts.gave_up(self.waits.of(asked), asked);
+                connection.gave_up(asked, self.waits.of(asked), counts);
             }
         }
     }
@@ -327,7 +327,7 @@ impl Connection {
         if self.requests.len() == MOST_WAITING
             && let Some(oldest) = self.requests.pop_front()
         {
-            counts.gave_up(waits.of(&oldest), &oldest);
+            self.gave_up(&oldest, waits.of(&oldest), counts);
         }
         self.requests.push_back(when);
     }
@@ -336,9 +336,26 @@ impl Connection {
         while let Some(oldest) = self.requests.front()
             && waits.of(oldest) == Wait::Over
         {
-            counts.gave_up(Wait::Over, oldest);
+            self.gave_up(oldest, Wait::Over, counts);
             self.requests.pop_front();
         }
+    }
+
+    /// A UDP request is not followed any more.
+    fn gave_up(&self, asked: &When, wait: Wait, counts: &mut Counts) {
+        match wait {
+            Wait::Over if self.may_be_several(asked.longest_answer) => counts.undecided += 1,
+            Wait::Over => counts.unanswered += 1,
+            Wait::AcrossStep => counts.across_step += 1,
+            Wait::Waits => counts.undecided += 1,
+        }
+    }
+
+    /// Whether a UDP answer of this length may be several, joined: GSO cuts it only later, or GRO joined it. Of a flow's only answer,
+    /// nobody knows.
+    fn may_be_several(&self, length: u32) -> bool {
+        let is_longer = |(shortest, is_only)| length > 0 && (is_only || length > shortest);
+        length > LONGEST_DATAGRAM || self.shortest.is_some_and(is_longer)
     }
 
     fn answered(&mut self, length: u32, when: When, waits: &Waits, counts: &mut Counts) {
@@ -347,13 +364,14 @@ impl Connection {
             counts.ambiguous += 1;
             return;
         }
-        // GSO cuts it only later, or GRO joined it
-        let shortest = *self.shortest.get_or_insert(length);
-        if length > shortest || length > LONGEST_DATAGRAM {
-            let waiting = self.requests.iter_mut();
-            waiting.for_each(|asked| asked.may_be_answered = true);
+        for asked in &mut self.requests {
+            asked.longest_answer = asked.longest_answer.max(length);
         }
-        self.shortest = Some(length.min(shortest));
+        let is_only = self.shortest.is_none();
+        let shortest = self
+            .shortest
+            .map_or(length, |(shortest, _)| length.min(shortest));
+        self.shortest = Some((shortest, is_only));
         self.uncertain = self.requests.len() > usize::from(!self.uncertain);
         if self.uncertain {
             counts.ambiguous += 1;
@@ -438,16 +456,6 @@ fn is_before(one: u32, other: u32) -> bool {
 }
 
 impl Counts {
-    /// A UDP request is not followed any more.
-    fn gave_up(&mut self, wait: Wait, asked: &When) {
-        match wait {
-            Wait::Over if asked.may_be_answered => self.undecided += 1,
-            Wait::Over => self.unanswered += 1,
-            Wait::AcrossStep => self.across_step += 1,
-            Wait::Waits => self.undecided += 1,
-        }
-    }
-
     /// Something answered at `until` what was sent at `since`.
     fn took(&mut self, of: impl Fn(&mut Self) -> &mut Spread, since: When, until: When) {
         let Some((from, to)) = since.utc_ns.zip(until.utc_ns) else {

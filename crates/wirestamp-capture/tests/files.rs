@@ -392,7 +392,8 @@ fn answers_are_timed_where_it_is_certain_what_they_answer() {
         .iter()
         .find(|found| found.service.port == 53);
     let dns = dns.expect("measured");
-    assert_eq!((dns.ambiguous, dns.unanswered, dns.undecided), (1, 2, 0));
+    // the only answer of its flow may be both, joined
+    assert_eq!((dns.ambiguous, dns.unanswered, dns.undecided), (1, 1, 1));
 }
 
 /// As on loopback.

@@ -242,3 +242,59 @@ fn a_datagram_that_is_several_answers_leaves_no_request_unanswered() {
         (9, 0, 1)
     );
 }
+
+/// Two requests and an answer to one or both, then `later` answers to one request each.
+fn answered_from_the_beginning(length: usize, later: u16) -> ServiceReport {
+    let mut file = Ng::of(101);
+    let mut put = |at: u64, is_answer: bool, number: u16, length: usize| {
+        let (hosts, ports) = if is_answer {
+            ((2, 1), (53, 9))
+        } else {
+            ((1, 2), (9, 53))
+        };
+        let data = udp(hosts.0, hosts.1, ports, number, &vec![number as u8; length]);
+        file.whole(START + at * MS, &data, "");
+    };
+    put(0, false, 0, 100);
+    put(1, false, 1, 100);
+    put(2, true, 0, length);
+    for number in 0..later {
+        let at = 5_000 + 100 * u64::from(number);
+        put(at, false, 2 + number, 100);
+        put(at + 1, true, 2 + number, 700);
+    }
+    put(90_000, false, 99, 100);
+    let mut reader = Reader::new("a", &file.bytes[..]).expect("is a capture");
+    answers(&mut reader, SECOND).expect("reads").services[0].clone()
+}
+
+#[test]
+fn a_first_datagram_that_is_several_answers_leaves_no_request_unanswered() {
+    let of = |length, later| {
+        let service = answered_from_the_beginning(length, later);
+        (service.unanswered, service.undecided, service.ambiguous)
+    };
+    // the last request's time is not over in any of them
+    assert_eq!(of(1_400, 0), (0, 2, 1), "nothing to compare it with");
+    assert_eq!(of(1_400, 3), (0, 2, 1), "shorter ones come later");
+    assert_eq!(
+        of(700, 3),
+        (0, 2, 1),
+        "shorter or not, they come after its time"
+    );
+}
+
+#[test]
+fn a_first_answer_that_is_as_long_as_the_next_is_one() {
+    let mut file = Ng::of(101);
+    let asked = |number: u16| udp(1, 2, (9, 53), number, &number.to_be_bytes());
+    let told = |number: u16| udp(2, 1, (53, 9), number, &number.to_be_bytes());
+    (0..4).for_each(|number| file.whole(START + u64::from(number) * MS, &asked(number), ""));
+    (0..2).for_each(|number| file.whole(START + u64::from(10 + number) * MS, &told(number), ""));
+    file.whole(START + 90_000 * MS, &asked(99), "");
+    let mut reader = Reader::new("a", &file.bytes[..]).expect("is a capture");
+    let report = answers(&mut reader, SECOND).expect("reads");
+    let service = &report.services[0];
+    let counts = (service.unanswered, service.undecided, service.ambiguous);
+    assert_eq!(counts, (2, 1, 2), "{service:?}");
+}
