@@ -10,6 +10,8 @@ use std::collections::HashMap;
 pub(super) const MOST_FLOWS: usize = 1_024;
 /// Delays of a flow are summed up for so many pairs of runs.
 const MOST_PAIRS: usize = 16;
+/// Of these, so many of all flows together are beside each flow's first: the histogram of one takes 59 kB, and files are anybody's.
+const MOST_FURTHER_PAIRS: usize = 1_024;
 
 /// The flows.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(super) struct Tallies {
     numbers: HashMap<Flow, u32>,
     all: Vec<Tally>,
     pairs: Pairs,
+    /// How many pairs of runs have delays beside each flow's first.
+    further: usize,
 }
 
 /// The counts of a flow, as A calls it.
@@ -95,6 +99,7 @@ impl Default for Tallies {
             numbers: HashMap::new(),
             all: vec![Tally::default()], // 0: the others
             pairs: Pairs::default(),
+            further: 0,
         }
     }
 }
@@ -141,7 +146,9 @@ impl Tallies {
         let pair = self.pairs.note(a, b, [at_a, at_b]);
         let bound = a.bound_ns.zip(b.bound_ns);
         let bound = bound.map(|(a, b)| a.saturating_add(b));
-        let is_told = pair.is_some_and(|pair| tally.took(pair, at_b.saturating_sub(at_a), bound));
+        let is_told = pair.is_some_and(|pair| {
+            tally.took(pair, at_b.saturating_sub(at_a), bound, &mut self.further)
+        });
         tally.across_step += u64::from(!is_told);
         let other = if completed == Side::B {
             a.place
@@ -164,16 +171,24 @@ impl Tallies {
 }
 
 impl Tally {
-    /// A packet took so long, in this pair of runs. `false`: there are too many of them.
-    fn took(&mut self, pair: u32, nanoseconds: i64, bound: Option<u64>) -> bool {
+    /// A packet took so long, in this pair of runs. `false`: there are too many of them, of this flow or (`further`) of all.
+    fn took(
+        &mut self,
+        pair: u32,
+        nanoseconds: i64,
+        bound: Option<u64>,
+        further: &mut usize,
+    ) -> bool {
         let known = self.delays.iter_mut().find(|(known, _)| *known == pair);
         if let Some((_, delay)) = known {
             delay.record(nanoseconds, bound);
             return true;
         }
-        if self.delays.len() == MOST_PAIRS {
+        let is_first = self.delays.is_empty();
+        if !is_first && (self.delays.len() == MOST_PAIRS || *further == MOST_FURTHER_PAIRS) {
             return false;
         }
+        *further += usize::from(!is_first);
         let mut delay = Spread::default();
         delay.record(nanoseconds, bound);
         self.delays.push((pair, delay));
@@ -210,5 +225,66 @@ impl Tally {
     pub(super) fn packets(&self, side: Side) -> u64 {
         let place = side as usize;
         self.matched + self.without_like(side) + self.resegmented[place] + self.undecided[place]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Place;
+    use super::*;
+    use crate::run::ClockRun;
+    use std::net::Ipv4Addr;
+
+    fn seen(side: Side, run: u32) -> Seen {
+        Seen {
+            side,
+            line_ns: 0,
+            steps: 0,
+            utc_ns: Some(0),
+            bound_ns: None,
+            run: Some((
+                0,
+                ClockRun {
+                    generation: run,
+                    ..ClockRun::FIRST
+                },
+            )),
+            steps_before: run,
+            place: 0,
+            flow: 0,
+            bytes: Place::Whole,
+            is_again: false,
+            is_fragment: false,
+            is_long: false,
+            datagram: None,
+        }
+    }
+
+    #[test]
+    fn files_of_many_flows_and_runs_have_no_more_delays_than_memory_is_for() {
+        let mut tallies = Tallies::default();
+        let runs = MOST_PAIRS as u32 + 1;
+        let flows = MOST_FLOWS as u16 + 1;
+        for port in 0..flows {
+            let number = tallies.of(Flow {
+                source: Ipv4Addr::LOCALHOST.into(),
+                destination: Ipv4Addr::LOCALHOST.into(),
+                protocol: 17,
+                source_port: port,
+                destination_port: 9,
+            });
+            for run in 0..runs {
+                let [a, b] = [Side::A, Side::B].map(|side| seen(side, run));
+                tallies.paired(number, &a, &b, Some(Side::B));
+            }
+        }
+        let (all, _) = tallies.into_all(1);
+        assert_eq!(all.len(), MOST_FLOWS + 1);
+        assert!(all.iter().all(|tally| !tally.delays.is_empty()));
+        assert!(all.iter().all(|tally| tally.delays.len() <= MOST_PAIRS));
+        let delays: usize = all.iter().map(|tally| tally.delays.len()).sum();
+        assert_eq!(delays, MOST_FLOWS + 1 + MOST_FURTHER_PAIRS);
+        let withheld: u64 = all.iter().map(|tally| tally.across_step).sum();
+        assert_eq!(withheld + delays as u64, u64::from(flows) * u64::from(runs));
     }
 }
