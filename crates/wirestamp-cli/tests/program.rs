@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::env::consts::OS;
 use std::process::{Command, Output, Stdio};
+use wirestamp::events::CONFIRMING;
 
 fn wirestamp() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
@@ -338,7 +339,7 @@ fn a_recording_is_converted_and_drawn() {
             json(&told)["timestamps"].as_u64()
         ),
         // three more at the end: what the last timestamps wait for
-        (Some(33), Some(120))
+        (Some(30 + u64::from(CONFIRMING)), Some(120))
     );
 
     let converted = run(&["convert", &events, "--plot", &plot]);
@@ -392,6 +393,58 @@ fn a_recording_is_converted_and_drawn() {
         text(&output.stdout),
         rows,
         "the same scenario and seed, the same bytes"
+    );
+}
+
+/// At the end of a recording batches follow each other closely. The clock is busy for every second one, and the last timestamps
+/// have their three all the same.
+#[test]
+fn a_busy_clock_leaves_no_timestamp_of_a_recording_unconfirmed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (scenario, events) = (path("scenario.toml"), path("events.csv"));
+    let busy = "preset = \"ideal\"\n[nic.cross]\ninterval = \"4ms\"\n";
+    std::fs::write(&scenario, busy).expect("written");
+    let recording = ["--sim", &scenario, "record", "sim0", "--for", "240ms"];
+    let options = ["--interval", "12ms", "--timestamps", "200", "--json"];
+    let recorded = run(&[&recording[..], &options, &["--output", &events]].concat());
+    // failures are reported
+    assert_eq!(
+        recorded.status.code(),
+        Some(6),
+        "{}",
+        text(&recorded.stderr)
+    );
+    let report = json(&recorded);
+    let counted = ["batches", "failures"].map(|name| report[name].as_u64());
+    let batches = 240 / 12 + u64::from(CONFIRMING);
+    assert_eq!(counted, [Some(batches), Some(2)], "{report:#}");
+
+    let converted = run(&["convert", &events]);
+    let rows = text(&converted.stdout);
+    assert!(rows.lines().count() > 40, "{rows}");
+    assert!(!rows.contains("unconfirmed"), "{rows}");
+}
+
+/// A clock that cannot be read any more is not waited for.
+#[test]
+fn a_recording_ends_although_the_clock_is_gone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (scenario, events) = (path("scenario.toml"), path("events.csv"));
+    let busy = "preset = \"ideal\"\n[nic.cross]\ninterval = \"10s\"\n";
+    std::fs::write(&scenario, busy).expect("written");
+    let recording = ["--sim", &scenario, "record", "sim0", "--for", "50ms"];
+    let options = ["--interval", "1s", "--timestamps", "100", "--json"];
+    let recorded = run(&[&recording[..], &options, &["--output", &events]].concat());
+    let report = json(&recorded);
+    let counted = ["batches", "failures"].map(|name| report[name].as_u64());
+    assert_eq!(counted, [Some(1), Some(5)], "{report:#}");
+    let converted = run(&["convert", &events]);
+    let rows = text(&converted.stdout);
+    assert!(
+        rows.lines().skip(1).all(|row| !row.ends_with(',')),
+        "{rows}"
     );
 }
 

@@ -69,6 +69,9 @@ is left out and counted. Ctrl-C ends it early; what was recorded is complete. A 
 is replaced when the recording ends, not before. With --json the summary goes to standard output, and the \
 events need --output.
 
+With --timestamps, three more batches of readings follow the end, also after Ctrl-C: the last timestamps are converted \
+only if later readings confirm them. That takes up to 6 s, which the reported duration does not include.
+
 Parquet files are below DIR/TABLE/day=…/hour=…, each complete once it has its name, for `wirestamp-fleet` and every other program \
 that reads Parquet. A timestamp that could not be converted is in them without a time and with the reason. This needs a \
 program built with --features parquet.

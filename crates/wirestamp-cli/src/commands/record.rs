@@ -22,7 +22,7 @@ use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use traffic::Traffic;
-use wirestamp::events::{Header, Writer};
+use wirestamp::events::{CONFIRMING, Header, Writer};
 use wirestamp::{
     ChangeEvent, CrossTimestamp, Error, ErrorKind, Frequency, HardwareClock, Interface, Span, Watch,
 };
@@ -30,11 +30,9 @@ use wirestamp::{
 use without_parquet::Store;
 
 const WRITE: &str = "write events";
-/// How often a clock that is busy at the start is asked again, and after how long.
+/// How often a clock that is busy at the start, or unreadable at the end, is asked again, and after how long.
 const ATTEMPTS: u32 = 5;
 const RETRY: Duration = Duration::from_millis(20);
-/// So many batches after a timestamp make its conversion final.
-const CONFIRMING: u32 = 3;
 
 #[derive(Serialize)]
 struct Recorded {
@@ -234,7 +232,8 @@ impl Recorder<'_> {
         Ok(output)
     }
 
-    /// Takes the batches that show whether the clock was changed before the last timestamps.
+    /// Takes the batches that show whether the clock was changed before the last timestamps. A batch that fails confirms
+    /// nothing, so another follows.
     fn confirm(
         &mut self,
         writer: &mut Writer<impl Write>,
@@ -243,10 +242,18 @@ impl Recorder<'_> {
         if self.report.timestamps == 0 {
             return Ok(());
         }
-        for _ in 0..CONFIRMING {
-            pace.pause(self.schedule.pause())?;
+        let (mut pause, mut failures) = (self.schedule.pause(), 0);
+        let needed = self.report.batches + u64::from(CONFIRMING);
+        while self.report.batches < needed && failures < ATTEMPTS {
+            pace.pause(pause)?;
             self.notice(writer)?;
+            let before = self.report.batches;
             self.batch(writer)?;
+            pause = self.schedule.pause();
+            if self.report.batches == before {
+                failures += 1;
+                pause = pause.min(RETRY);
+            }
         }
         Ok(())
     }

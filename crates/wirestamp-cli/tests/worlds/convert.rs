@@ -3,7 +3,7 @@
 use super::MS;
 use super::program::{file, json, number, run, utf8};
 use std::time::Duration;
-use wirestamp::events::{Header, Writer};
+use wirestamp::events::{CONFIRMING, Header, Writer};
 use wirestamp::{ErrorKind, Frequency, HardwareClock, Interface, MonotonicTime, Simulation, Span};
 use wirestamp_test_worlds::{Chance, Change, Changed, Clocks, Found, worlds};
 
@@ -79,7 +79,7 @@ fn recording(simulation: &Simulation, chance: &mut Chance) -> Recording {
         recorder.pass(period / (timestamps + 1));
     }
     // as `record` ends
-    for _ in 0..3 {
+    for _ in 0..CONFIRMING {
         recorder.batch();
         recorder.pass(period / 4);
     }

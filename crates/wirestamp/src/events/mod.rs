@@ -24,8 +24,9 @@
 //! start and may be negative; the hardware counter is one of 64 bits that wraps. A reading
 //! with a zero in it is none: drivers give zeros for what they could not read.
 //!
-//! Write three batches of readings after the last timestamp: a clock that was stepped or adjusted just before a timestamp
-//! shows it by then, and [`Replay::confirmed`] withholds what no batches confirm.
+//! Write three batches of readings ([`CONFIRMING`]) after the last timestamp, each more than [`BATCH_GAP`] after the one
+//! before: a clock that was stepped or adjusted just before a timestamp shows it by then, and [`Replay::confirmed`]
+//! withholds times that no batches confirm.
 //!
 //! ```
 //! use wirestamp::events::{Reader, Replay};
@@ -62,7 +63,13 @@ pub use summary::{ConversionErrors, GenerationSummary, Summary};
 pub use write::Writer;
 
 use wirestamp_core::cross::{CrossInvalid, CrossTimestamp};
-use wirestamp_core::time::{Frequency, HardwareTicks};
+use wirestamp_core::time::{Frequency, HardwareTicks, Span};
+
+/// The number of batches after a timestamp that show whether the clock was changed before it. [`Replay::confirmed`] waits
+/// for them.
+pub const CONFIRMING: u32 = 3;
+/// The longest gap within a batch: readings closer together are one batch, whatever stands between them in the file.
+pub const BATCH_GAP: Span = Span::from_milliseconds(1);
 
 /// What the first line begins with.
 const MAGIC: &str = "#wirestamp-events";

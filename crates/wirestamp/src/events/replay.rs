@@ -1,23 +1,18 @@
-//! The conversion of recorded events, strictly online: no timestamp is converted with what
-//! came after it, or with one batch of it where that is wanted. What came after it can take the answer back. Reads no
-//! file.
+//! Converts recorded events online: each timestamp with the readings before it, or with one more batch. Later readings
+//! can withdraw an answer.
 
 use super::summary::{GenerationSummary, Summary};
 use super::waiting::{LONGEST_WAIT, Waiting};
-use super::{Event, Header, Row};
+use super::{BATCH_GAP, CONFIRMING, Event, Header, Row};
 use std::collections::VecDeque;
 use wirestamp_core::correlate::{ConversionError, Correlation, GenerationCause, Pushed};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime};
 use wirestamp_core::timestamp::HardwareTimestamp;
 
-/// Readings closer together than this are one batch, whatever stands between them in the file.
-const BATCH_GAP: Span = Span::from_milliseconds(1);
 /// So many timestamps wait for each batch that they wait for at most.
 const MOST_WAITING: usize = 1 << 17;
-/// So many batches after a timestamp show whether the clock was changed before it.
-const CONFIRMING: u64 = 3;
 /// A file is of one clock only.
 const ONLY: InterfaceIndex = InterfaceIndex::new(1).expect("not zero");
 
@@ -187,7 +182,7 @@ impl Replay {
             self.waiting[self.answered].answer = Some(row);
             self.answered += 1;
         }
-        let needed = if self.confirms { CONFIRMING } else { 1 };
+        let needed = u64::from(if self.confirms { CONFIRMING } else { 1 });
         while let Some(first) = self.waiting.front()
             && first.batch + needed <= complete
         {
@@ -231,7 +226,6 @@ impl Replay {
         self.summary.withdrawn.count(error);
         Row {
             answer: Err(error),
-            generation: self.correlation.generation(),
             ..row
         }
     }

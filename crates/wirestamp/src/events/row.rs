@@ -11,8 +11,8 @@ pub struct Row {
     pub hardware: HardwareTicks,
     /// The system time, for the middle of the timestamp's tick, or why there is none.
     pub answer: Result<FineEstimate<Monotonic>, ConversionError>,
-    /// The generation that it was converted with; for a conversion error, the current generation. `None`
-    /// before the first reading.
+    /// The generation that it was converted with, also if the time was withdrawn later; for another conversion error, the
+    /// generation that was current then. `None` before the first reading.
     pub generation: Option<ClockGeneration>,
 }
 

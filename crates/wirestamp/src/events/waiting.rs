@@ -35,7 +35,7 @@ impl Waiting {
         self.until = Some(begun);
     }
 
-    /// What is known of it now: it was made between the readings around it, or shortly before.
+    /// Converts it again with all readings until now: it was made between the readings around it, or shortly before.
     pub(super) fn last_word(&self, correlation: &Correlation) -> Result<LastWord, ConversionError> {
         let (Some(after), Some(until)) = (self.after, self.until) else {
             return Err(ConversionError::OutsideGenerations);

@@ -386,12 +386,16 @@ fn three_batches_after_a_timestamp_confirm_it_or_take_it_back() {
         (off > i128::from(estimate.bound_picoseconds)).then_some(off)
     };
     let (rows, _) = replayed(&text, Replay::online);
+    let former = rows[0].generation;
     let made = 5 * SECOND + SECOND / 2;
     assert!(
         off(&rows[0], made).is_some(),
         "nobody knows it yet: {rows:?}"
     );
-    for replay in [Replay::online as fn(Header) -> Replay, Replay::later] {
+    for (was_converted, replay) in [
+        (true, Replay::online as fn(Header) -> Replay),
+        (false, Replay::later),
+    ] {
         let (rows, summary) = {
             let reader = Reader::new("x", text.as_bytes()).expect("a header");
             let (mut replay, mut rows) = (replay(reader.header()).confirmed(), Vec::new());
@@ -402,6 +406,12 @@ fn three_batches_after_a_timestamp_confirm_it_or_take_it_back() {
             (rows, summary)
         };
         assert_eq!(rows[0].answer, Err(ConversionError::OutsideGenerations));
+        if was_converted {
+            assert_eq!(
+                rows[0].generation, former,
+                "the generation that it was converted with"
+            );
+        }
         assert_eq!(off(&rows[1], 8 * SECOND + SECOND / 2), None);
         assert_eq!(rows[2].answer, Err(ConversionError::Unconfirmed));
         assert_eq!((summary.converted, summary.errors.total()), (1, 2));

@@ -24,7 +24,7 @@ pub(super) struct Converted {
     converted: u64,
     conversion_errors: u64,
     conversion_errors_by_reason: BTreeMap<&'static str, u64>,
-    /// Of these, those whose times later readings took back.
+    /// Of these, times that were withdrawn: later readings contradicted them, or too few batches followed.
     withdrawn: u64,
     withdrawn_by_reason: BTreeMap<&'static str, u64>,
     generations: Vec<Opened>,

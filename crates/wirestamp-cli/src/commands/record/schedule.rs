@@ -3,13 +3,14 @@
 
 use crate::arguments;
 use std::time::Duration;
+use wirestamp::events::BATCH_GAP;
 use wirestamp::{
     Correlation, CorrelatorOptions, CrossTimestamp, Error, ErrorKind, GenerationCause, Interface,
     Sampling, Span,
 };
 
 /// Batches at the end are so far apart at least, so that each is one of its own, and at most.
-const SHORTEST: Duration = Duration::from_millis(2);
+const SHORTEST: Duration = Duration::from_nanos(2 * BATCH_GAP.saturating_nanoseconds() as u64);
 const LONGEST: Duration = Duration::from_secs(2);
 
 pub(super) struct Schedule {
