@@ -16,10 +16,11 @@ const PATHS: [&str; 3] = ["send_path", "wire", "receive_path"];
 const SLACK: i64 = 500;
 const PRESETS: [&str; 4] = ["i225", "igc", "ideal", "noisy-cross"];
 
-/// What is printed of the paths, and the error bound of all of it.
+/// What is printed of the paths, the error bound of all of it, and how many timestamps had conversion errors.
 struct Printed {
     paths: HashMap<&'static str, Value>,
     bound: i64,
+    lost: i64,
 }
 
 fn measured(folder: &Path, toml: &str) -> Printed {
@@ -39,6 +40,7 @@ fn measured(folder: &Path, toml: &str) -> Printed {
     Printed {
         paths: paths.into_iter().collect(),
         bound: report["max_error_bound_ns"].as_i64().unwrap_or(0),
+        lost: number(&report["lost"]["conversions"]),
     }
 }
 
@@ -84,6 +86,19 @@ fn latency(world: u64, folder: &Path, truths: &mut HashMap<String, Printed>, fou
         let margin = printed.bound + truth.bound + SLACK;
         (of("min") - margin, 2 * of("max") + margin)
     };
+    let timed: i64 = printed
+        .paths
+        .values()
+        .map(|values| number(&values["count"]))
+        .sum();
+    found.values += timed.unsigned_abs();
+    found.lost += printed.lost.unsigned_abs();
+    found.check(timed > printed.lost, || {
+        format!(
+            "world {world}: {timed} have a time, {} do not:\n{toml}",
+            printed.lost
+        )
+    });
     for (path, values) in &printed.paths {
         if values["count"].as_u64() == Some(0) || values["min"].is_null() {
             continue;
