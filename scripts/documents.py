@@ -43,7 +43,7 @@ CLAUSE = re.compile(r"(?:^\s*(?:(?:[-*>]|\d+\.)\s+)?|[.;:|] )\**what (?:is|was|c
 # Of these, Rust documentation and the program's output are free as well.
 STRICT = [*WORDS[:2], (r"stamps|stamped|unstamped", "timestamp", ())]
 # Crates whose documentation follows all rules for sentences. The others are to come.
-WRITTEN = ()
+WRITTEN = tuple(f"crates/wirestamp-{name}/" for name in ("capture", "ntp", "offset", "probe", "record", "sim"))
 TOLD = [(r"told|tells?", "reported, given, or a sentence without it", ())]
 # Each has one fault, so that the rules are seen to find them wherever they stand.
 FAULTY = (
@@ -73,10 +73,14 @@ def read(path):
         return file.read()
 
 
-def prose(text):
+def numbered(text):
+    return enumerate(text.split("\n"), 1)
+
+
+def prose(lines):
     """Each line outside of code blocks, with its number."""
     fence = False
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in lines:
         if line.lstrip().startswith("```"):
             fence = not fence
         elif not fence:
@@ -85,7 +89,7 @@ def prose(text):
 
 def check_lines(path, text):
     """Rows of tables cannot be broken, and code blocks show what a program prints; nor can a link or an address be."""
-    for number, line in prose(text.split(MADE)[0] if path not in GENERATED else ""):
+    for number, line in prose(numbered(text.split(MADE)[0] if path not in GENERATED else "")):
         if len(line) > COLUMNS and not line.lstrip().startswith("|") and " " in re.sub(r"!?\[[^\]]*\]\([^)]*\)", "", line.strip()):
             faults.append(f"{path}:{number}: {len(line)} columns, {COLUMNS} are allowed")
 
@@ -126,7 +130,7 @@ def check_clauses(path, lines):
 
 
 def rust_documentation(text):
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in numbered(text):
         found = re.match(r"\s*//[/!] ?(.*)", line)
         if found:
             yield number, found[1]
@@ -159,8 +163,8 @@ def check_rules():
     for texts, wanted in ((FAULTY, 1), (RIGHT, 0)):
         for text in texts:
             faults.clear()
-            check_words("example", prose(text), WORDS)
-            check_clauses("example", prose(text))
+            check_words("example", prose(numbered(text)), WORDS)
+            check_clauses("example", prose(numbered(text)))
             if len(faults) != wanted:
                 sys.exit(f"documents: the rules find {len(faults)} faults, not {wanted}: {text!r} {faults}")
     faults.clear()
@@ -174,16 +178,21 @@ def main():
     for path in documents:
         text = read(path)
         check_lines(path, text)
-        check_words(path, prose(text), WORDS)
-        check_clauses(path, prose(text))
+        check_words(path, prose(numbered(text)), WORDS)
+        check_clauses(path, prose(numbered(text)))
     for path in tracked("crates/*.rs", "tests/*.rs"):
         lines = list(rust_documentation(read(path)))
         check_words(path, lines, STRICT)
         if path.startswith(WRITTEN):
-            check_words(path, lines, TOLD)
-            check_clauses(path, lines)
+            check_words(path, list(prose(lines)), TOLD)
+            check_clauses(path, prose(lines))
+    for path in tracked("docs/json/*.json"):
+        found = ((number, re.search(r'"(?:description|title)": "(.*)"', line)) for number, line in numbered(read(path)))
+        lines = [(number, description[1]) for number, description in found if description]
+        check_words(path, lines, [*STRICT, *TOLD])
+        check_clauses(path, lines)
     for path in tracked("crates/*.trycmd", "crates/*.stdout"):
-        check_words(path, enumerate(read(path).split("\n"), 1), STRICT)
+        check_words(path, numbered(read(path)), STRICT)
     print("\n".join(faults), file=sys.stderr)
     print(f"documents: {len(documents)}, {len(faults)} faults")
     sys.exit(bool(faults))

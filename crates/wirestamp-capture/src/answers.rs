@@ -1,8 +1,9 @@
 //! How long answers take, in one capture: UDP requests and their answers, TCP handshakes, TCP segments and their acknowledgments.
 //!
-//! Times are those at which packets passed where the capture was made. An answer is only counted where it is certain what it answers:
-//! a UDP answer while exactly one request waits (and, once it could be to several, when all of these were answered or timed out), a TCP acknowledgment of what was sent once. The rest is counted as
-//! ambiguous. Memory is bounded: [`MOST_CONNECTIONS`], and [`MOST_WAITING`] packets of each.
+//! Times are those at which packets passed where the capture was made. An answer only counts if its request is certain: a UDP answer
+//! while exactly one request waits (and, once it could be to several, when all of these were answered or timed out), a TCP
+//! acknowledgment of bytes that were sent once. The rest counts as ambiguous. Memory is bounded: [`MOST_CONNECTIONS`], and
+//! [`MOST_WAITING`] packets of each.
 
 mod report;
 mod roles;
@@ -52,14 +53,14 @@ struct When {
     since: u32,
     utc_ns: Option<i64>,
     bound_ns: Option<u64>,
-    /// Which run of the clock the file says that it is of, and what was known of its runs at this packet.
+    /// The clock's run according to the file, and the numbers of both counters at this packet.
     named: Option<ClockRun>,
     counted: Counted,
     /// Of a request: how long the longest answer was that came since.
     longest_answer: u32,
 }
 
-/// What is looked at of a packet.
+/// The parts of a packet that are used.
 #[derive(Debug, Clone, Copy)]
 struct Observed {
     when: When,
@@ -93,9 +94,9 @@ struct Connection {
     service: usize,
     /// UDP requests that wait.
     requests: VecDeque<When>,
-    /// Nobody knows which of them were answered.
+    /// Whether it is unknown which of them were answered.
     uncertain: bool,
-    /// UDP: nobody knows who asks, because the first packet came from a service.
+    /// UDP: whether it is unknown who asks, because the first packet came from a service.
     is_unclear: bool,
     /// The length of the shortest UDP answer, and whether it is the only one.
     shortest: Option<(u32, bool)>,
@@ -210,7 +211,7 @@ fn observe(packet: &FilePacket<'_>) -> Observed {
 impl Answers {
     fn observe(&mut self, found: &Segment, way: Option<CapturedDirection>, when: When) {
         let (client, by_client) = match &found.tcp {
-            // the SYN alone tells who asks
+            // the SYN alone shows who asks
             Some(tcp) if tcp.syn => (
                 if tcp.ack {
                     found.flow.reversed()
@@ -222,7 +223,7 @@ impl Answers {
             _ => self.client(found.flow),
         };
         if found.flow == found.flow.reversed() {
-            return; // to itself: nobody can tell an answer from a question
+            return; // to itself: questions and answers look alike
         }
         let is_unclear = !by_client && found.tcp.is_none() && !self.forgotten.has(&client);
         let Some(service) = self.connect(client, is_unclear) else {
@@ -351,8 +352,8 @@ impl Connection {
         }
     }
 
-    /// Whether a UDP answer of this length may be several, joined: GSO cuts it only later, or GRO joined it. Of a flow's only answer,
-    /// nobody knows.
+    /// Returns whether a UDP answer of this length may be several, joined: GSO cuts it only later, or GRO joined it. The only answer of a
+    /// flow may be.
     fn may_be_several(&self, length: u32) -> bool {
         let is_longer = |(shortest, is_only)| length > 0 && (is_only || length > shortest);
         length > LONGEST_DATAGRAM || self.shortest.is_some_and(is_longer)
@@ -375,7 +376,7 @@ impl Connection {
         self.uncertain = self.requests.len() > usize::from(!self.uncertain);
         if self.uncertain {
             counts.ambiguous += 1;
-            self.requests.pop_back(); // the oldest one waits on: what was lost ends the doubt when its time is over
+            self.requests.pop_back(); // the oldest one waits on: the doubt ends with its timeout
         } else if let Some(asked) = self.requests.pop_front() {
             counts.took(|counts| &mut counts.answers, asked, when);
         }
@@ -384,7 +385,7 @@ impl Connection {
     fn tcp(&mut self, tcp: &Tcp, length: u32, by_client: bool, when: When, counts: &mut Counts) {
         let (own, other) = if by_client { (0, 1) } else { (1, 0) };
         if tcp.ack {
-            // a service's packets acknowledge what the client sent, and so stand first
+            // a service's packets acknowledge the client's, and so stand first
             let answered = &mut self.sent[other];
             if let Some((_, since)) = answered
                 .syn
@@ -456,7 +457,7 @@ fn is_before(one: u32, other: u32) -> bool {
 }
 
 impl Counts {
-    /// Something answered at `until` what was sent at `since`.
+    /// Records an answer at `until` to a packet that was sent at `since`.
     fn took(&mut self, of: impl Fn(&mut Self) -> &mut Spread, since: When, until: When) {
         let Some((from, to)) = since.utc_ns.zip(until.utc_ns) else {
             self.without_time += 1;

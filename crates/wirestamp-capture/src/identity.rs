@@ -1,4 +1,4 @@
-//! What names a packet wherever it is captured: the same on two hosts that know nothing of each other.
+//! The number of a packet wherever it is captured: the same on two hosts that know nothing of each other.
 
 use crate::packet::{Flow, Ip};
 use std::net::IpAddr;
@@ -46,7 +46,7 @@ pub fn number(packet: &Ip<'_>) -> Option<i64> {
     Some(hash.cast_signed())
 }
 
-/// Returns what both ends of a flow are called, address and port: `192.0.2.1:319`, `[2001:db8::1]:319`; an address alone for what has no ports.
+/// Returns the names of both ends of a flow, address and port: `192.0.2.1:319`, `[2001:db8::1]:319`; an address alone without ports.
 pub fn endpoints(flow: &Flow) -> [String; 2] {
     let name = |address: IpAddr, port: u16| match (flow.protocol, address) {
         (6 | 17, IpAddr::V6(address)) => format!("[{address}]:{port}"),

@@ -1,4 +1,4 @@
-//! What stands before the IP header: the link types of capture files, VLAN tags, MPLS labels, PPPoE, LLC and SNAP.
+//! The headers before the IP header: the link types of capture files, VLAN tags, MPLS labels, PPPoE, LLC and SNAP.
 
 use crate::packet::Unreadable;
 use wirestamp_core::capture::LinkType;
@@ -6,7 +6,7 @@ use wirestamp_core::capture::LinkType;
 /// So many tags and labels before an IP header are read.
 const MOST_TAGS: usize = 16;
 
-/// What the packets of a capture file begin with.
+/// The header that the packets of a capture file begin with.
 ///
 /// Source: the registry of link types in draft-ietf-opsawg-pcaplinktype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,7 +85,7 @@ pub(crate) fn name(number: u32) -> String {
     format!("{number} ({name})")
 }
 
-/// Finds what is behind the link header.
+/// Finds the IP header behind the link header.
 pub(crate) fn network(link: Link, data: &[u8]) -> Result<Network<'_>, Unreadable> {
     let (ether_type, data) = match link {
         Link::Ip => return by_version(data, None),

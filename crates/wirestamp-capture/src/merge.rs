@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A packet waits no longer than this for what others have yet to say.
+/// A packet waits no longer than this for packets of other captures.
 pub const LONGEST: Duration = Duration::from_secs(1);
 /// So many bytes wait at most.
 pub const MOST: usize = 256 << 20;
@@ -33,7 +33,7 @@ pub struct Mark {
     pub has_utc: bool,
 }
 
-/// What was given out.
+/// The packets that were given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// Packets.
@@ -86,7 +86,7 @@ impl Merge {
         }
     }
 
-    /// Takes what a capture hands over, at `now` of any clock that is not stepped. It has no packet left that is earlier than `until`.
+    /// Takes a batch of a capture, at `now` of any clock that is not stepped. The capture has no packet left that is earlier than `until`.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -100,7 +100,7 @@ impl Merge {
         }
     }
 
-    /// Gives out what is due at `now`, at most `packets` of them, and not many more than `bytes`. Returns whether more is due.
+    /// Gives out the packets that are due at `now`, at most `packets`, and not many more than `bytes`. Returns whether more are due.
     pub fn take(&mut self, to: &mut Vec<u8>, packets: u64, bytes: usize, now: Duration) -> bool {
         let most = self.totals.packets.saturating_add(packets);
         loop {
@@ -114,7 +114,7 @@ impl Merge {
         }
     }
 
-    /// What was given out.
+    /// Returns the counts of packets that were given out.
     pub fn totals(&self) -> Totals {
         self.totals
     }
@@ -147,7 +147,7 @@ impl Merge {
         (time <= limit).then_some((place, limit))
     }
 
-    /// Gives out the head of a queue, and what follows it up to `limit`, within one batch.
+    /// Gives out the head of a queue, and the packets that follow it up to `limit`, within one batch.
     fn give(&mut self, place: usize, limit: u64, most: u64, to: &mut Vec<u8>) {
         let queue = &mut self.queues[place];
         let Some(held) = queue.batches.front_mut() else {
@@ -236,7 +236,7 @@ mod tests {
         let almost = NOW + LONGEST - Duration::from_nanos(1);
         assert_eq!(take(&mut merge, almost), []);
         assert_eq!(take(&mut merge, NOW + LONGEST), [0]);
-        // what comes too late is written, and counted
+        // packets that come too late are written, and counted
         merge.put(1, batch(1, &[9]), 9, NOW + LONGEST);
         assert_eq!(take(&mut merge, NOW + 2 * LONGEST), [1]);
         assert_eq!(merge.totals().out_of_order, 1);

@@ -1,4 +1,4 @@
-//! What is written about a packet's timestamp: a comment that people read in Wireshark, and programs read too.
+//! The comment about a packet's timestamp: people read it in Wireshark, and programs read it too.
 //!
 //! The text is `wirestamp: CLOCK clock, error bound N ns, generation N`, CLOCK being `software` (the kernel's timestamp, of the
 //! real-time clock) or `hardware` (the NIC's). With a hardware timestamp, `, UTC generation N` follows: the run of the real-time clock. Where the timestamp could not be converted to UTC it is
@@ -19,7 +19,7 @@ pub struct Note {
     pub utc: Result<Known, ConversionError>,
 }
 
-/// What is known of a time in UTC.
+/// The error bound and the clock generations of a time in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
     /// The truth lies within this distance.

@@ -1,8 +1,8 @@
 //! The packets of a file in order of time: several interfaces or queues write them as they come, and files are put behind each other.
-//! `WINDOW` packets are looked at together; what is further from its place is an error.
+//! `WINDOW` packets are put in order together; a packet further from its place is an error.
 //!
 //! A step of the clock is no disorder. Where the file says which run of the clock a time is of, no run begins before the last packet of
-//! the run before, on a line of time that never goes back. How far a step moved the line, nobody knows: runs are numbered for
+//! the run before, on a line of time that never goes back. It is unknown how far a step moved the line: runs are numbered for
 //! those who compare the line with others.
 
 use crate::read::{FilePacket, Reader};
@@ -21,7 +21,7 @@ const MOST_RUNS: usize = 64;
 /// Packets of a section that goes on may stand so far behind the latest of the one before, in nanoseconds: several queues write them.
 const SLACK: i64 = 1_000_000_000;
 
-/// Reads packets in order; `read` takes from each what is needed of it.
+/// Reads packets in order; `read` takes the needed parts of each.
 pub(crate) struct Ordered<'a, 'r, T, F> {
     reader: &'a mut Reader<'r>,
     read: F,
@@ -36,7 +36,7 @@ pub(crate) struct Ordered<'a, 'r, T, F> {
     out_of_order: u64,
 }
 
-/// What was read of a packet.
+/// A packet, as `read` took it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Placed<T> {
     /// Its time, on a line that never goes back. Of a packet without a time: that of the one before it.
@@ -65,10 +65,10 @@ struct Line {
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
     section: u32,
-    /// What it is called by the counter of the kernel's timestamps, and by that of the NIC's.
+    /// Its number by the counter of the kernel's timestamps, and by that of the NIC's.
     counted: [Option<u32>; 2],
     number: u32,
-    /// What is to be added to its times.
+    /// Added to its times.
     shift: i64,
 }
 
@@ -166,7 +166,7 @@ impl Line {
 }
 
 impl Line {
-    /// What is to be added to the times of another section. A capture that goes on has the clock as the last run left it. One that begins
+    /// Returns the shift for the times of another section. A capture that goes on has the clock as the last run left it. One that begins
     /// while the first one had seen no step yet was made beside it.
     fn shift_of_section(&self, latest: i64, utc_ns: i64) -> i64 {
         let last = self.runs.back().map_or(0, |run| run.shift);
@@ -238,7 +238,7 @@ impl<'a, 'r, T, F: FnMut(&FilePacket<'_>) -> T> Ordered<'a, 'r, T, F> {
         Ok(())
     }
 
-    /// What the file says of itself.
+    /// Returns the reader, for the counts of the file.
     pub(crate) fn reader(&self) -> &Reader<'r> {
         self.reader
     }
@@ -248,7 +248,7 @@ impl<'a, 'r, T, F: FnMut(&FilePacket<'_>) -> T> Ordered<'a, 'r, T, F> {
         self.out_of_order
     }
 
-    /// How many steps of the clock the file tells of.
+    /// The number of steps of the clock that the file reports.
     pub(crate) fn steps(&self) -> u64 {
         self.line.steps
     }

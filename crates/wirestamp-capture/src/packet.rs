@@ -1,5 +1,5 @@
-//! What a captured packet is: addresses, ports, the payload, and what names it among others. Parsed by `etherparse`; what is cut off or
-//! malformed is understood as far as it goes.
+//! The parts of a captured packet: addresses, ports, the payload, and the numbers that distinguish it from others. `etherparse` parses
+//! them; of a truncated or malformed packet, the parts before the fault are used.
 
 use crate::link::{self, Link};
 use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, LinkSlice, TransportSlice};
@@ -56,7 +56,7 @@ impl fmt::Display for Flow {
     }
 }
 
-/// What a TCP header says.
+/// The fields of a TCP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tcp {
     /// Number of the first byte.
@@ -94,7 +94,7 @@ pub struct Ip<'a> {
     pub payload_length: u32,
 }
 
-/// Why nobody knows which IP packet it is.
+/// Why a packet's IP header could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
@@ -132,7 +132,7 @@ impl Unusable {
     }
 }
 
-/// Reads an IP packet. `None`: it is none, or too little of it was captured to tell whose it is.
+/// Reads an IP packet. `None`: it is none, or too little of it was captured to find its flow.
 pub fn ip(link_type: LinkType, data: &[u8]) -> Option<Ip<'_>> {
     read(link_type.into(), data, 0).ok()
 }
@@ -241,7 +241,7 @@ pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> 
     Ok(found)
 }
 
-/// What a packet is, in a line: for those who watch.
+/// A packet in a line, for those who watch.
 pub fn describe(link_type: LinkType, data: &[u8]) -> String {
     if let Some(found) = ip(link_type, data) {
         return format!("{} {} bytes", found.flow, found.payload_length);

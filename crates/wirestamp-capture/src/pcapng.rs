@@ -17,7 +17,7 @@ const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 /// Where the VLAN tag of an Ethernet frame stands: behind both addresses.
 const TAG: usize = 12;
 
-/// What is captured, for the head of a file.
+/// The capture, for the head of a file.
 #[derive(Debug, Clone)]
 pub struct Head<'a> {
     /// The program that writes it.
@@ -26,7 +26,7 @@ pub struct Head<'a> {
     pub interface: &'a str,
     /// The filter, as it was written.
     pub filter: Option<&'a str>,
-    /// What packets begin with.
+    /// The header that packets begin with.
     pub link_type: LinkType,
     /// How much of each packet is captured at most.
     pub snap_length: u32,
@@ -41,7 +41,7 @@ pub struct Packet<'a> {
     pub queue: u32,
     /// When, in nanoseconds since 1970; `None`: that is not known, as the note says.
     pub utc: Option<u64>,
-    /// What was captured, without its VLAN tag.
+    /// The captured bytes, without the VLAN tag.
     pub data: &'a [u8],
     /// How long it was, without its VLAN tag.
     pub length: u32,
@@ -53,12 +53,12 @@ pub struct Packet<'a> {
     pub note: Note,
 }
 
-/// What was counted of a queue while a file grew.
+/// The counts of a queue while a file grew.
 #[derive(Debug, Clone, Copy)]
 pub struct Statistics {
     /// Which capture, of [`Head::queues`].
     pub queue: u32,
-    /// What it received and dropped.
+    /// How many packets it received and dropped.
     pub counted: CaptureStatistics,
     /// How many packets of it are in the file.
     pub packets: u64,
@@ -68,7 +68,7 @@ pub struct Statistics {
     pub ended: u64,
 }
 
-/// Encodes one file after another. What is encoded gathers in [`bytes`](Self::bytes).
+/// Encodes one file after another. The bytes gather in [`bytes`](Self::bytes).
 #[derive(Debug, Default)]
 pub struct Encoder {
     bytes: Vec<u8>,
@@ -83,17 +83,17 @@ impl Encoder {
         Self::default()
     }
 
-    /// What was encoded since it was [taken](Self::clear).
+    /// Returns the bytes that were encoded since the last [`clear`](Self::clear).
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Forgets what was encoded, once it is written.
+    /// Forgets the encoded bytes, once they are written.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// Takes what was encoded.
+    /// Takes the encoded bytes.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
@@ -172,7 +172,7 @@ impl Encoder {
         self.bytes.extend_from_slice(&(total as u32).to_le_bytes());
     }
 
-    /// Ends a file, for each of its queues: what was counted, and how many packets of it are in the file.
+    /// Ends a file, for each of its queues: its counts, and how many packets of it are in the file.
     pub fn statistics(&mut self, of: &Statistics) {
         let start = self.begin(STATISTICS);
         self.word(of.queue);

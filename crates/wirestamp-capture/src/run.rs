@@ -13,7 +13,7 @@ pub struct ClockRun {
 }
 
 impl ClockRun {
-    /// What is taken for the run of a time of which a file says none.
+    /// The run of a time for which the file names none.
     pub(crate) const FIRST: Self = Self {
         counter: TimestampSource::Software,
         generation: 0,
@@ -27,12 +27,12 @@ impl ClockRun {
     }
 }
 
-/// What both counters of a file have shown until a packet, the packet's own number among it.
+/// The numbers of both counters of a file until a packet, the packet's own among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counted([Option<u32>; 2]);
 
 impl Counted {
-    /// A packet is of this run. Returns what is known at it.
+    /// Notes that a packet is of this run. Returns the numbers of both counters at it.
     pub(crate) fn note(&mut self, run: ClockRun) -> Self {
         self.0[run.place()] = Some(run.generation);
         *self
@@ -87,7 +87,7 @@ mod tests {
         counted.note(run(Software, 10));
         let answered = counted.note(run(Hardware, 7));
         assert!(!asked.is_same_run(run(Hardware, 7), &answered));
-        // a file that continues another one: nobody knows what the NIC's counter had shown
+        // a file that continues another one: the number of the NIC's counter is unknown
         let mut counted = Counted::default();
         let asked = counted.note(run(Software, 3));
         let answered = counted.note(run(Hardware, 3));

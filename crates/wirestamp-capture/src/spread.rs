@@ -15,7 +15,7 @@ pub struct Spread {
     without_bound: u64,
 }
 
-/// What is told of times.
+/// A summary of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     /// How many there were.
@@ -57,7 +57,7 @@ impl Spread {
         }
     }
 
-    /// What is told of them, or of their negatives; `None` of nothing.
+    /// Summarises them, or their negatives. `None` without any.
     pub fn summary(&self, negative: bool) -> Option<Summary> {
         let signed = |time: i64| {
             if negative {

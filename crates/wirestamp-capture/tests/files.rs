@@ -256,7 +256,7 @@ fn delay_loss_duplication_and_reordering_come_out_as_they_were() {
     }
 }
 
-/// What a comparison says of 300 packets that all look alike, one each 100 ms, which take 3 ms. `arrivals`: how often each arrives.
+/// Compares 300 packets that all look alike, one each 100 ms, which take 3 ms. `arrivals`: how often each arrives.
 fn of_packets_that_look_alike(arrivals: impl Fn(u64) -> u64) -> FlowReport {
     let packet = || datagram(1, 2, (5, 6), 0, b"I am here");
     let sent: Vec<_> = (0..300)

@@ -194,7 +194,7 @@ impl Client {
         };
         let before = self.last.replace(this);
         if interleaved {
-            // it tells when the response before it left
+            // it reports when the response before it left
             before.map_or(Outcome::NoSample(NoSample::MissingTimestamp), |before| {
                 self.sample(&before, response.transmit, true, server)
             })

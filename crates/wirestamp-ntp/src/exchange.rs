@@ -83,7 +83,7 @@ impl Exchange {
         let residence_time = t3 - t2;
         let path_delay = (t4 - t1) - residence_time;
         let (at_least, at_most) = (t1 - t2 - unsure, t4 - t3 + unsure);
-        // both bounds are off by as much, so this allows what is unsure of all four
+        // both bounds are off by as much, so this allows for the error of all four
         if residence_time + unsure + unsure < Span::ZERO || at_least > at_most || t4 < t1 {
             return None;
         }

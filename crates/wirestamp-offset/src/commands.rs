@@ -124,7 +124,7 @@ impl Commands {
         if self.is_beginning(before) {
             unsure += self.own.map_or(0.0, |own| own.by()); // it may have been taken back as well
         }
-        // a device adds its own error to what it was asked for, or multiplies: both are allowed
+        // a device adds its own error to the commanded adjustment, or multiplies it: both are allowed
         let doubt_rate = self.step + (correction.abs() + own.abs()) * self.most_drift;
         self.push(before, adjustment, doubt_rate, unsure);
         if unsure >= 0.5 {
@@ -243,7 +243,7 @@ impl Commands {
     }
 
     fn push(&mut self, from: i64, adjustment: f64, doubt_rate: f64, unsure: f64) {
-        // what was to come no longer does; what was is not changed
+        // later commands no longer hold; earlier ones are not changed
         let from = from.max(self.knots.front().map_or(i64::MIN, |first| first.from));
         while self.knots.len() > 1 && self.knots.back().is_some_and(|last| last.from > from) {
             self.knots.pop_back();

@@ -1,5 +1,5 @@
-//! The last differences of one direction: the slope through them, which estimates the rate, and the fastest packet. It
-//! gives no bound.
+//! The last differences of one direction: the slope through them, an estimate of the rate, and the fastest packet. The
+//! bound is in `feasible`.
 
 use std::collections::VecDeque;
 

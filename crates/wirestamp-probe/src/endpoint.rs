@@ -17,7 +17,7 @@ use wirestamp::{
     Timestamping, Timestamps, TransmitOutcome, UdpSocket,
 };
 
-/// What a socket's timestamps mean on the host's clocks: with a correlator the NIC's, else the kernel's.
+/// Converts a socket's timestamps to the host's clocks: with a correlator the NIC's, else the kernel's.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(HostClock);
 

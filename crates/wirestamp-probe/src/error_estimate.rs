@@ -21,7 +21,7 @@ pub struct ErrorEstimate {
 impl ErrorEstimate {
     /// The estimate that says at least `bound`: by up to 1/128 more above 30 ns, by up to 233 ps more below.
     ///
-    /// `synchronized` is the S bit: an external source synchronises the clock to UTC, and `bound` includes what the clock may be off.
+    /// `synchronized` is the S bit: an external source synchronises the clock to UTC, and `bound` includes the clock's error bound.
     pub fn at_least(bound: Span, synchronized: bool, format: TimestampFormat) -> Self {
         let nanoseconds = bound.nanoseconds().clamp(0, i128::from(u64::MAX)) as u128;
         let units = (nanoseconds << 32).div_ceil(1_000_000_000).max(1);
@@ -65,7 +65,7 @@ impl ErrorEstimate {
         synchronized | format | u16::from(self.scale) << 8 | u16::from(self.multiplier)
     }
 
-    /// Returns what the estimate says, rounded up to nanoseconds.
+    /// Returns the error bound, rounded up to nanoseconds.
     pub fn bound(self) -> Span {
         let units = u128::from(self.multiplier) << self.scale;
         Span::from_nanoseconds((units * 1_000_000_000).div_ceil(1 << 32) as i128)

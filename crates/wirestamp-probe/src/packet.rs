@@ -45,7 +45,7 @@ pub enum Invalid {
     ErrorEstimate,
 }
 
-/// What a session-sender sends.
+/// A packet of the session-sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Counts from 0.
@@ -58,7 +58,7 @@ pub struct Request {
     pub ssid: u16,
 }
 
-/// What a session-reflector returns.
+/// A packet of the session-reflector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
     /// The reflector's own count (stateful), or the request's (stateless).

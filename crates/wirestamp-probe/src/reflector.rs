@@ -1,12 +1,12 @@
-//! The session-reflector: what becomes of each request. Its sockets are `endpoint`'s.
+//! The session-reflector: it answers or drops each request. Its sockets are `endpoint`'s.
 //!
 //! A reply is made in two steps, so that T3 is read as late as possible: [`Reflector::prepare`] decides and fills in the extensions,
 //! [`Prepared::complete`] writes T3 and signs. [`Reflector::sent`] takes the transmit timestamp, which the session's next reply carries as Follow-Up
 //! Telemetry.
 //!
-//! Peers choose what it costs and cannot choose more: a reply is never longer than its request, a source has a rate limit, and sessions and sources live in
-//! tables of fixed size. All sources can be forged; with a key only packets are answered that it has signed, but a signed packet that somebody captured
-//! can be sent again from another address, where it begins another session.
+//! Peers choose its cost only within limits: a reply is never longer than its request, a source has a rate limit, and sessions and sources
+//! live in tables of fixed size. All sources can be forged; with a key only packets are answered that it has signed, but a signed packet
+//! that somebody captured can be sent again from another address, where it begins another session.
 //!
 //! A forged packet starts no chain of answers. Replies and their echoes are never answered, nor is any port that a server has; whatever else answers
 //! gets some 40 replies, as long as its packets do not count upwards as a sender's do and come at least once a minute. After that, a forged packet
@@ -48,19 +48,19 @@ use wirestamp_core::timestamp::TransmitId;
 const SHORTEST: usize = 14;
 /// Ports below are servers': echo (7), chargen (19) and others that answer anything. A sender has one from here on.
 const FIRST_SENDER: u16 = 1_024;
-/// STAMP's own (RFC 8762, section 4.1), from which other programs' senders send, too. Reflectors there are known by what they say.
+/// STAMP's own (RFC 8762, section 4.1), from which other programs' senders send, too. Reflectors there are known by their packets.
 const STAMP: u16 = 862;
 /// So many replies can await their transmit timestamp.
 const PENDING: usize = 1 << 16;
 /// Encoding and decoding a timestamp round to the nanosecond.
 const ROUNDING: Span = Span::from_nanoseconds(1);
 
-/// What is to be done about a request.
+/// The decision about a request.
 #[derive(Debug)]
 pub enum Decision {
     /// Send this reply.
     Reply(Prepared),
-    /// Send what is prepared first, take the transmit timestamps, and ask again: this reply carries the one before it.
+    /// Send the prepared replies first, take the transmit timestamps, and ask again: this reply carries the one before it.
     SendFirst,
     /// Nothing.
     Drop(Dropped),
@@ -90,7 +90,7 @@ pub struct Reflector {
     next_id: u32,
     /// How much later than T3 says packets left lately, at most.
     send_path: Span,
-    /// What the real-time clock may be off; `None`: it is not synchronised.
+    /// The error bound of the real-time clock; `None`: it is not synchronised.
     clock_bound: Option<Span>,
 }
 
@@ -111,7 +111,7 @@ impl Reflector {
         }
     }
 
-    /// Returns what became of the requests.
+    /// Returns the counts of requests and replies.
     pub fn counters(&self) -> ReflectorCounters {
         self.counters
     }
@@ -136,7 +136,7 @@ impl Reflector {
         self.clock_bound = bound;
     }
 
-    /// Decides what becomes of a request. For a reply, `into` then holds it but for T3 and signature.
+    /// Answers or drops a request. For a reply, `into` then holds it but for T3 and signature.
     pub fn prepare(&mut self, arrival: &Arrival<'_>, into: &mut Vec<u8>) -> Decision {
         match self.decide(arrival, into) {
             Ok(Some(prepared)) => {
@@ -259,7 +259,7 @@ impl Reflector {
         }))
     }
 
-    /// Whether who sends from this port answers what comes to it, or can't be answered at all (0).
+    /// Returns whether a program at this port may answer any packet, or can't be answered at all (0).
     fn is_server(&self, port: u16) -> bool {
         port < FIRST_SENDER && port != STAMP || self.ports.contains(&port)
     }
@@ -296,7 +296,7 @@ impl Reflector {
         ErrorEstimate::at_least(total, self.clock_bound.is_some(), self.configuration.format)
     }
 
-    /// Says that what was prepared so far is sent, with T3 read at `written`: see [`Decision::SendFirst`].
+    /// Notes that the replies prepared so far are sent, with T3 read at `written`: see [`Decision::SendFirst`].
     pub fn batch_sent(&mut self, ids: impl Iterator<Item = TransmitId>, written: MonotonicTime) {
         for id in ids {
             if let Some(pending) = &mut self.pending[id.0 as usize % PENDING]
@@ -307,7 +307,7 @@ impl Reflector {
         }
     }
 
-    /// Says that there is no transmit timestamp of a reply: nothing is told of it.
+    /// Notes that there is no transmit timestamp of a reply: no later reply carries it.
     pub fn not_timestamped(&mut self, id: TransmitId, reason: Missing) {
         let place = &mut self.pending[id.0 as usize % PENDING];
         if place.take_if(|pending| pending.id == id).is_some() {

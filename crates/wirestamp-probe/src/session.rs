@@ -1,15 +1,15 @@
-//! The session-sender: requests, and what their replies say. Its socket is `endpoint`'s.
+//! The session-sender: it makes requests and evaluates the replies. Its socket is `endpoint`'s.
 //!
-//! [`Session::request`] makes the next packet, [`Session::transmitted`] takes its transmit timestamp, [`Session::received`] takes what arrives, and
-//! [`Session::finish`] reports. A packet is judged when its timeout is over: by then its transmit timestamp and the follow-up of its reply are known.
-//! [`Windows`] groups judged packets for the analysis of many hosts' clocks.
+//! [`Session::request`] makes the next packet, [`Session::transmitted`] takes its transmit timestamp, [`Session::received`] takes the
+//! packets that arrive, and [`Session::finish`] reports. A packet is judged when its timeout is over: by then its transmit timestamp and
+//! the follow-up of its reply are known. [`Windows`] groups judged packets for the analysis of many hosts' clocks.
 //!
-//! What a packet shows, with T1 … T4 the times at which request and reply left and arrived:
+//! A packet yields, with T1 … T4 the times at which request and reply left and arrived:
 //!
 //! | quantity | estimate | error bound |
 //! |---|---|---|
-//! | forward delay | T2 − T1 | e1 + the reflector's Error Estimate + what the clocks may differ |
-//! | backward delay | T4 − T3 | e4 + the reflector's Error Estimate + what the clocks may differ |
+//! | forward delay | T2 − T1 | e1 + the reflector's Error Estimate + the largest offset between the clocks |
+//! | backward delay | T4 − T3 | e4 + the reflector's Error Estimate + the largest offset between the clocks |
 //! | round trip | T4 − T1 | e1 + e4 |
 //! | residence time | T3 − T2, in seconds of the reflector's clock | twice the reflector's Error Estimate |
 //! | path delay, both ways | round trip − residence time | the sum of both + drift between the clocks (1,200 ppm) |
@@ -83,8 +83,8 @@ impl Session {
         }
     }
 
-    /// Says anew how far synchronised clocks may be from UTC, for packets that are judged from now on; `None`: nobody knows any more, and they have no delay of
-    /// one direction. Clocks with another relation keep it.
+    /// Sets the error bound of synchronised clocks, for packets that are judged from now on; `None`: it is unknown, and they have no delay
+    /// of one direction. Clocks with another relation keep it.
     pub fn set_clock_bound(&mut self, bound: Option<Span>) {
         if let Clocks::Synchronized(_) = self.configuration.clocks {
             self.configuration.clocks = bound.map_or(Clocks::Unrelated, Clocks::Synchronized);
@@ -233,7 +233,7 @@ impl Session {
         self.rejected[reason as usize]
     }
 
-    /// Judges what is left, and reports.
+    /// Judges the packets that are left, and returns the report.
     pub fn finish(mut self, mut each: impl FnMut(&Sample)) -> SessionReport {
         while !self.flights.is_empty() {
             self.judge(&mut each);

@@ -1,4 +1,4 @@
-//! What is known of a packet's timestamp on one host.
+//! A packet's timestamp on one host.
 
 use crate::tlv::Method;
 use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
@@ -6,11 +6,12 @@ use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
 /// A timestamp on both of a host's clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostTimestamp {
-    /// On the monotonic clock: what differences are made of, because nobody steps it.
+    /// On the monotonic clock, for differences, because nobody steps it.
     pub at: MonotonicTime,
-    /// On the real-time clock: what packets carry.
+    /// On the real-time clock, for packets.
     pub utc: UtcTime,
-    /// How far either can be from when the packet passed the point that was timestamped. What the real-time clock is off is not in it.
+    /// How far either can be from when the packet passed the point that was timestamped. It does not include the error of the real-time
+    /// clock.
     pub bound: Span,
     /// Who made it.
     pub method: Method,

@@ -94,7 +94,7 @@ pub enum Step {
     Remainder,
 }
 
-/// Goes through the extensions of a packet: `area` is what follows the base packet.
+/// Goes through the extensions of a packet: `area` follows the base packet.
 pub fn walk(area: &[u8]) -> impl Iterator<Item = Step> + '_ {
     let mut next = Some(0);
     std::iter::from_fn(move || {

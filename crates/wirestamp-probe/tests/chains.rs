@@ -24,7 +24,7 @@ enum Other {
     Echo,
     /// Something before the echo, of this length.
     Prefix(Vec<u8>),
-    /// The same text, longer or shorter than what came.
+    /// The same text, longer or shorter than it came.
     Text(Vec<u8>),
     /// Random octets, one fewer than came, as QUIC's stateless reset.
     Reset(u64),
@@ -179,7 +179,7 @@ impl Other {
     }
 }
 
-/// What followed: packets in all, and packets that each of our reflectors sent.
+/// The counts afterwards: packets in all, and packets that each of our reflectors sent.
 struct Followed {
     all: u64,
     by_ours: BTreeMap<usize, u64>,
@@ -255,7 +255,7 @@ fn reflector() -> impl Strategy<Value = Ours> {
     )
 }
 
-/// Reflectors and echoes: what comes back from them is known by what is in it.
+/// Reflectors and echoes: their packets are known by their contents.
 fn known() -> impl Strategy<Value = Other> {
     let times = (
         any::<bool>(),
@@ -306,7 +306,7 @@ fn forged() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// The forged packet, one reply, and what its receiver makes of it.
+    /// The forged packet, one reply, and its receiver's answer.
     #[test]
     fn reflectors_and_echoes_do_not_answer_each_other(
         first in reflector(),
@@ -323,7 +323,7 @@ proptest! {
         prop_assert!(followed.by_ours.values().all(|sent| *sent <= 1), "{:?}", followed.by_ours);
     }
 
-    /// What answers anything gets as many replies as who sends anything may have.
+    /// A program that answers anything gets as many replies as one that sends anything.
     #[test]
     fn a_chain_of_answers_ends_whatever_they_are(
         ours in reflector(),
@@ -340,7 +340,7 @@ proptest! {
     }
 }
 
-/// Whoever keeps forging gets a short chain for each packet, and not one that lasts.
+/// A sender that keeps forging gets a short chain for each packet, and not one that lasts.
 #[test]
 fn each_packet_that_is_forged_into_a_chain_begins_a_short_one() {
     const SECONDS: i64 = 30;

@@ -1,4 +1,4 @@
-//! The reflector's service on a socket of any address. On Linux: a Windows without timestamps, such as Wine, refuses the service.
+//! The reflector's service on a socket of any address. On Linux: a Windows without timestamps, such as Wine, cannot serve.
 #![cfg(target_os = "linux")]
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};

@@ -2,12 +2,12 @@
 //!
 //!     cargo run --release -p wirestamp-record --example rate [RECORDING.csv]
 //!
-//! Without a recording: packets of a simulated 82576, sent 50 µs apart on average. A recording is what `wirestamp record` wrote; its
-//! timestamps are converted as `wirestamp convert` does. For the rate, what is there is repeated until there are four million
-//! rows, each time shifted to where the last ended; bytes are of the timestamps themselves, in all and by column. The time is
-//! this thread's on the processor (Linux), conversion not included.
+//! Without a recording: packets of a simulated 82576, sent 50 µs apart on average. A recording is a file of `wirestamp record`; its
+//! timestamps are converted as `wirestamp convert` does. For the rate, the rows are repeated until there are four million, each
+//! time shifted to where the last ended; bytes are of the timestamps themselves, in all and by column. The time is this thread's
+//! on the processor (Linux), conversion not included.
 //!
-//! Beside the bytes of three columns stands the entropy of what remains of them when each value is predicted from none, one or
+//! Beside the bytes of three columns stands the entropy of the residues when each value is predicted from none, one or
 //! two before it (the least of the three): no encoding that predicts in these ways takes less.
 
 #![allow(clippy::print_stdout, reason = "its result")]

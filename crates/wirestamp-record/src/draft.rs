@@ -1,12 +1,12 @@
-//! Files that are complete or absent. Knows nothing of what is in them.
+//! Files that are complete or absent.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// What is not complete yet: readers pass over names that begin with a dot. The host follows, so that what a killed process
-/// left can be told from what another host writes to the same folder.
+/// The prefix of incomplete files: readers pass over names that begin with a dot. The host follows, so that the file of a killed
+/// process is not mistaken for one that another host writes to the same folder.
 const PREFIX: &str = ".wirestamp-";
 const SUFFIX: &str = ".part";
 

@@ -10,8 +10,8 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Returns the number of the flow between two endpoints: FNV-1a (64 bits) over the endpoint that sorts first, a zero
 /// byte, the other endpoint, a zero byte, and `stream` in 8 bytes, least significant first.
 ///
-/// Which endpoint comes first makes no difference, so that both hosts find the same number. An endpoint is what both of
-/// them know it by: a host name, or an address with its port. `stream` tells flows between the same endpoints apart.
+/// Which endpoint comes first makes no difference, so that both hosts find the same number. An endpoint has the name by
+/// which both know it: a host name, or an address with its port. `stream` distinguishes flows between the same endpoints.
 ///
 /// ```
 /// use wirestamp_record::flow_of;

@@ -123,7 +123,7 @@ fn fill_integers<R>(
     Ok(())
 }
 
-/// The encoder wants a value for each row, though neighbours mostly have the same: what is at its place already stays there.
+/// The encoder wants a value for each row, though neighbours mostly have the same: a value that is at its place already stays.
 fn fill_text<'v, R>(
     rows: &'v [R],
     column: &Column,
@@ -214,7 +214,7 @@ fn properties<R: Row>(host: &str) -> Result<Arc<WriterProperties>> {
     Ok(Arc::new(properties.build()))
 }
 
-/// Readers pass over files of other hosts by them; those of other text take a fifth of the time and tell nobody anything.
+/// Readers pass over files of other hosts by them; those of other text would take a fifth of the time, for no use.
 fn text_statistics(column: &Column) -> EnabledStatistics {
     match column.name {
         "host" => EnabledStatistics::Chunk,

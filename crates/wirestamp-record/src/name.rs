@@ -7,8 +7,8 @@ use crate::schema::Table;
 const LONGEST: usize = 64;
 const SUFFIX: &str = ".parquet";
 
-/// What stands for a host in the names of its files: its own name, if that is short and plain. Of other names what is plain of them, and a hash, so that
-/// no two hosts have the same.
+/// Returns the label of a host in the names of its files: its own name, if that is short and plain; otherwise the plain letters of
+/// its name and a hash, so that no two hosts have the same.
 pub fn label(host: &str) -> String {
     let plain = |letter: char| {
         if letter.is_ascii_alphanumeric() {

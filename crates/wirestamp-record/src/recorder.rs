@@ -46,7 +46,7 @@ impl Default for Options {
 pub struct Recorder<R> {
     root: PathBuf,
     host: String,
-    /// What stands for the host in names of files.
+    /// The label of the host in names of files.
     label: String,
     options: Options,
     open: BTreeMap<Partition, Open<R>>,
@@ -93,7 +93,7 @@ impl<R: Row> Recorder<R> {
     /// Makes the folder, and a file in it that is removed again: whether files can be written is known before there is one to write.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn check(&self) -> io::Result<()> {
         Draft::in_folder(&self.root, &self.label).map(drop)
     }
@@ -147,7 +147,7 @@ impl<R: Row> Recorder<R> {
             .try_for_each(|partition| self.write(partition))
     }
 
-    /// Writes what is held, and goes on.
+    /// Writes the rows that are held, and goes on.
     ///
     /// # Errors
     /// The first file that could not be written. The others are; the rows of this one are held.
@@ -157,7 +157,7 @@ impl<R: Row> Recorder<R> {
         written.fold(Ok(()), io::Result::and)
     }
 
-    /// Writes what is held.
+    /// Writes the rows that are held, and ends.
     ///
     /// # Errors
     /// As [`flush`](Self::flush); the rows of files that could not be written are lost.
@@ -241,7 +241,7 @@ impl<R: Row> Recorder<R> {
     }
 }
 
-/// What the system said, if that is what it was.
+/// Returns the system's error if it is the cause, or the encoder's.
 fn system_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {

@@ -25,7 +25,7 @@ pub struct Retention {
     age: Duration,
 }
 
-/// What [`Retention::sweep`] left and removed.
+/// The files that [`Retention::sweep`] left and removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kept {
     /// Files of this host that are there.
@@ -38,7 +38,7 @@ pub struct Kept {
 
 /// A file of this host.
 struct Own {
-    /// Whether it is of the past, and when it begins: what is of the future is removed first.
+    /// Whether it is of the past, and when it begins: files of the future are removed first.
     order: (bool, i64),
     bytes: u64,
     path: PathBuf,
@@ -55,13 +55,14 @@ impl Retention {
         }
     }
 
-    /// Removes what is too old or too much, the oldest first, and what killed processes left. `now`: UTC in nanoseconds since 1970.
+    /// Removes files that are too old or beyond the size limit, the oldest first, and the drafts of killed processes. `now`: UTC in
+    /// nanoseconds since 1970.
     ///
-    /// Age counts from a file's first row, and removes 32 files at most each time; files of the future are removed first if there is too much. The clock
-    /// that says so may be wrong.
+    /// Age counts from a file's first row, and removes 32 files at most each time: the clock may be wrong. Files of the future are
+    /// removed first if there is too much.
     ///
     /// # Errors
-    /// What could not be listed or removed; everything else is.
+    /// The first file that could not be listed or removed; all others are.
     pub fn sweep(&self, now: i64) -> io::Result<Kept> {
         let (mut own, mut failed) = (Vec::new(), Ok(()));
         for table in tables() {
@@ -120,7 +121,7 @@ impl Retention {
             } else if kind.is_file() {
                 self.note(&entry, name, now, own)
             } else {
-                Ok(()) // a link leads to what is not ours
+                Ok(()) // a link leads to files that are not ours
             };
             failed = failed.and(looked);
         }

@@ -24,7 +24,7 @@ pub trait Row: Sized {
         0
     }
 
-    /// Returns what rows are sorted by within a file.
+    /// Returns the key by which rows are sorted within a file.
     fn order(&self) -> (i64, i64, i64) {
         (0, 0, 0)
     }
@@ -102,8 +102,8 @@ pub struct ClockEstimate {
     pub frequency_ppt: Option<i64>,
 }
 
-/// A row of `probes`: what the probes between two hosts showed in one window. Differences in nanoseconds, each side by its
-/// own clock.
+/// A row of `probes`: the differences of the probes between two hosts in one window, in nanoseconds, each side by its own
+/// clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
     /// Name of the other host.

@@ -1,12 +1,12 @@
-//! The tables: their columns, what each means, and the version of it all.
+//! The tables: their columns, the meaning of each, and the version of it all.
 
-/// Version of the tables. It changes whenever a column changes its meaning or its type, or is removed; readers refuse
+/// Version of the tables. It changes whenever a column changes its meaning or its type, or is removed; readers reject
 /// versions that they do not know.
 pub const VERSION: u32 = 1;
 /// Parts that the timestamps of an hour are stored in, by flow. A power of two.
 pub const BUCKETS: u8 = 16;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Parquet's INT64, encoded as DELTA_BINARY_PACKED. Times are nanoseconds.
@@ -20,14 +20,14 @@ pub enum Kind {
 pub struct Column {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// Its type.
     pub kind: Kind,
     /// Whether it may be NULL.
     pub nullable: bool,
     /// Whether its integers are few and jump about: a dictionary then takes less than DELTA_BINARY_PACKED, which stays for
     /// files in which they are many.
     pub has_few_values: bool,
-    /// What it means, with its unit.
+    /// Its meaning, with its unit.
     pub meaning: &'static str,
 }
 
@@ -38,7 +38,7 @@ pub struct Table {
     pub name: &'static str,
     /// Whether it is stored in [`BUCKETS`] parts by flow, below the hour.
     pub by_flow: bool,
-    /// What one row is.
+    /// The meaning of one row.
     pub meaning: &'static str,
     /// Its columns, in their order.
     pub columns: &'static [Column],

@@ -1,4 +1,4 @@
-//! What is in the files, and when there are any.
+//! The contents of the files, and when there are any.
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;

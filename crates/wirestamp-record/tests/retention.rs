@@ -1,4 +1,4 @@
-//! What is removed, and what never is.
+//! Files that are removed, and files that never are.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ fn what_is_too_old_goes_a_few_at_a_time_and_what_is_of_the_future_first() {
         removed += retention.sweep(AT).unwrap().removed;
     }
     assert_eq!(removed, 68 - 25, "25 are not older than a day");
-    // the other way round: at the limit, what the wrong clock dated goes before what is right
+    // the other way round: at the limit, files that the wrong clock dated go before right ones
     let few = Retention::new(folder.path(), "db7", 20 * each + each / 2, DAY);
     let kept = few.sweep(AT - 10 * HOUR).unwrap();
     assert_eq!((kept.files, kept.removed), (20, 5));

@@ -1,4 +1,4 @@
-//! What will happen and when. Makes nothing happen.
+//! The agenda: future events in order of time.
 
 use crate::capture::CaptureId;
 use crate::packet::PacketKey;
@@ -63,7 +63,7 @@ impl PartialOrd for Entry {
 }
 
 impl Ord for Entry {
-    /// The earliest is the greatest; what was entered first comes first.
+    /// The earliest is the greatest; of the same time, the one that was entered first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.order).cmp(&(self.at, self.order))
     }

@@ -1,5 +1,5 @@
-//! Timestamps of a NIC whose driver refuses to say what is active: their clock is decided by the value, by the policy
-//! that the Windows backend has.
+//! Decides by value which clock made a timestamp, where the NIC's driver does not report its settings. The policy is the
+//! Windows backend's.
 
 use crate::scenario::Platform;
 use crate::state::State;
@@ -10,7 +10,7 @@ use wirestamp_core::time::{HardwareTicks, MonotonicTime};
 use wirestamp_core::timestamp::{ClockWitness, KernelTime, clock_by_value};
 
 impl State {
-    /// What a program can make of timestamps: all of them, where it is known which clock they are of.
+    /// Returns the timestamps whose clock is known to a program.
     pub(crate) fn decided(&mut self, place: usize, raw: KernelTimestamps) -> KernelTimestamps {
         if self.platform != Platform::Windows || self.nics[place].settings.active_code == 0 {
             return raw;

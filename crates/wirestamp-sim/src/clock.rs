@@ -45,7 +45,7 @@ pub(crate) struct Counter {
     wander: i64,
     swing: i64,
     swing_period: i64,
-    /// What a program adds to the frequency.
+    /// A program's frequency adjustment.
     adjustment: i64,
     /// By how much the system clock, whose time is true time here, runs faster than by itself.
     system: i64,
@@ -87,7 +87,7 @@ impl Counter {
         Frequency::from_hertz(self.hertz)
     }
 
-    /// What the counter shows at `at`. `None` before its remembered history.
+    /// Returns the counter's value at `at`. `None` before its remembered history.
     pub(crate) fn read(&mut self, at: i64) -> Option<HardwareTicks> {
         self.extend(at);
         let after = self.segments.partition_point(|segment| segment.at <= at);
@@ -147,7 +147,7 @@ impl Counter {
         self.begin(now, phase);
     }
 
-    /// The adjustment in force, in parts per 10¹⁵.
+    /// Returns the frequency adjustment, in parts per 10¹⁵.
     pub(crate) fn adjustment(&self) -> i64 {
         self.adjustment
     }

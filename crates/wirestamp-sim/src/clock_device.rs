@@ -1,5 +1,4 @@
-//! A NIC's clock as a device that programs set and adjust: its limit, its resolution, and how
-//! it refuses. What to ask of it is up to the program.
+//! A NIC's clock as a device that programs set and adjust: its limit, its resolution, and its errors.
 
 use crate::clock::PER_PPB;
 use crate::codes::Refusal;
@@ -37,7 +36,7 @@ impl World {
 }
 
 impl ClockDevice {
-    /// Returns what the counter shows. Costs no time.
+    /// Returns the counter's value. Costs no time.
     ///
     /// # Errors
     /// `NoSuchDevice` while the NIC is gone or if it has no clock.
@@ -66,7 +65,7 @@ impl ClockDevice {
     }
 
     /// Makes the clock run faster than by itself by `ppb`; negative: slower. The hardware rounds to
-    /// its resolution, and the driver rejects or clamps what is beyond its limit.
+    /// its resolution, and the driver rejects or clamps an adjustment beyond its limit.
     ///
     /// # Errors
     /// As [`step`](Self::step); `InvalidInput` beyond the limit.
@@ -93,7 +92,7 @@ impl ClockDevice {
         })
     }
 
-    /// Returns the frequency adjustment in force, in ppb.
+    /// Returns the frequency adjustment, in ppb.
     ///
     /// # Errors
     /// As [`now`](Self::now).
@@ -103,7 +102,7 @@ impl ClockDevice {
         })
     }
 
-    /// Returns the largest frequency adjustment in ppb. `None` if the driver does not tell it.
+    /// Returns the largest frequency adjustment in ppb. `None` if the driver does not report it.
     pub fn largest_adjustment_ppb(&self) -> Option<u32> {
         self.world.with(|state| {
             let device = &state.nics[self.nic.which().place()]

@@ -104,11 +104,11 @@ impl Refusal {
         }
     }
 
-    /// What a counted send failed of, and whether the kernel's count moves all the same; `old`: also
+    /// Returns the reason why a counted send failed, and whether the kernel's count moves all the same; `old`: also
     /// where there was no packet yet.
     pub(crate) const fn counted(self, old: bool) -> (SendFailure, bool) {
         match self {
-            // Linux counts some frames that are too long, and refuses others before
+            // Linux counts some frames that are too long, and rejects others before
             Self::NotPermitted | Self::NoBuffers | Self::FrameSize => (SendFailure::Other, true),
             Self::ConnectionRefused | Self::HostUnreachable => (SendFailure::Other, old),
             Self::NoRoom => (SendFailure::NoRoom, old),

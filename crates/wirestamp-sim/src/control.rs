@@ -1,4 +1,4 @@
-//! What happens from outside: the scenario's events, and the same things done by tests.
+//! Events from outside: the scenario's, and the same ones made by tests.
 
 use crate::clock::PER_PPB;
 use crate::scenario::{Event, Filter, Length, Platform, Which};
@@ -41,7 +41,7 @@ impl State {
             }
             Event::StepHardware { nic, ticks, .. } => {
                 let nic = &mut self.nics[nic.place()];
-                // beside virtual clocks it runs free: the kernel refuses
+                // beside virtual clocks it runs free: the kernel returns EBUSY
                 if nic.virtual_clocks == 0 {
                     nic.counter.step_by(now, ticks);
                 }
@@ -150,7 +150,7 @@ impl State {
     }
 }
 
-/// What a test does to the world. Change sinks run before each of these returns.
+/// Changes that a test makes to the world. Change sinks run before each of these returns.
 impl World {
     /// Somebody sets the real-time clock.
     pub fn step_real_time_clock(&self, by: Span) {
@@ -245,7 +245,7 @@ impl World {
         });
     }
 
-    /// Another program switches hardware timestamping; what the driver rejects changes nothing.
+    /// Another program switches hardware timestamping; a configuration that the driver rejects changes nothing.
     pub fn reconfigure_by_another(&self, nic: NicName, configuration: HardwareConfiguration) {
         if let Some(receive) = Filter::new(configuration.receive) {
             let (at, nic, transmit) = (Default::default(), nic.which(), configuration.transmit);
@@ -268,8 +268,8 @@ impl World {
         });
     }
 
-    /// Makes whatever `sender` sends take so much longer than the scenario says, from now on; the routes
-    /// changed. Nothing overtakes what is on the wire.
+    /// Delays packets of `sender` by so much more than the scenario says, from now on; the routes changed. No packet
+    /// overtakes those on the wire.
     pub fn set_extra_delay(&self, sender: NicName, extra: Span) {
         let extra = extra.saturating_nanoseconds().max(0);
         self.with(|state| state.extra_delay[sender.which().place()] = extra);

@@ -9,7 +9,7 @@ use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "take cross timestamps";
-/// What one call takes; Linux: `PTP_MAX_SAMPLES`.
+/// The largest number of readings in one call; Linux: `PTP_MAX_SAMPLES`.
 const MOST: usize = 25;
 
 impl State {
@@ -74,7 +74,7 @@ impl State {
         Ok(())
     }
 
-    /// What the system's clocks say of one another now, and whether that is news.
+    /// Compares the system's clocks. Returns the size of a step that shows.
     fn compare_clocks(&mut self) -> Option<Span> {
         let Self {
             clocks,

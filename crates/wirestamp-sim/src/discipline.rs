@@ -6,7 +6,7 @@ use crate::clock::PER_PPB;
 use crate::scenario::{Kind, Length, Program};
 use crate::state::State;
 
-/// What the program has learnt.
+/// The state of the program's servo.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Servo {
     has_measured: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Servo {
     drift: f64,
 }
 
-/// What it does to the clock.
+/// A command to the clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Action {
     /// Adds so many nanoseconds.
@@ -90,7 +90,7 @@ impl State {
         let now = self.now;
         let nic = &mut self.nics[place];
         let ticks = i128::from(by) * i128::from(nic.settings.clock.hertz) / 1_000_000_000;
-        // the kernel refuses beside virtual clocks
+        // beside virtual clocks the kernel returns EBUSY
         if let (0, Ok(ticks)) = (nic.virtual_clocks, i64::try_from(ticks)) {
             nic.counter.step_by(now, ticks);
         }

@@ -1,6 +1,5 @@
-//! What goes wrong at a NIC by chance: sends that fail, timestamps that are lost, late,
-//! reordered, doubled or zero, packets that overtake. What a scenario does at a set time is
-//! [`crate::control`]'s.
+//! Random faults of a NIC: sends that fail, timestamps that are lost, late, reordered, doubled or zero, packets that
+//! overtake. [`crate::control`] has the events at a set time.
 
 use crate::agenda::Happening;
 use crate::codes::Refusal;

@@ -1,4 +1,4 @@
-//! Ethernet sockets of the simulated system: what Linux' packet sockets do. Which frame reaches whom is in
+//! Ethernet sockets of the simulated system, as Linux' packet sockets. Which frame reaches whom is in
 //! `receive` and `nic`.
 
 use crate::codes::Refusal;

@@ -110,7 +110,7 @@ impl<T> SimulatedSocket<T> {
             match self.world.with(send) {
                 Ok(true) => {}
                 Ok(false) => return Ok(sent),
-                // what went before counts; the error is met again at the next call
+                // packets sent before count; the next call meets the error again
                 Err(_) if sent > 0 => return Ok(sent),
                 Err(error) => return Err(error),
             }
@@ -194,7 +194,7 @@ impl<T: Carried> DatagramSocket<T> for SimulatedSocket<T> {
         self.world.with(|state| state.platform) == Platform::Windows
     }
 
-    /// What nobody awaits any more stays in the buffer, and must not end waits for ever.
+    /// Timestamps that nobody awaits any more stay in the buffer, and must not end waits for ever.
     fn ask_for_timestamps(&self, tracker: &mut TransmitTracker, ids: &[TransmitId]) -> Result<()> {
         self.open("ask for transmit timestamps", |_| Ok(()))?;
         self.change(|socket| socket.fresh = false);
@@ -272,7 +272,7 @@ impl State {
         timestamped || !self.readiness(id, Interest::Receive).timed_out()
     }
 
-    /// What of `interest` a socket can serve now; takes a waking call.
+    /// Returns the parts of `interest` that a socket can serve now; takes a waking call.
     fn readiness(&mut self, id: SocketId, interest: Interest) -> Readiness {
         let Some(socket) = self.sockets.get(&id) else {
             return Readiness {

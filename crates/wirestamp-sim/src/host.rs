@@ -1,5 +1,5 @@
-//! The host's two clocks, and what a socket learns by reading both. True time is virtual
-//! time; the clocks show it in ticks. Where timestamps lie, `wirestamp_core` decides.
+//! The host's two clocks, and the offset that a socket measures between them. True time is virtual time; the clocks
+//! show it in ticks. `wirestamp_core` converts timestamps.
 
 use crate::chance::Chance;
 use crate::scenario::{Delay, Host, Platform};
@@ -24,7 +24,7 @@ pub(crate) struct Clocks {
     /// Of a reading of the real-time clock between two of the monotonic clock.
     forward: Delay,
     back: Delay,
-    /// What an exact reading takes from its begin to its end.
+    /// The duration of an exact reading.
     held: i64,
     chance: Chance,
 }
@@ -53,18 +53,18 @@ impl Clocks {
         Frequency::from_hertz(hertz).unwrap_or(Frequency::GIGAHERTZ)
     }
 
-    /// What the monotonic clock shows at `true_time`.
+    /// Returns the monotonic clock's time at `true_time`.
     pub(crate) fn system(&self, true_time: i64) -> MonotonicTime {
         MonotonicTime::from_nanoseconds(true_time - true_time.rem_euclid(self.tick))
     }
 
-    /// What the real-time clock shows at `true_time`.
+    /// Returns the real-time clock's time at `true_time`.
     pub(crate) fn utc(&self, true_time: i64) -> UtcTime {
         let utc = true_time.saturating_add(self.offset_at(true_time));
         UtcTime::from_nanoseconds(utc.saturating_sub(utc.rem_euclid(self.tick)))
     }
 
-    /// What the real-time clock would show at `true_time` if it had no ticks.
+    /// Returns the real-time clock's time at `true_time`, not rounded to ticks.
     pub(crate) fn exact_utc(&self, true_time: i64) -> UtcTime {
         UtcTime::from_nanoseconds(true_time.saturating_add(self.offset_at(true_time)))
     }
@@ -111,7 +111,7 @@ impl Clocks {
     }
 }
 
-/// What a socket asks: it knows the clocks alone, and costs no time.
+/// Queries of sockets: they read the clocks alone, and cost no time.
 impl Clocks {
     /// The distance of the clocks as a new socket knows it.
     pub(crate) fn first_offset(&mut self, now: i64) -> UtcModel {
@@ -140,12 +140,12 @@ impl Clocks {
         ClocksRead::Read(self.system(now))
     }
 
-    /// How far the real-time clock is ahead of the monotonic clock, where the system tells it exactly.
+    /// Returns how far the real-time clock is ahead of the monotonic clock, where the system reports it exactly.
     pub(crate) fn difference(&self, now: i64) -> Option<i64> {
         self.tells_exactly().then(|| self.offset_at(now))
     }
 
-    /// Takes in what the clocks say; returns the size of the step that shows.
+    /// Reads the clocks; returns the size of a step that shows.
     pub(crate) fn observe(&mut self, offset: &mut UtcModel, now: i64) -> Option<Span> {
         if self.tells_exactly() {
             offset.observe_exactly(
@@ -158,7 +158,7 @@ impl Clocks {
         }
     }
 
-    /// What the real-time clock shows where the monotonic clock shows `at`.
+    /// Converts a monotonic time to UTC, by the exact offset.
     pub(crate) fn in_utc(&self, at: MonotonicTime) -> UtcTime {
         UtcTime::from_nanoseconds(
             at.nanoseconds()

@@ -5,7 +5,7 @@
 //! `nic`, `clock` and `link` the hardware, `faults` its faults, `scenario` and `presets/` their description, `traffic`
 //! other programs' packets, `frames` Ethernet sockets, `capture/` the packet rings of captures. A [`World`] is built
 //! from a [`Scenario`] (a preset, or a small TOML file) and a seed, and fulfils
-//! [`wirestamp_core::backend::Backend`]; its [`Truth`] says what really happened.
+//! [`wirestamp_core::backend::Backend`]; its [`Truth`] has the true times.
 //!
 //! ```
 //! use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing};

@@ -1,5 +1,4 @@
-//! The cable between the NICs: how long it takes, what it loses and doubles, and how
-//! packets end. Timestamps nothing.
+//! The cable between the NICs: delays, losses, duplicates, and the ends of packets.
 
 use crate::agenda::Happening;
 use crate::packet::{Packet, PacketKey};

@@ -1,5 +1,4 @@
-//! A simulated NIC: its identity, what it can timestamp, how that is switched, its
-//! counter and its transmit slots. Moves no packet.
+//! A simulated NIC: its identity, its timestamping and how that is switched, its counter and its transmit slots.
 
 use crate::chance::Chance;
 use crate::clock::Counter;
@@ -202,7 +201,7 @@ impl Nic {
         }
     }
 
-    /// What the kernel says is supported, whatever is active.
+    /// Returns the capabilities as the kernel reports them, whatever is active.
     fn masks(&self) -> KernelMasks {
         let settings = &self.settings;
         let bits = [
@@ -238,7 +237,7 @@ impl Nic {
         }
     }
 
-    /// Switches hardware timestamping as the driver does it: what it grants, or why not.
+    /// Switches hardware timestamping as the driver does. Returns the granted configuration, or why there is none.
     pub(crate) fn switch(
         &mut self,
         wanted: HardwareConfiguration,
@@ -258,7 +257,7 @@ impl Nic {
             transmit: wanted.transmit,
             receive: granted.filter(),
         };
-        // Measured: asked afterwards, the driver that granted "some" tells what was wanted.
+        // Measured: asked afterwards, the driver that granted "some" reports the wanted configuration.
         self.configuration = if granted.receive == ReceiveFilter::Some {
             wanted
         } else {
@@ -278,7 +277,7 @@ impl Nic {
         self.settings.active && (self.configuration.transmit || self.settings.reserves_when_off)
     }
 
-    /// Whether that unit never timestamps what it was handed: it waits for ever.
+    /// Returns whether that unit never timestamps a packet that it was handed: the packet waits for ever.
     pub(crate) fn is_silent(&self) -> bool {
         self.settings.hardware_silent
             || (self.settings.reserves_when_off && !self.configuration.transmit)
@@ -360,7 +359,7 @@ impl Nic {
         Counter::new(&clock, now, Chance::new(seed, stream))
     }
 
-    /// What the counter of a clock shows that is behind the interface, or was.
+    /// Returns the counter's value of a clock that is behind the interface, or was.
     pub(crate) fn ticks_of(&mut self, number: u32, now: i64) -> Option<HardwareTicks> {
         match self.clocks_beside.get_mut(&number) {
             Some(counter) => counter.read(now),
@@ -368,7 +367,7 @@ impl Nic {
         }
     }
 
-    /// What the counter shows. `None` without a counter.
+    /// Returns the counter's value. `None` without a counter.
     pub(crate) fn ticks(&mut self, now: i64) -> Option<HardwareTicks> {
         self.settings
             .clock

@@ -29,7 +29,7 @@ pub(crate) struct Packet {
     pub(crate) origin: SocketId,
     pub(crate) ends: Ends,
     pub(crate) egress: usize,
-    /// `None`: nobody has the destination.
+    /// `None`: no host has the destination.
     pub(crate) ingress: Option<usize>,
     pub(crate) payload: Vec<u8>,
     /// Set while a transmit slot is held for it.

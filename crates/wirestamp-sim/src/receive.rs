@@ -146,7 +146,7 @@ impl State {
             return;
         };
         let nic = &self.nics[ingress];
-        // no two sockets can claim it: their addresses would have been refused as taken
+        // no two sockets can claim it: the second one's address would have been an error (in use)
         let claims =
             |socket: &SocketState| packet.vlan.is_none() && socket.claims(nic, source, destination);
         let claimant = self
@@ -224,7 +224,7 @@ impl State {
         Fate::Delivered
     }
 
-    /// Nobody listens: the sender hears of it.
+    /// Reports to the sender that no socket listens at the destination.
     fn send_refusal(&mut self, origin: SocketId, destination: SocketAddr) {
         let at = self.now.saturating_add(REFUSAL_AFTER);
         let Some(socket) = self.sockets.get(&origin) else {

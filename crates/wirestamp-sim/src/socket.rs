@@ -18,7 +18,7 @@ use wirestamp_core::timestamp::{
     CounterState, KernelTime, Placement, ReceiveBuffer, TransmitId, TransmitTracker,
 };
 
-/// What a datagram takes of the receive buffer besides its payload.
+/// Bytes of the receive buffer that a datagram takes besides its payload.
 const DATAGRAM_BYTES: u32 = 768;
 
 /// Names a socket; never used twice.
@@ -43,7 +43,7 @@ pub(crate) struct Membership {
     pub(crate) place: usize,
 }
 
-/// What a socket is bound to.
+/// The binding of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Local {
     /// Never v4-mapped, as no address inside the system is, nor any that it reports.
@@ -94,7 +94,7 @@ pub(crate) struct SocketState {
     pub(crate) fresh: bool,
     pub(crate) arrived: VecDeque<Arrived>,
     pub(crate) dropped: u64,
-    /// What the next call reports.
+    /// The error that the next call returns.
     pub(crate) pending: Option<Refusal>,
     pub(crate) zero_copies: u32,
     pub(crate) woken: bool,
@@ -186,7 +186,7 @@ impl SocketState {
 
     /// Puts a timestamp or notice into the queue, unless that is full: the newest is discarded.
     ///
-    /// Source: Linux, `sock_queue_err_skb`: refuses what would fill the buffer to the brim.
+    /// Source: Linux, `sock_queue_err_skb`: discards an entry that would fill the buffer to the brim.
     pub(crate) fn push(&mut self, waiting: Waiting) {
         if self.taken + ENTRY_BYTES >= self.room {
             return;

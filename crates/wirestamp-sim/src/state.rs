@@ -23,7 +23,7 @@ use wirestamp_core::{Error, Result};
 /// How long after lost notifications the system says that some were lost.
 const LOSS_NOTICED_AFTER: i64 = 1_000_000_000;
 
-/// How often what is not announced is asked for.
+/// The interval at which changes that nobody announces are looked for.
 const POLLED_AFTER: i64 = 1_000_000_000;
 
 /// The simulated system.
@@ -40,7 +40,7 @@ pub(crate) struct State {
     pub(crate) nics: [Nic; 2],
     pub(crate) link: Link,
     pub(crate) link_chance: Chance,
-    /// What each direction takes beyond what the scenario says.
+    /// The delay of each direction beyond the scenario's.
     pub(crate) extra_delay: [i64; 2],
     /// Nothing overtakes on the wire, in either direction.
     pub(crate) last_on_wire: [i64; 2],
@@ -161,7 +161,7 @@ impl State {
         }
     }
 
-    /// What the system clock shows.
+    /// Returns the monotonic clock's time.
     pub(crate) fn monotonic_now(&self) -> MonotonicTime {
         self.clocks.system(self.now)
     }

@@ -1,4 +1,4 @@
-//! What a socket gets of timestamps: how they are granted, received and collected.
+//! The timestamps of a socket: how they are granted, received and collected.
 
 use crate::codes::{Refusal, closed};
 use crate::packet::Tag;
@@ -69,7 +69,7 @@ impl State {
         Ok(Granted::new(in_force, queue))
     }
 
-    /// What the kernel's count does.
+    /// Returns the rules by which the kernel's count moves.
     pub(crate) fn count_rules(&self) -> CountRules {
         if self.host.old_count {
             CountRules::UNKNOWN
@@ -208,7 +208,7 @@ impl State {
         let asked = clocks.ask(&mut socket.receiving, *now);
         let timestamps = socket.receiving.place(raw.read(read_at), asked);
         if matches!(asked, Clocks::Read(_)) && timestamps.software.is_none() && socket.taken == 0 {
-            socket.receiving.emptied(read_at); // what comes now is younger than a step that may have been
+            socket.receiving.emptied(read_at); // later packets are younger than a step that may have been
         }
         timestamps
     }

@@ -1,4 +1,4 @@
-//! What other programs of the simulated host send: requests and answers, as the scenario says. They ask for no timestamps.
+//! The traffic of other programs of the simulated host: requests and answers, as the scenario says. They request no timestamps.
 
 use crate::agenda::Happening;
 use crate::chance::Chance;
@@ -26,7 +26,7 @@ pub(crate) struct Sender {
     sent: u64,
 }
 
-/// What another program has sent.
+/// A packet that another program has sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sent {
     /// Which sender's request.
@@ -40,8 +40,8 @@ impl World {
         self.with(|state| !state.senders.is_empty())
     }
 
-    /// Starts what a scenario's `[[traffic]]` without any field is: every 10 ms, `sim1` sends `sim0` a UDP request, and a program
-    /// there answers.
+    /// Starts the traffic of a `[[traffic]]` without any field: every 10 ms, `sim1` sends `sim0` a UDP request, and a program there
+    /// answers.
     pub fn start_traffic(&self) {
         self.with(|state| state.start_traffic(&Traffic::default()));
     }
@@ -78,7 +78,7 @@ impl State {
             source: SocketAddr::new(address(from), FIRST_PORT + flow),
             destination: SocketAddr::new(address(to), settings.port),
         };
-        // what tells requests of different senders apart, and those of one
+        // distinguishes requests of different senders, and those of one
         let mut payload = self.packets.payload(&(number as u64).to_be_bytes());
         payload.extend(request.to_be_bytes());
         payload.resize(settings.size as usize, 0);

@@ -41,7 +41,7 @@ pub(crate) struct Way {
     pub(crate) least: usize,
 }
 
-/// What carries payloads here.
+/// A transport whose packets carry payloads in the simulation.
 pub(crate) trait Carried: Transport {
     /// The way of a packet that a socket sends.
     fn way(
@@ -375,7 +375,7 @@ impl State {
         hardware.then_some(tag)
     }
 
-    /// Nobody has the destination, or the cable is out: the datagram ends without a timestamp.
+    /// Ends a datagram without a timestamp: no host has the destination, or the cable is out.
     fn no_wire(&mut self, key: PacketKey, nobody: bool) {
         let Some(packet) = self.packets.remove(key) else {
             return;

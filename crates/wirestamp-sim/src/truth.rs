@@ -1,4 +1,4 @@
-//! What really happened: the true times of every datagram and of every counter.
+//! The truth: the true times of every datagram and of every counter.
 //! The simulated system never looks here; tests do.
 
 use crate::world::World;
@@ -20,7 +20,7 @@ pub enum Fate {
     UnderWay,
     /// An application can have it, or had it.
     Delivered,
-    /// The cable was out, or nobody has the destination.
+    /// The cable was out, or no host has the destination.
     NotOnTheWire,
     /// Lost on the cable.
     LostOnTheWire,
@@ -28,7 +28,7 @@ pub enum Fate {
     NicGone,
     /// The receive queue was full.
     QueueFull,
-    /// Nobody listened.
+    /// No socket was listening.
     Refused,
 }
 
@@ -77,7 +77,7 @@ pub struct Datagram {
     pub receive_software_at: Option<MonotonicTime>,
     /// An application can have it from now on.
     pub delivered_at: Option<MonotonicTime>,
-    /// What became of it.
+    /// How it ended.
     pub fate: Fate,
 }
 
@@ -159,7 +159,7 @@ impl Truth {
             .with(|state| MonotonicTime::from_nanoseconds(state.now))
     }
 
-    /// Returns what the real-time clock shows now, to the nanosecond; the call takes no time.
+    /// Returns the real-time clock's time now, to the nanosecond; the call takes no time.
     pub fn utc(&self) -> UtcTime {
         self.0.with(|state| state.clocks.exact_utc(state.now))
     }
@@ -181,7 +181,7 @@ impl Truth {
             .with(|state| state.record.newest(|datagram| datagram.id == Some(id)))
     }
 
-    /// Returns what the hardware clock of `interface` showed at `at`. `None` for an unknown interface
+    /// Returns the value of the hardware clock of `interface` at `at`. `None` for an unknown interface
     /// or one without a clock, for the future, and for the forgotten past.
     pub fn hardware_ticks_at(
         &self,

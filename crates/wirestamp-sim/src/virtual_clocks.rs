@@ -1,5 +1,5 @@
-//! Virtual clocks beside a NIC's own: what the kernel broadcasts of them, and that nobody
-//! steps the NIC's meanwhile. Nobody reads them here.
+//! Virtual clocks beside a NIC's own: the kernel announces them, and rejects steps of the NIC's clock meanwhile. They
+//! cannot be read here.
 
 use crate::scenario::{Platform, Which};
 use crate::state::State;

@@ -116,7 +116,7 @@ impl Work {
             .min()
     }
 
-    /// Takes what is to be reported to a sink, unless foreign code runs already.
+    /// Takes the next report for a sink, unless foreign code runs already.
     pub(crate) fn take_report(&mut self) -> Option<Piece> {
         if self.running.is_some() {
             return None;
@@ -214,7 +214,7 @@ impl World {
         }
     }
 
-    /// Reports to the sinks what changed, unless foreign code runs already: then whoever runs it
+    /// Reports changes to the sinks, unless foreign code runs already: then whoever runs it
     /// does so.
     pub(crate) fn tell_sinks(&self) {
         while let Some(piece) = self.with(|state| state.work.take_report()) {

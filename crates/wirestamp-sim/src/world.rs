@@ -1,4 +1,4 @@
-//! The handle to the simulated system, its lock, and how its time passes for whoever waits.
+//! The handle to the simulated system, its lock, and how its time passes during waits.
 
 use crate::scenario::Scenario;
 use crate::state::State;
@@ -12,8 +12,8 @@ const FOR_EVER: i64 = 100 * 366 * 86_400 * 1_000_000_000;
 /// A simulated host with two NICs, `sim0` and `sim1`, joined by a cable, in virtual time.
 /// Cheap to clone; all clones are the same world.
 ///
-/// Time passes only by what is called: a little with each call, and as much as is waited for
-/// in [`wait`](wirestamp_core::backend::DatagramSocket::wait) and [`advance`](Self::advance).
+/// Time passes only in calls: a little in each, and as much as is waited for in
+/// [`wait`](wirestamp_core::backend::DatagramSocket::wait) and [`advance`](Self::advance).
 /// Used from one thread, the same scenario and seed give the same bits everywhere. Several
 /// threads are safe, but their order decides what happens; a thread that waits *for ever*
 /// (until [`MonotonicTime::MAX`]) lets no time pass once nothing is under way, and leaves it to
@@ -65,7 +65,7 @@ impl World {
         next.map(MonotonicTime::from_nanoseconds)
     }
 
-    /// Returns what really happened: true times and fates.
+    /// Returns the truth: true times and fates.
     pub fn truth(&self) -> Truth {
         Truth(self.clone())
     }
@@ -116,7 +116,7 @@ impl World {
     ) -> Option<T> {
         let entered = self.with(|state| state.now);
         let for_ever = until.saturating_sub(entered) >= FOR_EVER;
-        // what is overdue comes first, each piece once: who always finds something starves nobody
+        // overdue work comes first, each piece once: a caller that always finds something starves nobody
         self.catch_up(entered);
         loop {
             let mut state = self.lock();
@@ -128,7 +128,7 @@ impl World {
             }
             if state.now >= until {
                 drop(state);
-                self.catch_up(until); // what is due at the end belongs to it
+                self.catch_up(until); // work that is due at the end belongs to it
                 return None;
             }
             if state.work.runs_elsewhere() {

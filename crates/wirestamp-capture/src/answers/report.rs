@@ -1,4 +1,4 @@
-//! What was measured, service by service.
+//! The report of a capture's answers, service by service.
 
 use crate::packet::Unusable;
 use crate::spread::Summary;
@@ -15,7 +15,7 @@ pub struct Service {
     pub port: u16,
 }
 
-/// What was measured of a service.
+/// The times and counts of one service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceReport {
@@ -33,20 +33,20 @@ pub struct ServiceReport {
     pub acknowledged_by_client: Option<Summary>,
     /// UDP requests that nothing answered.
     pub unanswered: u64,
-    /// UDP requests without an answer of which nobody knows whether one came: as many packets could not be used that may be answers
-    /// (fragments of UDP among them), the capture ended before their time was over, or too many others waited.
+    /// UDP requests without an answer that may have had one: as many packets could not be used that may be answers (fragments of UDP
+    /// among them), the capture ended before their timeout, or too many others waited.
     pub undecided: u64,
-    /// Answers that could be to more than one packet, or to one that was sent again; and packets of a service that may be answers to what
-    /// the file does not have.
+    /// Answers that could be to more than one packet, or to one that was sent again; and packets of a service that may be answers to
+    /// requests that the file does not have.
     pub ambiguous: u64,
-    /// Answers and acknowledgments that are not timed, because they or what they answer have no time.
+    /// Answers and acknowledgments that are not timed, because they or their requests have no time.
     pub without_time: u64,
-    /// The same, because the real-time clock was stepped in between, as the file says; and UDP requests of which nobody knows for that
-    /// reason whether their time is over.
+    /// The same, because the real-time clock was stepped in between, as the file says; and UDP requests whose timeout may or may not be
+    /// over for that reason.
     pub across_step: u64,
 }
 
-/// What was measured in a capture.
+/// The times and counts of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -56,11 +56,11 @@ pub struct Report {
     pub packets: u64,
     /// IP packets that are neither TCP nor UDP, and fragments.
     pub others: u64,
-    /// What could not be used, by reason.
+    /// Packets that could not be used, by reason.
     pub unusable: Unusable,
     /// Packets that stand behind a later one. They were put in order.
     pub out_of_order: u64,
-    /// Steps of the real-time clock that the file tells of.
+    /// Steps of the real-time clock that the file reports.
     pub clock_steps: u64,
     /// Packets of services beyond the first 1,024.
     pub left_out: u64,

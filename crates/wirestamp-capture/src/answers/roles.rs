@@ -5,7 +5,7 @@ use super::{Answers, MOST_CONNECTIONS};
 use crate::packet::Flow;
 use std::collections::HashSet;
 
-/// The latest connections that are followed no more, as their clients call them: what the service still sends is no request.
+/// The latest connections that are followed no more, as their clients call them: later packets of the service are no requests.
 #[derive(Debug, Default)]
 pub(super) struct Forgotten {
     new: HashSet<Flow>,
@@ -40,8 +40,8 @@ impl Answers {
         }
     }
 
-    /// Whether the first packet of a connection that is seen comes from a service, and so is an answer to what was not seen. Where both ends are
-    /// services, or have one port as NTP's servers do, it may ask as well.
+    /// Returns whether the first packet that is seen of a connection comes from a service, and so answers a packet that was not seen. Where
+    /// both ends are services, or have one port as NTP's servers do, it may ask as well.
     fn seems_answered(&self, client: Flow) -> bool {
         let is_service = |name: Flow| self.services.contains_key(&service(name));
         client.source_port != client.destination_port

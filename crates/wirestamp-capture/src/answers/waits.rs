@@ -4,7 +4,7 @@
 use super::When;
 use std::collections::VecDeque;
 
-/// So many runs are remembered; of requests in earlier ones, only what came since counts.
+/// So many runs are remembered; requests in earlier ones wait from the oldest of these.
 const MOST_RUNS: usize = 64;
 
 /// How far the file was read.

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 /// So many keys are remembered since a step; beyond, no pair counts any more.
 const MOST_KEYS: usize = 1 << 20;
 
-/// What was seen since the latest step.
+/// Packets since the latest step.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     /// A part of each key.

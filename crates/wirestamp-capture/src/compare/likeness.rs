@@ -1,4 +1,4 @@
-//! What is compared of a packet.
+//! The parts of a packet that are compared.
 
 use super::pairs::Run;
 use super::stream::Range;
@@ -14,7 +14,7 @@ const LONGEST_DATAGRAM: u32 = 1_472;
 /// So many flows are known by two names.
 const MOST_NAMES: usize = 65_536;
 
-/// What is looked at of a packet.
+/// The parts of a packet that are used.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Observed {
     pub(super) utc_ns: Option<i64>,
@@ -41,7 +41,7 @@ pub(super) struct Packet {
     pub(super) datagram: Option<u32>,
 }
 
-/// What makes packets alike.
+/// The key by which packets are alike.
 #[derive(Debug)]
 pub(super) struct Likeness {
     options: Options,
@@ -95,7 +95,7 @@ impl Likeness {
         }
     }
 
-    /// What all packets like this one have in common.
+    /// The key that all packets like this one have.
     fn key(&self, found: &Ip<'_>, payload: &[u8]) -> u128 {
         let flow: Option<Flow> = (!self.options.nat).then_some(found.flow);
         let vlan = (!self.options.vlan).then_some(found.vlan);
@@ -113,7 +113,7 @@ impl Likeness {
     }
 }
 
-/// What flows are called at A. Behind a NAT that is known once packets of both names were found to be the same.
+/// The names of flows at A. Behind a NAT they are known once packets of both names were found to be the same.
 #[derive(Debug)]
 pub(super) struct Names {
     nat: bool,

@@ -1,7 +1,8 @@
 //! Whether the times of both captures can be compared, after a step of either clock.
 //!
-//! Nobody knows how far a step moved a capture's line of time: the pause before the next packet is hidden in it. What is missing since
-//! is only lost once packets that both captures have show how far the lines are apart, and that this is well within the window.
+//! It is unknown how far a step moved a capture's line of time: the pause before the next packet is hidden in it. A packet that is
+//! missing since then is only lost once packets in both captures show how far the lines are apart, and that this is well within the
+//! window.
 
 use super::evidence::Evidence;
 use super::{Seen, Side};

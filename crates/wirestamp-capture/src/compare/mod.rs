@@ -1,11 +1,11 @@
-//! Finds the same packets in two captures, A and B, and says what happened to them in between: delay, loss, duplication, reordering.
+//! Finds the same packets in two captures, A and B, and reports delay, loss, duplication and reordering between them.
 //!
 //! A packet is the same where addresses, ports, protocol, VLAN, IPv4 identification, TCP numbers, length and the first
 //! [`DIGESTED`] bytes of the payload are (of TCP's payload, none); [`Options`] leave some of that out. A TCP segment that has no like is looked for by its bytes:
 //! where segments are joined (GRO, LRO) or not split yet (TSO), the other capture has them in segments that are cut otherwise. These have no delay.
 //!
 //! Each file counts the steps of its own clock. A delay is the difference of two times of one run of either clock, and delays are summed
-//! up for each pair of runs: nobody knows by how much a step moved them.
+//! up for each pair of runs: it is unknown by how much a step moved them.
 //!
 //! A packet is lost if it is not in the other capture. A packet that cannot be compared may be any that is missing, and so as
 //! many are undecided instead; so is a missing packet that a step of a clock may keep from being found.
@@ -112,7 +112,7 @@ enum Place {
     Whole,
     /// In a TCP stream.
     Stream(u32, Range),
-    /// In a TCP stream of which nobody knows what it is called at the other side.
+    /// In a TCP stream whose name at the other side is unknown.
     Unknown,
 }
 
@@ -125,7 +125,7 @@ struct Alike {
     paired: Option<u32>,
     /// Where the second one of each pair was.
     completed: Option<Side>,
-    /// Nobody knows any more which one is the like of which.
+    /// Whether it is unknown which one is the like of which.
     ambiguous: bool,
     /// After how many steps of the clocks the first of them was seen, if none before it looked the same.
     first_seen: Option<u64>,
@@ -134,8 +134,8 @@ struct Alike {
 }
 
 impl Alike {
-    /// Whether a packet that completes a pair at `side` is certainly the like of the first that waits: no other one waits, and all pairs
-    /// before it were completed at the same side, so that what waits is not a duplicate of one of them.
+    /// Returns whether a packet that completes a pair at `side` is certainly the like of the first that waits: no other one waits, and all
+    /// pairs before it were completed at the same side, so that the waiting packet is not a duplicate of one of them.
     fn is_certain(&mut self, side: Side) -> bool {
         let first = *self.completed.get_or_insert(side);
         self.ambiguous |= self.waiting.len() > 1 || first != side;
@@ -143,7 +143,7 @@ impl Alike {
     }
 }
 
-/// What is known of a capture as a whole.
+/// The times and counts of a capture as a whole.
 #[derive(Debug, Clone, Copy, Default)]
 struct Extent {
     first_ns: Option<i64>,
@@ -180,7 +180,7 @@ struct Comparison {
     names: Names,
     extents: [Extent; 2],
     lines: Lines,
-    /// Those of which nobody knows yet whether the other capture had begun.
+    /// Those from a time at which the other capture may not have begun.
     early: Vec<Seen>,
     given_up: u64,
 }
@@ -347,7 +347,7 @@ impl Comparison {
         }
     }
 
-    /// Gives up what waited for longer than the window; what looks alike and came later waits on.
+    /// Gives up packets that waited for longer than the window; those that look alike and came later wait on.
     fn expire(&mut self, now: i64) {
         let window = self.options.window_ns;
         // i64::MIN: no packet of that file has a time
@@ -377,7 +377,7 @@ impl Comparison {
         }
     }
 
-    /// Says what became of the oldest packets that look alike; returns how many of them had no like. `waited`: as long as they should.
+    /// Counts the oldest packets that look alike; returns how many of them had no like. `waited`: as long as they should.
     fn settle_oldest(&mut self, waited: bool) -> u64 {
         let Some((_, key)) = self.order.pop_front() else {
             return 0;

@@ -2,22 +2,22 @@
 //! of a run by its number in the other file: each host counts its own.
 //!
 //! Both captures may be of one host, and then of one clock: packets that are under way while it is stepped lie in different runs of it,
-//! and their difference is no delay. From the files alone that looks like two clocks of which one is stepped soon after the other. So
-//! what lies in a pair of runs that was so short that all of it can have been under way at one time has no delay.
+//! and their difference is no delay. From the files alone that looks like two clocks of which one is stepped soon after the other.
+//! Packets in a pair of runs so short that all can have been under way at one time have no delay.
 
 use super::Seen;
 use crate::run::ClockRun;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-/// So many pairs of runs are told apart; what lies in others has no delay.
+/// The number of pairs of runs; packets of further pairs have no delay.
 const MOST: usize = 4_096;
 /// A packet takes no longer than so many times the longest delay of the pair of runs that has most packets.
 const LONGER: u64 = 8;
 /// And no longer than this, unless one clock's step began the pair of runs and the other's ended it.
 const LONGEST_WAY: u64 = 1_000_000_000;
 
-/// A run of a file's clock: its section, and what it is called there. `None`: the first.
+/// A run of a file's clock: its section, and its name there. `None`: the first.
 pub(super) type Run = Option<(u32, ClockRun)>;
 
 /// The pairs of runs.

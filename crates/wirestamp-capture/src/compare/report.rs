@@ -1,4 +1,4 @@
-//! What a comparison found, flow by flow.
+//! The report of a comparison, flow by flow.
 
 use super::pairs::Verdict;
 use super::tally::Tally;
@@ -19,13 +19,13 @@ pub enum Way {
     BToA,
 }
 
-/// What happened to a flow's packets between the captures.
+/// Delay, loss, duplication and reordering of a flow's packets between the captures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlowReport {
     /// The flow, as it is called at A where it was seen there; `None`: all flows beyond the first 1,024.
     pub flow: Option<Flow>,
-    /// Which way it went: what the captures say of the direction, or else the sign of the delay.
+    /// Which way it went: as the captures say, or else by the sign of the delay.
     pub way: Way,
     /// Packets at A, of the time in which both captures were made.
     pub in_a: u64,
@@ -33,7 +33,7 @@ pub struct FlowReport {
     pub in_b: u64,
     /// Packets found in both.
     pub matched: u64,
-    /// Of these, packets that look like others on the way, so that nobody knows which one is which: they have no delay.
+    /// Of these, packets that look like others on the way, so that it is unknown which one is which: they have no delay.
     pub ambiguous: u64,
     /// Of these, packets that have no time in one of the captures: they have no delay.
     pub without_time: u64,
@@ -45,7 +45,7 @@ pub struct FlowReport {
     pub resegmented: [u64; 2],
     /// The longest of them, in bytes.
     pub longest_segment: [u32; 2],
-    /// Packets of A, and of B, of which nobody knows whether the other capture has them: it has packets that could not be compared
+    /// Packets of A, and of B, that the other capture may have: it has packets that could not be compared
     /// or UDP datagrams that GSO cut or GRO joined, they have no time themselves, too many waited, or a clock was stepped.
     pub undecided: [u64; 2],
     /// Packets that were sent and not seen to arrive.
@@ -76,7 +76,7 @@ pub struct RunDelay {
     pub delay: Summary,
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -88,7 +88,7 @@ pub struct Report {
     pub files: [FileReport; 2],
 }
 
-/// What was found of a file as a whole.
+/// The counts of a file as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileReport {
@@ -98,11 +98,11 @@ pub struct FileReport {
     pub dropped: Option<u64>,
     /// Whether it ends within a packet.
     pub truncated: bool,
-    /// What could not be compared, by reason.
+    /// Packets that could not be compared, by reason.
     pub unusable: Unusable,
     /// Packets that stand behind a later one. They were put in order.
     pub out_of_order: u64,
-    /// Steps of the real-time clock that the file tells of.
+    /// Steps of the real-time clock that the file reports.
     pub clock_steps: u64,
 }
 
@@ -220,8 +220,8 @@ fn told<'t>(tally: &'t Tally, verdict: &Verdict) -> Vec<([u32; 2], &'t Spread)> 
         .collect()
 }
 
-/// The directions that the captures tell, unless the clocks are known well enough to show that it was the other way: a
-/// router receives what it is to send.
+/// Returns the direction that the captures report, unless the clocks are known well enough to show that it was the other way: a router
+/// receives packets before it sends them.
 fn way(tally: &Tally, median: Option<i64>, options: &Options) -> Way {
     let by_sign = match median {
         Some(median) if median < 0 => Way::BToA,

@@ -8,8 +8,8 @@ use std::ops::Bound;
 
 /// So many streams are followed.
 const MOST_STREAMS: usize = 16_384;
-/// Places at which the counts of a stream change; beyond, what is furthest behind is forgotten. What is lost and sent again makes two,
-/// until it is settled.
+/// Places at which the counts of a stream change. A segment that is lost and sent again makes two until it is settled. Beyond the limit,
+/// the stream forgets the bytes furthest behind.
 const MOST_CHANGES: usize = 1 << 14;
 /// The same of all streams, but for a few of each.
 const MOST_CHANGES_TOGETHER: usize = 1 << 20;
@@ -27,7 +27,7 @@ pub(super) struct Range {
     pub(super) length: u32,
 }
 
-/// What the bytes of a segment that has no like say.
+/// Where the bytes of a segment are that has no like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bytes {
     /// The other capture has them all.
@@ -36,7 +36,7 @@ pub(super) enum Bytes {
     Missing,
     /// It had all of them, but not as often.
     Fewer,
-    /// Nobody knows any more.
+    /// They were forgotten.
     Forgotten,
 }
 
@@ -91,7 +91,7 @@ impl Streams {
         again
     }
 
-    /// What the bytes of a segment say that was found in this capture alone. If the other one lacks some, they are not looked for again.
+    /// Returns where the bytes of a segment are that this capture alone has. If the other one lacks some, they are not looked for again.
     pub(super) fn settle(&mut self, stream: u32, side: Side, range: Range) -> Bytes {
         let stream = &mut self.all[stream as usize];
         let (own, other) = (side as usize, 1 - side as usize);
@@ -132,14 +132,14 @@ impl Stream {
         });
         let latest = range.start.wrapping_add(range.length);
         let ahead = latest.wrapping_sub(self.front);
-        // what is further behind than anything that is remembered is a stream that began again
+        // a segment further behind than all remembered bytes starts the stream anew
         if is_first || ahead < 1 << 31 || ahead.wrapping_neg() > BEHIND {
             self.front = latest;
         }
         self.forget(latest, BEHIND);
     }
 
-    /// Forgets what is furthest behind, if counts change at more than `most` places. `false`: there is nothing left behind.
+    /// Forgets the bytes furthest behind, if counts change at more than `most` places. `false`: there is nothing left behind.
     fn trim(&mut self, most: usize) -> bool {
         if self.counts.len() <= most {
             return true;
@@ -226,7 +226,7 @@ impl Stream {
         }
     }
 
-    /// Leaves nothing but what is at most so far behind `latest`, or ahead of it.
+    /// Leaves only bytes that are at most so far behind `latest`, or ahead of it.
     fn forget(&mut self, latest: u32, distance: u32) {
         let ahead = latest.wrapping_add(BEHIND);
         let length = latest.wrapping_sub(distance).wrapping_sub(ahead);
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn as_much_of_a_stream_is_known_as_it_loses_in_a_window() {
-        // beyond that, what is furthest behind is forgotten, whatever was sent last
+        // beyond that, the stream forgets the bytes furthest behind, whichever segment came last
         for (sent, known) in [(8_000, 2), (20_000, 12_400)] {
             let mut streams = self::streams();
             for number in 0..sent {
@@ -378,7 +378,7 @@ mod tests {
     }
 
     proptest! {
-        /// Both captures see every byte as often as it was transmitted but for what is lost, cut anew at each.
+        /// Both captures see every byte as often as it was transmitted but for lost ones, cut anew at each.
         #[test]
         fn as_many_segments_are_missing_as_were_lost(base: u32, lost in proptest::collection::vec(any::<bool>(), 1..60), joined in 1usize..10) {
             let mut streams = streams();

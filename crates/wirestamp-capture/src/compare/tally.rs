@@ -1,4 +1,4 @@
-//! What is counted of each flow while two captures are read.
+//! The counts of each flow while two captures are read.
 
 use super::pairs::{Pairs, Verdict};
 use super::{Seen, Side};
@@ -29,7 +29,7 @@ pub(super) struct Tally {
     /// `None`: of all flows that have none of their own.
     pub(super) flow: Option<Flow>,
     pub(super) matched: u64,
-    /// Of these, those of which nobody knows which one is which.
+    /// Of these, those that look like others, so that it is unknown which one is which.
     pub(super) ambiguous: u64,
     /// In one capture only.
     pub(super) alone: [u64; 2],
@@ -43,7 +43,7 @@ pub(super) struct Tally {
     /// TCP segments whose bytes the other capture has in segments that are cut otherwise, and the length of the longest.
     pub(super) resegmented: [u64; 2],
     pub(super) longest: [u32; 2],
-    /// Nobody knows whether the other capture has them.
+    /// Packets that the other capture may have.
     pub(super) undecided: [u64; 2],
     /// Packets that could not be compared.
     pub(super) unusable: [u64; 2],

@@ -1,4 +1,4 @@
-//! How many packets without a like may be in the other capture all the same, because of what could not be compared there.
+//! How many packets without a like may be in the other capture all the same, among its packets that could not be compared.
 
 use super::Side;
 use super::tally::Tally;
@@ -8,7 +8,7 @@ use std::net::IpAddr;
 /// A datagram that the NIC has yet to split (GSO), or that GRO joined, is at most so many: `UDP_MAX_SEGMENTS` of Linux.
 const MOST_JOINED: u64 = 128;
 
-/// Flows among which fragments cannot be told apart: addresses and protocol.
+/// Flows with the same addresses and protocol, whose fragments look alike.
 pub(super) type Group = (IpAddr, IpAddr, u8);
 
 pub(super) fn group(flow: Flow) -> Group {
@@ -16,7 +16,7 @@ pub(super) fn group(flow: Flow) -> Group {
 }
 
 /// Of a flow's packets without a like, of A and of B. `group`: fragments without a like, and other packets, of A and of B, of all flows
-/// among which fragments cannot be told apart. `of_any_flow`: packets of A and of B that may be of this flow.
+/// whose fragments look alike. `of_any_flow`: packets of A and of B that may be of this flow.
 pub(super) fn undecided(tally: &Tally, group: [[u64; 2]; 2], of_any_flow: [u64; 2]) -> [u64; 2] {
     [Side::A, Side::B].map(|side| {
         let (own, other) = (side as usize, 1 - side as usize);
@@ -31,7 +31,7 @@ pub(super) fn undecided(tally: &Tally, group: [[u64; 2]; 2], of_any_flow: [u64; 
         if is_udp {
             may_be += long[other].saturating_mul(MOST_JOINED);
             may_be += if others > long[other] { long[own] } else { 0 };
-            // GSO cuts into any length: what is shorter than a frame may be several that are shorter still
+            // GSO cuts into any length: a datagram shorter than a frame may be several shorter ones
             let lengths = tally.lengths;
             may_be += lengths[own].joined(&lengths[other]);
             may_be += lengths[other]

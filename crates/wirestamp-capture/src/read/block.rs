@@ -1,4 +1,4 @@
-//! What a block of a capture file says.
+//! The blocks of a capture file.
 
 use super::options::{self, Options};
 use super::time::Resolution;
@@ -15,7 +15,7 @@ pub const MOST_INTERFACES: usize = 65_536;
 /// Where the data of a packet stands in its block.
 const DATA: usize = 28;
 
-/// What an interface's packets have in common.
+/// The properties of an interface that its packets share.
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     link: Result<Link, u32>,
@@ -34,14 +34,14 @@ pub(super) struct Section {
     pub(super) number: u32,
 }
 
-/// What a block was.
+/// The meaning of a block.
 pub(super) enum Found {
     Packet(Owned),
-    /// From when until when was captured, and what was dropped.
+    /// From when until when the capture ran, and how many packets it dropped.
     Statistics(Option<RangeInclusive<i64>>, Option<u64>),
     /// Says nothing of packets.
     Other,
-    /// Nobody knows what it is.
+    /// Of an unknown type.
     Unknown,
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Wrong {
 }
 
 impl Section {
-    /// What a block says, `length` bytes of the file.
+    /// Returns the meaning of a block of `length` bytes.
     pub(super) fn understand(
         &mut self,
         block: &PcapBlockOwned<'_>,
@@ -212,7 +212,7 @@ impl Section {
     }
 }
 
-/// What stands before a packet's data.
+/// The fields before a packet's data.
 #[derive(Debug, Clone, Copy)]
 struct Head {
     interface: u32,
@@ -236,7 +236,7 @@ fn link(number: u32) -> Result<Link, u32> {
 }
 
 /// The bits above the link type say whether the check sequence was captured and how long it is; the lengths in IP headers leave it out.
-/// `thiszone` is ignored, as by all readers: writers set it to 0 or to what they like.
+/// `thiszone` is ignored, as by all readers: writers set it to 0 or to anything.
 fn of_pcap(header: &PcapHeader) -> Interface {
     Interface {
         link: link(header.network.0.cast_unsigned() & 0x03ff_ffff),
@@ -263,7 +263,7 @@ fn of_pcapng(description: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> O
     })
 }
 
-/// What an interface's statistics say.
+/// The statistics of an interface.
 fn counted(options: &[PcapNGOption<'_>], interface: &Interface, big_endian: bool) -> Found {
     let eight = |code| options::value(options, code).flatten();
     let time = |code| {

@@ -1,5 +1,5 @@
 //! Reads captures, pcapng and pcap, of any program. Hostile input: a block is at most [`LARGEST_BLOCK`] bytes, interfaces at most
-//! [`MOST_INTERFACES`], and what can't be understood is an error or counted, never a plausible number.
+//! [`MOST_INTERFACES`], and a block that can't be understood is an error or counted, never a plausible number.
 
 mod block;
 mod options;
@@ -18,26 +18,26 @@ use wirestamp_core::capture::CapturedDirection;
 use wirestamp_core::time::Span;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A block that is larger is refused.
+/// A larger block is an error.
 pub const LARGEST_BLOCK: usize = 16 << 20;
 const BUFFER: usize = 1 << 18;
 
 /// A packet of a capture file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePacket<'a> {
-    /// When, in nanoseconds since 1970. `None`: the file does not say, or says that nobody knows, or what it says is no time.
+    /// When, in nanoseconds since 1970. `None`: the file does not say, says that it is unknown, or has no valid time.
     pub utc_ns: Option<i64>,
     /// The error bound of that, where the file says it; in nanoseconds.
     pub bound_ns: Option<u64>,
     /// Which uninterrupted run of the real-time clock the time is of, where the file says it. It counts from 0 in each section.
     pub run: Option<ClockRun>,
-    /// In which section of the file it stands. What has several was put together from several captures.
+    /// The section of the file in which it stands. A file with several was put together from several captures.
     pub section: u32,
-    /// What was captured.
+    /// The captured bytes.
     pub data: &'a [u8],
     /// How long it was.
     pub length: u32,
-    /// What it begins with.
+    /// The header that it begins with.
     pub link: Link,
     /// Which way it went, where the file says it.
     pub direction: Option<CapturedDirection>,

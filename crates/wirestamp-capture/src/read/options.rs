@@ -6,7 +6,7 @@ use pcap_parser::{OptionCode, PcapNGOption};
 use std::borrow::Cow;
 use wirestamp_core::capture::CapturedDirection;
 
-/// What the options of a packet say.
+/// The options of a packet.
 #[derive(Debug, Default)]
 pub(super) struct Options {
     pub(super) bound_ns: Option<u64>,

@@ -1,8 +1,8 @@
-//! In what a file counts time.
+//! The unit in which a file counts time.
 
 const SECOND: u128 = 1_000_000_000;
 
-/// What a count of an interface means.
+/// The unit and the zero of an interface's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Resolution {
     units: Units,

@@ -1,4 +1,4 @@
-//! Capture files of other programs, made byte by byte, so that what is in them is known.
+//! Capture files of other programs, made byte by byte, so that their contents are known.
 
 /// Bytes in one of both orders.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Runs of the clocks of two hosts, and of the two counters of one: what is of the same run, and what only has the same number.
+//! Runs of the clocks of two hosts, and of the two counters of one: times of the same run, and times that only have the same number.
 
 use super::build::{Ng, udp};
 use super::{MS, START, compared, file, only};

@@ -1,4 +1,4 @@
-//! Steps of a clock: what they make undecidable is neither lost nor unanswered, and what is not there still is.
+//! Steps of a clock: packets that they make undecidable are neither lost nor unanswered; packets that are missing still are.
 
 use super::build::{Ng, ipv4, udp};
 use super::{MS, START, compared, file, only};

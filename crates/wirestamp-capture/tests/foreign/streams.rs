@@ -188,13 +188,13 @@ fn behind_a_nat_streams_are_found_by_their_handshake() {
     let report = compared(&file(&inside[1..]), &file(&outside[1..]), options);
     let undecided: u64 = report.flows.iter().map(|flow| flow.undecided[0]).sum();
     assert_eq!((lost(&report), undecided), (0, 91), "{report:?}");
-    // and what is lost is lost
+    // and a lost segment is lost
     let report = compared(&file(&inside), &file(&outside[..3]), options);
     let outside: u64 = report.flows.iter().map(|flow| flow.outside).sum();
     assert_eq!(lost(&report) + outside, 31, "{report:?}");
 }
 
-/// A stream that begins at `base`: what is sent, lost, sent again and joined.
+/// A stream that begins at `base`: its segments are sent, lost, sent again and joined.
 #[derive(Debug, Clone)]
 struct World {
     base: u32,

@@ -19,7 +19,7 @@ fn tell(port: u16) -> Vec<u8> {
     udp(2, 1, (53, port), port, b"me")
 }
 
-/// What shows that the capture went on.
+/// A packet that shows that the capture went on.
 fn much_later() -> (u64, Vec<u8>) {
     (200_000 * MS, ipv4(3, 4, 1, 1, &[0; 8]))
 }

@@ -191,7 +191,7 @@ fn each_request_has_one_response() {
 }
 
 proptest! {
-    /// A response with any of its bits changed, or any bytes at all: no panic, and what is taken for a response
+    /// A response with any of its bits changed, or any bytes at all: no panic, and a packet that is taken for a response
     /// bears the origin that only the server knows.
     #[test]
     fn changed_responses_are_read_or_ignored(place in 0usize..48, bits: u8, rest in prop::collection::vec(any::<u8>(), 0..80)) {

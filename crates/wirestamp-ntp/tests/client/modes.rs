@@ -70,7 +70,7 @@ fn interleaved_mode_knows_when_responses_really_left() {
     );
 }
 
-/// The response that tells when another left is the next one that arrives, whichever were lost between.
+/// The response that reports when another left is the next one that arrives, whichever were lost between.
 #[test]
 fn lost_packets_do_not_mix_up_whose_departure_is_told() {
     let late = Path {
@@ -88,7 +88,7 @@ fn lost_packets_do_not_mix_up_whose_departure_is_told() {
         loses_response: true,
         ..late
     };
-    // a departure is saved until it is told once: a lost response takes its predecessor's along
+    // a departure is saved until it is reported once: a lost response takes its predecessor's along
     for (lost, is_told) in [
         (&[no_request][..], true),
         (&[no_response], false),
@@ -105,7 +105,7 @@ fn lost_packets_do_not_mix_up_whose_departure_is_told() {
             panic!("no sample");
         };
         assert_eq!(sample.interleaved, is_told, "{sample:?}");
-        // paths of 20 µs; and what the server reads its clock too early
+        // paths of 20 µs; and the time by which the server reads its clock too early
         let least = if is_told { 0 } else { 400 };
         let between = [least, least + 21].map(Span::from_microseconds);
         assert!(

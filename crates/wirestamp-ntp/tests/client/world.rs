@@ -15,7 +15,7 @@ pub(crate) fn server() -> SocketAddr {
     "192.0.2.7:123".parse().expect("an address")
 }
 
-/// A clock: what it shows is the true time, plus this.
+/// A clock: it shows the true time plus this.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Clock {
     pub(crate) offset: i64,
@@ -68,7 +68,7 @@ pub(crate) struct World {
     pub(crate) client: Client,
 }
 
-/// What the server gets to see, and what it answers.
+/// A request as the server gets it, and the response.
 pub(crate) struct Answered {
     pub(crate) request: [u8; 48],
     pub(crate) response: Vec<u8>,
@@ -103,7 +103,7 @@ impl World {
         self.stepped += by;
     }
 
-    /// A server that is stepped forgets, or moves, what it has saved.
+    /// A server that is stepped forgets, or moves, the departures that it has saved.
     pub(crate) fn step_server(&mut self, by: i64, forgets: bool) {
         self.server.offset += by;
         if forgets {
@@ -132,7 +132,7 @@ impl World {
         }
     }
 
-    /// The server's clock as it writes it: what is below its precision is noise.
+    /// The server's clock as it writes it: digits below its precision are noise.
     fn server_time(&mut self, time: i64) -> NtpTimestamp {
         let exact = NtpTimestamp::from_utc(UtcTime::from_nanoseconds(self.server.at(time)));
         let noise = self.random() & ((1 << (32 + i32::from(PRECISION))) - 1);

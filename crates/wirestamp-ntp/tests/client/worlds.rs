@@ -7,7 +7,7 @@ use std::cell::Cell;
 use wirestamp_core::time::Span;
 use wirestamp_ntp::{ClientOptions, Outcome};
 
-/// What happens before an exchange.
+/// An event before an exchange.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Nothing,
@@ -99,7 +99,7 @@ fn holds(story: Story) -> Result<(), TestCaseError> {
     world.local.offset = story.offset;
     (world.local.drift, world.server.drift) = story.drifts;
     let mut samples = 0;
-    // the truth at each arrival, by what the local clock showed
+    // the truth at each arrival, by the local clock's time
     let mut truths = Vec::new();
     // a server that is stepped may report the departures of earlier responses on its new clock: so many are such
     let mut over_step = 0;
@@ -120,7 +120,7 @@ fn holds(story: Story) -> Result<(), TestCaseError> {
             let outcome = world.client.received(server(), response, Some(arrived));
             if let Outcome::Sample(sample) = outcome {
                 samples += 1;
-                // half of the paths, what the server reads its clock too early, its precision, rounding
+                // half of the paths, the time by which the server reads its clock too early, its precision, rounding
                 let most = Span::from_nanoseconds((200 * MILLISECOND + 10 * MILLISECOND).into());
                 let both = sample.error_bound + sample.error_bound;
                 prop_assert!(both <= most + Span::from_microseconds(2), "{:?}", sample);

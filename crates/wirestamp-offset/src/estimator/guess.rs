@@ -1,4 +1,4 @@
-//! The best guesses within what is possible: of the offset, the frequency and the path delay. None of them moves a bound.
+//! The best guesses within the bounds: of the offset, the frequency and the path delay. None of them moves a bound.
 
 use super::Estimator;
 
@@ -19,8 +19,8 @@ impl Estimator {
     }
 
     /// Three guesses that err in different ways: along the fastest Syncs, along the fastest
-    /// requests, and amid the Syncs. The one between the others is seldom far off. One that is not possible tells
-    /// nothing: a single packet from before a step makes such a slope of the first few.
+    /// requests, and amid the Syncs. The one between the others is seldom far off. One outside the bounds is ignored: a
+    /// single packet from before a step makes such a slope of the first few.
     pub(super) fn free_rate(&self) -> Option<f64> {
         let (low, high) = self.feasible.rate();
         let amid = self.syncs.slope_amid()?;

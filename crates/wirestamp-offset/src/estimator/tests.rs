@@ -133,10 +133,10 @@ fn without_messages_the_bound_grows_and_the_rate_goes_on() {
     );
 }
 
-/// A clock, 20 ppm fast by itself, that follows what it is asked for but for its steps.
+/// A clock, 20 ppm fast by itself, that follows its commands up to its resolution.
 struct Steered {
     commands: SharedCommands,
-    /// What is in force, on top of the free-running clock.
+    /// The frequency adjustment, on top of the free-running clock.
     really: f64,
     /// Local time of the last change, and the offset then.
     since: (i64, f64),

@@ -20,7 +20,7 @@ const STEP: Span = Span::from_milliseconds(20);
 /// How a session is run.
 #[derive(Debug, Clone)]
 pub struct ProbeOptions {
-    /// What is sent and expected.
+    /// The session to run.
     pub session: SessionConfiguration,
     /// How many packets are measured.
     pub count: u64,
@@ -28,14 +28,14 @@ pub struct ProbeOptions {
     pub interval: Duration,
 }
 
-/// The path's MTU, and what did not fit.
+/// The path's MTU, and the packets that did not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PathMtu {
     /// Bytes of a packet's UDP payload.
     pub packet: usize,
-    /// The path's MTU as the system knew it before anything was sent, in bytes with the IP header: the interface's, or what a router reported earlier.
-    /// `None`: the system does not say.
+    /// The path's MTU as the system knew it before anything was sent, in bytes with the IP header: the interface's, or one that a router
+    /// reported earlier. `None`: the system does not say.
     pub first: Option<u32>,
     /// The same now: less if a router on the way reported its link's.
     pub last: Option<u32>,
@@ -62,7 +62,7 @@ pub struct Probe {
     too_large: u64,
     /// The path's MTU before anything was sent.
     first_mtu: Option<u32>,
-    /// What ICMP said of a packet last.
+    /// The latest ICMP error.
     unreachable: Option<Error>,
 }
 
@@ -110,10 +110,11 @@ impl Probe {
         self.session.set_clock_bound(bound);
     }
 
-    /// Sends the next packet, and takes what arrives until the one after it is due. `false`: all were sent before, and nothing was done.
+    /// Sends the next packet, and takes the packets that arrive until the one after it is due. `false`: all were sent before, and nothing
+    /// was done.
     ///
     /// # Errors
-    /// `Io`, and what makes sending impossible for good. Packets that the system does not send are counted as lost.
+    /// `Io`, and errors that make sending impossible for good. Packets that the system does not send are counted as lost.
     pub fn step(&mut self, mut each: impl FnMut(&Sample)) -> Result<bool> {
         if self.sent == self.options.count {
             return Ok(false);
@@ -129,8 +130,8 @@ impl Probe {
         Ok(true)
     }
 
-    /// Sends the packets that close the session, waits for what is in flight, and reports what was measured and what the packets' size did. `go_on` is asked every few milliseconds; when it says no, what
-    /// is in flight counts as lost.
+    /// Sends the packets that close the session, waits for those in flight, and returns the report and the path's MTU. `go_on` is called
+    /// every few milliseconds; when it returns `false`, packets in flight count as lost.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -160,7 +161,7 @@ impl Probe {
         self.sent
     }
 
-    /// What the packets' size did on the path.
+    /// Returns the path's MTU, and how many packets did not fit.
     fn path_mtu(&self) -> PathMtu {
         PathMtu {
             packet: self.request.len(),
@@ -189,7 +190,7 @@ impl Probe {
     fn send(&mut self) -> Result<u32> {
         let (offset, bound) = offset_of(&self.socket);
         let before = self.socket.now();
-        // what the packet says is of before it is sent; how much later it left so far is the guess
+        // T1 is written before the packet is sent; how much later packets left so far is the guess
         let late = bound + Span::from_milliseconds(1);
         let sequence =
             self.session
@@ -226,7 +227,7 @@ impl Probe {
         Ok(is_enough(&self.session))
     }
 
-    /// Takes what arrives until `until`, or until it is enough; and the transmit timestamps.
+    /// Takes the packets that arrive until `until`, or until they are enough; and the transmit timestamps.
     fn listen(&mut self, until: MonotonicTime, is_enough: impl Fn(&Session) -> bool) -> Result<()> {
         loop {
             let mut incoming = Incoming::new(&mut self.buffer);

@@ -1,4 +1,4 @@
-//! What a reflector's sockets see of packets, for programs that keep a record.
+//! Reports the packets that pass a reflector's sockets, for programs that keep a record.
 
 use crate::missing::Missing;
 use crate::stamp::HostTimestamp;
@@ -32,7 +32,7 @@ pub enum Passed {
 /// Replies whose transmit timestamps are awaited. Each id ends once, so that there are no more of them than the sockets await.
 pub(super) type Awaited = HashMap<TransmitId, Seen>;
 
-/// Whoever is told.
+/// The function that gets the reports, and the replies whose reports wait.
 pub(super) struct Observer<'a, 'b> {
     pub(super) tell: Option<&'a mut dyn FnMut(&Seen)>,
     pub(super) awaited: &'b mut Awaited,
@@ -49,7 +49,7 @@ impl Observer<'_, '_> {
         }
     }
 
-    /// Notes a reply, which is told of once its transmit timestamp has come.
+    /// Notes a reply, which is reported once its transmit timestamp has come.
     pub(super) fn awaits(
         &mut self,
         id: TransmitId,

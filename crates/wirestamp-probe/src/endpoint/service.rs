@@ -31,10 +31,10 @@ pub struct ReflectorService {
 struct Port {
     socket: UdpSocket,
     local: SocketAddr,
-    /// What is sent now, and from which address where the socket has several.
+    /// The class of the packets sent now, and their source address where the socket has several.
     traffic_class: u8,
     source: Option<IpAddr>,
-    /// What is prepared, and room for more.
+    /// Prepared replies, and room for more.
     replies: Vec<(Prepared, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
 }
@@ -85,7 +85,7 @@ impl ReflectorService {
         self.ports.iter().map(|port| &port.socket)
     }
 
-    /// Returns what became of the requests.
+    /// Returns the counts of requests and replies.
     pub fn counters(&self) -> ReflectorCounters {
         self.reflector.counters()
     }
@@ -108,8 +108,8 @@ impl ReflectorService {
         self.serve_for(deadline.into(), None)
     }
 
-    /// As [`serve`](Self::serve), and tells `tell` of each request that is answered, or lacks but its timestamp, and of each reply, as soon as its transmit timestamp has come or is
-    /// known to be missing. Replies that left before it was called are not told of.
+    /// As [`serve`](Self::serve), and calls `tell` for each request that is answered, or lacks only its timestamp, and for each reply, as
+    /// soon as its transmit timestamp has come or is known to be missing. It leaves out replies that were sent before the call.
     ///
     /// # Errors
     /// As [`serve`](Self::serve).
@@ -154,7 +154,7 @@ impl ReflectorService {
                 Ok(count) => count,
                 // the interface is gone: nothing ever comes here again
                 Err(error) if error.kind() == ErrorKind::NoSuchDevice => return Err(error),
-                // a refused reply of an earlier time is reported here, and nothing is lost
+                // the peer rejected an earlier reply: the error shows here, and nothing is lost
                 Err(_) => 0,
             };
             any |= count > 0;
@@ -174,7 +174,7 @@ impl ReflectorService {
     }
 }
 
-/// What all ports share.
+/// The state that all ports share.
 struct Desk<'a, 'b> {
     reflector: &'a mut Reflector,
     clock: &'a Clock,
@@ -183,7 +183,7 @@ struct Desk<'a, 'b> {
 }
 
 impl Port {
-    /// `false`: what is prepared has to be sent first.
+    /// Answers a request. `false`: the prepared replies have to be sent first.
     fn answer(&mut self, payload: &[u8], received: &Received, at: &mut Desk<'_, '_>) -> bool {
         let Some(source) = received.source.filter(|_| !received.truncated) else {
             return true;
@@ -225,7 +225,7 @@ impl Port {
         }
     }
 
-    /// Class and source are the socket's: what has others is sent before.
+    /// Class and source are the socket's: replies with others are sent before.
     fn change(&mut self, prepared: &Prepared, asked: Option<IpAddr>, at: &mut Desk<'_, '_>) {
         let _ = self.send(at);
         if self.socket.set_source(asked).is_ok() {
@@ -262,7 +262,7 @@ impl Port {
         destination.filter(|_| self.local.ip().is_unspecified())
     }
 
-    /// Sends what is prepared, with T3 of now.
+    /// Sends the prepared replies, with T3 of now.
     fn send(&mut self, at: &mut Desk<'_, '_>) -> Result<()> {
         if self.replies.is_empty() {
             return Ok(());

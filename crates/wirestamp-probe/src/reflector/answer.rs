@@ -1,4 +1,4 @@
-//! Tells answers from requests by what is in them: two reflectors that take each other's replies for requests never stop.
+//! Distinguishes answers from requests by their contents: two reflectors that take each other's replies for requests never stop.
 //!
 //! A sender has zeros, or in TWAMP Light padding of its choice, where a reflector writes T2 and repeats T1. Random padding looks like an answer
 //! once in 30 million packets.
@@ -13,7 +13,7 @@ const RESIDENCE: i32 = 60;
 /// So many seconds pass until our reply comes back in the answer to it, at most: a packet's maximum lifetime (RFC 9293, section 3.4.1).
 const LIFETIME: i32 = 120;
 
-/// Whether a packet is a reflector's reply, or the echo of one. `octets` is what `packet::Request::read` takes.
+/// Returns whether a packet is a reflector's reply, or the echo of one. `octets` are those that `packet::Request::read` takes.
 pub(super) fn is_reply(octets: &[u8], mode: Mode) -> bool {
     match mode {
         // who has the key follows RFC 8762: zeros

@@ -1,12 +1,12 @@
-//! Ends chains of packets that answer each other, whatever is in them.
+//! Ends chains of packets that answer each other, whatever their contents.
 //!
-//! A sender counts its packets. Who answers ours does not, unless it is a reflector, whose replies are known by what is in them. So an address and port
-//! gets [`REPLIES`] to packets that continue no count, and two more for each packet that does. Then one in [`ONE_IN`] of those that continue none is
-//! not answered, at random, until the address is silent for [`SILENCE`] or counts.
+//! A sender counts its packets. A program that answers ours does not, unless it is a reflector, whose replies are known by their contents.
+//! So an address and port gets [`REPLIES`] to packets that continue no count, and two more for each packet that does. Then one in
+//! [`ONE_IN`] of those that continue none is not answered, at random, until the address is silent for [`SILENCE`] or counts.
 //!
-//! That ends a chain, because one packet that is not answered does: what comes next was forged anew. It silences no sender whose address somebody
-//! forges: whatever the numbers of the forged packets are, one in [`ONE_IN`] of the sender's own goes unanswered at most, on average. Who sees the
-//! replies learns nothing about the next packet.
+//! One unanswered packet ends a chain, so the next packet must be forged again. It silences no sender whose address somebody forges:
+//! whatever the numbers of the forged packets are, one in [`ONE_IN`] of the sender's own goes unanswered at most, on average. An observer
+//! of the replies learns nothing about the next packet.
 
 use super::Dropped;
 use super::sessions::SessionKey;
@@ -41,7 +41,7 @@ impl Counts {
             newest.is_some_and(|newest| (1..=AHEAD).contains(&number.wrapping_sub(newest)))
         };
         let found = self.0.iter().position(is_next);
-        // what continues no count displaces none that was continued
+        // an address that continues no count displaces none that did
         match found {
             Some(place) => {
                 self.0.swap(0, place);

@@ -1,4 +1,4 @@
-//! How a reflector behaves, and what arrives.
+//! The configuration of a reflector, and the packets that arrive.
 
 use crate::key::Key;
 use crate::stamp::HostTimestamp;
@@ -19,7 +19,7 @@ pub struct ReflectorConfiguration {
     pub format: TimestampFormat,
     /// TAI − UTC in seconds, for PTP's format.
     pub tai_offset: i32,
-    /// What synchronises the real-time clock, for Timestamp Information.
+    /// The source that synchronises the real-time clock, for Timestamp Information.
     pub source: SyncSource,
     /// Whether a reply may have the DSCP that the request asks for.
     pub grant_dscp: bool,

@@ -6,7 +6,7 @@ use crate::missing::MissingCounts;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dropped {
-    /// Shorter than a request can be, or than what may be answered without amplifying.
+    /// Shorter than a request can be, or than a packet that may be answered without amplifying.
     Short,
     /// Not signed by the key.
     WrongHmac,
@@ -63,7 +63,7 @@ pub struct ReflectorCounters {
     pub replies: u64,
     /// Replies that the system did not send.
     pub not_sent: u64,
-    /// Replies without a transmit timestamp, by reason: nothing tells their receivers when they left.
+    /// Replies without a transmit timestamp, by reason: their receivers do not learn when they left.
     pub missing_transmit_timestamps: MissingCounts,
     dropped: [u64; Dropped::ALL.len()],
 }

@@ -1,4 +1,4 @@
-//! What the extensions of a reply say.
+//! Fills in the extensions of a reply.
 
 use super::ReflectorConfiguration;
 use super::sessions::Previous;
@@ -6,7 +6,7 @@ use crate::stamp::HostTimestamp;
 use crate::timestamp::WireTimestamp;
 use crate::tlv::{ClassOfService, DirectMeasurement, FollowUp, Method, TimestampInformation, kind};
 
-/// What the extensions are filled in with.
+/// The values for the extensions.
 pub(super) struct Fill<'a> {
     pub(super) configuration: &'a ReflectorConfiguration,
     pub(super) received: &'a HostTimestamp,

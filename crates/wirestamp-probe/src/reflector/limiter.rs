@@ -58,7 +58,7 @@ impl Limiter {
     }
 }
 
-/// What counts as one source: who has one IPv6 address has 2⁶⁴ of them.
+/// One source: a holder of one IPv6 address has 2⁶⁴ of them.
 pub(super) fn prefix(source: IpAddr) -> u64 {
     match source.to_canonical() {
         IpAddr::V4(address) => u32::from(address).into(),

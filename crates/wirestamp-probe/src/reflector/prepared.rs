@@ -24,7 +24,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Writes the base packet with T3 = `now`, and signs it. `octets` is what `Reflector::prepare` filled.
+    /// Writes the base packet with T3 = `now`, and signs it. `octets` are those that `Reflector::prepare` filled.
     ///
     /// # Panics
     /// If `octets` is shorter than a base packet.

@@ -25,7 +25,7 @@ impl Replay {
             return false;
         }
         let behind = newest.wrapping_sub(request.sequence);
-        // what is ahead is new, whatever its clock says: that may be stepped back
+        // a packet ahead is new, whatever its clock says: that may be stepped back
         behind < AHEAD && (behind >= 64 || self.seen >> behind & 1 == 1)
     }
 

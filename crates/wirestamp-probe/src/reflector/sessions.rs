@@ -16,7 +16,7 @@ const IDLE: Span = Span::from_seconds(60);
 /// How often idle ones are looked for.
 const SWEEP: Span = Span::from_seconds(1);
 
-/// What identifies a session.
+/// The key of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct SessionKey {
     source: SocketAddr,
@@ -74,7 +74,7 @@ impl Session {
         }
     }
 
-    /// What stands for a session where none is kept: the reply has the request's number.
+    /// A stand-in where no session is kept: the reply has the request's number.
     pub(super) fn stateless(sequence: u32) -> Self {
         Self {
             next: sequence,
@@ -134,8 +134,8 @@ impl Sessions {
         self.slots.len() + self.free.len()
     }
 
-    /// The place of a session, old or new. `None`: there is no room, because a new one never displaces one that lives, and a source has no more than it
-    /// leaves free: where `n` take what they can, a part of `n + 1` stays free for others.
+    /// Returns the place of a session, old or new. `None`: there is no room, because a new one never displaces one that lives, and a source
+    /// has no more than it leaves free: where `n` take as many as they can, a part of `n + 1` stays free for others.
     pub(super) fn find(&mut self, key: &SessionKey, now: MonotonicTime) -> Option<usize> {
         if let Some(place) = self.places.get(key) {
             self.slots[*place].last_seen = now;

@@ -199,7 +199,7 @@ fn the_next_reply_carries_the_transmit_timestamp_of_the_one_before() {
             (0, Method::Hardware)
         );
         assert_eq!(utc(follow_up.timestamp, TimestampFormat::Ntp), 1_031_000);
-        // the estimate covers what is reported
+        // the estimate covers the reported time
         let read = Reply::read(&octets, key.as_ref()).expect("a reply");
         assert!(read.error.bound() >= Span::from_nanoseconds(3_001));
         // none came for the second one: an older one is not repeated
@@ -476,7 +476,7 @@ fn a_reply_that_waits_alone_is_sent_before_the_next_of_its_session() {
     else {
         panic!("a reply");
     };
-    // only what was prepared before it is sent
+    // only the replies prepared before it are sent
     reflector.batch_sent([first.id].into_iter(), at(2));
     let octets = request(1, None);
     let next = reflector.prepare(&arrival(&octets, source(2), 3), &mut Vec::new());
@@ -700,7 +700,7 @@ fn unanswered(
     [PACKETS, dropped]
 }
 
-/// What somebody can take from a sender whose address, port and numbers are known, below the rate limit: one packet in eight, whatever is forged.
+/// Forged packets take one packet in eight from a sender whose address, port and numbers are known, below the rate limit.
 #[test]
 fn forged_numbers_take_one_packet_in_eight_from_a_sender() {
     let random = || {

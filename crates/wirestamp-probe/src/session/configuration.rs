@@ -1,4 +1,4 @@
-//! What a session sends and expects, and how the clocks are related.
+//! The configuration of a session, and how the clocks are related.
 
 use crate::key::Key;
 use crate::timestamp::TimestampFormat;
@@ -11,11 +11,11 @@ pub enum Clocks {
     Same,
     /// Both follow UTC: ours within this bound, the reflector's within its Error Estimate where it says so (S bit).
     Synchronized(Span),
-    /// Nobody knows: no delay of one direction is given.
+    /// Their relation is unknown: delays of one direction are not reported.
     Unrelated,
 }
 
-/// What a session sends and expects.
+/// The configuration of a session: its packets, and the conditions for replies.
 #[derive(Debug, Clone)]
 pub struct SessionConfiguration {
     /// `Some`: authenticated mode.

@@ -61,7 +61,7 @@ impl Variation {
         }
     }
 
-    /// One of the clocks was stepped: what was before can't be compared with what follows.
+    /// Starts anew after a step of one of the clocks: earlier delays can't be compared with later ones.
     pub(super) fn restart(&mut self) {
         self.previous = None;
         self.keep_longest();

@@ -1,4 +1,4 @@
-//! A packet that was sent, and what is known of it.
+//! A packet that was sent, and its reply.
 
 use crate::missing::Missing;
 use crate::stamp::HostTimestamp;
@@ -6,7 +6,7 @@ use crate::timestamp::WireTimestamp;
 use crate::tlv::Method;
 use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
 
-/// The number of further replies to one packet that are told from duplicates.
+/// The number of further replies to one packet that are distinguished from duplicates.
 pub(super) const DUPLICATES: usize = 8;
 
 #[derive(Debug, Clone)]
@@ -42,9 +42,9 @@ pub(super) struct Replied {
     pub(super) sent_as_written: UtcTime,
     /// T3 when it left.
     pub(super) followed_up: Option<(UtcTime, Method)>,
-    /// What the reflector says that its times may be off.
+    /// The error bound of its times, as the reflector claims it.
     pub(super) error: Span,
-    /// Whether that includes what its clock may be off UTC.
+    /// Whether that includes the offset of its clock from UTC.
     pub(super) is_synchronized: bool,
     /// T4.
     pub(super) arrived: Option<HostTimestamp>,

@@ -1,7 +1,7 @@
 //! Which packets were lost, in which direction; duplicates and reordering.
 //!
-//! A stateful reflector counts what it receives, so that a gap in its numbers is a reply that was lost, and the rest of what is missing was lost on the
-//! way to it (RFC 8762, section 4.2). A duplicated request whose second reply is lost hides one loss.
+//! A stateful reflector counts the requests that it receives, so that a gap in its numbers is a reply that was lost; the other missing
+//! packets were lost on the way to it (RFC 8762, section 4.2). A duplicated request whose second reply is lost hides one loss.
 
 use super::flight::Flight;
 use crate::tlv::DirectMeasurement;
@@ -17,7 +17,7 @@ pub struct DirectionalLoss {
     pub undecided: u64,
 }
 
-/// What was lost, duplicated and reordered.
+/// Lost, duplicated and reordered packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Losses {
     /// Packets sent, but for those that close the session.
@@ -52,7 +52,7 @@ pub(super) struct LossTally {
     /// By their numbers: the reply of greatest reflector number, as (reflector, sender).
     newest: Option<(u32, u32)>,
     last_answered: Option<u32>,
-    /// What the reflector says that it has received.
+    /// The number of requests that the reflector reports as received.
     reflector_received: Option<u32>,
     is_stateful: bool,
 }

@@ -1,4 +1,4 @@
-//! Takes what arrives: accepts replies, and their follow-ups of earlier ones.
+//! Takes packets that arrive: accepts replies, and their follow-ups of earlier ones.
 
 use super::flight::{DUPLICATES, Replied};
 use super::{Rejected, ReplyArrival, Session, tally};
@@ -14,7 +14,7 @@ use wirestamp_core::time::{Span, UtcTime};
 /// How many replies can still be followed up.
 const RECENT: usize = 256;
 
-/// What the extensions of a reply say.
+/// The extensions of a reply.
 #[derive(Debug, Clone, Copy, Default)]
 struct Extensions {
     follow_up: Option<FollowUp>,
@@ -24,7 +24,7 @@ struct Extensions {
 }
 
 impl Session {
-    /// Takes what arrived; returns the sequence number that it answers.
+    /// Takes a packet that arrived; returns the sequence number that it answers.
     ///
     /// # Errors
     /// [`Rejected`], if it is no reply. It is counted, and changes nothing else.

@@ -1,4 +1,4 @@
-//! What arrives, and why it is no reply.
+//! Packets that arrive, and the reasons why one is no reply.
 
 use crate::stamp::HostTimestamp;
 use wirestamp_core::time::MonotonicTime;

@@ -1,4 +1,4 @@
-//! What a session found out.
+//! The report of a session.
 
 use super::Rejected;
 use super::direction::{DelayVariation, Delays};
@@ -25,7 +25,7 @@ impl Measured {
     }
 }
 
-/// What became of one packet, and what its reply says.
+/// The measurements of one packet and its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
@@ -55,9 +55,9 @@ pub struct Sample {
     pub backward_difference: Option<Measured>,
     /// In the reflector, until the reply left.
     pub residence: Option<Measured>,
-    /// In the reflector, until just before it sent the reply: its receive path, and what it did with the packet.
+    /// In the reflector, until just before it sent the reply: its receive path and its processing.
     pub residence_as_written: Option<Measured>,
-    /// In the reflector, from just before it sent the reply until that left: where it told when.
+    /// In the reflector, from just before it sent the reply until that left, where it reported when.
     pub reflector_send_path: Option<Measured>,
     /// In this host, from just before the send call until the packet left.
     pub send_path: Option<Measured>,
@@ -92,7 +92,7 @@ impl Sample {
     }
 }
 
-/// The offset of the reflector's clock (reflector minus local; positive: the reflector is ahead), as far as packets tell: it lies from `low` to `high`.
+/// The offset of the reflector's clock (reflector minus local; positive: the reflector is ahead) as packets bound it: from `low` to `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OffsetInterval {
     /// The least that it can be.
@@ -101,7 +101,7 @@ pub struct OffsetInterval {
     pub high: Span,
 }
 
-/// What a session found out.
+/// The report of a session.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SessionReport {
@@ -111,13 +111,13 @@ pub struct SessionReport {
     pub path_delay: Delays,
     /// To the reflector. Empty where the clocks are not related.
     pub forward: Delays,
-    /// From the reflector. Empty where the clocks are not related, or the reflector does not tell when its replies left.
+    /// From the reflector. Empty where the clocks are not related, or the reflector does not report when its replies left.
     pub backward: Delays,
     /// In the reflector, until the reply left.
     pub residence: Delays,
-    /// In the reflector, until just before it sent the reply: its receive path, and what it did with the packet.
+    /// In the reflector, until just before it sent the reply: its receive path and its processing.
     pub residence_as_written: Delays,
-    /// In the reflector, from just before it sent the reply until that left: where it told when.
+    /// In the reflector, from just before it sent the reply until that left, where it reported when.
     pub reflector_send_path: Delays,
     /// In this host, from just before the send call until the packet left.
     pub send_path: Delays,
@@ -149,7 +149,7 @@ pub struct SessionReport {
     pub followed_up_hardware: u64,
     /// Replies whose exact T3 the reflector reported, made by its kernel or program.
     pub followed_up_software: u64,
-    /// Replies whose exact T3 it did not tell.
+    /// Replies whose exact T3 it did not report.
     pub not_followed_up: u64,
     /// Replies that say that the reflector's clock is synchronised to UTC.
     pub synchronized: u64,
@@ -157,7 +157,7 @@ pub struct SessionReport {
     pub largest_error_estimate: Option<Span>,
     /// The format of the reflector's timestamps.
     pub reflector_format: Option<TimestampFormat>,
-    /// What the reflector says of its clock.
+    /// The properties of its clock that the reflector reports.
     pub information: Option<TimestampInformation>,
     /// Whether the reflector knows the extensions of RFC 8972.
     pub knows_extensions: bool,

@@ -1,4 +1,4 @@
-//! Sums up what the packets of a session say.
+//! Sums up the packets of a session.
 
 use super::direction::{Delays, Variation};
 use super::flight::{Flight, Replied};
@@ -25,7 +25,7 @@ pub(super) fn drift(time: Span) -> Span {
     )
 }
 
-/// What a reply's headers say.
+/// The headers of a reply.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) format: TimestampFormat,
@@ -69,7 +69,7 @@ pub(super) struct Tally {
     backward: Variation,
     round_trip: Variation,
     offset: Option<Offset>,
-    /// What the newest packet alone allows.
+    /// The offsets that the newest packet alone allows.
     newest: Option<OffsetInterval>,
 }
 
@@ -179,7 +179,7 @@ impl Tally {
             }
             let moved = (t4.offset() - t1.offset()).abs();
             if moved > t1.bound + t4.bound + drift(t4.at - t1.at) {
-                // which of our times belong together with the reflector's can't be told
+                // it is unknown which of our times belong together with the reflector's
                 self.report.stepped_in_flight += 1;
             } else {
                 let exchange = Exchange {
@@ -208,7 +208,7 @@ impl Tally {
         let (forth, back) = (t1.bound + exchange.error, t4.bound + exchange.error);
         let low = exchange.t3_at_least - t4.utc + self.least_delay - back;
         let high = t2 - t1.utc - self.least_delay + forth;
-        // a step that is smaller than the path delay does not show, so no other packet's interval narrows what is reported
+        // a step that is smaller than the path delay does not show, so no other packet's interval narrows the reported one
         self.newest = Some(OffsetInterval { low, high });
         let known = self.offset.map(|known| {
             let aged = drift((at - known.at).abs());

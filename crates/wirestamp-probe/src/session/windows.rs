@@ -1,11 +1,11 @@
-//! Least differences of the packets of each window: what the analysis of a fleet's clocks starts from.
+//! Least differences of the packets of each window, from which the analysis of a fleet's clocks starts.
 
 use super::{Measured, Sample};
 use crate::missing::Missing;
 use std::time::Duration;
 use wirestamp_core::time::{Span, UtcTime};
 
-/// A clock that is set back by more windows than this begins anew: what is held stays bounded.
+/// A clock that is set back by more windows than this begins anew, so that the packets held stay bounded.
 const BACK: i64 = 8;
 
 /// The differences of one direction in one window.
@@ -17,7 +17,7 @@ pub struct Differences {
     pub middle: Span,
 }
 
-/// What the packets that left in one window showed: receive time minus transmit time, each by its own host's real-time clock.
+/// The differences of the packets that left in one window: receive time minus transmit time, each by its own host's real-time clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// A multiple of `length` since 1970, by the real-time clock of the host that probes.
@@ -32,7 +32,7 @@ pub struct Window {
     pub sent: u64,
 }
 
-/// What windows need to know of a packet that was judged.
+/// The parts of a judged packet that windows need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departed {
     /// When it left, by the real-time clock; `None`: its transmit timestamp is missing.
@@ -59,12 +59,13 @@ impl From<&Sample> for Departed {
 
 /// Groups the packets of a session by the window in which they left.
 ///
-/// Windows begin at multiples of their length, by the clock of the host that probes: those of all hosts are the same ones up to what their
-/// clocks are off. A clock that is set back a little makes no second window of the same start: packets count in the one that is open. One that is
-/// set back by more than eight windows does, as they would be held for as long as the clock was set back.
+/// Windows begin at multiples of their length, by the clock of the host that probes: those of all hosts are the same ones up to the error
+/// of their clocks. A clock that is set back a little makes no second window of the same start: packets count in the one that is open. One
+/// that is set back by more than eight windows does, as they would be held for as long as the clock was set back.
 ///
-/// The least differences of a window are of one offset only if neither clock was stepped in it. Those of a step of less than a round trip may be of
-/// both sides of it, and leave an offset between them that was never there: what the host knows of its own clock's steps says which windows are void.
+/// The least differences of a window are of one offset only if neither clock was stepped in it. Those of a step of less than a round trip
+/// may be of both sides of it, and leave an offset between them that was never there: the host's record of its own clock's steps shows
+/// which windows are void.
 ///
 /// ```
 /// use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::{Step, Tlv, flag, kind, step_at, walk};
 use crate::key::{Key, TAG};
 
-/// What a reflector did with the extensions of a request.
+/// The result of filling in the extensions of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filled {
     /// Where the value of the HMAC extension stands that [`sign`](Self::sign) fills.
@@ -91,7 +91,7 @@ enum Integrity {
     /// Where the HMAC's value stands; `None`: none is needed.
     Good(Option<usize>),
     Failed,
-    /// The extension there is malformed, so that nobody can say where the HMAC stands.
+    /// The extension there is malformed, so that the place of the HMAC is unknown.
     Unknown(usize),
 }
 
@@ -121,7 +121,7 @@ pub(super) enum Signed {
     NotNeeded,
     /// There is none, or it does not stand where it must.
     Missing,
-    /// The one there is malformed, so that nobody can say where the HMAC stands.
+    /// The one there is malformed, so that the place of the HMAC is unknown.
     Malformed(usize),
 }
 

@@ -1,4 +1,4 @@
-//! What the values of the extensions say.
+//! The values of the extensions.
 
 use crate::timestamp::WireTimestamp;
 
@@ -8,7 +8,7 @@ use crate::timestamp::WireTimestamp;
 pub enum Method {
     /// By the NIC.
     Hardware,
-    /// By the kernel or by a program: the wire does not tell them apart.
+    /// By the kernel or by a program: packets do not distinguish them.
     Software,
     /// By a control plane.
     ControlPlane,
@@ -43,7 +43,7 @@ impl Method {
     }
 }
 
-/// What synchronises a clock (RFC 8972, section 4.3).
+/// The source that synchronises a clock (RFC 8972, section 4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SyncSource {
@@ -97,11 +97,11 @@ impl SyncSource {
 /// Timestamp Information: the clock and the method of the reflector's timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TimestampInformation {
-    /// What synchronises the clock of T2.
+    /// The source that synchronises the clock of T2.
     pub source_in: Option<SyncSource>,
     /// How T2 is made.
     pub method_in: Option<Method>,
-    /// What synchronises the clock of T3.
+    /// The source that synchronises the clock of T3.
     pub source_out: Option<SyncSource>,
     /// How T3 is made.
     pub method_out: Option<Method>,
@@ -135,7 +135,7 @@ impl TimestampInformation {
 pub struct ClassOfService {
     /// DSCP1: the reply is asked to have it.
     pub wanted_dscp: u8,
-    /// DSCP2: what the request arrived with.
+    /// DSCP2: the one that the request arrived with.
     pub received_dscp: u8,
     /// ECN that the request arrived with.
     pub received_ecn: u8,

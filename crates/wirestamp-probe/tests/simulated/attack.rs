@@ -48,7 +48,7 @@ impl Attacker {
         let soon = now + 1_000_000;
         let base = if self.has_key { 112 } else { 44 };
         let mut packets = vec![(soon, octets[..self.chance.below(base) as usize].to_vec())];
-        // without a key: in what the sender knows itself. With one: anywhere in the base packet
+        // without a key: in fields that the sender knows itself. With one: anywhere in the base packet
         let places: Vec<usize> = if self.has_key {
             (0..112).collect()
         } else {

@@ -13,7 +13,7 @@ const SWING: f64 = 30e6;
 const PERIOD: f64 = 1e12;
 /// A step sets a clock so far off at most.
 const STEP: i64 = 20_000_000;
-/// What the clock may be off in all.
+/// The largest error of the clock.
 pub(crate) const BOUND: Span = Span::from_milliseconds(50);
 
 #[derive(Debug, Clone)]

@@ -207,7 +207,7 @@ fn steps_of_a_clock_are_noticed_and_do_not_spoil_the_variation() {
         report.clock_steps
     );
     let forward = report.forward_variation.expect("a variation");
-    // 300 µs, up to 4 ms where a packet is overtaken, and what the clocks drift apart in a generation
+    // 300 µs, up to 4 ms where a packet is overtaken, and the drift between the clocks in a generation
     assert!(forward.median < Span::from_milliseconds(20), "{forward:?}");
     assert!(forward.jitter < Span::from_milliseconds(2), "{forward:?}");
 }

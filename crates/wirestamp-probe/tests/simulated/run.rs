@@ -40,7 +40,7 @@ pub(crate) struct Truth {
     pub(crate) times: [i64; 4],
 }
 
-/// What the network did.
+/// The network's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Fates {
     pub(crate) lost_forward: u64,

@@ -4,8 +4,8 @@ use super::{Leap, PAUSE, Steering};
 use wirestamp::MonotonicTime;
 
 impl Steering {
-    /// Another clock timestamps. Ends the correction that is in force, until that has worked, and asks and commands nothing more.
-    /// Returns whether this is news: what was measured until now was of this clock.
+    /// Another clock timestamps. Ends the current correction, until that has worked, and asks and commands nothing more.
+    /// Returns whether this is news: samples until now were of this clock.
     pub(crate) fn leave(&mut self, now: MonotonicTime) -> bool {
         let is_new = !std::mem::replace(&mut self.is_absent, true);
         self.leap = Leap::None;
@@ -21,7 +21,7 @@ impl Steering {
         }
         let _ = self.tell_unsynchronised();
         if is_new || is_due {
-            // what is measured now is of a clock of which nobody knows what was commanded
+            // samples are now of a clock whose commands nobody knows
             self.commands.borrow_mut().forget(0.0);
         }
         is_new

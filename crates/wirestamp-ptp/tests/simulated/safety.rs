@@ -138,7 +138,7 @@ fn the_end_of_steering_leaves_the_base_frequency() {
     });
 }
 
-/// A bond fails over: what is measured from then on says nothing of the clock that is steered.
+/// After a failover of a bond, samples say nothing about the steered clock.
 #[test]
 fn another_clock_behind_the_interface_leaves_the_base_frequency() {
     play(5_000, defaults, |scene| {

@@ -14,8 +14,8 @@ const HOP_LIMIT: u8 = 64;
 const MULTICAST_HOP_LIMIT: u8 = 1;
 const UDP_HEADER: usize = 8;
 
-/// Writes it into `to`. `stations`: the MAC address of the NIC that sends it, and of the one that it is for. `number` tells IPv4
-/// datagrams apart. `false`: it has no form on the wire.
+/// Writes it into `to`. `stations`: the MAC address of the NIC that sends it, and of the one that it is for. `number` distinguishes
+/// IPv4 datagrams. `false`: it has no form on the wire.
 pub(crate) fn write(
     to: &mut Vec<u8>,
     ends: &Ends,

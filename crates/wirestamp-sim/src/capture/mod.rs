@@ -1,6 +1,6 @@
-//! Captures of simulated interfaces: what Linux' packet sockets with a ring of blocks (`TPACKET_V3`) do, in virtual time.
+//! Captures of simulated interfaces: Linux' packet sockets with a ring of blocks (`TPACKET_V3`), in virtual time.
 //!
-//! What a timestamp means, and when a capture is over, is decided in [`wirestamp_core::capture`].
+//! [`wirestamp_core::capture`] decides the meaning of a timestamp, and when a capture is over.
 
 mod frame;
 mod ring;
@@ -52,7 +52,7 @@ pub struct Captured<'a> {
 }
 
 impl World {
-    /// Captures what `interface` receives and sends.
+    /// Captures the packets that `interface` receives and sends.
     ///
     /// # Errors
     /// `NotPermitted` where the scenario's host has no privilege; `InvalidInput` for a buffer that makes no sense; `NotSupported` for
@@ -100,7 +100,7 @@ impl World {
 }
 
 impl Capture {
-    /// What its packets begin with.
+    /// Returns the header that its packets begin with.
     pub fn link_type(&self) -> LinkType {
         LinkType::Ethernet
     }
@@ -112,7 +112,7 @@ impl Capture {
     pub fn next_block(&mut self, until: MonotonicTime) -> Result<Option<Block<'_>>> {
         self.world.with(|state| state.pass(state.cost.now));
         let held = loop {
-            // what waits comes before the end, however late it is asked for
+            // packets that wait come before the end, however late they are taken
             if let Some(held) = self.world.with(|state| state.captures.lend(self.id)) {
                 break held;
             }
@@ -148,7 +148,7 @@ impl Capture {
         }))
     }
 
-    /// Counts what the simulated kernel counted since the last time.
+    /// Returns the counts of the simulated kernel since the last call.
     ///
     /// # Errors
     /// None; the signature is that of real captures.
@@ -208,7 +208,7 @@ impl Drop for Block<'_> {
 }
 
 impl<'a> Captured<'a> {
-    /// What was captured of it, without a VLAN's tag.
+    /// Returns the captured bytes, without a VLAN's tag.
     pub fn data(&self) -> &'a [u8] {
         self.block.held.data(self.entry)
     }

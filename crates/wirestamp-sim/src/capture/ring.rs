@@ -86,7 +86,7 @@ impl Ring {
     pub(crate) fn put(&mut self, passing: &Passing<'_>) -> Option<u64> {
         let room = self.blocks.size as usize - BLOCK_HEADER;
         let captured = passing.bytes.len().min(self.snap_length);
-        let captured = captured.min(room - PACKET_HEADER); // what does not fit into a block is cut
+        let captured = captured.min(room - PACKET_HEADER); // a packet that does not fit into a block is cut
         let takes = (PACKET_HEADER + captured).next_multiple_of(ALIGNMENT);
         self.counted.received += 1;
         // Linux leaves at least one byte of a block that has packets
@@ -162,7 +162,7 @@ impl Ring {
         }
     }
 
-    /// What was counted since the last time.
+    /// Returns the counts since the last call.
     pub(crate) fn count(&mut self) -> CaptureStatistics {
         std::mem::take(&mut self.counted)
     }

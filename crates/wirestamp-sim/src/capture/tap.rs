@@ -1,4 +1,4 @@
-//! Which captures see a packet that passes a NIC, and what the kernel writes beside it. The buffers are in `ring`.
+//! Gives a packet that passes a NIC to the captures that see it, with the kernel's header. The buffers are in `ring`.
 
 use super::frame;
 use super::ring::{Held, Passing, Ring};
@@ -42,7 +42,7 @@ struct Open {
     hardware: bool,
     promiscuous: bool,
     group: Option<CaptureId>,
-    /// The interface went away, and nobody was told yet.
+    /// The interface went away, and no call has reported it yet.
     down: bool,
 }
 
@@ -54,7 +54,7 @@ struct Group {
     divided: u64,
 }
 
-/// What there is for who waits at a capture.
+/// The end of a wait at a capture: a block, or the loss of the interface.
 #[derive(Debug)]
 pub(crate) enum News {
     Block(Held),

@@ -1,4 +1,4 @@
-//! What can happen at a set time, as a scenario file writes it. Makes nothing happen.
+//! Events at a set time, as a scenario file writes them.
 
 use super::filter::Filter;
 use super::length::{Length, Positive};

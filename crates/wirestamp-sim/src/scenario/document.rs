@@ -40,7 +40,7 @@ pub(crate) struct Document {
     pub(crate) link: Link,
     pub(crate) cost: Cost,
     pub(crate) event: Vec<Event>,
-    /// What other programs send.
+    /// The traffic of other programs.
     pub(crate) traffic: Vec<Traffic>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Host {
     /// kernel's timestamps, and from there to the second. Neither: the distance is known exactly.
     pub(crate) utc_forward: Delay,
     pub(crate) utc_back: Delay,
-    /// What reading an exact distance takes: so long before its end it was begun.
+    /// How long reading an exact offset takes: so long before its end it was begun.
     pub(crate) utc_held: Positive,
     /// Whether NICs may be configured, clocks opened and low ports bound.
     pub(crate) privileged: bool,
@@ -113,7 +113,7 @@ pub(crate) struct Link {
     pub(crate) asymmetry: Positive,
     pub(crate) lost: Probability,
     pub(crate) duplicated: Probability,
-    /// Whether a neighbour that nobody has is reported after three seconds.
+    /// Whether a missing neighbour is reported after three seconds.
     pub(crate) report_unreachable: bool,
 }
 
@@ -129,7 +129,7 @@ impl Default for Link {
     }
 }
 
-/// What calls cost the caller.
+/// The time that calls cost the caller.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Cost {

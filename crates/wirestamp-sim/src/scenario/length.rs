@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Length(i64);
 
-/// What a scenario may contain: ten years either way.
+/// The longest time in a scenario: ten years either way.
 const LONGEST: i64 = 10 * 366 * 86_400 * 1_000_000_000;
 const UNITS: [(&str, i64); 7] = [
     ("ns", 1),
@@ -121,7 +121,7 @@ pub(crate) struct Probability(u64);
 
 impl Probability {
     const CERTAIN: f64 = (1u64 << 53) as f64;
-    /// Of what always happens.
+    /// The probability of a certain event.
     pub(crate) const CERTAINTY: Self = Self(1 << 53);
 
     pub(crate) const fn threshold(self) -> u64 {
@@ -169,7 +169,7 @@ impl Delay {
     }
 }
 
-/// What a delay looks like when it is not a plain length.
+/// A delay that is not a plain length.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parts {

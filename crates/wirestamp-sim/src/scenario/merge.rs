@@ -54,7 +54,7 @@ fn overlay(under: &mut Table, over: Table) {
     }
 }
 
-/// What `[sim0]` does not say, `[nic]` says.
+/// `[nic]` has the values that `[sim0]` lacks.
 fn complete_nics(table: &mut Table) {
     for own in ["sim0", "sim1"] {
         let Some(Value::Table(differing)) = table.remove(own) else {

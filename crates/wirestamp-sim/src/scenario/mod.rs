@@ -1,4 +1,4 @@
-//! The description of a simulation: NICs, clocks, link, faults, and what happens when.
+//! The description of a simulation: NICs, clocks, link, faults, and events.
 //! Runs nothing.
 
 mod action;
@@ -46,7 +46,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// # Ok::<(), wirestamp_core::Error>(())
 /// ```
 ///
-/// What can happen at a time: `step_utc` (`by`), `slew_system` (`ppb`), and with `nic = "sim0"` or `"sim1"`
+/// Events at a set time: `step_utc` (`by`), `slew_system` (`ppb`), and with `nic = "sim0"` or `"sim1"`
 /// `step_hardware` (`ticks`), `reset_hardware` (`to`), `change_rate` and `adjust_hardware` (`ppb`), `virtual_clocks`
 /// (`count`), `reconfigure` (`transmit`, `receive`), `remove` and `add`; `link_down`, `link_up`; `storm` and
 /// `lose_notifications` (`count`).
@@ -57,7 +57,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 #[doc = include_str!("fields.toml")]
 /// ```
 ///
-/// Nothing is sent in a simulation but by the program that uses it, and by what the scenario says, with these defaults:
+/// Only the program that uses a simulation sends packets in it, and the scenario's `[[traffic]]`, with these defaults:
 ///
 /// ```toml
 #[doc = include_str!("traffic.toml")]
@@ -94,7 +94,7 @@ impl Scenario {
     /// Reads a scenario from TOML.
     ///
     /// # Errors
-    /// `InvalidInput`; the message names the line, the field and what is allowed.
+    /// `InvalidInput`; the message names the line, the field and the allowed values.
     pub fn from_toml(text: &str) -> Result<Self> {
         let (table, name) = merge::complete(text)?;
         Self::read(table, &name, Some(text))
@@ -105,8 +105,8 @@ impl Scenario {
         &self.name
     }
 
-    /// The one way to make a scenario: from a merged table, checked. `text` is what the
-    /// user wrote, for the line numbers.
+    /// Makes a scenario from a merged table, and checks it; there is no other way. `text` is the user's, for the line
+    /// numbers.
     fn read(table: toml::Table, name: &str, text: Option<&str>) -> Result<Self> {
         let document: document::Document = table.try_into().map_err(|error: toml::de::Error| {
             Error::new(

@@ -7,7 +7,7 @@ use super::program::Program;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What a NIC's hardware timestamps on transmit.
+/// The packets that a NIC's hardware timestamps on transmit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TransmitTimestamps {
@@ -28,7 +28,7 @@ pub(crate) struct Nic {
     pub(crate) hardware_transmit: TransmitTimestamps,
     /// Which receive filters are advertised.
     pub(crate) receive_filters: Vec<Filter>,
-    /// What is granted where it is not what was asked for.
+    /// Granted receive filters where they differ from the requested ones.
     pub(crate) grants: BTreeMap<Filter, Filter>,
     /// Whether PTP over IPv6 is recognised too.
     pub(crate) ptp_over_ipv6: bool,
@@ -113,7 +113,7 @@ pub(crate) struct Clock {
     pub(crate) adjustment: Adjustment,
 }
 
-/// What the driver does with an adjustment beyond its limit.
+/// The driver's reaction to an adjustment beyond its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Beyond {
@@ -211,7 +211,7 @@ impl Default for Path {
     }
 }
 
-/// What goes wrong at a NIC, as probabilities per packet.
+/// Faults of a NIC, as probabilities per packet.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Faults {

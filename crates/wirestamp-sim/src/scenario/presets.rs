@@ -1,4 +1,4 @@
-//! The list of presets. Each is a small scenario file, named after what it imitates.
+//! The list of presets. Each is a small scenario file, named after the product or the fault that it imitates.
 
 macro_rules! presets {
     ($($name:literal: $description:literal,)*) => {

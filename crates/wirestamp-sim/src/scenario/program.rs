@@ -3,7 +3,7 @@
 use super::length::Positive;
 use serde::Deserialize;
 
-/// What the program disciplines, and by what.
+/// The clock that the program disciplines, and its reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {

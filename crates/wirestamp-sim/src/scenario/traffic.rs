@@ -1,4 +1,4 @@
-//! What other programs send, as a scenario file writes it. Sends nothing.
+//! The traffic of other programs, as a scenario file writes it.
 
 use super::action::Which;
 use super::length::{Delay, Positive, Probability};

@@ -1,4 +1,4 @@
-//! Holds the simulated world to what it claims, through the contract's traits and its truth.
+//! Tests the simulated world against its truth, through the contract's traits.
 
 mod clocks;
 mod determinism;

@@ -1,4 +1,4 @@
-//! Every preset shows what it is named after, through the contract alone.
+//! Every preset shows the behaviour that it is named after, through the contract alone.
 
 use crate::station::{EVERYTHING, Station, cross, interface, world};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Scenario files: what they may say, and how mistakes are told.
+//! Scenario files: their contents, and the errors for mistakes.
 
 use crate::station::{Station, cross, custom, interface};
 use wirestamp_core::ErrorKind;

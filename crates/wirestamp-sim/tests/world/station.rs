@@ -1,4 +1,4 @@
-//! A world with sockets, and what came out of them: what the tests below have in common.
+//! A world with sockets and their results, for the tests below.
 
 use std::net::SocketAddr;
 use wirestamp_core::Result;

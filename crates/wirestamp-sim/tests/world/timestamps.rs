@@ -197,7 +197,7 @@ fn nothing_is_timestamped_that_was_not_asked_for() {
             .timestamped
             .is_empty()
     );
-    // what is omitted is off
+    // omitted options are off
     station
         .configure(Timestamping::OFF.transmit(8).receive())
         .expect("on");
@@ -515,7 +515,7 @@ fn a_step_of_the_real_time_clock_between_timestamp_and_reading_is_noticed() {
     assert!(utc < Span::from_seconds(-99), "{utc}");
 }
 
-/// As on Linux: the error queue stays, and tells the timestamps that are asked for when it is read.
+/// As on Linux: the error queue stays, and reports the timestamps that are requested when it is read.
 #[test]
 fn what_comes_of_an_older_configuration_keeps_its_id() {
     let mut station = Station::new("i225")

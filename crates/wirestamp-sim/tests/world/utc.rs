@@ -73,7 +73,7 @@ fn no_timestamp_lies_beyond_its_bound_whatever_the_clock_is_read_and_stepped_by(
         let world = custom(&format!("preset = 'software-only'\n[host]\n{clocks}"));
         let mut station = Station::of(world).timestamping(Source::Software);
         let read_apart = clocks.contains("utc_back");
-        // what is less than a reading takes shows in none
+        // a step shorter than a reading shows in none
         let least = if read_apart { 1_000 } else { 2 };
         for (number, by) in [
             least,

@@ -1,4 +1,4 @@
-//! What the Windows-like presets do otherwise: numbers, one timestamp a packet, ids asked one by one.
+//! The differences of the Windows-like presets: numbers, one timestamp a packet, ids asked one by one.
 
 use crate::station::{EVERYTHING, Station, cross, interface, world};
 use std::sync::{Arc, Mutex};

@@ -22,7 +22,7 @@ struct Packet {
     queued: i64,
     /// Of a request: its answer comes after the next packet.
     is_late: bool,
-    /// How the frequency changes until then, as a part of what it may.
+    /// How the frequency changes until then, as a part of the allowed change.
     ramp: f64,
 }
 
@@ -109,7 +109,7 @@ impl Truth {
     }
 }
 
-/// What the estimator was given since it began, as far as a bound may depend on it.
+/// The estimator's input since it began, as far as a bound may depend on it.
 #[derive(Debug, Default)]
 struct Given {
     /// When the last request left that an answer has come of, and when the last Sync came.
@@ -118,7 +118,7 @@ struct Given {
     delay: i64,
     /// Of the request that no Sync has followed yet.
     asked: Option<i64>,
-    /// When the last exchanges ended, and what they took, both ways.
+    /// When the last exchanges ended, and how long they took, both ways.
     exchanges: Vec<(i64, i64)>,
     any_late: bool,
 }
