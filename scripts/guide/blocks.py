@@ -7,7 +7,8 @@ A label is an HTML comment on the line before the block. Blocks without a langua
              one bash, in a folder of the page, with the release program as `wirestamp`, 80 columns wide and without a NIC
              of the machine's in the output where `eth0` stands (below). A line "..." stands for any lines, "[..]" for any
              text in a line. A command must succeed, unless the next one is `echo $?`.
-             <!-- numbers differ -->     every number, with its unit, may be another; rows of histograms don't count
+             <!-- numbers differ -->     every number, with its unit, may be another, so a sentence may be broken elsewhere
+                                         (its further lines are indented); rows of histograms don't count
              <!-- sim PRESET -->         eth0 and eth1 are the simulated NICs sim0 and sim1 of that preset
              <!-- root -->               runs as root only; it has a network namespace of its own, without interfaces
              <!-- needs: PROGRAM -->    runs where there is such a program only
@@ -141,9 +142,20 @@ def run(commands, block, folder, target):
     return [([line.rstrip() for line in printed.rstrip("\n").split("\n")] if printed.strip() else [], code) for printed, code in outputs]
 
 
+def unbroken(lines):
+    """Sentences that were broken at the terminal's width, in one line each."""
+    joined = []
+    for line in lines:
+        if re.match(r"  \S", line) and joined and joined[-1].strip() not in ("", "..."):
+            joined[-1] += " " + line.strip()
+        else:
+            joined.append(line)
+    return joined
+
+
 def plain(lines):
     """Without what differs from run to run."""
-    kept = [line for line in lines if not re.search(r"[│└┬─▁▂▃▄▅▆▇█]", line)]
+    kept = unbroken([line for line in lines if not re.search(r"[│└┬─▁▂▃▄▅▆▇█]", line)])
     kept = [re.sub(r"\b[0-9a-f]{6}\.[0-9a-f]{4}\.[0-9a-f]{6}-\d+", "IDENTITY", line) for line in kept]
     kept = [re.sub(r"\s+", " ", re.sub(NUMBER, " N ", line)).strip() for line in kept]
     return [line for line in kept if not re.fullmatch(r"N?( N)*", line)]
