@@ -40,6 +40,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LIMIT = 600  # seconds for a page: some build examples, on a machine that does other things, too
 AT_ONCE = 4  # pages: most of their time they wait
 SEPARATOR = "\x1e"
+COLUMNS = 80  # of the terminal
 NUMBER = r"[-+±]?\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:ns|µs|ms|s|ppb|ppm|%|Hz)\b)?"
 
 # `sudo` and `cargo` in a page's bash.
@@ -123,7 +124,7 @@ def run(commands, block, folder, target):
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("WIRESTAMP_", "CARGO_")) or name == "CARGO_TARGET_DIR"
     }
-    environment |= {"COLUMNS": "80", "NO_COLOR": "1", "LC_ALL": "C.UTF-8", "REPOSITORY": ROOT, "CARGO_TERM_QUIET": "true"}
+    environment |= {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "LC_ALL": "C.UTF-8", "REPOSITORY": ROOT, "CARGO_TERM_QUIET": "true"}
     environment["PATH"] = f"{target}/release:{environment['PATH']}"
     if preset:
         environment["WIRESTAMP_SIM"] = preset
@@ -144,12 +145,14 @@ def run(commands, block, folder, target):
 
 def unbroken(lines):
     """Sentences that were broken at the terminal's width, in one line each."""
-    joined = []
+    joined, last = [], ""
     for line in lines:
-        if re.match(r"  \S", line) and joined and joined[-1].strip() not in ("", "..."):
+        further = re.match(r"  (\S+)", line)
+        if further and len(last) + len(further.group(1)) >= COLUMNS:
             joined[-1] += " " + line.strip()
         else:
             joined.append(line)
+        last = line
     return joined
 
 
