@@ -67,8 +67,8 @@ STEPS = [
     # the behaviours again, on io_uring
     Step("test-rings", after=DEBUG, processors=0.3, timed=True),
     Step("valgrind", after=DEBUG, processors=1, timed=True),
-    # the words that threads share, in every order
-    Step("loom", processors=1.5),
+    # the words that threads share, in every order (40)
+    Step("loom", processors=1.25),
     # licences, sources, advisories of the dependencies; the minimum Rust version
     Step("check-deny", processors=1.5),
     # wirestamp-core needs no std

@@ -39,6 +39,8 @@ from dataclasses import dataclass, field
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIMIT = 600  # seconds for a page: some build examples, on a machine that does other things, too
 AT_ONCE = 4  # pages: most of their time they wait
+# Where builds go and how they are made: with another profile, `cargo run` would build everything again.
+BUILDS = ("CARGO_TARGET_DIR", "CARGO_PROFILE_", "CARGO_INCREMENTAL")
 SEPARATOR = "\x1e"
 COLUMNS = 80  # of the terminal
 NUMBER = r"[-+±]?\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:ns|µs|ms|s|ppb|ppm|%|Hz)\b)?"
@@ -121,9 +123,7 @@ def run(commands, block, folder, target):
     preset = block.label("sim")
     if preset:
         script = re.sub(r"\beth([01])\b", r"sim\1", script)
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("WIRESTAMP_", "CARGO_")) or name == "CARGO_TARGET_DIR"
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("WIRESTAMP_", "CARGO_")) or name.startswith(BUILDS)}
     environment |= {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "LC_ALL": "C.UTF-8", "REPOSITORY": ROOT, "CARGO_TERM_QUIET": "true"}
     environment["PATH"] = f"{target}/release:{environment['PATH']}"
     if preset:

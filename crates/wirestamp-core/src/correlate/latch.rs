@@ -5,9 +5,9 @@
 
 use core::array;
 
-#[cfg(not(loom))]
+#[cfg(not(wirestamp_loom))]
 use core::sync::atomic::{AtomicU64, Ordering, fence};
-#[cfg(loom)]
+#[cfg(wirestamp_loom)]
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// A reader that met so many writes gives up: no reader waits for anybody.
@@ -61,7 +61,7 @@ impl<const WORDS: usize> Latch<WORDS> {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, wirestamp_loom))]
 mod tests {
     use super::*;
     use loom::sync::Arc;
