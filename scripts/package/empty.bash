@@ -30,6 +30,13 @@ inside() {
 # quietly COMMAND... : inside, and what it says only if it fails
 quietly() { inside "$@" >"$work/log" 2>&1 </dev/null || { cat "$work/log" >&2; exit 1; }; }
 
+# says PATTERN COMMAND... : inside, whether a line of what it prints matches. In a pipe, a grep that has found its line would end
+# the command, and that would count as a failure.
+says() {
+    local said
+    said=$(inside "${@:2}") && grep -q "$1" <<<"$said"
+}
+
 everything() { (cd "$root" && find . -path ./proc -prune -o -path ./tmp -prune -o -print | sort) >"$work/$1"; }
 
 # left_behind BEFORE AFTER : what dpkg itself rewrites, and the index of the manual, are no traces of ours.
