@@ -1,4 +1,4 @@
-//! The measures on methods whose answers are known: they know the truth and lie as told.
+//! The measures on methods whose answers are known: they know the truth and lie as commanded.
 
 use std::collections::HashMap;
 use wirestamp_bench::estimator::{Converted, Estimator};

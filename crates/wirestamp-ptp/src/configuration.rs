@@ -45,7 +45,7 @@ pub struct Configuration {
     pub source: Source,
     /// Switch the NIC's hardware timestamping on while this runs (all programs see it).
     pub enable_hardware: bool,
-    /// What is announced as grandmaster: PTP time (TAI), or an arbitrary one.
+    /// The timescale to announce as grandmaster: PTP time (TAI), or an arbitrary one.
     pub timescale: Timescale,
     /// TAI minus UTC in seconds: announced, and used where a timeTransmitter says none.
     pub utc_offset: i16,

@@ -27,7 +27,7 @@ pub enum Lost {
     NotSent,
     /// A Sync came so late that a clock may have been stepped; it was not used.
     Suspect,
-    /// The exchange contradicts earlier ones: a clock was stepped. What was known is forgotten.
+    /// The exchange contradicts earlier ones: a clock was stepped. Earlier exchanges are forgotten.
     Contradiction,
     /// Peer to peer, and the neighbour is not the timeTransmitter: a transparent clock stands between,
     /// and nothing says how late a Sync may be. End to end has a bound.

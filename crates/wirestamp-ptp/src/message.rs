@@ -292,8 +292,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// When a neighbour received our Pdelay_Req, by its Pdelay_Resp; `None` if it does not tell: a responder may
-    /// leave the field zero and tell only how long it took (IEEE 1588-2019, 11.4.2).
+    /// When a neighbour received our Pdelay_Req, by its Pdelay_Resp; `None` if it does not report that: a responder may
+    /// leave the field zero and report only its residence time (IEEE 1588-2019, 11.4.2).
     pub(crate) fn request_received(&self) -> Option<i64> {
         self.timestamp().filter(|at| *at != 0)
     }

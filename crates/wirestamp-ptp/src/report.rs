@@ -71,7 +71,7 @@ pub struct PortStatus {
     pub source: TimestampSource,
     /// The estimate as it is now: without messages its bound grows.
     pub estimate: Option<Held>,
-    /// What was lost and ignored.
+    /// Counts of exchanges without a sample, and of ignored messages.
     #[serde(flatten)]
     pub counts: Counts,
 }

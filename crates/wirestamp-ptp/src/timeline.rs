@@ -55,7 +55,7 @@ impl Timeline {
         }
     }
 
-    /// What is added to timestamps of this clock.
+    /// Returns the shift of timestamps of this clock.
     pub(crate) fn shift_of(&self, clock: &SharedClock) -> i64 {
         match clock.borrow().source() {
             TimestampSource::Software => self.utc_shift,

@@ -1,6 +1,6 @@
 //! The C API that Microsoft's two pages on packet timestamping specify, as a library for
 //! programs written against it: Winsock, IP Helper, and the system calls that such programs
-//! need. What is left open there is decided in `ABI.md`, beside the headers.
+//! need. `ABI.md`, beside the headers, decides the questions that the pages leave open.
 //!
 //! Adds no timestamping of its own: real adapters and sockets are those of `wirestamp-sys`,
 //! `sim0` is that of `wirestamp-sim`, chosen by the environment variable `WIRESTAMP_SIM`.
@@ -11,8 +11,8 @@
 //! both sides agree on. `unsafe` is in the exported functions, in `memory`, `address` and the
 //! `adapter` of Linux, one call a block.
 //!
-//! For C programs. What is public beside the exported functions ([`memory`], [`address`], [`simulated`]) is for tests, and
-//! for what they put before this library (`tests/windows-model`): no promise is made about it.
+//! For C programs. The modules that are public beside the exported functions ([`memory`], [`address`], [`simulated`]) are
+//! for tests, and for the model that they put before this library (`tests/windows-model`): they may change at any time.
 //!
 //! Populated on: Linux; on Windows the simulated adapters alone.
 

@@ -1,5 +1,5 @@
-//! Access to the caller's memory: null, misaligned and impossible ranges are told from
-//! memory. Knows no meaning; a wild pointer can't be told, as in any C library.
+//! Access to the caller's memory: null, misaligned and impossible ranges are recognised. A wild pointer can't be, as in any
+//! C library.
 
 use crate::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
 use crate::abi::old::{OldCrossTimestamp, OldTimestampCapabilities};

@@ -2,8 +2,8 @@
 //! Knows no truth.
 //!
 //! The peers are written from a description of what they do, never from their code, and run
-//! at their defaults. What they leave out is said in each file. They take the counter's
-//! nominal frequency from the scenario even where our own method is not told it.
+//! at their defaults. Each file names the parts that they leave out. They take the counter's
+//! nominal frequency from the scenario even where our own method does not have it.
 //!
 //! How they compare with the study that described them: rms in ns, study : here, five seeds
 //! of 2000 s each. As there, against the *start* of a timestamp's tick; the benches' tables are
@@ -61,7 +61,7 @@ pub trait Estimator {
     /// The system time of a timestamp; `None` where it is refused.
     fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted>;
 
-    /// The counter's frequency, where the method tells one.
+    /// Returns the counter's frequency, where the method has one.
     fn rate(&self) -> Option<Rate> {
         None
     }

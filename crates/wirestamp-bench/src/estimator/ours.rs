@@ -1,5 +1,5 @@
-//! Nothing of its own: wirestamp's correlation behind the benches' trait. It is told what a
-//! program knows: how finely the system clock counts, and that timestamps are fetched at once.
+//! Wirestamp's correlation behind the benches' trait. It gets the settings that a program knows: how finely the system
+//! clock counts, and that timestamps are fetched at once.
 
 use super::{Converted, Estimator, Rate};
 use crate::world::Shape;

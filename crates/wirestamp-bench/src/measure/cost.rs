@@ -86,7 +86,7 @@ impl Workload {
     }
 }
 
-/// Measures a method. `allocated` tells how many bytes of heap are in use.
+/// Measures a method. `allocated` returns how many bytes of heap are in use.
 pub fn cost(trial: &Trial, method: Method, allocated: impl Fn() -> usize) -> Cost {
     let workload = Workload::new(trial, method);
     let before = allocated();

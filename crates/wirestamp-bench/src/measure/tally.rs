@@ -52,7 +52,7 @@ pub struct Summary {
     pub later_wrong: usize,
     /// Conversions between a break and the next batch, and those with a wrong bound.
     pub blind: [usize; 2],
-    /// Rates that were told after a batch, and those outside their own bound.
+    /// Rates that were reported after a batch, and those outside their own bound.
     pub rates: [usize; 2],
     /// Root mean square of the error of the rate, ppb.
     pub rate_rms: Option<f64>,

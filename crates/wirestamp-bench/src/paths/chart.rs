@@ -12,7 +12,7 @@ const WIDTH: u32 = 1_200;
 const LINE: u32 = 24;
 /// Title, legend and axis.
 const HEAD: u32 = 100;
-/// Ratios beyond are cut off, and their figure tells.
+/// Ratios beyond are cut off; their figure shows the value.
 const WIDEST: f64 = 1.6;
 /// Where the bars begin: left of it are the names.
 const NAMES: f64 = 0.95;

@@ -79,7 +79,7 @@ pub(super) fn conclusion(path: &str, nanoseconds: f64) -> Option<String> {
     ))
 }
 
-/// A program that answers, and where its processor time is told.
+/// A program that answers, and the source of its processor time.
 struct Server {
     address: SocketAddr,
     tasks: Tasks,

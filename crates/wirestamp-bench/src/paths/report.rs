@@ -63,7 +63,7 @@ impl Table {
         }
     }
 
-    /// What was written as JSON. For as long as the program runs, as the names of what it measures.
+    /// Reads a report from JSON. It lives as long as the program, as do the names of the measurements.
     pub(crate) fn read(file: &File) -> Result<Self, Box<dyn Error>> {
         let text: &'static str = read_to_string(file)?.leak();
         Ok(serde_json::from_str(text)?)

@@ -96,7 +96,7 @@ fn ours(row: &Row) -> Option<&Summary> {
         .find(|summary| summary.method == Method::Ours.name())
 }
 
-/// Met where no scenario is named; `found` tells what is missed in one.
+/// Met where no scenario is named; `found` returns the miss in one.
 fn everywhere(
     target: &str,
     rows: &[Row],

@@ -20,11 +20,11 @@ pub struct Path {
 pub struct Delay {
     /// The shortest time, ns.
     pub base: f64,
-    /// What comes on top of it.
+    /// The delay on top of it.
     pub jitter: Jitter,
 }
 
-/// What comes on top of the shortest time.
+/// The delay on top of the shortest time.
 #[derive(Debug, Clone, Copy)]
 pub enum Jitter {
     /// Nothing.
@@ -70,7 +70,7 @@ pub enum Contention {
         between: f64,
         /// Their mean length, s.
         length: f64,
-        /// What comes on top of the way there, ns.
+        /// The delay on top of the way there, ns.
         there: f64,
         /// And of the way back, ns.
         back: f64,

@@ -153,7 +153,7 @@ impl Change {
 impl Shape {
     /// Half the least width that readings over this path can leave for the instant of a
     /// timestamp, ns: both shortest delays and the tick of the timestamp itself. `None` where the
-    /// width of a bracket is not told, or has no least value.
+    /// width of a bracket is unknown, or has no least value.
     pub fn least_half_width(&self) -> Option<f64> {
         let bracket = match self.path.reach {
             Reach::Bracket => {

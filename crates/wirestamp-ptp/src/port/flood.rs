@@ -1,5 +1,5 @@
 //! Keeps a flood away from a port: counts whose messages are read, learns which senders are served, and has the
-//! system drop most of what strangers send while that is too much. What is too much is decided in `trust`.
+//! system drop most messages of strangers while there are too many. `trust` decides how many are too many.
 
 use crate::configuration::Configuration;
 use crate::message::PortIdentity;
@@ -10,7 +10,7 @@ use crate::trust::{
 use std::net::{IpAddr, SocketAddr};
 use wirestamp::{MonotonicTime, Result};
 
-/// What is known of a port's senders, and how its two sockets are filtered.
+/// The senders that a port knows, and how its two sockets are filtered.
 #[derive(Debug)]
 pub(super) struct FloodGuard {
     domains: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct FloodGuard {
 #[derive(Debug)]
 struct Filtered {
     thinning: Thinning,
-    /// What the socket had dropped at the end of the last window.
+    /// The number of messages that the socket had dropped at the end of the last window.
     dropped: u64,
     in_force: Option<Thinned>,
     /// Whether this system filters.

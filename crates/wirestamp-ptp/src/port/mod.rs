@@ -66,7 +66,7 @@ pub(crate) struct Port<'e> {
     estimates: VecDeque<Measured>,
     /// When the last estimate was made.
     estimated_at: MonotonicTime,
-    /// What was known of the last timeTransmitter, since it is followed no more.
+    /// The estimate against the last timeTransmitter, since it is followed no more.
     holdover: Option<Estimator>,
     /// Whom the engine follows on this port,
     followed: Option<PortIdentity>,

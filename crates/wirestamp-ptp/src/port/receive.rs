@@ -1,5 +1,5 @@
-//! What comes in: datagrams, and timestamps of what went out. Each becomes a call of the
-//! engine, or is counted with the reason why not.
+//! Receives datagrams, and timestamps of sent ones. Each becomes a call of the engine, or is counted with the reason why
+//! not.
 
 use super::ledger::{Entry, PeerExchange, Run};
 use super::observe::Timestamped;

@@ -55,7 +55,7 @@ pub struct RefusedOffset {
     pub is_final: bool,
 }
 
-/// What came of an attempt to steer.
+/// The result of an attempt to steer.
 #[derive(Debug, Default)]
 pub(crate) struct Acted {
     /// The clock was stepped, or what it did is not known: earlier messages mean nothing.
@@ -70,7 +70,7 @@ pub(crate) struct Steering {
     clock: Box<dyn SteeredClock>,
     commands: SharedCommands,
     servo: Servo,
-    /// What is added to the clock's own time in messages.
+    /// Added to the clock's own time in messages.
     shift: i64,
     /// What the clock said after the last command, in ppm.
     told: f64,
@@ -156,7 +156,7 @@ impl Steering {
         (begun.min(0.0) - most, begun.max(0.0) + most)
     }
 
-    /// What is not followed now, if anything.
+    /// Returns the offset that is too large to follow now, if there is one.
     pub(crate) fn refused(&self) -> Option<RefusedOffset> {
         self.refused.map(|(refused, _)| refused)
     }

@@ -137,8 +137,8 @@ impl Servo {
         Some(Decision::Correct(correction))
     }
 
-    /// Takes what is known of the drift for the base frequency, unless what was known before is much better: after
-    /// a contradiction the first messages tell little, and after a step that the path delay explains they mislead.
+    /// Takes the estimated drift for the base frequency, unless the former one is known much better: after a
+    /// contradiction the first messages show little, and after a step that the path delay explains they mislead.
     fn learn(&mut self, estimate: &Estimate, now: MonotonicTime) {
         let Some(rate) = estimate.free_rate else {
             return;

@@ -88,7 +88,7 @@ impl Judge {
         self.agreement
     }
 
-    /// Takes what all sources that are heard tell of the same instant.
+    /// Compares all sources that are heard at the same instant.
     pub(crate) fn hear(&mut self, sources: &[Measured], now: MonotonicTime) {
         if self.agreement == Agreement::Single || sources.is_empty() {
             return;

@@ -56,7 +56,7 @@ pub(crate) fn source_of(datagram: &[u8]) -> Option<PortIdentity> {
     })
 }
 
-/// What was counted at one socket, and what follows from it.
+/// The counts of one socket, and how much of it is dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct Thinning {
     begun: MonotonicTime,

@@ -1,5 +1,5 @@
 //! Malformed, forged, repeated and reordered messages, jumps and floods: each is counted under
-//! its name, none stops the service, and the bound of what is told contains the truth.
+//! its name, none stops the service, and every reported bound contains the truth.
 
 use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};

@@ -81,7 +81,7 @@ pub(crate) fn quick(role: Role) -> Configuration {
     configuration
 }
 
-/// Lets virtual time pass for all clocks of one simulation; `each` sees what each told, and when.
+/// Lets virtual time pass for all clocks of one simulation; `each` gets each report, and when it was made.
 pub(crate) fn run(
     nodes: &mut [&mut Node<'_>],
     time: Span,

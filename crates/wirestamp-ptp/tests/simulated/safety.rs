@@ -1,5 +1,5 @@
-//! Steering does not run away, with the default settings: what is in force when the timeTransmitter lies, jumps or is lost,
-//! when the clock fails, and when the program ends, is the learnt frequency.
+//! Steering does not run away, with the default settings: the clock has the learnt frequency when the timeTransmitter lies,
+//! jumps or is lost, when the clock fails, and when the program ends.
 
 use crate::steered::{Scene, play};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -274,7 +274,7 @@ fn every_slew_limit_gets_there() {
     }
 }
 
-/// As Linux' system clock: what is killed amid a slew leaves little, because the kernel ends it.
+/// As Linux' system clock: a program that is killed amid a slew leaves little, because the kernel ends it.
 #[test]
 fn a_clock_that_slews_by_itself_catches_up_without_a_frequency_that_stays() {
     play(5_000, defaults, |scene| {

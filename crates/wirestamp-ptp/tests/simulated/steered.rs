@@ -19,13 +19,13 @@ pub(crate) struct Handle {
     pub(crate) failures: u32,
     /// It slews by itself as Linux' system clock does: over its next whole second.
     pub(crate) slews: bool,
-    /// What was asked for, in microseconds, and what is under way until when, in ppm.
+    /// The slew that was asked for, in microseconds, and the one under way: until when, and its rate in ppm.
     pub(crate) slew: Option<i64>,
     pub(crate) largest_slew: i64,
     slewing: Option<(i64, f64)>,
     /// The second that was looked at last.
     second: i64,
-    /// What it told of itself last.
+    /// The status that was set last.
     pub(crate) status: Option<ClockStatus>,
     /// It says that it does what it was asked for, although it does not.
     pub(crate) lies: Option<f64>,

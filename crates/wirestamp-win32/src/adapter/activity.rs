@@ -1,6 +1,6 @@
-//! What is known of the adapters while datagrams pass: which of them timestamp in hardware now,
-//! and which has an address. Listed once; listed again when an adapter is not known, or somebody
-//! says that something changed.
+//! The state of the adapters while datagrams pass: which of them timestamp in hardware now, and
+//! which has an address. Listed once; listed again when an adapter is not known, or after a report
+//! of a change.
 //!
 //! Needed per packet: a packet that an adapter with hardware timestamping did not timestamp has no
 //! timestamp, never one of the other clock. So nothing is asked between a datagram and its receiver:

@@ -88,7 +88,7 @@ impl Wire {
         self.socket()
     }
 
-    /// The count of the performance counter at an instant that this socket told.
+    /// The count of the performance counter at an instant that this socket reported.
     pub(crate) fn count(&self, at: MonotonicTime) -> u64 {
         clock::count(
             self.simulation()
@@ -220,8 +220,8 @@ pub(crate) fn activity<'a>(mut wires: impl Iterator<Item = &'a Wire>) -> u64 {
         .map_or(0, Simulation::activity)
 }
 
-/// Waits until one of `wires` may have something, or until `until`; `seen` is what [`activity`] told before they were
-/// looked at. Where some are simulated and others are not, both are looked at in turn.
+/// Waits until one of `wires` may have something, or until `until`; `seen` is the result of [`activity`] before they
+/// were looked at. Where some are simulated and others are not, both are looked at in turn.
 ///
 /// # Errors
 /// The Winsock error.

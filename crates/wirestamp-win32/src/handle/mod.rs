@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 const PLACE_BITS: u32 = 17;
 /// As many objects fit.
 const PLACES: usize = 1 << PLACE_BITS;
-/// Uses of a place that are told apart.
+/// Uses of a place that are distinguished.
 const USES: u32 = 1 << 10;
 /// Closed places rest until so many others were closed.
 const RESTING: usize = 64;

@@ -13,7 +13,7 @@ use wirestamp_core::interface::InterfaceAddress;
 
 /// Records start at multiples of this, as the buffer must.
 pub(super) const ALIGNMENT: usize = 8;
-/// `IpPrefixOriginOther`, `IpSuffixOriginOther`: the system does not tell.
+/// `IpPrefixOriginOther`, `IpSuffixOriginOther`: the system does not report the origin.
 const ORIGIN_OTHER: u32 = 0;
 /// `IpDadStatePreferred`.
 const STATE_PREFERRED: u32 = 4;

@@ -2,7 +2,7 @@
 //! for them to find out.
 //!
 //! The thread runs while anybody is registered. It also lets the simulation's time pass, so that
-//! what happens there by itself is told.
+//! events that happen there by themselves are reported.
 
 use crate::abi::codes::ERROR_NOT_ENOUGH_MEMORY;
 use crate::adapter::{activity, native, simulated};

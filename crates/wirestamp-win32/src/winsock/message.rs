@@ -17,7 +17,7 @@ use std::ops::Deref;
 
 /// More buffers than that are no message.
 const MOST_BUFFERS: u32 = 1_024;
-/// No datagram needs more; what is claimed beyond is not looked at.
+/// No datagram needs more; bytes claimed beyond are not looked at.
 const LONGEST: usize = 65_536;
 /// The same of control data.
 const LONGEST_CONTROL: usize = 65_536;

@@ -73,7 +73,7 @@ impl Operation {
         object::signal(event);
     }
 
-    /// It failed at once: nobody is told by the event.
+    /// It failed at once: the event is not set.
     pub(crate) fn fail(&self, code: i32) {
         self.publish(code, 0);
     }
@@ -153,7 +153,7 @@ impl Pending {
         Ok(!std::mem::replace(&mut line.served, true))
     }
 
-    /// No thread can be had to serve what waits. Takes `own` back, whose caller is told by the return
+    /// No thread can be had to serve the operations that wait. Takes `own` back, whose caller gets the error as the return
     /// value of its call, and completes the others, whose callers wait, with the error `code`.
     /// Returns whether `own` still waited: if not, it is complete, and no longer ours to touch.
     pub(crate) fn give_up(&self, own: &Operation, code: i32) -> bool {

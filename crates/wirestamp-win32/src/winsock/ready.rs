@@ -32,7 +32,7 @@ impl Ready {
         }
     }
 
-    /// What is in force.
+    /// Returns the current capacity.
     pub(crate) fn capacity(&self) -> Option<u16> {
         self.capacity
     }

@@ -59,8 +59,8 @@ pub(crate) struct Manner {
     pub(crate) patient: bool,
 }
 
-/// Whether receiving would give something. Takes and holds back nothing; no function of Winsock
-/// tells it without.
+/// Returns whether receiving would give something. Takes and holds back nothing, unlike all functions of Winsock that
+/// report it.
 pub fn has_datagram(socket: SocketHandle) -> bool {
     startup::find(socket).is_ok_and(|socket| socket.has_datagram())
 }

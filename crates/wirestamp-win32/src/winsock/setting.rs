@@ -69,7 +69,7 @@ pub(crate) enum Value {
     },
 }
 
-/// What is done to a source of a group.
+/// A change of a source of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     Join,
@@ -161,7 +161,7 @@ fn taken_back(value: Value) -> Option<Value> {
     }
 }
 
-/// What was set, in order.
+/// The settings, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Settings(Vec<Setting>);
 
@@ -178,7 +178,7 @@ impl Settings {
         })
     }
 
-    /// What is to be put in force if `setting` is added: multicast goes together.
+    /// Returns the settings to apply if `setting` is added: multicast goes together.
     pub(crate) fn changed_by(&self, setting: Setting) -> Self {
         let multicast = |it: &Setting| {
             matches!(

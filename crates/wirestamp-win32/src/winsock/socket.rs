@@ -1,7 +1,7 @@
 //! One socket: where it lives, its options, its timestamping. Sending and receiving are beside.
 //!
 //! A socket lives here or in the simulation. Without a simulation it is made at once; with one,
-//! the first address tells where: until then options are only recorded.
+//! the first address decides where: until then options are only recorded.
 
 use crate::abi::codes::{
     WSAEAFNOSUPPORT, WSAEINVAL, WSAENOPROTOOPT, WSAENOTCONN, WSAEOPNOTSUPP, WSASYSNOTREADY,
@@ -38,7 +38,7 @@ pub(crate) struct Socket {
     pub(super) receive_shut: AtomicBool,
     pub(super) send_shut: AtomicBool,
     pub(super) receive_timestamps: AtomicBool,
-    /// The system was told of timestamping once, so that it must be told of "off".
+    /// Timestamping was set at the system once, so that "off" must be set, too.
     pub(super) told: AtomicBool,
     pub(super) ready: Mutex<Ready>,
     /// The index of the adapter that it sends by; 0: not known.

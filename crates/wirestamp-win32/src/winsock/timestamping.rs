@@ -1,4 +1,4 @@
-//! A socket's timestamping: what is in force, what a timestamp counts, the way of transmit timestamps
+//! A socket's timestamping: its settings, the clock that a timestamp counts, the way of transmit timestamps
 //! into the buffer. The buffer itself is [`Ready`].
 
 use crate::abi::numbers::{TIMESTAMPING_FLAG_RX, TIMESTAMPING_FLAG_TX};
@@ -62,7 +62,7 @@ impl Socket {
         lock(&self.ready).set_capacity(capacity);
     }
 
-    /// Tells the system what is wanted. Before the socket has a place, tries it on another one.
+    /// Sets timestamping at the system. Before the socket has a place, tries it on another one.
     pub(super) fn put_timestamping_in_force(&self, settings: &Settings) -> Result<(), i32> {
         let receive = self.receive_timestamps.load(Ordering::Acquire);
         let capacity = lock(&self.ready).capacity();
@@ -167,7 +167,7 @@ impl Socket {
         self.wire().map(|wire| wire.count(software.at))
     }
 
-    /// Finds the adapter by which it sends, where options or the local address tell.
+    /// Finds the adapter by which it sends, where options or the local address determine it.
     pub(super) fn find_home(&self, settings: &Settings) {
         if !self.timestamps_sent() && !self.timestamps_received() {
             return;

@@ -46,7 +46,7 @@ pub struct TimeValue {
 // SAFETY: integers.
 unsafe impl Plain for TimeValue {}
 
-/// Waits until one of `sockets` has something to receive; tells which have. None at all: waits for the time.
+/// Waits until one of `sockets` has something to receive; returns which have. None at all: waits for the time.
 ///
 /// # Errors
 /// `WSAENOTSOCK` if one is closed meanwhile.

@@ -45,7 +45,7 @@ struct Timing {
     asymmetry: i64,
 }
 
-/// What is configured in one domain.
+/// The configured sources of one domain.
 #[derive(Debug)]
 struct Domain {
     number: u8,

@@ -68,7 +68,7 @@ struct Watched {
 }
 
 impl Plan {
-    /// Runs it. `traced`: what is seen every second is kept.
+    /// Runs it. `traced`: keeps a trace with a row for each second.
     ///
     /// # Errors
     /// Those of starting its clocks.

@@ -15,7 +15,7 @@
 //! exchange and a Sync); selecting the timeTransmitter if it was gone (qualification takes two
 //! Announces, and up to four intervals); a new estimate (five Syncs, two delay exchanges); the
 //! correction itself, |offset|/v; forgetting what the filter remembers (32 exchanges); and closing
-//! in on the steady state (an exponential of 4 s). What is lost is sent again so often that it
+//! in on the steady state (an exponential of 4 s). Lost messages are sent again so often that one
 //! arrives with a probability of 1 − 10⁻⁹.
 
 use super::plan::{Disturbance, Plan};
@@ -204,7 +204,7 @@ impl Plan {
 
     /// How far off an estimate may go when a clock is stepped so many seconds after the estimate began, beyond the size
     /// of the step, in nanoseconds: at the end of a lie, whose beginning was a contradiction. The frequency is known from
-    /// what came since: two intervals of the width W, t seconds apart, tell it to 2 W/t, and at first it is anything that
+    /// messages since: two intervals of the width W, t seconds apart, limit it to 2 W/t, and at first it is anything that
     /// `max_drift_ppm` allows. The step may be taken for such a frequency, and estimates go that way until the next
     /// exchange contradicts them.
     fn mistaken_step(&self, seconds: f64, routes: Routes) -> f64 {

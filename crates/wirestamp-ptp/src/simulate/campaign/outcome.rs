@@ -42,7 +42,7 @@ pub struct Run {
     pub phases: Vec<Phase>,
     /// What did not hold, in words.
     pub failures: Vec<String>,
-    /// What was seen, if that was asked for.
+    /// The trace, if it was asked for.
     #[serde(skip)]
     pub trace: Vec<Trace>,
 }

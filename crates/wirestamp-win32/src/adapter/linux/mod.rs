@@ -66,7 +66,7 @@ pub(crate) struct Link {
     pub(crate) bits_per_second: Option<u64>,
 }
 
-/// What the system tells of an interface's link; nothing where it does not.
+/// Returns the system's report of an interface's link; empty where there is none.
 pub(crate) fn link(interface: &InterfaceDescription) -> Link {
     let same = |address: &nix::ifaddrs::InterfaceAddress| address.interface_name == interface.name;
     let physical = |address: nix::ifaddrs::InterfaceAddress| {

@@ -8,7 +8,7 @@ use std::ptr;
 /// No list is longer: what a name server sends is bounded here.
 const MOST: usize = 256;
 
-/// What is looked for.
+/// The hints of a look-up.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Hints {
     pub(crate) flags: c_int,
