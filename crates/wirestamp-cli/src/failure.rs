@@ -32,7 +32,7 @@ impl From<io::Error> for Failure {
 }
 
 impl Failure {
-    /// Tells the reader, and says how to end.
+    /// Reports it to the reader, and returns the exit code.
     pub(crate) fn tell(self, output: &mut Output) -> Exit {
         let mut exit = None;
         let error = match self {

@@ -189,7 +189,7 @@ mod system {
             .map(drop)
     }
 
-    /// Whether whoever started this process has it ignore `signal`; `false` where the system can't tell.
+    /// Returns whether the starter of this process made it ignore `signal`; `false` where the system does not report that.
     fn is_ignored(signal: i32) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

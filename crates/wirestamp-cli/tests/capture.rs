@@ -240,7 +240,7 @@ fn two_captures_give_the_routers_log_back() {
     );
 }
 
-/// tshark, tcpdump and capinfos accept the file, and tell the same of it.
+/// tshark, tcpdump and capinfos accept the file, and report the same.
 fn other_programs_read(file: &Path, packets: i64, since: i64) {
     let run = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).arg(file).output();

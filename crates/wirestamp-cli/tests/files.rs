@@ -18,7 +18,7 @@ fn name(path: &Path) -> &str {
     path.to_str().expect("Unicode")
 }
 
-/// What is in a folder, by name.
+/// Returns the entries of a folder, by name.
 fn entries(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder)
         .expect("a folder")

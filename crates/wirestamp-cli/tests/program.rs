@@ -54,7 +54,7 @@ fn an_unknown_interface_is_answered_with_the_nearest_names() {
     assert_eq!(json(&told)["error"]["target"], "sim9");
 }
 
-/// On Linux, whose kernel tells a connected socket of the refusal.
+/// On Linux, whose kernel reports ICMP errors to a connected socket.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_peer_where_nobody_listens_has_refused_the_connection() {

@@ -1,5 +1,5 @@
 //! `top` in a real terminal (tmux): at 60, 100 and 200 columns, with keys, resizing, signals, and a monitor that goes and returns. Skipped without
-//! tmux. What was on the screen is kept in the target folder: `tmp/top-*.txt`.
+//! tmux. The screens are kept in the target folder: `tmp/top-*.txt`.
 #![cfg(all(target_os = "linux", feature = "monitor"))]
 
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -35,7 +35,7 @@ pub(crate) struct Ntp {
     /// Names as IPv6 addresses only
     #[arg(long, help_heading = HOSTS)]
     pub(crate) ipv6: bool,
-    /// Don't ask for interleaved mode, in which servers tell when a response really left
+    /// Don't ask for interleaved mode, in which servers report when a response really left
     #[arg(long)]
     pub(crate) basic: bool,
     /// Authenticate the servers by Network Time Security: HOST is the server of the key exchange, :PORT its port (4460)

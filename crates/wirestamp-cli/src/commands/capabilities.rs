@@ -32,9 +32,9 @@ struct Entry {
     index: u32,
     simulated: bool,
     hardware_clock: Option<u32>,
-    /// `None`: the system can't tell.
+    /// `None`: the system does not report it.
     af_xdp: Option<AfXdp>,
-    /// `None`: the system can't tell; the error says why.
+    /// `None`: the system does not report it; the error says why.
     supported: Option<Side>,
     supported_error: Option<String>,
     active: Option<Side>,
@@ -58,7 +58,7 @@ struct AfXdp {
     hardware_transmit: bool,
 }
 
-/// What is supported, or what is active.
+/// The supported features, or the active ones.
 #[derive(Serialize)]
 struct Side {
     ptp_verdict: &'static str,

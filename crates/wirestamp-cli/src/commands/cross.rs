@@ -1,5 +1,4 @@
-//! `cross`: takes readings, shows them, and says what they tell of the clock's rate.
-//! The fit is the library's.
+//! `cross`: takes cross timestamps, shows them, and estimates the clock's frequency with the library's fit.
 
 use super::advised;
 use crate::arguments;
@@ -48,7 +47,7 @@ struct Reading {
     hardware_ticks: u64,
     #[serde(serialize_with = "json::digits")]
     monotonic_after_ns: i64,
-    /// `None`: the method does not tell.
+    /// `None`: the method does not report it.
     bracket_ns: Option<i64>,
     method: &'static str,
     #[serde(flatten)]

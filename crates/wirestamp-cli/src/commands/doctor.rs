@@ -1,5 +1,5 @@
-//! `doctor`: which checks are made on what, and how their results are told. The checks
-//! are in `system` and `nic`, the commands that would change something in `remedy`.
+//! `doctor`: chooses the checks and reports their results. The checks are in `system` and `nic`, the commands that
+//! would change something in `remedy`.
 
 mod check;
 mod driver;

@@ -12,7 +12,7 @@ use wirestamp::{Direction, HardwareConfiguration, HardwareRequest, Interface, Re
 struct Switched {
     interface: String,
     simulated: bool,
-    /// `None`: the driver could not tell.
+    /// `None`: the driver did not report it.
     previous: Option<HardwareConfiguration>,
     requested: HardwareConfiguration,
     granted: HardwareConfiguration,
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &arguments::Enable, output: &mut Output) -> Result<
     Ok(Exit::Success)
 }
 
-/// What is asked for, and how; no request: off. A NIC that timestamps received packets alone is asked for those.
+/// Returns the request to make, and how; no request: off. A NIC that timestamps received packets alone is asked for those.
 fn wanted(
     arguments: &arguments::Enable,
     interface: &Interface,

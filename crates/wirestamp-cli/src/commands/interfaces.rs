@@ -26,7 +26,7 @@ struct Entry {
     loopback: bool,
     simulated: bool,
     hardware_clock: Option<u32>,
-    /// `None`: the system can't tell what is active.
+    /// `None`: the system does not report the active settings.
     ptp_verdict: Option<&'static str>,
 }
 

@@ -57,7 +57,7 @@ struct Latency {
     /// How long the kernel's cold start and the correlators were waited for.
     warm_up_ns: i64,
     interrupted: bool,
-    /// What was added to every value in the file of histograms; `None` if none is written.
+    /// The offset added to every value in the file of histograms; `None` if none is written.
     histogram_offset_ns: Option<Offsets>,
     /// Those of the command line.
     limits: Vec<limits::Judged>,

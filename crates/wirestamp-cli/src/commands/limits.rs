@@ -86,7 +86,7 @@ pub(super) fn print(judged: &[Judged], page: &mut Page) {
     }
 }
 
-/// What is said of exceeded limits where only rows are printed.
+/// Notes on exceeded limits where only rows are printed.
 pub(super) fn exceeded(judged: &[Judged]) -> impl Iterator<Item = String> {
     judged.iter().filter(|one| !one.kept).map(Judged::said)
 }

@@ -99,7 +99,7 @@ fn paragraphs(page: &mut Roff, text: &str) {
     }
 }
 
-/// What comes behind the options.
+/// The sections behind the options.
 fn closing(program: &Command, command: &Command, examples: &str) -> Roff {
     let mut page = Roff::default();
     if !examples.is_empty() {

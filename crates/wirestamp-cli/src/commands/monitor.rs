@@ -1,4 +1,4 @@
-//! `monitor`: starts the monitor and its server, and tells systemd. Measures nothing itself.
+//! `monitor`: starts the monitor and its server, and notifies systemd.
 
 mod check;
 mod log;
@@ -86,7 +86,7 @@ pub(super) fn run(
     ended
 }
 
-/// Waits for the end: reloads when it is asked to, and tells systemd while the measuring loop turns.
+/// Waits for the end: reloads on request, and notifies systemd while the measuring loop turns.
 fn attend(arguments: &Monitor, service: &Service, mut outside: Outside) -> Result<Exit, Failure> {
     let (begun, handle) = (Instant::now(), service.handle());
     let mut watchdog = system::Watchdog::new();

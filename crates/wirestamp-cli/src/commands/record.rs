@@ -57,7 +57,7 @@ struct Pace<'a> {
     passed: Duration,
 }
 
-/// What is recorded with what.
+/// The sources and the destination of a recording.
 struct Recorder<'a> {
     interface: &'a Interface,
     clock: Option<HardwareClock>,
@@ -385,7 +385,7 @@ impl Pace<'_> {
         Ok(())
     }
 
-    /// The simulation's time passes only as it is told to.
+    /// The simulation's time passes only when it is advanced.
     fn elapsed(&self) -> Duration {
         if self.simulated {
             self.passed

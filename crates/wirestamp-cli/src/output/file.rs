@@ -11,7 +11,7 @@ use wirestamp::{Error, ErrorKind};
 /// Links that are followed until there is a file or nothing.
 const MOST_LINKS: usize = 40;
 
-/// A file that can be written to, as far as can be told before.
+/// A file that can be written to, as far as can be checked before.
 #[derive(Debug)]
 pub(crate) struct Target {
     operation: &'static str,
@@ -33,7 +33,7 @@ enum Way {
     Over(PathBuf),
 }
 
-/// What is written until now. Dropped unfinished, it leaves the file as it was.
+/// The draft of a file. Dropped unfinished, it leaves the file as it was.
 #[derive(Debug)]
 pub(crate) struct Draft {
     operation: &'static str,

@@ -14,7 +14,7 @@ use std::error::Error as StdError;
 use std::ops::Range;
 use wirestamp::Span;
 
-/// Told apart by people who see few colours, and in grey.
+/// Distinguishable for people who see few colours, and in grey.
 pub(crate) const FIRST: RGBColor = RGBColor(0, 114, 178);
 pub(crate) const SECOND: RGBColor = RGBColor(213, 94, 0);
 pub(crate) const THIRD: RGBColor = RGBColor(0, 140, 105);

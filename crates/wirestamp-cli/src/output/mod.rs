@@ -1,5 +1,4 @@
-//! What is written where: reports to standard output as text or JSON, errors, progress.
-//! Knows no command.
+//! The program's output: reports to standard output as text or JSON, errors, progress.
 
 mod behind;
 pub(crate) mod cell;

@@ -75,7 +75,7 @@ pub(crate) fn draw(histogram: &Histogram, ink: Ink) -> String {
     picture + &axis.legend(ink)
 }
 
-/// How many steps high a column is; what was recorded at all is at least one.
+/// How many steps high a column is; one with any values is at least one.
 fn level(count: f64, highest: f64, ink: Ink) -> usize {
     if count <= 0.0 {
         return 0;

@@ -8,7 +8,7 @@ use landlock::{
 };
 use std::path::PathBuf;
 
-/// What is restricted where the kernel can; older kernels restrict less.
+/// The restrictions where the kernel has them; older kernels restrict less.
 const ABI: ABI = ABI::V6;
 
 /// Restricts this thread and those that it starts.

@@ -2,7 +2,7 @@
 
 use super::{Needs, calls, capabilities, files};
 
-/// What is taken away.
+/// A sandbox that leaves the process only the rights in `needs`.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     needs: Needs,

@@ -1,4 +1,4 @@
-//! What is forbidden is refused, and what is needed works, in a process of its own.
+//! Forbidden calls fail, and needed ones work, in a process of its own.
 
 use super::{Needs, Sandbox};
 use std::io::ErrorKind::PermissionDenied;

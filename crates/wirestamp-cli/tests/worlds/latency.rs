@@ -12,11 +12,11 @@ use std::path::Path;
 use wirestamp_test_worlds::{Chance, Change, Changed, Clocks, Found, worlds};
 
 const PATHS: [&str; 3] = ["send_path", "wire", "receive_path"];
-/// What is random about a packet's way is another number in another world: this much of it.
+/// The random part of a packet's delay, which differs between worlds, is at most this.
 const SLACK: i64 = 500;
 const PRESETS: [&str; 4] = ["i225", "igc", "ideal", "noisy-cross"];
 
-/// What is printed of the paths, the error bound of all of it, and how many timestamps had conversion errors.
+/// The printed paths, the error bound of all of them, and how many timestamps had conversion errors.
 struct Printed {
     paths: HashMap<&'static str, Value>,
     bound: i64,

@@ -83,7 +83,7 @@ impl Side {
 }
 
 impl Seen {
-    /// What was observed of a flag; `None`: nothing.
+    /// Returns whether a flag was observed; `None`: it is unknown.
     fn of_flag(&self, group: &str, name: &str) -> Option<bool> {
         match (group, name) {
             ("hardware", ALL_RECEIVE) => self.hardware_receive,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 use wirestamp::{Interface, MonotonicTime};
 
-/// Tells the time where an interface is.
+/// The clock of the system, or of the simulation, that an interface belongs to.
 #[derive(Debug, Clone)]
 pub(super) struct Clock(Interface);
 

@@ -1,5 +1,5 @@
 //! The files of a capture: each is `NAME.partial` while it grows, readable up to its last whole packet, and takes its name when it is
-//! complete. What is no regular file is written through. Files of several are numbered on from the highest number that is there: those of
+//! complete. A pipe or a device is written to directly. Files of several are numbered on from the highest number that is there: those of
 //! another run are left alone.
 
 mod partial;

@@ -108,7 +108,7 @@ impl Unused {
     }
 }
 
-/// What is said of a file whose packets had to be put in order, and whose clock was stepped.
+/// Notes on a file whose packets had to be put in order, or whose clock was stepped.
 fn order_and_steps(out_of_order: u64, clock_steps: u64) -> Vec<String> {
     let order = (out_of_order > 0).then(|| {
         let packets = plural(out_of_order, "packet");

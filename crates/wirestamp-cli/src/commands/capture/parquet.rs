@@ -1,7 +1,7 @@
 //! `capture --parquet DIR`: captured packets as rows of the fleet's table `timestamps`. A packet's sequence number is the one that it has
 //! wherever it is captured, so that captures of two hosts can be joined.
 //!
-//! Packets that look alike have the same number, and nobody could tell which one is which. So the row of a sent packet waits until its
+//! Packets that look alike have the same number and cannot be distinguished. So the row of a sent packet waits until its
 //! like could not be sent any more; if it was, none of them has a time. (Received ones that look alike have theirs: the network duplicated a packet that
 //! was sent once.)
 
@@ -18,7 +18,7 @@ use wirestamp_capture::identity;
 use wirestamp_capture::packet::{self, Flow};
 use wirestamp_record::{Direction, Options, Recorder, Source, Timestamp, flow_of};
 
-/// Packets that look alike and were sent further apart than this, in nanoseconds, are told apart by their times.
+/// Packets that look alike and were sent further apart than this, in nanoseconds, are distinguished by their times.
 const WINDOW: i64 = 10_000_000_000;
 /// The kernel hands packets over earlier than this after their timestamps.
 const LATE: i64 = 1_000_000_000;
@@ -31,7 +31,7 @@ const ALIKE: &str = "looks_alike";
 /// Why a row has no time: too many packets were sent to wait whether one looks like it.
 const UNKNOWN: &str = "too_many";
 
-/// What is the same in all sent packets that look alike: flow and number.
+/// The key of sent packets that look alike: flow and number.
 type Like = (i64, i64);
 
 /// The files, and the rows that wait.

@@ -1,4 +1,4 @@
-//! What is different where the interface is simulated: time has no end of its own, and somebody must send something.
+//! Captures of simulated interfaces: time has no end of its own, and the simulation must send packets.
 
 use crate::arguments;
 use std::time::Duration;

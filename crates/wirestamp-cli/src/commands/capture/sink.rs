@@ -20,7 +20,7 @@ use wirestamp::{
 use wirestamp_capture::note::{Known, Note};
 use wirestamp_capture::pcapng::{Encoder, Head, Packet, Statistics};
 
-/// What is encoded is written in pieces of about this size.
+/// Encoded packets are written in pieces of about this size.
 pub(super) const PIECE: usize = 1 << 20;
 /// At the end, packets that the kernel has counted are waited for so long.
 pub(super) const LAST: Duration = Duration::from_millis(200);
@@ -66,7 +66,7 @@ pub(super) struct Counted {
     pub(super) written: u64,
 }
 
-/// How a capture ended: what came before it failed is kept.
+/// How a capture ended: packets from before a failure are kept.
 pub(super) struct Ended {
     /// Of each queue.
     pub(super) counted: Vec<Counted>,
@@ -74,7 +74,7 @@ pub(super) struct Ended {
     pub(super) failure: Option<Failure>,
 }
 
-/// What is done with packets.
+/// The destination of packets.
 pub(super) struct Sink<'a> {
     arguments: &'a arguments::Capture,
     pub(super) clock: Clock,
@@ -87,7 +87,7 @@ pub(super) struct Sink<'a> {
     store: Option<Store>,
     pub(super) captured: Captured,
     file_begun: u64,
-    /// What was counted when it began, of each queue.
+    /// The counts of each queue when it began.
     before: Vec<Counted>,
 }
 

@@ -11,7 +11,7 @@ use wirestamp::{Error, ErrorKind, Frequency, Span};
 /// A report with more generations lists the first ones.
 const MOST_GENERATIONS: usize = 100;
 
-/// What is written besides the rows, if it was asked for: known to be possible before anything is converted.
+/// The files written besides the rows, on request: they are checked before anything is converted.
 pub(super) struct Targets {
     plot: Option<Target>,
     html: Option<Target>,

@@ -1,5 +1,5 @@
-//! What Linux tells of itself in files, for the doctor: version, privilege, devices.
-//! On other systems the files are not there, and nothing is known.
+//! Reads facts about Linux from files, for the doctor: version, privilege, devices. On other systems the files are
+//! missing, and nothing is known.
 
 use std::env::consts::OS;
 use std::fs::{self, File, read_dir};

@@ -47,7 +47,7 @@ fn is_refused_by_windows(interface: &Interface, error: &Error) -> bool {
     interface.description().luid.is_some() && error.kind() == ErrorKind::Io
 }
 
-/// What is relied on where the driver does not say what is active: the value of each timestamp.
+/// Checks timestamps by their values, where the driver does not report its settings.
 fn by_value(interface: &Interface, peer: Option<SocketAddr>, refused: &Error) -> Vec<Check> {
     let number = refused.code().unwrap_or_default();
     let text = format!(
@@ -67,7 +67,7 @@ fn by_value(interface: &Interface, peer: Option<SocketAddr>, refused: &Error) ->
     checks
 }
 
-/// Which clocks the values told.
+/// Reports the clocks that the values show.
 fn came_by_value(probe: &Probe) -> Check {
     let seen = probe.observed;
     let ways = [

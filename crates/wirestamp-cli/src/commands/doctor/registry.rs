@@ -1,5 +1,5 @@
-//! What Windows tells of itself in its registry, for the doctor: build, the properties of
-//! NICs' drivers, the PTP client of its time service. Reads only.
+//! Reads facts about Windows from its registry, for the doctor: build, the properties of NICs' drivers, the PTP client
+//! of its time service.
 
 use super::driver::Properties;
 use windows_registry::{Key, LOCAL_MACHINE};

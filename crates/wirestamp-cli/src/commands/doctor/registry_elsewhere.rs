@@ -1,4 +1,4 @@
-//! What Windows' registry would tell, where there is none: nothing.
+//! Stands in for Windows' registry where there is none.
 
 use super::driver::Properties;
 

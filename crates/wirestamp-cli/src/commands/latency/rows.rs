@@ -27,7 +27,7 @@ struct Packet {
     round_trip_error_bound_ns: Option<i64>,
     receive_path_ns: Option<i64>,
     receive_path_error_bound_ns: Option<i64>,
-    /// What is missing first; `None`: nothing.
+    /// The first missing item; `None`: none is.
     missing: Option<&'static str>,
     reason: Option<&'static str>,
 }

@@ -65,7 +65,7 @@ impl Report for Latency {
 }
 
 impl Latency {
-    /// What is measured, and from where to where.
+    /// Returns the measured paths, and from where to where each goes.
     pub(super) fn paths(&self) -> [(&'static str, &'static str); 3] {
         let mut paths = PATHS;
         if self.peer.is_some() {

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use wirestamp::{Error, ErrorKind};
 use wirestamp_monitor::Configuration;
 
-/// What is wrong with a file of keys or tokens that is exposed.
+/// The warning for an exposed file of keys or tokens.
 pub(super) const EXPOSED: &str =
     "others than its owner and group may read it, or others than its owner write it";
 
-/// What is to be known of a server without names.
+/// The warning for a server without names.
 pub(super) const UNNAMED: &str = "plaintext beyond loopback is answered by addresses, this host's name and names without \
     a dot only: add others, such as those of Prometheus' targets, to [http] names";
 

@@ -1,4 +1,4 @@
-//! What is known of one server, as it is printed.
+//! The printed row of one server.
 
 use crate::output::json;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use wirestamp::Error;
 use wirestamp_measure::goal::{AUTHENTICATE, FIND};
 use wirestamp_measure::state::NtpServerState;
 
-/// What is known of one server.
+/// The row of one server.
 #[derive(Serialize)]
 pub(super) struct Row {
     pub(super) host: String,

@@ -1,5 +1,4 @@
-//! `ptp --simulate campaign`: runs the campaign against the steering of a clock and prints what it
-//! came to. What is in it is the affair of `wirestamp-ptp`.
+//! `ptp --simulate campaign`: runs the campaign of `wirestamp-ptp` against the steering of a clock and prints its result.
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -9,7 +9,7 @@ use wirestamp_ptp::{PortStatus, Sample, Status};
 /// So many rows stand on a terminal.
 const ROWS: usize = 12;
 
-/// What has been told in this second, and the rows above.
+/// The reports of this second, and the rows above.
 #[derive(Debug, Default)]
 pub(super) struct Live {
     newest: Vec<Sample>,

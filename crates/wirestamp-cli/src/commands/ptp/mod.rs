@@ -1,5 +1,4 @@
-//! `ptp`: runs a PTP clock and prints what it tells. What that is, is the affair of
-//! `wirestamp-ptp`.
+//! `ptp`: runs a PTP clock of `wirestamp-ptp` and prints its reports.
 
 mod campaign;
 mod line;
@@ -129,7 +128,7 @@ pub(super) fn run(
     })
 }
 
-/// What was seen, and what to do.
+/// The error for an offset beyond the limit, with its remedy.
 fn off_limit(refused: RefusedOffset) -> Error {
     let shown = |nanoseconds: i128| Span::from_nanoseconds(nanoseconds).to_string();
     let (offset, limit) = (
@@ -318,7 +317,7 @@ fn warn(output: &mut Output, missing: &str) -> io::Result<()> {
     output.now(|page| page.line(&format!("sandbox: {missing}")))
 }
 
-/// What the configured sources tell, in a sentence.
+/// Says in a sentence whether the configured sources agree.
 fn compared(status: &Status) -> String {
     let sources: Vec<_> = status
         .sources

@@ -1,5 +1,4 @@
-//! `ptp --simulate`: runs scenarios and prints what they came to. What is in them is the
-//! affair of `wirestamp-ptp`.
+//! `ptp --simulate`: runs scenarios of `wirestamp-ptp` and prints their results.
 
 use super::plot;
 use super::summary::counted;

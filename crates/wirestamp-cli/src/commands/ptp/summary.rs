@@ -12,7 +12,7 @@ use wirestamp_ptp::{Counts, PortState, Sample};
 /// So many timeTransmitters are named.
 const MOST_TRANSMITTERS: usize = 64;
 
-/// What has been told until now, in bounded memory: a clock may run for years.
+/// The summary of all reports until now, in bounded memory: a clock may run for years.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     offsets: Distribution,

@@ -1,4 +1,4 @@
-//! `record --parquet`: what was recorded, as rows of Parquet files. UTC is the library's word, or there is none.
+//! `record --parquet`: writes the recording as rows of Parquet files. UTC comes from the library, or there is none.
 
 use crate::arguments;
 use crate::commands::recordings;

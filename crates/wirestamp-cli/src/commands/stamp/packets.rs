@@ -7,7 +7,7 @@ use std::path::Path;
 use wirestamp::{Error, Span};
 use wirestamp_probe::session::{Measured, Sample};
 
-/// What became of one packet. Nothing measured: null, never 0.
+/// The measurements of one packet. A missing one is null, never 0.
 #[derive(Serialize)]
 struct Row {
     sequence: u32,

@@ -7,7 +7,7 @@ use wirestamp_probe::session::{Rejected, SessionReport};
 use super::latency::OPERATION;
 use super::measurement::Mtu;
 
-/// What is known of the path.
+/// The path to the peer.
 pub(super) struct Path<'a> {
     /// What ICMP said.
     pub(super) unreachable: Option<&'a Error>,

@@ -69,7 +69,7 @@ impl Measurement {
         paint(DOUBTFUL, &text) + interrupted
     }
 
-    /// What is not as it should be.
+    /// Prints anomalies.
     fn oddities(&self, page: &mut Page) {
         let both = |page: &mut Page, name: &str, counts: &Directions| {
             if counts.forward + counts.backward > 0 {
@@ -201,7 +201,7 @@ impl Measurement {
         table
     }
 
-    /// What is known of each direction without delays.
+    /// Prints why there are no delays of one direction, and the limits of the offset.
     fn direction(&self, page: &mut Page) {
         let Some(reason) = self.unknown_offset else {
             return;

@@ -1,4 +1,4 @@
-//! What is shown, as data: answers of the monitor and keys come in, a page comes out. No clock, no terminal.
+//! The model of the page: answers of the monitor and keys come in, a page comes out. It needs no clock and no terminal.
 
 use super::sections::{self, Kind, Section, Subject};
 use super::series::Series;
@@ -45,7 +45,7 @@ impl Sort {
     }
 }
 
-/// What is on the screen.
+/// The view on the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Screen {
     Overview,
@@ -166,7 +166,7 @@ impl Model {
         sections
     }
 
-    /// What is not known comes last.
+    /// Unknown values come last.
     fn order(&self, section: &mut Section) {
         let rows = &mut section.rows;
         if rows

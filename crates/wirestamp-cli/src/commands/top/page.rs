@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How long it is said that the monitor began anew.
 const RESTART_SHOWN: Duration = Duration::from_secs(60);
 
-/// What is drawn.
+/// The page to draw.
 pub(super) struct Page {
     pub(super) header: Vec<Line<'static>>,
     pub(super) body: Vec<Line<'static>>,
@@ -114,7 +114,7 @@ pub(super) fn table(
     lines
 }
 
-/// Which host, and who tells.
+/// The host, and the monitor that reports.
 fn first(model: &Model, width: usize, palette: &Palette) -> Line<'static> {
     let mut parts = vec![("wirestamp top".to_owned(), Tone::Heading)];
     if let Some(taken) = model.shown() {

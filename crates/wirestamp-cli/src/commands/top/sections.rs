@@ -59,7 +59,7 @@ pub(super) struct Row {
     pub(super) trend: Option<i64>,
     /// How far off, or how long.
     pub(super) size: Option<u64>,
-    /// What is missing.
+    /// The number of missing timestamps or packets.
     pub(super) lost: Option<u64>,
     pub(super) age: Option<i64>,
     /// What the filter looks at, in small letters.

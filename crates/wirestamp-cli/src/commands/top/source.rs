@@ -20,7 +20,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// What is known now. Waits for the answer.
+    /// Asks for the snapshot, and waits for the answer.
     pub(super) fn ask(&self) -> Answer {
         match self {
             Self::Monitor(asker) => asker

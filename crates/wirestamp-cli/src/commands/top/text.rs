@@ -1,4 +1,4 @@
-//! Values as text. What is not known is "-", never 0; what others wrote cannot steer the terminal.
+//! Values as text. An unknown one is "-", never 0; text of others cannot control the terminal.
 
 use crate::output::quantity;
 use wirestamp_monitor::Delays;

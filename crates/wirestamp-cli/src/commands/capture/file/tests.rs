@@ -48,7 +48,7 @@ fn only_the_newest_files_are_kept() {
     assert_eq!(files.names().len(), 2);
 }
 
-/// What is in a folder, by name.
+/// Returns the contents of a folder, by name.
 fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").path());

@@ -15,12 +15,12 @@ use read::{PATHS, Run};
 use serde::Serialize;
 use wirestamp::{Error, ErrorKind};
 
-/// What is compared of each path.
+/// The quantiles of each path that are compared.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 const METHOD: &str =
     "binomial intervals of the quantiles, combined by MOVER; verdict at the Bonferroni level";
 
-/// What was found.
+/// The result of a comparison.
 #[derive(Debug, Serialize)]
 struct Comparison {
     a: Compared,
@@ -165,7 +165,7 @@ impl Comparison {
     }
 }
 
-/// What is certain of a difference. An end that is not known may lie anywhere.
+/// Returns the change that is certain. An unknown end of the interval may lie anywhere.
 fn change(interval: &Interval, ignored: f64) -> Option<Change> {
     match (interval.low, interval.high) {
         (Some(low), _) if low > ignored => Some(Change::Slower),

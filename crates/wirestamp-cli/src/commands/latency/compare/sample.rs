@@ -102,7 +102,7 @@ impl Sample {
 
     /// As how many independent values these count for the share that does not exceed `threshold`.
     ///
-    /// Neighbours that resemble each other (a slow second, a burst) tell less than independent values. The share differs
+    /// Neighbours that resemble each other (a slow second, a burst) count less than independent values. The share differs
     /// from piece to piece of the series by more than chance allows then, and by so much fewer values count.
     pub(super) fn independent(&self, threshold: i64) -> u64 {
         let size = self.series.len() / PIECES;
