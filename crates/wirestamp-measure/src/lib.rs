@@ -1,7 +1,7 @@
 //! Measurements of clocks, delays and packet timestamps that yield samples, in one loop.
 //!
 //! An [`Engine`] runs the [`Measurements`] that are asked for: NTP servers, PTP timeTransmitters, STAMP sessions and a reflector, paths of this
-//! host, and the clocks of its NICs. Each yields [`Sample`]s, with error bounds, into a [`Sink`], and tells its [`State`] whenever it is asked. A
+//! host, and the clocks of its NICs. Each yields [`Sample`]s, with error bounds, into a [`Sink`], and reports its [`State`] on request. A
 //! daemon runs many for ever, a command runs one until it has enough, a test runs them in virtual time ([`Place`]).
 //!
 //! ```no_run
@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! Measurements know neither each other nor what becomes of their samples: tests/layers.rs keeps it so.
+//! Measurements import neither each other nor a store; `tests/layers.rs` checks that.
 
 #![forbid(unsafe_code)]
 

@@ -61,7 +61,7 @@ impl Packet<'_> {
     pub const NO_TIMESTAMP: &'static str = "no_timestamp";
 }
 
-/// What is known of a clock from one instant to another.
+/// An estimate of a clock, from one instant to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
     /// When it begins to hold.

@@ -1,4 +1,4 @@
-//! What is known at one instant: counts, estimates with their error bounds, ages.
+//! The state of all measurements at one instant: counts, estimates with their error bounds, ages.
 //!
 //! Every estimate, its error bound and its age are evaluated when it is asked for. Offsets are local minus reference (positive: the local
 //! clock is ahead), frequencies are positive where the local clock runs fast. Nothing measured is `None`, never 0.

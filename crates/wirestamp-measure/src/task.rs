@@ -1,4 +1,4 @@
-//! What is measured, as things that run in one loop: each is served in turn, and nothing waits.
+//! The trait of measurements: one loop serves each in turn, and none of them waits.
 
 use crate::moment::Moment;
 use crate::sink::{Known, Sink};

@@ -12,7 +12,7 @@ const EXAMPLES: usize = 5;
 pub struct Found {
     /// How many there were.
     pub values: u64,
-    /// What has no number, with a reason.
+    /// How many were withheld, with a reason.
     pub lost: u64,
     outside: u64,
     /// The first of these.

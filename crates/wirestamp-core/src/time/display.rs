@@ -1,5 +1,5 @@
 //! Instants and error bounds as text. A value is rounded to the nearest, a bound always up, and what rounding the value
-//! costs is part of the bound: what is printed contains what was measured.
+//! costs is part of the bound: the printed interval contains the measured one.
 
 use super::instant::{Clock, Time};
 use super::rfc3339;

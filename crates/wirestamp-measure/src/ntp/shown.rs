@@ -1,4 +1,4 @@
-//! What is known of a server.
+//! The state of a server, for commands and metrics.
 
 use super::dialogue::Dialogue;
 use super::reason;

@@ -1,4 +1,4 @@
-//! What comes of a key exchange, and of what is authenticated with its keys.
+//! Results of a key exchange, and of verifying a response with its keys.
 
 /// What a key exchange gives: keys and cookies, and where to ask.
 pub(crate) struct Agreed<A> {

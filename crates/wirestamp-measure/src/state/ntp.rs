@@ -60,7 +60,7 @@ pub struct NtpServerState {
     pub rejected: Reasons,
     /// Steps seen: of "local" and "server" clock.
     pub steps: Reasons,
-    /// What became of timestamps.
+    /// Counts of its timestamps.
     pub timestamps: TimestampCounts,
     /// Why there is no measurement.
     pub error: Option<String>,

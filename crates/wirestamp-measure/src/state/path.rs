@@ -21,7 +21,7 @@ pub struct PathState {
     pub in_flight: u64,
     /// Delays by name: "send_path", "wire", "receive_path".
     pub delays: BTreeMap<String, Delays>,
-    /// What became of timestamps.
+    /// Counts of its timestamps.
     pub timestamps: TimestampCounts,
     /// What the system said last.
     pub error: Option<String>,

@@ -46,7 +46,7 @@ pub struct PeerState {
     pub stale_after_ns: Option<i64>,
     /// Delays by name: "round_trip", "path" (both ways without the reflector), "forward", "backward", "residence", "send_path", "receive_path".
     pub delays: BTreeMap<String, Delays>,
-    /// What became of transmit and receive timestamps.
+    /// Counts of its transmit and receive timestamps.
     pub timestamps: TimestampCounts,
     /// What ICMP or the system said last.
     pub error: Option<String>,

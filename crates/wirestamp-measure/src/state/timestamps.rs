@@ -1,9 +1,9 @@
-//! What became of timestamps.
+//! Counts of transmit and receive timestamps.
 
 use super::reasons::Reasons;
 use serde::{Deserialize, Serialize};
 
-/// What became of timestamps. `requested` = `transmitted` + `pending` + the sum of `missing`.
+/// Counts of transmit and receive timestamps. `requested` = `transmitted` + `pending` + the sum of `missing`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TimestampCounts {

@@ -71,7 +71,7 @@ pub enum Record {
 }
 
 impl Record {
-    /// What is kept of a sample; `None`: nothing, because its packet is lost.
+    /// Returns the record of a sample, or `None` if its packet was lost.
     pub(crate) fn of(sample: &Sample<'_>) -> Option<Self> {
         if !sample.has_arrived {
             return None;

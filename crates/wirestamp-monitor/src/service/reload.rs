@@ -41,7 +41,7 @@ pub(super) fn failed(cause: String) -> Error {
 }
 
 impl Reload {
-    /// What is wrong with it is told by an event as well.
+    /// Performs it, unless whoever asked has given up. An event reports the outcome, too.
     pub(super) fn perform(self, monitor: &mut Monitor) {
         if self.decided.swap(true, Ordering::AcqRel) {
             return monitor.refuse_reload("the measuring loop came to it too late");

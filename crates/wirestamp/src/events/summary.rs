@@ -35,7 +35,7 @@ pub struct Summary {
     pub generations: Vec<GenerationSummary>,
     /// How many stand between the last two of them.
     pub generations_left_out: u64,
-    /// What is believed of the oscillators at the end.
+    /// The assumptions about the oscillators at the end.
     pub prior: Option<Prior>,
 }
 

@@ -1,4 +1,4 @@
-//! What is printed, read again by a reader of its own, contains what was to be printed.
+//! Printed intervals, read back by an independent reader, contain the original ones.
 
 use crate::correlate::{ClockGeneration, Estimate, FineEstimate};
 use crate::time::{Clock, Monotonic, MonotonicTime, PtpTime, Span, Time, Utc, UtcTime};
