@@ -82,8 +82,20 @@ impl Stamper {
         socket.configure(wanted.transmit(capacity)).map(drop)
     }
 
-    /// `None`: there is no timestamp of the right kind, or it cannot be converted.
+    /// Whether the time of these timestamps is final: see [`HostClock`].
+    pub(crate) fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
+        self.nic.is_none() || self.clock.is_confirmed(timestamps)
+    }
+
+    /// Reads a timestamp that counts. `None`: there is none of the right kind, or it cannot be converted.
     pub(crate) fn read(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostStamp> {
+        let stamp = self.place(timestamps, socket)?;
+        self.read.set(self.read.get() + 1);
+        Some(stamp)
+    }
+
+    /// The same for one that was counted before.
+    pub(crate) fn place(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostStamp> {
         let policy = match self.nic {
             Some(_) => TimestampPolicy::OnlyHardware,
             None => TimestampPolicy::OnlySoftware,
@@ -92,7 +104,6 @@ impl Stamper {
         // the kernel's is on the scale from before a step: a client sees that
         let both = || socket.utc_cross_timestamp();
         let utc = self.clock.utc(&time, both).ok()?;
-        self.read.set(self.read.get() + 1);
         Some(HostStamp {
             at: time.monotonic.at,
             bound: time.monotonic.bound,

@@ -10,6 +10,9 @@ use wirestamp::{
     Result,
 };
 
+/// At most so long from one reading to the next: a measurement is final after three.
+const PERIOD: Duration = Duration::from_secs(1);
+
 /// One NIC's clock. The NIC timestamps while this lives, if it was asked to.
 pub(crate) struct NicClock {
     correlator: Arc<Correlator>,
@@ -41,10 +44,13 @@ impl Nics {
     pub(crate) fn clock(&self, interface: &Interface) -> Result<Rc<NicClock>> {
         let mut known = self.0.borrow_mut();
         known.retain(|_, clock| clock.strong_count() > 0);
-        if let Some(clock) = known.get(interface.name()).and_then(Weak::upgrade) {
+        let is_on = timestamps_everything(interface);
+        let shared = known.get(interface.name()).and_then(Weak::upgrade);
+        // a NIC that was switched off meanwhile, or is another one of the same name, is opened anew
+        if let Some(clock) = shared.filter(|_| is_on) {
             return Ok(clock);
         }
-        let switched_on = match timestamps_everything(interface) {
+        let switched_on = match is_on {
             true => None,
             false => Some(
                 interface
@@ -52,7 +58,10 @@ impl Nics {
                     .map_err(|error| advised(error, interface))?,
             ),
         };
-        let correlator = interface.correlator(CorrelatorOptions::default())?;
+        let correlator = interface.correlator(CorrelatorOptions {
+            period: PERIOD,
+            ..CorrelatorOptions::default()
+        })?;
         let clock = Rc::new(NicClock {
             correlator: Arc::new(correlator),
             _switched_on: switched_on,

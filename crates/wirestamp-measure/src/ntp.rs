@@ -1,6 +1,7 @@
 //! One NTP server, asked again and again. What an answer means is `wirestamp-ntp`'s affair.
 
 mod dialogue;
+mod provisional;
 mod reason;
 mod shown;
 
@@ -103,11 +104,13 @@ impl NtpTask {
         }
     }
 
-    /// Keys that the server knows no longer are agreed upon anew, by whoever opens this again.
-    fn check_keys(&self) -> Result<()> {
+    /// Fails if whoever opens this again mends it: a NIC that was switched off is switched on, keys that the server knows no longer are
+    /// agreed upon anew.
+    fn check(&self) -> Result<()> {
         if self.configuration.count.is_some() || self.dialogue.is_awaiting() {
             return Ok(());
         }
+        self.dialogue.check_nic()?;
         match self.dialogue.has_keys() {
             true => Ok(()),
             false => Err(Error::new(
@@ -132,7 +135,8 @@ impl Task for NtpTask {
         }
         self.dialogue.take(turn)?;
         self.dialogue.give_up(turn.now);
-        self.check_keys()?;
+        self.dialogue.settle()?;
+        self.check()?;
         let can_ask = !self.dialogue.is_stopped() && !self.is_asked();
         if can_ask && !self.dialogue.is_awaiting() && turn.now >= self.due() {
             self.ask(turn.now)?;
@@ -141,10 +145,8 @@ impl Task for NtpTask {
             true => self.due(),
             false => MonotonicTime::MAX,
         };
-        Ok(match self.dialogue.patience() {
-            Some(patience) => patience,
-            None => due,
-        })
+        let due = self.dialogue.patience().unwrap_or(due);
+        Ok(self.dialogue.settles().map_or(due, |then| due.min(then)))
     }
 
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
@@ -160,7 +162,7 @@ impl Task for NtpTask {
     fn is_over(&self) -> bool {
         let ends = self.configuration.count.is_some();
         let is_done = self.is_asked() || self.dialogue.is_stopped();
-        ends && is_done && !self.dialogue.is_awaiting()
+        ends && is_done && !self.dialogue.is_awaiting() && self.dialogue.is_final()
     }
 
     fn newest(&self) -> Option<Moment> {

@@ -16,6 +16,8 @@ mod records;
 #[cfg(not(all(unix, feature = "nts")))]
 pub(crate) use absent::{Association, Trust};
 pub(crate) use agreed::{Agreed, Unauthentic};
+#[cfg(all(test, unix, feature = "nts"))]
+pub(crate) use association::tests::{answer, association};
 #[cfg(all(unix, feature = "nts"))]
 pub(crate) use {association::Association, exchange::Trust};
 

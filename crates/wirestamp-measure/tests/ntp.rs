@@ -1,7 +1,7 @@
 //! NTP in virtual time: a server on another NIC of the simulated host, whose clock is ahead by a known time.
 
 use std::time::Duration;
-use wirestamp::{Simulation, Span, UdpSocket};
+use wirestamp::{Simulation, Span, Timestamping, UdpSocket, UtcTime};
 use wirestamp_measure::{
     Engine, Kind, Measurements, Ntp, Place, Sample, Segment, Timestamper, state::NtpServerState,
 };
@@ -17,17 +17,21 @@ enum Manner {
 }
 
 /// NTP's timestamp of the server's clock.
-fn shown(socket: &UdpSocket) -> [u8; 8] {
-    let utc = socket.utc_cross_timestamp().utc + AHEAD;
-    let nanoseconds = utc.nanoseconds() as u64;
+fn stamp(utc: UtcTime) -> [u8; 8] {
+    let nanoseconds = (utc + AHEAD).nanoseconds() as u64;
     let seconds = nanoseconds / 1_000_000_000 + 2_208_988_800;
     let fraction = (nanoseconds % 1_000_000_000) * (1 << 32) / 1_000_000_000;
     (seconds << 32 | fraction).to_be_bytes()
 }
 
-fn answer(socket: &UdpSocket, manner: Manner) {
+/// Returns when requests came.
+fn answer(socket: &UdpSocket, manner: Manner) -> Vec<UtcTime> {
     let mut request = [0; 256];
+    let mut asked = Vec::new();
     while let Ok(Some(came)) = socket.receive(&mut request, Duration::ZERO) {
+        let software = came.timestamps.software.expect("asked for");
+        let arrived = software.utc.expect("on Linux");
+        asked.push(arrived);
         // version 4, mode 4, stratum 1, precision 2⁻²⁵ s, no root delay and dispersion
         let mut packet = vec![0x24, 1, 0, 0xe7, 0, 0, 0, 0, 0, 0, 0, 0];
         packet.extend(b"GPS\0");
@@ -37,26 +41,40 @@ fn answer(socket: &UdpSocket, manner: Manner) {
         }
         packet.extend([0; 8]);
         packet.extend(&request[40..48]);
-        packet.extend(shown(socket));
-        packet.extend(shown(socket));
+        packet.extend(stamp(arrived));
+        packet.extend(stamp(socket.utc_cross_timestamp().utc));
         let to = came.source.expect("it has one");
         socket.send_to(&packet, to, None).expect("sent");
     }
+    asked
 }
 
-/// Asks until it is over: what was yielded, and what is known then.
-fn run(manner: Manner, wanted: impl FnOnce(&mut Ntp)) -> (Vec<(Span, Span)>, NtpServerState, Span) {
-    let simulation = Simulation::preset("igc", 1).expect("a preset");
-    let interface = simulation.interface("sim1").expect("it has one");
-    let own = interface.description().addresses[0].address;
-    let server = interface.bind((own, 12_300).into()).expect("bound");
-    let mut ntp = Ntp::of(server.local_address().expect("bound").to_string());
-    ntp.interval = Duration::from_secs(1);
-    ntp.count = Some(4);
+/// What came of asking until it was over.
+struct Run {
+    /// Offsets and their bounds, as they were yielded.
+    samples: Vec<(Span, Span)>,
+    /// What is known at the end.
+    server: NtpServerState,
+    error: Option<String>,
+    took: Span,
+    /// When the server was asked, from the first time on.
+    asked: Vec<Span>,
+}
+
+fn run(manner: Manner, wanted: impl FnOnce(&mut Ntp)) -> Run {
+    run_in(
+        Simulation::preset("igc", 1).expect("a preset"),
+        manner,
+        wanted,
+    )
+}
+
+fn run_in(simulation: Simulation, manner: Manner, wanted: impl FnOnce(&mut Ntp)) -> Run {
+    let server = server(&simulation, 12_300);
+    let mut ntp = asked(&server);
     wanted(&mut ntp);
-    let asked = Measurements::default().ntp(ntp);
-    let mut engine = Engine::new(asked, Place::Simulation(simulation)).expect("it starts");
-    let mut samples = Vec::new();
+    let mut engine = engine(simulation, [ntp]);
+    let (mut samples, mut asked) = (Vec::new(), Vec::new());
     let begun = engine.now();
     while !engine.is_over() {
         assert!(
@@ -70,21 +88,75 @@ fn run(manner: Manner, wanted: impl FnOnce(&mut Ntp)) -> (Vec<(Span, Span)>, Ntp
             samples.push((offset.value, offset.bound));
         };
         engine.run_until(until, &mut keep).expect("it runs");
-        answer(&server, manner);
+        asked.extend(answer(&server, manner));
     }
     let took = engine.now() - begun;
-    let mut outcomes = engine.outcomes();
-    let ntp = outcomes.remove(0).state.ntp.expect("it was asked");
-    (samples, ntp.servers[0].clone(), took)
+    let outcome = engine.outcomes().remove(0);
+    let error = outcome.error.map(ToString::to_string);
+    let ntp = outcome.state.ntp.expect("it was asked");
+    Run {
+        samples,
+        server: ntp.servers[0].clone(),
+        error,
+        took,
+        asked: asked.iter().map(|at| *at - asked[0]).collect(),
+    }
+}
+
+/// A server's socket on the other NIC.
+fn server(simulation: &Simulation, port: u16) -> UdpSocket {
+    let interface = simulation.interface("sim1").expect("it has one");
+    let own = interface.description().addresses[0].address;
+    let server = interface.bind((own, port).into()).expect("bound");
+    server
+        .configure(Timestamping::new().receive())
+        .expect("software timestamps");
+    server
+}
+
+/// Asks it four times, once a second.
+fn asked(server: &UdpSocket) -> Ntp {
+    let mut ntp = Ntp::of(server.local_address().expect("bound").to_string());
+    ntp.interval = Duration::from_secs(1);
+    ntp.count = Some(4);
+    ntp
+}
+
+fn engine(simulation: Simulation, asked: impl IntoIterator<Item = Ntp>) -> Engine {
+    let asked = asked
+        .into_iter()
+        .fold(Measurements::default(), Measurements::ntp);
+    Engine::new(asked, Place::Simulation(simulation)).expect("it starts")
+}
+
+/// Runs for so long, while these servers answer.
+fn run_for(engine: &mut Engine, seconds: i64, servers: &[&UdpSocket]) {
+    let end = engine.now() + Span::from_seconds(seconds);
+    while engine.now() < end {
+        let until = engine.now() + Span::from_microseconds(200);
+        engine
+            .run_until(until, &mut |_: &Sample<'_>| {})
+            .expect("it runs");
+        for server in servers {
+            drop(answer(server, Manner::Answers));
+        }
+    }
+}
+
+fn shown(engine: &Engine) -> Vec<NtpServerState> {
+    engine.state().ntp.expect("it was asked").servers
 }
 
 #[test]
 fn the_offset_lies_within_its_bound_whoever_timestamps() {
-    for (source, name) in [
-        (Timestamper::Hardware, "hardware"),
-        (Timestamper::Software, "software"),
+    // a NIC's timestamps leave the ways through the host out
+    for (source, name, widest) in [
+        (Timestamper::Hardware, "hardware", 2_000),
+        (Timestamper::Software, "software", 20_000),
     ] {
-        let (samples, server, _) = run(Manner::Answers, |ntp| ntp.source = source);
+        let Run {
+            samples, server, ..
+        } = run(Manner::Answers, |ntp| ntp.source = source);
         assert_eq!(samples.len(), 4, "{server:?}");
         for (offset, bound) in samples {
             assert!((offset + AHEAD).abs() <= bound, "{offset} ± {bound}");
@@ -92,6 +164,7 @@ fn the_offset_lies_within_its_bound_whoever_timestamps() {
         let (offset, bound) = (server.offset_ns, server.bound_ns);
         let (offset, bound) = (offset.expect("measured"), bound.expect("measured"));
         assert!((offset + 250_000_000).abs() <= bound, "{server:?}");
+        assert!((widest / 20..widest).contains(&bound), "{server:?}");
         assert_eq!(server.source.as_deref(), Some(name));
         assert_eq!((server.status.as_str(), server.stamps), ("measured", 8));
         assert_eq!((server.requests, server.samples_since_step), (4, 4));
@@ -99,12 +172,22 @@ fn the_offset_lies_within_its_bound_whoever_timestamps() {
     }
 }
 
-/// RFC 5905, section 7.4; from the answer on, not from the next request on.
+/// RFC 5905, section 7.4; from the request on that it answered so.
 #[test]
 fn a_server_that_wants_rest_has_it_and_the_measurement_ends() {
-    let (samples, server, took) = run(Manner::Rests, |ntp| ntp.count = Some(12));
+    let Run {
+        samples,
+        server,
+        took,
+        asked,
+        ..
+    } = run(Manner::Rests, |ntp| ntp.count = Some(12));
     assert!(samples.is_empty());
     // in intervals 0, 2 and 6
+    for (at, expected) in asked.iter().zip([0, 2, 6]) {
+        let late = *at - Span::from_seconds(expected);
+        assert!(late.abs() < Span::from_milliseconds(10), "{asked:?}");
+    }
     assert_eq!((server.requests, server.status.as_str()), (3, "denied"));
     let error = server.error.expect("it says why");
     assert!(error.contains("RATE"), "{error}");
@@ -112,6 +195,133 @@ fn a_server_that_wants_rest_has_it_and_the_measurement_ends() {
         took < Span::from_seconds(7),
         "nothing is left to ask: {took}"
     );
+}
+
+/// Somebody steps the NIC's clock at any time. An exchange just after it is converted with the clock as it was before, and
+/// looks right in itself: only the next readings of the clock show it.
+#[test]
+fn no_offset_stays_that_a_step_of_the_nics_clock_has_made() {
+    let mut withdrawn = 0;
+    for tenth in 0..45 {
+        let text = format!(
+            "preset = \"igc\"\n[[event]]\nat = \"{}ms\"\naction = \"step_hardware\"\nticks = -10_000_000\n",
+            1_990 + 100 * tenth
+        );
+        let simulation = Simulation::from_toml(&text, tenth).expect("a scenario");
+        let run = run_in(simulation, Manner::Answers, |ntp| {
+            ntp.source = Timestamper::Hardware;
+        });
+        let known = run.server.offset_ns.zip(run.server.bound_ns);
+        match known {
+            Some((offset, bound)) => assert!(
+                (offset + 250_000_000).abs() <= bound,
+                "{text}: {:?}",
+                run.server
+            ),
+            None => {
+                withdrawn += 1;
+                let error = run.error.expect("it says why");
+                assert!(error.contains("changed meanwhile"), "{text}: {error}");
+            }
+        }
+    }
+    assert!(
+        withdrawn > 0,
+        "no step came between an exchange and the next reading"
+    );
+}
+
+/// As another program does that ends, or sets what it needs itself.
+#[test]
+fn a_nic_that_somebody_switches_off_is_switched_on_again() {
+    let text = "preset = \"igc\"\n[[event]]\nat = \"10s\"\naction = \"reconfigure\"\ntransmit = false\nreceive = \"none\"\n";
+    let simulation = Simulation::from_toml(text, 1).expect("a scenario");
+    let (first, second) = (server(&simulation, 12_300), server(&simulation, 12_301));
+    let endless = |server, every| {
+        let mut ntp = asked(server);
+        (ntp.source, ntp.count) = (Timestamper::Hardware, None);
+        ntp.interval = Duration::from_secs(every);
+        ntp
+    };
+    let mut engine = engine(simulation, [endless(&first, 1), endless(&second, 4)]);
+    let is_measured = |engine: &Engine, place: usize| {
+        let server = &shown(engine)[place];
+        let is_new = server.age_ns.is_some_and(|age| age < 5_000_000_000);
+        is_new && server.source.as_deref() == Some("hardware")
+    };
+    run_for(&mut engine, 9, &[&first, &second]);
+    assert!(is_measured(&engine, 0) && is_measured(&engine, 1));
+    // the second one has not found out yet: what it measures with is of no use to the first one
+    run_for(&mut engine, 12, &[&first, &second]);
+    assert!(is_measured(&engine, 0), "{:?}", shown(&engine));
+    run_for(&mut engine, 30, &[&first, &second]);
+    assert!(is_measured(&engine, 0) && is_measured(&engine, 1));
+}
+
+/// Whoever floods the port keeps the loop from nothing else.
+#[test]
+fn a_flood_is_taken_in_portions() {
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let server = server(&simulation, 12_300);
+    let mut engine = engine(simulation, [asked(&server)]);
+    run_for(&mut engine, 1, &[&server]);
+    let mut request = [0; 48];
+    let client = loop {
+        let until = engine.now() + Span::from_milliseconds(1);
+        engine
+            .run_until(until, &mut |_: &Sample<'_>| {})
+            .expect("it runs");
+        if let Ok(Some(came)) = server.receive(&mut request, Duration::ZERO) {
+            break came.source.expect("it has one");
+        }
+    };
+    let ignored = |engine: &Engine| shown(engine)[0].rejected.values().sum::<u64>();
+    let before = ignored(&engine);
+    for _ in 0..200 {
+        server.send_to(&[0; 48], client, None).expect("sent");
+    }
+    server.sleep_until(server.now() + Span::from_milliseconds(10));
+    let mut taken = Vec::new();
+    for _ in 0..4 {
+        engine.wait(engine.now()).expect("it looks");
+        let moment = engine.moment();
+        engine.serve(&moment, &mut |_: &Sample<'_>| {});
+        taken.push(ignored(&engine) - before);
+    }
+    assert_eq!(taken, [64, 128, 192, 200]);
+}
+
+/// The response was there all the time, behind a timestamp that is awaited longer than it.
+#[test]
+fn a_short_timeout_loses_no_response() {
+    let text =
+        "preset = \"igc\"\n[nic.faults]\nlate = 1.0\nlate_from = \"70ms\"\nlate_to = \"80ms\"\n";
+    let simulation = Simulation::from_toml(text, 1).expect("a scenario");
+    let run = run_in(simulation, Manner::Answers, |ntp| {
+        ntp.source = Timestamper::Hardware;
+        ntp.timeout = Duration::from_millis(50);
+    });
+    let server = run.server;
+    assert_eq!((server.responses, server.unanswered), (4, 0), "{server:?}");
+    assert_eq!(server.status, "no_timestamps");
+}
+
+/// The instant at which servers are compared is as uncertain as the arrival that it is of: what one server's timestamps are off is
+/// no step of the clock to the others.
+#[test]
+fn the_newest_sample_is_as_wide_as_its_timestamp_is_uncertain() {
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let (near, far) = (server(&simulation, 12_300), server(&simulation, 12_301));
+    let mut hardware = asked(&far);
+    hardware.source = Timestamper::Hardware;
+    let mut engine = engine(simulation, [asked(&near), hardware]);
+    run_for(&mut engine, 12, &[&near, &far]);
+    assert!(engine.is_over());
+    let newest = engine.newest().expect("measured");
+    assert!(newest.reading.after - newest.reading.before > Span::ZERO);
+    let together = engine.ntp_at(&newest).expect("asked");
+    assert!(together.servers.iter().all(|one| one.status == "measured"));
+    assert_eq!(together.right_servers, Some(2), "{together:?}");
 }
 
 #[test]

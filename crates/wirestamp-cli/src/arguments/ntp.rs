@@ -87,7 +87,8 @@ of its own clock, which no measurement over the network can check. With several 
 if as many others are right as agree are named falsetickers; the last line says how many must be right for its bound to hold.
 
 Timestamps are the NIC's if it timestamps every packet now, else the kernel's; --source hardware switches the NIC's on \
-for the time being. Without --nts nothing authenticates the servers: who sees the packets can forge answers.
+for the time being. Somebody may step the NIC's clock: such a run reads it until that would show, some seconds longer, \
+and withdraws what was measured with a clock that was changed (an interrupted run does not). Without --nts nothing authenticates the servers: who sees the packets can forge answers.
 
 Ends with code 1 if no server could be measured, or none of several offsets is that of more than half of them; with 6 \
 if some servers or packets were lost.

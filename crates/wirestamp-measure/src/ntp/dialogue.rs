@@ -1,8 +1,13 @@
 //! Requests to one server and what comes back: packets, timestamps, errors.
 
+#[cfg(all(test, unix, feature = "nts"))]
+mod tests;
+
+use super::provisional::Provisional;
 use crate::bounded::Bounded;
 use crate::goal::Found;
 use crate::host::{Connected, Host, told};
+use crate::host_stamp::HostStamp;
 use crate::moment::Moment;
 use crate::nts::{Association, Unauthentic};
 use crate::options::Ntp;
@@ -12,8 +17,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::slice;
 use wirestamp::{
-    Error, ErrorKind, Incoming, MonotonicTime, Notice, Result, Span, Timestamps, TransmitId,
-    TransmitOutcome, TransmitRecord, UdpSocket, UtcCrossTimestamp,
+    Error, ErrorKind, Incoming, MonotonicTime, Notice, Result, Span, TimestampSource, Timestamps,
+    TransmitId, TransmitOutcome, TransmitRecord, UdpSocket, UtcCrossTimestamp,
 };
 use wirestamp_ntp::{Client, ClientOptions, Kiss, LocalTime, NoSample, Outcome, Sample};
 
@@ -23,6 +28,12 @@ const TIMESTAMPS: u16 = 16;
 const LATEST: Span = Span::from_milliseconds(100);
 /// How often it is looked whether one has come.
 const LOOK: Span = Span::from_milliseconds(1);
+/// So many packets are taken in one turn: whoever sends more does not keep the loop from the other measurements.
+const PACKETS: usize = 64;
+/// So many responses without a timestamp of the NIC in a row: it timestamps no longer.
+const WITHOUT: u32 = 4;
+/// How often it is looked whether times have become final.
+const SETTLE: Span = Span::from_seconds(1);
 /// What NTP has without extension fields.
 const HEADER: usize = 48;
 
@@ -53,6 +64,10 @@ pub(super) struct Dialogue {
     pub(super) is_late: bool,
     /// Why timestamps are missing.
     pub(super) missing: BTreeMap<String, u64>,
+    /// Times of the NIC's clock that are not final yet.
+    provisional: Provisional,
+    /// Responses in a row for which a timestamp was missing.
+    without: u32,
     last: Option<MonotonicTime>,
     /// The two clocks of this host when the last two responses arrived, newest first.
     arrivals: [Option<LocalTime>; 2],
@@ -88,6 +103,8 @@ impl Dialogue {
             kissed: None,
             is_late: false,
             missing: BTreeMap::new(),
+            provisional: Provisional::default(),
+            without: 0,
             last: None,
             arrivals: [None; 2],
             sampled: None,
@@ -141,16 +158,57 @@ impl Dialogue {
     /// The moment that the last sample is of.
     pub(super) fn newest(&self) -> Option<Moment> {
         let sampled = self.sampled?;
+        let unsure = sampled.monotonic_bound + sampled.utc_bound;
         Some(Moment::of(UtcCrossTimestamp {
-            before: sampled.monotonic,
+            before: sampled.monotonic - unsure,
             utc: sampled.utc,
-            after: sampled.monotonic,
+            after: sampled.monotonic + unsure,
         }))
     }
 
     /// The socket, if what it has can be used.
     pub(super) fn listens(&self) -> Option<&UdpSocket> {
         self.unstamped.is_none().then(|| self.socket())
+    }
+
+    /// Whether no time that was used can change any more.
+    pub(super) fn is_final(&self) -> bool {
+        self.provisional.is_empty()
+    }
+
+    /// When to look whether times are final; `None`: all are.
+    pub(super) fn settles(&self) -> Option<MonotonicTime> {
+        (!self.is_final()).then(|| self.now() + SETTLE)
+    }
+
+    /// Looks at the times that have become final.
+    ///
+    /// # Errors
+    /// A clock was changed while it measured with it.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let Connected {
+            socket, stamper, ..
+        } = &self.connected;
+        self.provisional.settle(stamper, socket)
+    }
+
+    /// Looks whether the NIC still timestamps.
+    ///
+    /// # Errors
+    /// It does not: somebody switched that off.
+    pub(super) fn check_nic(&self) -> Result<()> {
+        let source = self.connected.stamper.source();
+        if self.without < WITHOUT || source == TimestampSource::Software {
+            return Ok(());
+        }
+        let cause = "the NIC does not timestamp packets any more";
+        let target = self.connected.interface.clone().unwrap_or_default();
+        Err(Error::new(
+            ErrorKind::NotSupported,
+            "timestamp packets",
+            target,
+            cause,
+        ))
     }
 
     /// When there is something to do even if nothing comes; `None`: nothing is awaited.
@@ -162,14 +220,8 @@ impl Dialogue {
         })
     }
 
-    fn local_time(&self, timestamps: &Timestamps) -> Option<LocalTime> {
-        let read = self.connected.stamper.read(timestamps, self.socket())?;
-        Some(LocalTime {
-            utc: read.utc,
-            utc_bound: read.utc_bound,
-            monotonic: read.at,
-            monotonic_bound: read.bound,
-        })
+    fn read(&self, timestamps: &Timestamps) -> Option<HostStamp> {
+        self.connected.stamper.read(timestamps, self.socket())
     }
 
     pub(super) fn ask(&mut self) -> Result<()> {
@@ -226,8 +278,12 @@ impl Dialogue {
 
     fn stamped(&mut self, outcome: &TransmitOutcome) {
         match outcome {
-            TransmitOutcome::Timestamped(timestamps) => match self.local_time(timestamps) {
-                Some(at) => self.client.sent(at),
+            TransmitOutcome::Timestamped(timestamps) => match self.read(timestamps) {
+                Some(stamp) => {
+                    let stamper = &self.connected.stamper;
+                    self.provisional.note(timestamps, stamp, stamper);
+                    self.client.sent(local_time(&stamp));
+                }
                 None => self.miss("a transmit timestamp could not be converted"),
             },
             TransmitOutcome::Missing(reason) => self.miss(&reason.to_string()),
@@ -238,13 +294,13 @@ impl Dialogue {
     pub(super) fn take(&mut self, turn: &mut Turn<'_>) -> Result<()> {
         self.collect()?;
         if let Some(since) = self.unstamped {
-            if turn.now - since < LATEST {
+            if turn.now - since < LATEST.min(self.timeout) {
                 return Ok(());
             }
             self.unstamped = None;
             self.miss("a transmit timestamp did not come in time");
         }
-        loop {
+        for _ in 0..PACKETS {
             let mut incoming = Incoming::new(turn.buffer);
             let socket = &self.connected.socket;
             match socket.try_receive_batch(slice::from_mut(&mut incoming)) {
@@ -263,12 +319,18 @@ impl Dialogue {
             let received = incoming.received;
             let length = received.length.min(turn.buffer.len());
             if let Some(length) = self.authentic(&turn.buffer[..length]) {
-                let at = self.local_time(&received.timestamps);
+                let stamp = self.read(&received.timestamps);
+                let at = stamp.as_ref().map(local_time);
                 let source = received.source.unwrap_or(self.address);
                 let outcome = self.client.received(source, &turn.buffer[..length], at);
+                if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Outcome::Ignored(_))) {
+                    let stamper = &self.connected.stamper;
+                    self.provisional.note(&received.timestamps, stamp, stamper);
+                }
                 self.note(outcome, at, turn);
             }
         }
+        Ok(())
     }
 
     /// How much of a packet is the server's for sure. One that is not authentic changes nothing: the response may still come.
@@ -277,7 +339,11 @@ impl Dialogue {
             return Some(packet.len());
         };
         match association.verify(packet) {
-            Ok(()) => Some(packet.len().min(HEADER)),
+            Ok(()) => {
+                // whoever said that it knows the keys no longer was somebody else
+                self.is_refused = false;
+                Some(packet.len().min(HEADER))
+            }
             Err(why) => {
                 self.forged += 1;
                 if why == Unauthentic::Refused {
@@ -304,6 +370,10 @@ impl Dialogue {
             Outcome::Kiss(kiss) => self.kissed = Some(kiss),
             Outcome::Sample(sample) => self.yields(&sample, turn),
         }
+        self.without = match self.last_no_sample {
+            Some(NoSample::MissingTimestamp) => self.without.saturating_add(1),
+            _ => 0,
+        };
         if at.is_none() {
             self.miss("a response arrived without a timestamp");
         }
@@ -355,6 +425,15 @@ impl Dialogue {
 
     fn miss(&mut self, why: &str) {
         *self.missing.entry(why.to_owned()).or_default() += 1;
+    }
+}
+
+fn local_time(stamp: &HostStamp) -> LocalTime {
+    LocalTime {
+        utc: stamp.utc,
+        utc_bound: stamp.utc_bound,
+        monotonic: stamp.at,
+        monotonic_bound: stamp.bound,
     }
 }
 

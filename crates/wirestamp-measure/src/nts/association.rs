@@ -67,12 +67,12 @@ impl Association {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use rusty_time_nts::aead;
     use rusty_time_nts::ef::{field_type, fields, write_authenticator, write_field};
 
-    fn association(cookies: usize) -> Association {
+    pub(crate) fn association(cookies: usize) -> Association {
         let keys = NtsKeys {
             c2s: [1; 32],
             s2c: [2; 32],
@@ -81,7 +81,7 @@ mod tests {
     }
 
     /// What a server answers: its header, the request's identifier, and new cookies that nobody else can read.
-    fn answer(request: &[u8], key: &[u8; 32], cookies: usize) -> Vec<u8> {
+    pub(crate) fn answer(request: &[u8], key: &[u8; 32], cookies: usize) -> Vec<u8> {
         let unique = fields(request)
             .find(|field| field.field_type == field_type::UNIQUE_IDENTIFIER)
             .expect("an identifier");

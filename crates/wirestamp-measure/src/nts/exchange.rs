@@ -156,6 +156,34 @@ XjUCIB2HLPtFtS3UyT0feiu6OV6OdFEmU4/bQxpOd87YDyro\n\
 -----END CERTIFICATE-----\n\
 ";
 
+    /// A record that is announced and comes an octet at a time.
+    #[test]
+    fn a_server_that_sends_an_octet_now_and_then_is_not_waited_for() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
+        let address = listener.local_addr().expect("bound");
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("it connects");
+            let mut sent = stream.write_all(&[0x16, 3, 3, 0x40, 0]);
+            for _ in 0..500 {
+                if sent.is_err() {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+                sent = stream.write_all(&[0]);
+            }
+            panic!("it is waited for");
+        });
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), CERTIFICATE).expect("written");
+        let trust = Trust::new(Some(file.path())).expect("an authority");
+        let limit = Duration::from_millis(200);
+        let Err(error) = trust.exchange("localhost", address, limit) else {
+            panic!("nothing was agreed");
+        };
+        assert_eq!(error, "the key exchange took too long");
+        server.join().expect("the connection is closed");
+    }
+
     /// Tools write names between the blocks, in whatever encoding they have.
     #[test]
     fn text_beside_the_authorities_may_be_of_any_encoding() {

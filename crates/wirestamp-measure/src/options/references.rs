@@ -55,7 +55,7 @@ pub enum Timestamper {
     /// The kernel or the driver, by the system's clock.
     #[default]
     Software,
-    /// The NIC, by its own clock; its timestamps are switched on for the time being.
+    /// The NIC, by its own clock; its timestamps are switched on for the time being, which needs CAP_NET_ADMIN unless they are on already.
     Hardware,
 }
 

@@ -63,12 +63,16 @@ pub(super) fn run(
     let progress = output.progress(arguments.count.into(), "requests");
     while !engine.is_over() && !session.is_interrupted() {
         let next = engine.serve(&engine.moment(), &mut |_: &Sample<'_>| {});
-        progress.set_position(requests(&engine));
+        let asked = requests(&engine);
+        progress.set_position(asked);
+        if asked == 0 {
+            engine.outcomes().iter().try_for_each(is_of_one_server)?;
+        }
         engine.wait(next.min(engine.now() + NAP))?;
     }
     progress.finish_and_clear();
     let interrupted = session.is_interrupted() && !engine.is_over();
-    let (measured, exit) = judge(&engine, arguments, interrupted)?;
+    let (measured, exit) = judge(&engine, arguments, interrupted);
     output.report(&measured)?;
     Ok(exit)
 }
@@ -105,15 +109,10 @@ fn requests(engine: &Engine) -> u64 {
 }
 
 /// Compares the servers at one instant, that of the newest sample, and says how to end.
-fn judge(
-    engine: &Engine,
-    arguments: &arguments::Ntp,
-    interrupted: bool,
-) -> Result<(Measured, Exit), Error> {
+fn judge(engine: &Engine, arguments: &arguments::Ntp, interrupted: bool) -> (Measured, Exit) {
     let at = engine.newest();
     let together = at.and_then(|at| engine.ntp_at(&at)).unwrap_or_default();
     let outcomes = engine.outcomes();
-    outcomes.iter().try_for_each(is_of_one_server)?;
     let mut compared = together.servers.iter();
     let mut rows = Vec::new();
     for (target, outcome) in arguments.hosts.iter().zip(&outcomes) {
@@ -145,10 +144,11 @@ fn judge(
         time: offset_ns.and(at).map(|at| at.utc().nanoseconds()),
         interrupted,
     };
-    Ok((measured, exit))
+    (measured, exit)
 }
 
-/// Only what would fail for all servers is an error.
+/// Before anything was asked, only a server that cannot be found or reached is left out; the rest is an error of this host. After that
+/// it is that server's alone: the others keep their results.
 fn is_of_one_server(outcome: &Outcome<'_>) -> Result<(), Error> {
     match outcome.error {
         None => Ok(()),

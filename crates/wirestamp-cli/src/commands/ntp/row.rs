@@ -3,7 +3,7 @@
 use crate::output::json;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use wirestamp::Error;
+use wirestamp::{Error, ErrorKind};
 use wirestamp_measure::goal::{AUTHENTICATE, FIND};
 use wirestamp_measure::state::NtpServerState;
 
@@ -106,6 +106,11 @@ impl Row {
         }
     }
 
+    /// Whether it was measured with a NIC's clock, which somebody may change.
+    pub(super) fn is_by_hardware(&self) -> bool {
+        self.offset_ns.is_some() && self.source.as_deref() == Some("hardware")
+    }
+
     /// Whether anything is missing that was asked for.
     pub(super) fn is_lossy(&self) -> bool {
         let is_measured = self.offset_ns.is_some();
@@ -129,11 +134,41 @@ fn reason(server: &NtpServerState, error: Option<&Error>) -> (String, Option<Str
     let status = match error.operation() {
         FIND => "unresolved",
         AUTHENTICATE => "not_authenticated",
-        _ => "unreachable",
+        _ if error.kind() == ErrorKind::Unreachable => "unreachable",
+        _ => "failed",
     };
     let reason = match status {
-        "unreachable" => error.to_string(),
+        "unreachable" | "failed" => error.to_string(),
         _ => error.cause().to_owned(),
     };
     (status.to_owned(), Some(reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(operation: &'static str, kind: ErrorKind) -> (String, Option<String>) {
+        let error = Error::new(kind, operation, "eth0", "why");
+        let row = Row::of("a".to_owned(), None, Some(&error), false);
+        (row.status, row.reason)
+    }
+
+    #[test]
+    fn a_failure_is_of_the_search_the_keys_the_server_or_this_host() {
+        let named = |status: (String, Option<String>)| (status.0, status.1.expect("it says why"));
+        let [found, authentic] =
+            [FIND, AUTHENTICATE].map(|operation| named(status(operation, ErrorKind::Io)));
+        assert_eq!(found, ("unresolved".to_owned(), "why".to_owned()));
+        assert_eq!(
+            authentic,
+            ("not_authenticated".to_owned(), "why".to_owned())
+        );
+        let (there, why) = named(status("connect", ErrorKind::Unreachable));
+        assert_eq!(there, "unreachable");
+        assert!(why.contains("eth0"), "{why}");
+        let (here, why) = named(status("timestamp packets", ErrorKind::NotSupported));
+        assert_eq!(here, "failed");
+        assert!(why.contains("eth0"), "{why}");
+    }
 }

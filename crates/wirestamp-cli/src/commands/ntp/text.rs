@@ -43,8 +43,13 @@ impl Report for Measured {
             );
             page.line(&paint(BAD, &named));
         }
-        if self.interrupted {
-            page.line("(interrupted)");
+        let has_hardware = || self.servers.iter().any(Row::is_by_hardware);
+        match self.interrupted {
+            false => {}
+            true if has_hardware() => page.line(
+                "(interrupted: a change of the NIC's clock in the last seconds would not show)",
+            ),
+            true => page.line("(interrupted)"),
         }
     }
 
