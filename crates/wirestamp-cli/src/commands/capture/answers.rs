@@ -91,7 +91,7 @@ impl Report for Answered {
     fn print(&self, page: &mut Page) {
         let dropped = match self.dropped {
             Some(dropped) => format!("{} dropped by the capture", grouped(dropped)),
-            None => "drops not told".into(),
+            None => "drops not reported".into(),
         };
         let cut = if self.truncated {
             ", ends within a packet"

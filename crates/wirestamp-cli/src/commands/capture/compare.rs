@@ -194,7 +194,7 @@ impl Report for Compared {
         for (name, side) in [("A", &self.a), ("B", &self.b)] {
             let dropped = match side.dropped {
                 Some(dropped) => format!("{} dropped by the capture", grouped(dropped)),
-                None => "drops not told".into(),
+                None => "drops not reported".into(),
             };
             let cut = if side.truncated {
                 ", ends within a packet"

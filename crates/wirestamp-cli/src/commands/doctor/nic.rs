@@ -51,7 +51,7 @@ fn is_refused_by_windows(interface: &Interface, error: &Error) -> bool {
 fn by_value(interface: &Interface, peer: Option<SocketAddr>, refused: &Error) -> Vec<Check> {
     let number = refused.code().unwrap_or_default();
     let text = format!(
-        "the driver does not say what is active ({number}): the value of each timestamp tells its clock, the performance counter if \
+        "the driver does not say what is active ({number}): the value of each timestamp shows its clock, the performance counter if \
          it is within a second of it, else the NIC's if a cross timestamp fits"
     );
     let mut checks = vec![Check::new("capabilities", Status::Warn, text)];
@@ -85,7 +85,7 @@ fn came_by_value(probe: &Probe) -> Check {
         .map(|(_, way)| *way)
         .collect();
     if told.is_empty() {
-        let text = "no timestamp came whose value tells its clock";
+        let text = "no timestamp came whose value shows its clock";
         return Check::new("observed", Status::Fail, text);
     }
     let text = format!("timestamps came: {} datagrams", told.join(", "));

@@ -4,7 +4,7 @@
 use super::check::{Check, Status};
 use wirestamp::{Error, ErrorKind, Interface, XdpFeatures, XdpWay};
 
-const TOLD: &str = "the driver tells of NIC timestamps";
+const TOLD: &str = "the driver reports NIC timestamps";
 
 /// `None`: the interface is gone, or simulated.
 pub(super) fn check(interface: &Interface) -> Option<Check> {
@@ -64,7 +64,7 @@ mod tests {
         let (able, old, veth) = (told(0xf, 1, 1), told(0xb, 0, 0), told(0x33, 7, 0));
         assert_eq!(
             able.1,
-            "receive without a copy, the driver tells of NIC timestamps; transmit without a copy, the driver tells of NIC timestamps"
+            "receive without a copy, the driver reports NIC timestamps; transmit without a copy, the driver reports NIC timestamps"
         );
         assert_eq!(
             old.1,
@@ -72,7 +72,7 @@ mod tests {
         );
         assert_eq!(
             veth.1,
-            "receive with a copy, the driver tells of NIC timestamps; transmit with a copy, no NIC timestamps (the driver takes no frames without a copy), which an Ethernet socket may have"
+            "receive with a copy, the driver reports NIC timestamps; transmit with a copy, no NIC timestamps (the driver takes no frames without a copy), which an Ethernet socket may have"
         );
         assert_eq!(veth.0, Status::Ok);
         // tells of timestamps, and takes no frame without a copy

@@ -2,7 +2,7 @@
 
 use super::measurement::{Directions, Figures, Measurement, Variation};
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
-use crate::output::{Column, Page, Report, Rows, Table, plural};
+use crate::output::{Column, Page, Report, Rows, Table, grouped, plural};
 use wirestamp::Span;
 
 impl Report for Measurement {
@@ -165,11 +165,14 @@ impl Measurement {
             .receive_method
             .map_or_else(String::new, |method| format!(", {method} timestamps"));
         let exact = match (reflector.followed_up, reflector.not_followed_up) {
-            (0, _) => "it does not tell when replies left".to_owned(),
-            (all, 0) => format!("it told when all {all} replies left"),
-            (some, missing) => format!("it told when {some} replies left, and not of {missing}"),
+            (0, _) => "no send time of its replies".to_owned(),
+            (all, 0) => format!("the send time of all {} replies", grouped(all)),
+            (some, missing) => {
+                let all = grouped(some + missing);
+                format!("the send time of {} of {all} replies", grouped(some))
+            }
         };
-        format!("reflector, by its own account: error {error}, {clock}{method}; {exact}")
+        format!("the reflector reports: clock error {error}, {clock}{method}, and {exact}")
     }
 
     fn table(&self) -> Table {
