@@ -123,7 +123,7 @@ impl State {
         if before.is_none() || before == Some(number) {
             return;
         }
-        nic.change_clock(number, |nic| {
+        nic.change_clock(now, number, |nic| {
             nic.another_counter(now, seed, number, ahead, ppb)
         });
         let index = nic.index;

@@ -31,6 +31,7 @@
 
 mod agenda;
 mod backend;
+mod behind;
 mod bind;
 mod by_value;
 mod capture;

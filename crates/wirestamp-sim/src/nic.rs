@@ -43,6 +43,8 @@ pub(crate) struct Nic {
     other_clock: Option<u32>,
     /// The clocks that were behind it before, by number: they run on.
     pub(crate) clocks_beside: BTreeMap<u32, Counter>,
+    /// Until when which clock was behind it, in order.
+    pub(crate) former_clocks: Vec<(i64, u32)>,
     pub(crate) chance: Chance,
     /// How many virtual clocks are beside its own.
     pub(crate) virtual_clocks: u32,
@@ -75,6 +77,7 @@ impl Nic {
             counter: Counter::new(&settings.clock, now, Chance::new(seed, 10 + place as u64)),
             other_clock: None,
             clocks_beside: BTreeMap::new(),
+            former_clocks: Vec::new(),
             chance: Chance::new(seed, 20 + place as u64),
             settings: settings.clone(),
             virtual_clocks: 0,
@@ -328,8 +331,13 @@ impl Nic {
         }
     }
 
-    /// Another clock is behind the interface from now on: one that was before, or `fresh`.
-    pub(crate) fn change_clock(&mut self, number: u32, fresh: impl FnOnce(&mut Self) -> Counter) {
+    /// Another clock is behind the interface from `now` on: one that was before, or `fresh`.
+    pub(crate) fn change_clock(
+        &mut self,
+        now: i64,
+        number: u32,
+        fresh: impl FnOnce(&mut Self) -> Counter,
+    ) {
         let Some(current) = self.clock_number().filter(|current| *current != number) else {
             return;
         };
@@ -337,6 +345,7 @@ impl Nic {
         let next = next.unwrap_or_else(|| fresh(self));
         let former = std::mem::replace(&mut self.counter, next);
         self.clocks_beside.insert(current, former);
+        self.former_clocks.push((now, current));
         self.other_clock = Some(number);
     }
 
@@ -388,6 +397,7 @@ impl Nic {
         self.reset(now, 0);
         self.index = fresh;
         (self.other_clock, self.clocks_beside) = (None, BTreeMap::new());
+        self.former_clocks.clear();
         self.present = true;
         self.configuration = HardwareConfiguration::OFF;
     }

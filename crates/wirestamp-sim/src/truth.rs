@@ -181,8 +181,8 @@ impl Truth {
             .with(|state| state.record.newest(|datagram| datagram.id == Some(id)))
     }
 
-    /// Returns the value of the hardware clock of `interface` at `at`. `None` for an unknown interface
-    /// or one without a clock, for the future, and for the forgotten past.
+    /// Returns the value of the hardware clock of `interface` at `at`: of the clock that was behind it then, whichever is
+    /// behind it now. `None` for an unknown interface or one without a clock, for the future, and for the forgotten past.
     pub fn hardware_ticks_at(
         &self,
         interface: InterfaceIndex,
@@ -193,12 +193,12 @@ impl Truth {
             state
                 .nic_mut(interface)
                 .filter(|_| past)?
-                .ticks(at.nanoseconds())
+                .ticks_behind(at.nanoseconds())
         })
     }
 
-    /// When the hardware clock of `interface` began to show `ticks`, the latest time if it did
-    /// so repeatedly. `None` if it did not.
+    /// When the hardware clock that was behind `interface` at the time began to show `ticks`, the latest time if it did
+    /// so repeatedly. `None` if none did.
     pub fn monotonic_time_of(
         &self,
         interface: InterfaceIndex,
@@ -209,13 +209,12 @@ impl Truth {
             let nic = state
                 .nic_mut(interface)
                 .filter(|nic| nic.settings.clock.present)?;
-            nic.counter
-                .when(ticks, now)
+            nic.when_behind(ticks, now)
                 .map(MonotonicTime::from_nanoseconds)
         })
     }
 
-    /// Returns how far programs have moved the hardware clock of `interface` by steps and frequency
+    /// Returns how far programs have moved the hardware clock that is behind `interface` now by steps and frequency
     /// adjustments since the start, in nanoseconds: without them it would show so much less.
     /// `None` for an unknown interface or one without a clock.
     pub fn clock_moved_by(&self, interface: InterfaceIndex) -> Option<i64> {

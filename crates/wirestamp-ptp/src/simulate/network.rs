@@ -8,10 +8,10 @@ use crate::engine::Engine;
 use crate::lost::Counts;
 use crate::node::Node;
 use crate::report::Sample;
-use wirestamp::sim::World;
+use wirestamp::sim::{Truth, World};
 use wirestamp::{
-    HardwareGuard, HardwareRequest, HardwareTicks, Interface, MonotonicTime, Result, Simulation,
-    Span, TimestampSource,
+    HardwareGuard, HardwareRequest, HardwareTicks, Interface, InterfaceIndex, MonotonicTime,
+    Result, Simulation, Span, TimestampSource,
 };
 
 /// An end of a cable.
@@ -157,7 +157,8 @@ impl Network {
         let cable = &self.cables[end.cable];
         let truth = cable.world.truth();
         let ticks = HardwareTicks::new(sample.local_ns.cast_unsigned());
-        let at = truth.monotonic_time_of(cable.ends[end.side].index(), ticks)?;
+        let index = cable.ends[end.side].index();
+        let at = arrival(&truth, index, ticks).or_else(|| truth.monotonic_time_of(index, ticks))?;
         // along a chain the time is that of the first timeTransmitter
         let origin = if self.is_chain() {
             End { cable: 0, side: 0 }
@@ -179,6 +180,15 @@ impl Network {
                 .wrapping_sub(transmitter.raw().cast_signed()),
         ))
     }
+}
+
+/// When the message came that the NIC gave this timestamp, by the clock that was behind it then: a clock that came since, or
+/// was set back, may show the same again. `None` if it was the second arrival of a doubled message.
+fn arrival(truth: &Truth, index: InterfaceIndex, ticks: HardwareTicks) -> Option<MonotonicTime> {
+    let newest_first = (0..truth.datagrams()).rev();
+    newest_first
+        .filter_map(|sequence| truth.datagram(sequence)?.receive_hardware_at)
+        .find(|at| truth.hardware_ticks_at(index, *at) == Some(ticks))
 }
 
 /// The samples until now.

@@ -7,10 +7,14 @@ use crate::configuration::Source;
 use wirestamp_test_worlds::{Chance, Change, Changed, Clocks, FEW, Found, worlds};
 
 const MS: i64 = 1_000_000;
-/// The truth about a Sync is asked for when its sample is there. If another clock came until then, it is the other clock's.
-const UNDER_WAY: i64 = 100 * MS;
+/// A Sync that waited longer than a whole exchange takes can hide that the timeTransmitter's clock is another one. Until the next
+/// request was answered, the bound then lacks as much as that Sync waited at most (docs/error-bound.md, Theorem 11).
+const HIDDEN: i64 = 300 * MS;
+const WAITED: i64 = 5 * MS;
+/// The one with queues.
+const WITH_QUEUES: &str = "jitter";
 /// Of one cable: a change comes once.
-const NETWORKS: [&str; 5] = ["quiet", "peer-delay", "jitter", "loss", "timestamp-loss"];
+const NETWORKS: [&str; 5] = ["quiet", "peer-delay", WITH_QUEUES, "loss", "timestamp-loss"];
 
 /// A network of the list with other events, for 6 s.
 fn changed(chance: &mut Chance, changes: &[Change]) -> (Scenario, String, Vec<i64>) {
@@ -41,6 +45,13 @@ fn changed(chance: &mut Chance, changes: &[Change]) -> (Scenario, String, Vec<i6
     (scenario, told, failovers)
 }
 
+/// What the error may be beside the stated bound.
+fn hidden(scenario: &Scenario, failovers: &[i64], point: &Point) -> i64 {
+    let after = |at: &i64| (-MS..HIDDEN).contains(&(point.at_ns - at));
+    let is_hidden = scenario.name == WITH_QUEUES && failovers.iter().any(after);
+    if is_hidden { WAITED } else { 0 }
+}
+
 fn held(changes: &[Change], what: &str) {
     let mut found = Found::default();
     // a network costs as much as many measurements
@@ -51,15 +62,11 @@ fn held(changes: &[Change], what: &str) {
         let (scenario, told, failovers) = changed(&mut Chance::of(world), changes);
         let outcome = scenario.run(world).expect("its clocks start");
         found.lost += outcome.counts.lost_in_all();
-        let is_known = |point: &&Point| {
-            let mut failovers = failovers.iter();
-            !failovers.any(|at| (-UNDER_WAY..UNDER_WAY).contains(&(at - point.at_ns)))
-        };
-        for point in outcome.points.iter().filter(is_known) {
-            found.check(
-                point.error_ns.saturating_abs() <= point.error_bound_ns,
-                || format!("world {world}, {told}\n{point:?}"),
-            );
+        for point in &outcome.points {
+            let bound = point.error_bound_ns + hidden(&scenario, &failovers, point);
+            found.check(point.error_ns.saturating_abs() <= bound, || {
+                format!("world {world}, {told}\n{point:?}")
+            });
         }
     }
     found.report(what);

@@ -215,6 +215,45 @@ fn the_truth_converts_both_ways_and_refuses_the_future() {
 }
 
 #[test]
+fn the_truth_is_that_of_the_clock_that_was_behind_the_nic() {
+    let world = world("i225");
+    let (truth, index) = (world.truth(), interface(&world, "sim0").index);
+    let ms = Span::from_milliseconds;
+    let shown = |at| {
+        truth
+            .hardware_ticks_at(index, at)
+            .expect("remembered")
+            .raw()
+    };
+    world.advance(ms(1_000));
+    let before = (truth.now() - ms(1), shown(truth.now() - ms(1)));
+    world.change_clock(NicName::Sim0, 20, ms(5_000));
+    world.advance(ms(2));
+    let between = (truth.now() - ms(1), shown(truth.now() - ms(1)));
+    assert!(
+        (5_001_900_000..5_002_100_000).contains(&(between.1 - before.1)),
+        "{before:?} {between:?}"
+    );
+    world.change_clock_silently(NicName::Sim0, 0, Span::ZERO);
+    world.advance(ms(2));
+    for (at, ticks) in [before, between] {
+        assert_eq!(shown(at), ticks, "at {at:?}");
+        let again = truth.monotonic_time_of(index, HardwareTicks::new(ticks));
+        let again = again.expect("shown");
+        assert!(
+            (at - again).abs() <= Span::from_nanoseconds(8),
+            "{at:?} {again:?}"
+        );
+    }
+    // the clock that is back showed that while the other one was behind the NIC
+    let unseen = before.1 + 2_000_000;
+    assert_eq!(
+        truth.monotonic_time_of(index, HardwareTicks::new(unseen)),
+        None
+    );
+}
+
+#[test]
 fn a_clock_device_has_a_limit_a_resolution_and_can_be_taken() {
     const SECOND: i64 = 1_000_000_000;
     let toml = |beyond: &str| {
