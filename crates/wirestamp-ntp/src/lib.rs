@@ -39,7 +39,8 @@
 //! client.sent(now());
 //! if let Outcome::Sample(_) = client.received(server, &response, Some(now())) {
 //!     let measured = client.measurement().expect("one sample is enough");
-//!     println!("{} ± {}", measured.offset, measured.error_bound);
+//!     let (offset, bound) = (measured.offset.nanoseconds(), measured.error_bound.nanoseconds());
+//!     println!("{offset} ns ± {bound} ns");
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -45,7 +45,7 @@ use wirestamp_core::timestamp::Timestamps;
 /// while let Some(block) = capture.next_block(Duration::from_secs(10))? {
 ///     for packet in block.packets() {
 ///         let time = packet.utc()?;
-///         println!("{:?} ± {}: {} bytes", time.at, time.bound, packet.length());
+///         println!("{time}: {} bytes", packet.length());
 ///     }
 /// }
 /// println!("{:?}", capture.statistics()?);

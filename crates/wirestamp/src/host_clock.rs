@@ -51,7 +51,7 @@ pub enum TimestampPolicy {
 ///     clock.confirm(&timestamps)?;
 ///     let left = clock.place(&timestamps, TimestampPolicy::OnlyHardware)?;
 ///     assert!(left.is_final);
-///     println!("left at {:?} ± {}", left.monotonic.at, left.monotonic.bound);
+///     println!("left at {}", left.monotonic);
 /// }
 /// # Ok(())
 /// # }

@@ -5,6 +5,7 @@ use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::cell::good;
+use crate::output::quantity::rounded_up;
 use crate::output::{Column, Output, Page, Report, Rows, Table, json, plural};
 use crate::session::Session;
 use comfy_table::Cell;
@@ -292,7 +293,8 @@ impl FrequencyReport {
     fn shown(&self) -> String {
         let bound = format!(
             "{:.3} Hz ± {:.1} ppb",
-            self.hertz, self.error_bound_parts_per_billion
+            self.hertz,
+            (self.error_bound_parts_per_billion * 10.0).ceil() / 10.0
         );
         match self.deviation_parts_per_billion {
             Some(deviation) => format!("{bound} ({deviation:+.1} ppb from nominal)"),
@@ -351,13 +353,13 @@ impl Report for Cross {
             let ahead = "(positive: the PHC is ahead)";
             page.field(
                 "PHC - UTC",
-                &format!("{} ± {} {ahead}", exact(utc), shown(bound)),
+                &format!("{} ± {} {ahead}", exact(utc), rounded_up(bound)),
             );
             let leap = self.tai_minus_utc_s;
             let taken = format!("(TAI - UTC taken as {leap} s)");
             page.field(
                 "PHC - TAI",
-                &format!("{} ± {} {taken}", exact(tai), shown(bound)),
+                &format!("{} ± {} {taken}", exact(tai), rounded_up(bound)),
             );
         }
         page.field(

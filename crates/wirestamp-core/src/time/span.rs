@@ -127,7 +127,9 @@ impl Sum for Span {
     }
 }
 
-/// Prints with the unit a person would choose: `687 ns`, `1.17 µs`, `20.0 ms`, `3.50 s`.
+/// Prints three digits in a fitting unit, rounded down: `687 ns`, `1.17 µs`, `20.0 ms`, `3.50 s`.
+///
+/// That makes an error bound up to 1 % too small: print the [`Estimate`](crate::correlate::Estimate), which rounds it up.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };

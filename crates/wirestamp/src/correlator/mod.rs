@@ -160,7 +160,7 @@ impl Correlator {
     /// {
     ///     let timestamp = timestamps.hardware.ok_or("none by the NIC")?;
     ///     let left = correlator.to_utc(&timestamp)?;
-    ///     println!("left at {:?} ± {}", left.at, left.bound);
+    ///     println!("left at {left}");
     /// }
     /// # Ok(())
     /// # }

@@ -4,11 +4,11 @@ use super::{Times, Unused, nanoseconds, open, order_and_steps, share};
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::quantity::rounded_up;
 use crate::output::{Output, Page, Report, Rows, grouped, plural};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
-use wirestamp::Span;
 use wirestamp_capture::compare::{self, FlowReport, Options, RunDelay, Way};
 use wirestamp_capture::packet::Flow;
 
@@ -215,7 +215,7 @@ impl Report for Compared {
         }
         match self.clock_bound_ns {
             Some(bound) => {
-                let bound = Span::from_nanoseconds(i128::from(bound));
+                let bound = rounded_up(i64::try_from(bound).unwrap_or(i64::MAX));
                 page.quiet(&format!("error bounds include ±{bound} between the clocks"));
             }
             None => {

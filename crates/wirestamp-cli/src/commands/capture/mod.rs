@@ -17,6 +17,7 @@ mod without_parquet;
 use crate::arguments::{self, CaptureAction};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
+use crate::output::quantity::rounded_up;
 use crate::output::{Output, plural};
 use crate::session::Session;
 use serde::Serialize;
@@ -154,7 +155,10 @@ impl Times {
     fn text(&self) -> String {
         let span = |time: i64| Span::from_nanoseconds(i128::from(time)).to_string();
         let bound = match self.error_bound_ns {
-            Some(bound) => format!(", ±{}", Span::from_nanoseconds(i128::from(bound))),
+            Some(bound) => format!(
+                ", ±{}",
+                rounded_up(i64::try_from(bound).unwrap_or(i64::MAX))
+            ),
             None => String::new(),
         };
         let (min, p50) = (span(self.min_ns), span(self.p50_ns));

@@ -183,14 +183,14 @@ impl Report for Converted {
             page.field(reason, &format!("{errors}{withdrawn}"));
         }
         if let Some(bounds) = &self.error_bound_ns {
-            let shown = |nanoseconds: f64| format!("{nanoseconds:.1} ns");
+            let up = |nanoseconds: f64| format!("{:.1} ns", (nanoseconds * 10.0).ceil() / 10.0);
             page.field(
                 "error bound",
                 &format!(
                     "median {}, mean {}, largest {}",
-                    shown(bounds.median),
-                    shown(bounds.mean),
-                    shown(bounds.max)
+                    up(bounds.median),
+                    up(bounds.mean),
+                    up(bounds.max)
                 ),
             );
         }
@@ -202,7 +202,10 @@ impl Report for Converted {
         {
             page.field(
                 "frequency",
-                &format!("{hertz:.3} Hz ± {error_bound_ppm:.3} ppm"),
+                &format!(
+                    "{hertz:.3} Hz ± {:.3} ppm",
+                    (error_bound_ppm * 1e3).ceil() / 1e3
+                ),
             );
         }
         for Opened {

@@ -2,6 +2,7 @@
 
 use super::{Figures, Latency, Offsets, limits};
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
+use crate::output::quantity::rounded_up;
 use crate::output::{Column, Page, Report, Rows, Table, plural};
 use wirestamp::Span;
 
@@ -37,7 +38,10 @@ impl Report for Latency {
         ));
         page.quiet(&format!("warm-up: {}", shown(self.warm_up_ns)));
         if let Some(bound) = self.max_error_bound_ns {
-            page.quiet(&format!("clock conversion adds at most ± {}", shown(bound)));
+            page.quiet(&format!(
+                "clock conversion adds at most ± {}",
+                rounded_up(bound)
+            ));
         }
         let shifted = self
             .histogram_offset_ns

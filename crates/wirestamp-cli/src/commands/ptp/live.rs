@@ -1,6 +1,7 @@
 //! The table that `ptp` writes every second: over itself on a terminal, row after row
 //! elsewhere. Sums nothing up.
 
+use crate::output::quantity::{rounded_up, shown, signed};
 use crate::output::{Column, Output, Page, Table};
 use std::io;
 use wirestamp::{Span, TimestampSource};
@@ -92,15 +93,13 @@ impl Live {
             || [nothing(), nothing(), nothing(), nothing(), nothing()],
             |sample| {
                 let system = sample.system_offset_ns.zip(sample.system_error_bound_ns);
-                let shown =
-                    |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into()).to_string();
                 [
-                    shown(sample.offset_ns),
-                    format!("±{}", shown(sample.error_bound_ns)),
+                    signed(sample.offset_ns, sample.error_bound_ns),
+                    format!("±{}", rounded_up(sample.error_bound_ns)),
                     shown(sample.mean_path_delay_ns),
                     sample.frequency_ppb.map_or_else(nothing, rate),
                     system.map_or_else(nothing, |(offset, bound)| {
-                        format!("{} ±{}", shown(offset), shown(bound))
+                        format!("{} ±{}", signed(offset, bound), rounded_up(bound))
                     }),
                 ]
             },
@@ -131,9 +130,9 @@ fn has_two_clocks(status: &Status) -> bool {
 fn spaced(row: &[String; 8], with_system: bool) -> String {
     let [after, port, state, offset, bound, delay, rate, system] = row;
     let line =
-        format!("{after:>7}  {port:<10} {state:<12}{offset:>10}{bound:>11}{delay:>12}{rate:>12}");
+        format!("{after:>7}  {port:<10} {state:<12}{offset:>14}{bound:>11}{delay:>12}{rate:>12}");
     if with_system {
-        format!("{line}{system:>22}")
+        format!("{line}{system:>24}")
     } else {
         line
     }

@@ -12,6 +12,7 @@ use crate::arguments::{Ptp, PtpAction};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::Output;
+use crate::output::quantity::{rounded_up, signed};
 use crate::sandbox::{Needs, Sandbox};
 use crate::session::Session;
 use crate::signals::Unrestored;
@@ -323,11 +324,8 @@ fn compared(status: &Status) -> String {
         .sources
         .iter()
         .map(|source| {
-            let (offset, bound) = (
-                Span::from_nanoseconds(source.offset_ns.into()),
-                source.error_bound_ns,
-            );
-            let bound = Span::from_nanoseconds(bound.into());
+            let (offset, bound) = (source.offset_ns, source.error_bound_ns);
+            let (offset, bound) = (signed(offset, bound), rounded_up(bound));
             format!(
                 "{} in domain {}: {offset} ±{bound}",
                 source.identity, source.domain

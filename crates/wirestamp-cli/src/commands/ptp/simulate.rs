@@ -4,6 +4,7 @@ use super::plot;
 use super::summary::counted;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::quantity::rounded_up;
 use crate::output::{Output, plural};
 use serde::Serialize;
 use std::path::Path;
@@ -71,7 +72,7 @@ fn print(
             "bound",
             &format!(
                 "median {}, contains the truth in {} of {samples}",
-                shown(outcome.median_error_bound_ns),
+                rounded_up(outcome.median_error_bound_ns),
                 outcome.covered
             ),
         );

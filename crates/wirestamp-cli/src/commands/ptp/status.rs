@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::quantity::{rounded_up, signed};
 use crate::output::{Output, Page, Report, Rows};
 use serde::Serialize;
 use serde_json::Value;
@@ -64,15 +65,16 @@ impl Report for Answer {
             );
             let estimate = &port["estimate"];
             if !estimate.is_null() {
-                let bound = time(&estimate["error_bound_ns"]);
-                page.field(
-                    "offset",
-                    &format!(
-                        "{} ±{bound}, {} after the last Sync",
-                        time(&estimate["offset_ns"]),
-                        time(&estimate["age_ns"])
-                    ),
+                let (offset, bound) = (
+                    estimate["offset_ns"].as_i64(),
+                    estimate["error_bound_ns"].as_i64(),
                 );
+                let offset = offset.zip(bound).map_or_else(
+                    || "-".to_owned(),
+                    |(offset, bound)| format!("{} ±{}", signed(offset, bound), rounded_up(bound)),
+                );
+                let age = time(&estimate["age_ns"]);
+                page.field("offset", &format!("{offset}, {age} after the last Sync"));
                 page.field("path delay", &time(&estimate["mean_path_delay_ns"]));
             }
             let lost = port["lost"].as_object().map(|lost| {

@@ -2,6 +2,7 @@
 
 use super::live::rate;
 use crate::distribution::Distribution;
+use crate::output::quantity::rounded_up;
 use crate::output::{Output, plural};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,6 +109,7 @@ impl Summary {
                     |value| Span::from_nanoseconds(value.into()).to_string(),
                 )
             };
+            let bound = |value: Option<i64>| value.map_or_else(|| "-".to_owned(), rounded_up);
             page.gap();
             let ran = Span::from_nanoseconds(self.duration_ns.into());
             let samples = plural(self.samples, "sample");
@@ -129,8 +131,8 @@ impl Summary {
                     "bound",
                     &format!(
                         "median {}, largest {}",
-                        shown(self.median_error_bound_ns),
-                        shown(self.largest_error_bound_ns)
+                        bound(self.median_error_bound_ns),
+                        bound(self.largest_error_bound_ns)
                     ),
                 );
                 page.field(

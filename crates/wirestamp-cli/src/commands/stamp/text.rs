@@ -2,6 +2,7 @@
 
 use super::measurement::{Directions, Figures, Measurement, Variation};
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
+use crate::output::quantity::rounded_up;
 use crate::output::{Column, Page, Report, Rows, Table, grouped, plural};
 use wirestamp::Span;
 
@@ -153,9 +154,10 @@ impl Measurement {
 
     fn reflector(&self) -> String {
         let reflector = &self.reflector;
-        let error = reflector
-            .advertised_error_ns
-            .map_or_else(|| "none".to_owned(), |error| format!("±{}", shown(error)));
+        let error = reflector.advertised_error_ns.map_or_else(
+            || "none".to_owned(),
+            |error| format!("±{}", rounded_up(error)),
+        );
         let clock = if reflector.synchronized {
             "synchronised to UTC"
         } else {
@@ -253,7 +255,7 @@ fn row(name: &str, figures: &Figures) -> Vec<String> {
     let value = |value: Option<i64>| value.map_or_else(|| "-".to_owned(), shown);
     let bound = figures
         .error_bound
-        .map_or_else(|| "-".to_owned(), |bound| format!("±{}", shown(bound)));
+        .map_or_else(|| "-".to_owned(), |bound| format!("±{}", rounded_up(bound)));
     let values = [
         figures.min,
         figures.p50,
