@@ -253,11 +253,13 @@ impl State {
         to: IpAddr,
     ) -> Result<IpAddr, Refusal> {
         let route = self.route(socket, to)?;
-        if let Some(source) = own.or(socket.source) {
+        // as Linux: the socket's IPv4 source is none for IPv6
+        let usual = socket.source.filter(|own| own.is_ipv6() || to.is_ipv4());
+        if let Some(source) = own.or(usual) {
             if source.is_ipv6() == to.is_ipv6() && self.nics.iter().any(|nic| nic.has(source)) {
                 return Ok(source);
             }
-            return Err(if source.is_ipv4() {
+            return Err(if source.is_ipv4() && to.is_ipv4() {
                 Refusal::NetworkUnreachable
             } else {
                 Refusal::InvalidArgument

@@ -12,7 +12,7 @@ mod socket;
 
 pub use bind::BindOptions;
 pub use change::{Change, ChangeKind, ChangeSink, Polled};
-pub use packet::{Ethernet, Incoming, Outgoing, Received, Transport, Udp};
+pub use packet::{Ethernet, Incoming, Outgoing, Received, Transport, Udp, check_source};
 pub use socket::{DatagramSocket, Interest, InternetSocket, NoSocket, Readiness};
 
 use crate::capability::Capabilities;

@@ -3,6 +3,7 @@
 use crate::ethernet::{FrameDestination, MacAddress};
 use crate::interface::InterfaceIndex;
 use crate::timestamp::{Timestamps, TransmitId};
+use crate::{Error, ErrorKind, Result};
 use core::convert::Infallible;
 use core::fmt::{Debug, Display};
 use core::hash::Hash;
@@ -74,7 +75,8 @@ pub struct Outgoing<'a, T: Transport = Udp> {
     /// `None`: send it without timestamp.
     pub id: Option<TransmitId>,
     /// The address of this host that a datagram comes from. `None`: as the socket says, by `UdpSocket::set_source` or
-    /// by what it is bound to, and else as the route says. Frames have none.
+    /// by what it is bound to, and else as the route says. Of the destination's family, otherwise the send fails with
+    /// `InvalidInput`. Frames have none.
     pub source: Option<T::Source>,
 }
 
@@ -109,6 +111,30 @@ impl<'a, T: Transport> Outgoing<'a, T> {
         self.source = source.into();
         self
     }
+}
+
+/// Refuses a source of another family than the destination: systems ignore it silently.
+///
+/// # Errors
+/// `InvalidInput`.
+pub fn check_source(source: IpAddr, to: SocketAddr) -> Result<()> {
+    let (source, destination) = (source.to_canonical(), to.ip().to_canonical());
+    if source.is_ipv4() == destination.is_ipv4() {
+        return Ok(());
+    }
+    let cause = if source.is_ipv4() {
+        "an IPv4 source for an IPv6 destination"
+    } else {
+        "an IPv6 source for an IPv4 destination"
+    };
+    let target = alloc::format!("{source} to {to}");
+    Err(Error::new(
+        ErrorKind::InvalidInput,
+        "send from an address",
+        target,
+        cause,
+    )
+    .with_remedy("give a source of the destination's family"))
 }
 
 /// Room for one received datagram or frame, and what was received into it.

@@ -112,6 +112,8 @@ impl Socket<Udp> {
     /// the socket is bound to, and else from the one that the route has. A server that is bound to all addresses answers so from the one that was asked,
     /// [`Received::destination`](crate::Received::destination): clients drop what comes from another.
     ///
+    /// An IPv4 address is for IPv4 destinations alone: datagrams to IPv6 destinations come from the route's address as before.
+    ///
     /// # Errors
     /// `InvalidInput` for an IPv6 address on an IPv4 socket; `Closed`. If the host does not have the address, sends fail: on Linux with `Unreachable` for an IPv4
     /// address and `InvalidInput` for an IPv6 address.

@@ -2,7 +2,7 @@
 //! clear answer. What happens while a socket is in use is in `row17_faults`.
 
 use super::Behaviour;
-use crate::exchange::{ask, loss_of, timestamps_of};
+use crate::exchange::{PATIENCE, ask, loss_of, timestamps_of};
 use crate::refusal::{refused, refused_with_remedy};
 use crate::rig::{Family, Need, Rig, without_privilege};
 use crate::{Outcome, Stop};
@@ -37,6 +37,11 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(&[Need::Simulation])
         .toml(CUT_CONTROL),
     Behaviour::new(17, "an-address-of-the-other-family", wrong_family),
+    Behaviour::new(
+        17,
+        "a-source-of-another-family-than-the-destination",
+        foreign_source,
+    ),
     Behaviour::new(17, "no-destination", no_destination),
     Behaviour::new(17, "an-address-that-is-taken", taken_address),
     Behaviour::new(17, "an-address-that-is-nobodys-here", foreign_address),
@@ -288,6 +293,36 @@ fn wrong_family(rig: &Rig) -> Outcome {
         ErrorKind::InvalidInput,
     );
     refused(sender.connect(elsewhere), ErrorKind::InvalidInput);
+    Ok(())
+}
+
+/// Systems ignore such a source: the datagram would leave from another address than its sender believes.
+fn foreign_source(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let sender = near.bind((Family::V6.unspecified(), 0).into())?;
+    let own = |family: Family| family.address_of(&near);
+    let sources = [own(Family::V4)?, own(Family::V6)?];
+    for (family, [foreign, fitting]) in [
+        (Family::V6, sources),
+        (Family::V4, [sources[1], sources[0]]),
+    ] {
+        let receiver = rig.far_socket(family)?;
+        let to = receiver.local_address()?;
+        let send = |source: IpAddr| sender.send_batch(&[Outgoing::new(b"x").to(to).source(source)]);
+        refused_with_remedy(send(foreign), ErrorKind::InvalidInput);
+        assert_eq!(send(fitting)?, 1);
+        let received = receiver.receive(&mut [0; 8], PATIENCE)?;
+        let source = received.expect("it arrives").source;
+        assert_eq!(source.map(|source| source.ip()), Some(fitting));
+    }
+    // the socket's own source is for its family alone
+    sender.set_source(Some(sources[0]))?;
+    let receiver = rig.far_socket(Family::V6)?;
+    sender.connect(receiver.local_address()?)?;
+    sender.send(b"x", None)?;
+    assert!(receiver.receive(&mut [0; 8], PATIENCE)?.is_some());
+    let to_peer = Outgoing::new(b"x").source(sources[0]);
+    refused_with_remedy(sender.send_batch(&[to_peer]), ErrorKind::InvalidInput);
     Ok(())
 }
 

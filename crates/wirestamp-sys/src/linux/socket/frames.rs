@@ -52,6 +52,15 @@ impl Kind for Frames {
         match source {}
     }
 
+    fn check_source(
+        &self,
+        _: BorrowedFd<'_>,
+        source: Infallible,
+        _: Option<MacAddress>,
+    ) -> Result<()> {
+        match source {}
+    }
+
     /// Without a destination the frame goes to the interface itself: nobody else takes it.
     fn envelope(&self, to: Option<MacAddress>) -> (AddressBytes, [u8; HEADER]) {
         let header = link::header(to.unwrap_or(self.own), self.own, self.ethertype);

@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use wirestamp_core::backend::{Transport, Udp};
+use wirestamp_core::backend::{Transport, Udp, check_source};
 use wirestamp_core::configuration::{IoUringUnavailable, Timestamping};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::{Error, ErrorKind, Result};
@@ -43,6 +43,17 @@ pub trait Kind: Debug + Send + Sync {
     /// # Errors
     /// `InvalidInput` for one that this socket's family can't name.
     fn source(&self, source: <Self::Transport as Transport>::Source) -> Result<IpAddr>;
+
+    /// Refuses a source that the kernel would ignore for this destination; `None`: the connected peer.
+    ///
+    /// # Errors
+    /// `InvalidInput` for one of another family than the socket's or the destination's.
+    fn check_source(
+        &self,
+        fd: BorrowedFd<'_>,
+        source: <Self::Transport as Transport>::Source,
+        to: Option<<Self::Transport as Transport>::Address>,
+    ) -> Result<()>;
 
     /// Where a payload goes: as an address, or in what stands before it.
     fn envelope(
@@ -134,6 +145,18 @@ impl Kind for Datagrams {
     fn source(&self, source: IpAddr) -> Result<IpAddr> {
         self.check_family("send from an address", (source, 0).into())?;
         Ok(source.to_canonical())
+    }
+
+    fn check_source(
+        &self,
+        fd: BorrowedFd<'_>,
+        source: IpAddr,
+        to: Option<SocketAddr>,
+    ) -> Result<()> {
+        self.source(source)?;
+        let peer = || SockRef::from(&fd).peer_addr().ok()?.as_socket();
+        to.or_else(peer)
+            .map_or(Ok(()), |to| check_source(source, to))
     }
 
     #[inline]

@@ -69,7 +69,7 @@ impl<K: Kind> Socket<K> {
                 self.kind.check(to)?;
             }
             if let Some(source) = outgoing.source {
-                self.kind.source(source)?;
+                self.kind.check_source(self.as_fd(), source, outgoing.to)?;
             }
         }
         let bits = self.transmit_bits.load(Ordering::Acquire);

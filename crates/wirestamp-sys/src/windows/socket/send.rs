@@ -12,7 +12,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::windows::io::AsSocket;
 use std::sync::atomic::Ordering;
-use wirestamp_core::backend::Outgoing;
+use wirestamp_core::backend::{Outgoing, check_source};
 use wirestamp_core::timestamp::TransmitId;
 use wirestamp_core::{Error, Result};
 
@@ -27,6 +27,8 @@ impl Socket {
             }
             if let Some(source) = outgoing.source {
                 self.check_family("send from an address", (source, 0).into())?;
+                let to = outgoing.to.or(lock(&self.timestamping).peer);
+                to.map_or(Ok(()), |to| check_source(source, to))?;
             }
         }
         for (sent, outgoing) in batch.iter().enumerate() {
