@@ -55,6 +55,8 @@ pub type ChangeSink = Box<dyn FnMut(Change) + Send>;
 pub struct Polled<C> {
     /// The number of the hardware clock that is behind it.
     pub hardware_clock: Option<u32>,
+    /// The device that has that clock: another one can share it, and then names the timestamps.
+    pub device: Option<InterfaceIndex>,
     /// Its timestamping configuration; `None` if the driver can't tell.
     pub configuration: Option<C>,
 }
@@ -63,7 +65,8 @@ impl<C: PartialEq> Polled<C> {
     /// Returns the change from this state to a later one. Another clock has its own configuration, so that a change of
     /// both is one.
     pub fn change_to(&self, later: &Self) -> Option<ChangeKind> {
-        if self.hardware_clock != later.hardware_clock {
+        let clock = |polled: &Self| (polled.hardware_clock, polled.device);
+        if clock(self) != clock(later) {
             Some(ChangeKind::HardwareClock)
         } else if self.configuration != later.configuration {
             Some(ChangeKind::Configuration)
@@ -81,6 +84,7 @@ mod tests {
     fn another_clock_is_a_change_whatever_its_configuration() {
         let polled = |hardware_clock, configuration| Polled {
             hardware_clock,
+            device: InterfaceIndex::new(2),
             configuration,
         };
         let first = polled(Some(0), Some(1));
@@ -94,5 +98,18 @@ mod tests {
         ] {
             assert_eq!(first.change_to(&later), expected, "{later:?}");
         }
+    }
+
+    /// A bond over two ports of one card, which has one clock for both.
+    #[test]
+    fn another_device_with_the_same_clock_is_a_change() {
+        let behind = |device| Polled::<()> {
+            hardware_clock: Some(0),
+            device: InterfaceIndex::new(device),
+            configuration: None,
+        };
+        let change = behind(2).change_to(&behind(3));
+        assert_eq!(change, Some(ChangeKind::HardwareClock));
+        assert_eq!(behind(3).change_to(&behind(3)), None);
     }
 }

@@ -158,7 +158,8 @@ impl Correlation {
     /// Says which other interfaces' timestamps are of this clock: those below a VLAN or bond, by which timestamps are named
     /// that its packets have, the one that has the clock last. Replaces those of an earlier call; after
     /// [`replace_clock`](Self::replace_clock) they are those of the clock that comes. A timestamp that is named by the last one is of
-    /// a clock that was behind it. Of more than eight, as many as Linux puts on one another, the last count.
+    /// a clock that was behind it. Another last one, without `replace_clock`, shares the clock: the current generation ends, which is of
+    /// the former one. Of more than eight, as many as Linux puts on one another, the last count.
     pub fn set_devices(&mut self, devices: impl IntoIterator<Item = InterfaceIndex>) {
         self.devices = None;
         for (place, device) in devices.into_iter().enumerate() {
@@ -168,7 +169,11 @@ impl Correlation {
         }
         let device = self.device();
         if let Some(run) = self.runs.back_mut().filter(|_| self.ended.is_none()) {
-            run.device = device;
+            if run.device.is_some_and(|former| device != Some(former)) {
+                self.restart(GenerationCause::Notification);
+            } else {
+                run.device = device;
+            }
         }
     }
 

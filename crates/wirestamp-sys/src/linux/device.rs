@@ -42,20 +42,27 @@ pub(super) fn path(interface: &InterfaceDescription) -> Result<Vec<InterfaceDesc
 
 /// The number of the device behind `interface` now.
 pub(super) fn behind(interface: &InterfaceDescription) -> Result<InterfaceIndex> {
-    let path = path(interface)?;
-    Ok(path.last().map_or(interface.index, |device| device.index))
+    last(interface.index, |_| true)
+        .map_err(|error| system_error(OPERATION, &interface.name, &error))
 }
 
 /// The last one of its path that stays the same: the device, or the bond above it.
 pub(super) fn fixed_behind(interface: InterfaceIndex) -> io::Result<InterfaceIndex> {
-    let mut fixed = interface;
+    last(interface, |lower| lower.is_fixed)
+}
+
+fn last(
+    interface: InterfaceIndex,
+    is_followed: impl Fn(&Lower) -> bool,
+) -> io::Result<InterfaceIndex> {
+    let mut last = interface;
     for _ in 0..DEEPEST {
-        match below(&link(fixed)?).filter(|lower| lower.is_fixed) {
-            Some(lower) => fixed = lower.index,
+        match below(&link(last)?).filter(&is_followed) {
+            Some(lower) => last = lower.index,
             None => break,
         }
     }
-    Ok(fixed)
+    Ok(last)
 }
 
 /// The interface by which packets leave that pass another one.

@@ -7,9 +7,9 @@
 use super::call;
 use super::capability::{asking_socket, read_configuration, timestamping_information};
 use super::error::system_error;
-use super::interface;
 use super::wire::nic::HwtstampConfig;
 use super::wire::uevent::{self, Uevent};
+use super::{device, interface};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::LinkMessage;
@@ -215,8 +215,10 @@ impl Watcher {
     /// An interface that does not answer has neither.
     fn poll(&self, link: &InterfaceDescription) -> Polled<HwtstampConfig> {
         let information = timestamping_information(&self.asking, &link.name);
+        let hardware_clock = information.ok().and_then(|info| info.hardware_clock());
         Polled {
-            hardware_clock: information.ok().and_then(|info| info.hardware_clock()),
+            hardware_clock,
+            device: hardware_clock.and_then(|_| device::behind(link).ok()),
             configuration: read_configuration(&self.asking, &link.name).ok(),
         }
     }
