@@ -64,7 +64,10 @@ pub(crate) fn by_index(index: InterfaceIndex) -> Result<Interface> {
 
 pub(crate) fn loopback() -> Result<Interface> {
     let host = Host::native();
-    let found = host.look_up(|description| description.loopback)?;
+    let found = match host.loopback()? {
+        Some(number) => host.look_up(|description| description.index == number)?,
+        None => None,
+    };
     found
         .map(|description| Interface::new(host, description))
         .ok_or_else(|| {
