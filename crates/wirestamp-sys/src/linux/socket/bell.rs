@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 /// Becomes readable when it is rung, also if that was before anybody waited.
 #[derive(Debug, Default)]
 pub(super) struct Bell {
-    /// Made for the first wait: a program that polls a thousand sockets itself has no use for it.
+    /// Made for the first wait that blocks: a program that polls a thousand sockets itself has no use for it.
     event: OnceLock<OwnedFd>,
-    /// Whether it was rung: for whoever makes the descriptor afterwards.
+    /// Whether it was rung before there was a descriptor.
     rung: AtomicBool,
 }
 
@@ -34,9 +34,15 @@ impl Bell {
         Ok(event.as_fd())
     }
 
+    /// What a wait would find at once: `None` if only the descriptor knows.
+    pub(super) fn without_descriptor(&self) -> Option<bool> {
+        let rung = self.rung.load(Ordering::Acquire);
+        self.event.get().is_none().then_some(rung)
+    }
+
     /// Ends the waits for it.
     pub(super) fn ring(&self) {
-        self.rung.store(true, Ordering::Relaxed);
+        self.rung.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
         if let Some(event) = self.event.get() {
             call::signal(event.as_fd());
@@ -45,8 +51,10 @@ impl Bell {
 
     /// Has it silent again.
     pub(super) fn hush(&self) {
-        if let Some(event) = self.event.get() {
-            call::clear(event.as_fd());
+        match self.event.get() {
+            Some(event) => call::clear(event.as_fd()),
+            // acquires what happened before it was rung
+            None => _ = self.rung.swap(false, Ordering::AcqRel),
         }
     }
 }
@@ -85,9 +93,13 @@ mod tests {
     #[test]
     fn one_that_nobody_waits_for_has_no_descriptor() {
         let bell = Bell::default();
+        assert_eq!(bell.without_descriptor(), Some(false));
         bell.ring();
+        assert_eq!(bell.without_descriptor(), Some(true));
         bell.hush();
-        assert!(bell.event.get().is_none());
+        assert_eq!(bell.without_descriptor(), Some(false));
+        bell.ring();
         assert!(is_rung(&bell), "what was rung before the first wait counts");
+        assert_eq!(bell.without_descriptor(), None);
     }
 }

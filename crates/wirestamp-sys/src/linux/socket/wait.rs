@@ -3,6 +3,7 @@
 use super::bell::Bell;
 use super::{Kind, Socket, lock};
 use crate::native::{call, clock};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
@@ -34,24 +35,72 @@ impl<K: Kind> Socket<K> {
         } else {
             MonotonicTime::MIN
         };
-        let mut descriptors = Vec::with_capacity(2 * sockets.len());
+        let mut descriptors: Vec<_> = sockets
+            .iter()
+            .map(|socket| descriptor(socket.fd.as_fd(), libc::POLLIN))
+            .collect();
+        let poll = |descriptors: &mut [libc::pollfd], until| {
+            call::poll(descriptors, clock::timeout(until))
+                .map_err(|error| first.failure("wait", &error))
+        };
+        let is_bell_made = |socket: &&Self| socket.closing.without_descriptor().is_none();
+        if !sockets.iter().all(is_bell_made) {
+            poll(&mut descriptors, MonotonicTime::MIN)?;
+            let is_closing = sockets.iter().map(|socket| socket.is_closing());
+            let come = descriptors.iter().map(|watched| watched.revents);
+            Self::note_ready(sockets, come.zip(is_closing), ready);
+            if !ready.is_empty() || until <= clock::now() {
+                return Ok(());
+            }
+        }
         for socket in sockets {
-            descriptors.push(descriptor(socket.fd.as_fd(), libc::POLLIN));
             descriptors.push(descriptor(socket.bell(&socket.closing)?, libc::POLLIN));
         }
-        call::poll(&mut descriptors, clock::timeout(until))
-            .map_err(|error| first.failure("wait", &error))?;
-        for (place, (socket, watched)) in (0..).zip(sockets.iter().zip(descriptors.chunks_exact(2)))
-        {
-            if watched[0].revents & libc::POLLERR != 0 {
+        poll(&mut descriptors, until)?;
+        let (come, closing) = descriptors.split_at(sockets.len());
+        let come = come.iter().map(|watched| watched.revents);
+        let closing = closing.iter().map(|watched| watched.revents != 0);
+        Self::note_ready(sockets, come.zip(closing), ready);
+        Ok(())
+    }
+
+    /// Adds the places of those to which something came or that are closing.
+    fn note_ready(
+        sockets: &[&Self],
+        seen: impl Iterator<Item = (i16, bool)>,
+        ready: &mut Vec<usize>,
+    ) {
+        for (place, (socket, (came, is_closing))) in (0..).zip(sockets.iter().zip(seen)) {
+            if came & libc::POLLERR != 0 {
                 socket.error_seen.store(true, Ordering::Release);
             }
-            let has_come = watched[0].revents != 0 || watched[1].revents != 0;
-            if has_come && !socket.holds_any() {
+            if (came != 0 || is_closing) && !socket.holds_any() {
                 ready.push(place);
             }
         }
-        Ok(())
+    }
+
+    fn is_closing(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// What comes to the socket until `until`, and whether the bell rings. The bell's descriptor is made to block alone: a
+    /// process that has no more of them goes on with what is there.
+    fn watch(&self, events: i16, bell: &Bell, until: MonotonicTime) -> Result<(i16, bool)> {
+        let failed = |error: io::Error| self.failure("wait", &error);
+        let mut descriptors = [descriptor(self.fd.as_fd(), events); 2];
+        if let Some(rung) = bell.without_descriptor() {
+            call::poll(&mut descriptors[..1], clock::timeout(MonotonicTime::MIN))
+                .map_err(failed)?;
+            let came = descriptors[0].revents;
+            if came != 0 || rung || until <= clock::now() {
+                return Ok((came, rung));
+            }
+        }
+        descriptors[1] = descriptor(self.bell(bell)?, libc::POLLIN);
+        call::poll(&mut descriptors, clock::timeout(until)).map_err(failed)?;
+        let [socket, bell] = descriptors.map(|descriptor| descriptor.revents);
+        Ok((socket, bell != 0))
     }
 
     pub(super) fn poll(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
@@ -79,24 +128,18 @@ impl<K: Kind> Socket<K> {
             Interest::Timestamps | Interest::Close => (0, &self.nudge),
             Interest::Send => (libc::POLLOUT, &self.closing),
         };
-        let mut descriptors = [
-            descriptor(self.fd.as_fd(), events),
-            descriptor(self.bell(other)?, libc::POLLIN),
-        ];
-        call::poll(&mut descriptors, clock::timeout(until))
-            .map_err(|error| self.failure("wait", &error))?;
-        let [socket, other] = descriptors.map(|descriptor| descriptor.revents);
+        let (socket, rung) = self.watch(events, other, until)?;
         let error = socket & libc::POLLERR != 0;
         if error {
             self.error_seen.store(true, Ordering::Release);
         }
-        let woken = other != 0 && interest == Interest::Timestamps;
+        let woken = rung && interest == Interest::Timestamps;
         Ok(Readiness {
             receive: socket & libc::POLLIN != 0 || error,
             timestamps: error,
             send: socket & libc::POLLOUT != 0,
             woken,
-            closed: other != 0 && (!woken || self.take_nudge()),
+            closed: rung && (!woken || self.take_nudge()),
         })
     }
 

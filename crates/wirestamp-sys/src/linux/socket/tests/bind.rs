@@ -201,3 +201,43 @@ fn options_count_before_the_socket_is_bound() {
         assert_eq!(of_ipv4.is_err(), serves_ipv4, "{only:?}: {of_ipv4:?}");
     }
 }
+
+/// A server without descriptors to spare goes on with what is there.
+#[test]
+fn a_wait_that_does_not_block_makes_no_descriptor() {
+    let has_bell = |socket: &Socket| {
+        let bells = [&socket.closing, &socket.nudge];
+        bells.map(|bell| bell.without_descriptor().is_none())
+    };
+    let (receiver, sender) = (bound(Ipv4Addr::LOCALHOST), bound(Ipv4Addr::LOCALHOST));
+    let to = receiver.local_address().expect("an address");
+    let wait = |interest, until| receiver.wait(interest, until).expect("no error");
+    let polled = MonotonicTime::MIN;
+    assert!(!wait(Interest::Receive, polled).receive);
+    assert!(!wait(Interest::Timestamps, polled).timestamps);
+    let mut ready = Vec::new();
+    Socket::wait_any(&[&receiver], polled, &mut ready).expect("no error");
+    assert_eq!(ready, [0; 0]);
+    sender.send(&[Outgoing::new(b"x").to(to)]).expect("sent");
+    let end = soon();
+    while !wait(Interest::Receive, polled).receive {
+        assert!(clock::now() < end, "no datagram within two seconds");
+    }
+    assert!(wait(Interest::Receive, MonotonicTime::MAX).receive);
+    Socket::wait_any(&[&receiver], MonotonicTime::MAX, &mut ready).expect("no error");
+    assert_eq!(ready, [0]);
+    assert!(wait(Interest::Send, MonotonicTime::MAX).send);
+    receiver.wake();
+    assert!(wait(Interest::Timestamps, MonotonicTime::MAX).woken);
+    assert!(!wait(Interest::Timestamps, polled).woken, "it was taken");
+    assert_eq!(has_bell(&receiver), [false; 2]);
+    wait(
+        Interest::Timestamps,
+        clock::now() + Span::from_milliseconds(1),
+    );
+    assert_eq!(has_bell(&receiver), [false, true], "that one blocks");
+    receiver.close();
+    for interest in [Interest::Receive, Interest::Timestamps, Interest::Close] {
+        assert!(wait(interest, MonotonicTime::MAX).closed);
+    }
+}
