@@ -126,6 +126,16 @@ impl Error {
         self
     }
 
+    /// Adds the number of the system's error, if it has one.
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn with_system(self, error: &std::io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(code) => self.with_code(code),
+            None => self,
+        }
+    }
+
     /// Adds what the reader can do about it.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<Cow<'static, str>>) -> Self {
@@ -310,6 +320,18 @@ mod tests {
         assert_eq!(number(&error.clone()), Some(7));
         assert_eq!(error.clone(), error);
         assert_ne!(error.clone(), error.with_code(8));
+    }
+
+    /// 0 would be "Success" in a chain of causes.
+    #[cfg(feature = "std")]
+    #[test]
+    fn a_system_error_without_a_number_adds_none() {
+        use core::error::Error as _;
+        let with = |system| Error::new(ErrorKind::Io, "steer", "ptp0", "no").with_system(&system);
+        let without = with(std::io::Error::other("no more threads"));
+        assert_eq!(without.code(), None);
+        assert!(without.source().is_none());
+        assert_eq!(with(std::io::Error::from_raw_os_error(7)).code(), Some(7));
     }
 
     /// Numbers of this system, by the standard library's own kinds.

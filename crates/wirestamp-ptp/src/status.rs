@@ -292,10 +292,7 @@ fn told(operation: &'static str, path: &Path, error: &io::Error) -> Error {
         io::ErrorKind::PermissionDenied => ErrorKind::NotPermitted,
         _ => ErrorKind::Io,
     };
-    let described = Error::new(kind, operation, path.display(), error.to_string());
-    error
-        .raw_os_error()
-        .map_or(described.clone(), |code| described.with_code(code))
+    Error::new(kind, operation, path.display(), error.to_string()).with_system(error)
 }
 
 #[cfg(test)]

@@ -58,12 +58,9 @@ fn not_found(error: &io::Error) -> Error {
         io::ErrorKind::InvalidInput => ErrorKind::InvalidInput,
         _ => ErrorKind::NoSuchDevice,
     };
-    let failure = Error::new(kind, OPERATION, TARGET, error.to_string())
-        .with_remedy("check its spelling, and that names can be looked up");
-    match error.raw_os_error() {
-        Some(code) => failure.with_code(code),
-        None => failure,
-    }
+    Error::new(kind, OPERATION, TARGET, error.to_string())
+        .with_system(error)
+        .with_remedy("check its spelling, and that names can be looked up")
 }
 
 #[cold]

@@ -111,12 +111,8 @@ impl Simulation {
                 "there is neither a preset nor a file of this name",
             ));
         }
-        let text = wirestamp_sys::file::read_text(Path::new(chosen), LONGEST).map_err(|error| {
-            let not_read = not_chosen(chosen, error.to_string());
-            error
-                .raw_os_error()
-                .map_or(not_read.clone(), |code| not_read.with_code(code))
-        })?;
+        let text = wirestamp_sys::file::read_text(Path::new(chosen), LONGEST)
+            .map_err(|error| not_chosen(chosen, error.to_string()).with_system(&error))?;
         Self::from_toml(&text, DEFAULT_SEED)
     }
 

@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &arguments::Manual) -> Result<Exit, Failure> {
             folder,
             error.to_string(),
         )
-        .with_code(error.raw_os_error().unwrap_or(0))
+        .with_system(&error)
     })?;
     Ok(Exit::Success)
 }

@@ -19,11 +19,9 @@ pub(super) fn system_error(
         .next()
         .unwrap_or_default()
         .to_lowercase();
-    let described = Error::new(kind, operation, target, text).with_remedy(remedy);
-    match code {
-        Some(code) => described.with_code(code),
-        None => described,
-    }
+    Error::new(kind, operation, target, text)
+        .with_system(error)
+        .with_remedy(remedy)
 }
 
 fn meaning(code: i32) -> (ErrorKind, &'static str) {

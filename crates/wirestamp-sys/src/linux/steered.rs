@@ -259,7 +259,7 @@ fn refused(operation: &'static str, name: &str, error: &io::Error) -> Error {
         .unwrap_or_default()
         .to_lowercase();
     Error::new(kind, operation, name, text)
-        .with_code(error.raw_os_error().unwrap_or_default())
+        .with_system(error)
         .with_remedy(remedy)
 }
 

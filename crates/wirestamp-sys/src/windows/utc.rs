@@ -59,7 +59,7 @@ impl RealTimeClock {
                 TARGET,
                 "SeSystemtimePrivilege is not granted",
             )
-            .with_code(error.raw_os_error().unwrap_or_default())
+            .with_system(&error)
             .with_remedy("run from an elevated prompt")
         })?;
         let (_, nominal, _) =

@@ -105,10 +105,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn unreadable(&self, error: &io::Error) -> Error {
-        let failed = Error::new(ErrorKind::Io, OPERATION, &self.name, error.to_string());
-        error
-            .raw_os_error()
-            .map_or(failed.clone(), |code| failed.with_code(code))
+        Error::new(ErrorKind::Io, OPERATION, &self.name, error.to_string()).with_system(error)
     }
 
     fn wrong(&self, wrong: Wrong) -> Error {

@@ -112,16 +112,13 @@ impl Timestamper {
     /// has too many descriptors.
     pub fn attach(socket: &impl AsFd) -> Result<Self> {
         let descriptor = socket.as_fd().try_clone_to_owned().map_err(|error| {
-            let described = Error::new(
+            Error::new(
                 ErrorKind::Busy,
                 "attach to a socket",
                 "its descriptor",
                 error.to_string(),
-            );
-            match error.raw_os_error() {
-                Some(code) => described.with_code(code),
-                None => described,
-            }
+            )
+            .with_system(&error)
         })?;
         let (socket, tracker) = Socket::adopt(descriptor)?;
         Ok(Self {

@@ -58,11 +58,11 @@ impl Registered {
 }
 
 fn failed<T: Supported>(operation: &'static str, socket: &Socket<T>, error: &io::Error) -> Error {
-    let failure = Error::new(
+    Error::new(
         ErrorKind::Io,
         operation,
         format!("{socket:?}"),
         error.to_string(),
-    );
-    super::with_number_of(failure, error)
+    )
+    .with_system(error)
 }

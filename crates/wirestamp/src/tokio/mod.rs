@@ -23,7 +23,6 @@ use ::tokio::task::coop;
 use ::tokio::{runtime, select, task, time};
 use native::Registered;
 use poll::Polls;
-use std::io;
 use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
@@ -320,23 +319,15 @@ impl AsyncSocket<Udp> {
     /// As [`new`](Self::new).
     pub fn adopt(socket: ::tokio::net::UdpSocket) -> Result<Self> {
         let socket = socket.into_std().map_err(|error| {
-            let failure = Error::new(
+            Error::new(
                 ErrorKind::Io,
                 "adopt a socket",
                 "tokio's UDP socket",
                 error.to_string(),
-            );
-            with_number_of(failure, &error)
+            )
+            .with_system(&error)
         })?;
         Self::new(UdpSocket::adopt(socket)?)
-    }
-}
-
-/// Adds the system's number, where there is one.
-fn with_number_of(failure: Error, error: &io::Error) -> Error {
-    match error.raw_os_error() {
-        Some(code) => failure.with_code(code),
-        None => failure,
     }
 }
 

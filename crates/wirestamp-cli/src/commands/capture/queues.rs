@@ -59,8 +59,7 @@ pub(super) fn run(
                 stop.store(true, Ordering::Relaxed);
                 let cause = "the system starts no more threads";
                 let name = sink.captured.interface.as_str();
-                let error = Error::new(ErrorKind::Busy, "capture", name, cause)
-                    .with_code(error.raw_os_error().unwrap_or_default());
+                let error = Error::new(ErrorKind::Busy, "capture", name, cause).with_system(&error);
                 return Err(error.with_remedy("ask for fewer --queues").into());
             }
         }

@@ -199,11 +199,7 @@ fn family(fd: &OwnedFd) -> Result<Domain> {
             return Err(refused(String::from("it is not a socket")));
         }
         Err(error) => {
-            let failure = refused(error.to_string());
-            return Err(match error.raw_os_error() {
-                Some(code) => failure.with_code(code),
-                None => failure,
-            });
+            return Err(refused(error.to_string()).with_system(&error));
         }
     };
     let internet = matches!(domain, Domain::IPV4 | Domain::IPV6);

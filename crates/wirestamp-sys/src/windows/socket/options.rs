@@ -142,13 +142,13 @@ pub(super) fn membership(
 /// Winsock answers "invalid" for an interface or membership that does not exist.
 fn not_there(error: Error) -> Error {
     match error.code() {
-        Some(ws::WSAEINVAL | ws::WSAEADDRNOTAVAIL) => Error::new(
+        Some(code @ (ws::WSAEINVAL | ws::WSAEADDRNOTAVAIL)) => Error::new(
             ErrorKind::NoSuchDevice,
             error.operation().to_owned(),
             error.target(),
             "no such interface or membership",
         )
-        .with_code(error.code().unwrap_or_default())
+        .with_code(code)
         .with_remedy("list the interfaces, and leave only groups that were joined"),
         _ => error,
     }

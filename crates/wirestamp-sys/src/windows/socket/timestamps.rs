@@ -146,7 +146,7 @@ impl Socket {
         let operation = "configure timestamping";
         match api::get(operation, &self.name) {
             // The socket part came with the adapter part.
-            Err(missing) => missing.with_code(error.raw_os_error().unwrap_or_default()),
+            Err(missing) => missing.with_system(error),
             Ok(_) => system_error(operation, &self.name, error),
         }
     }

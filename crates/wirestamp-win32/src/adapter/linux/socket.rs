@@ -84,15 +84,13 @@ impl Stream {
         call::socket(family, libc::SOCK_STREAM)
             .map(Self)
             .map_err(|error| {
-                let failed = Error::new(
+                Error::new(
                     ErrorKind::Io,
                     "open a stream socket",
                     "this machine",
                     error.to_string(),
-                );
-                error
-                    .raw_os_error()
-                    .map_or(failed.clone(), |code| failed.with_code(code))
+                )
+                .with_system(&error)
             })
     }
 }
