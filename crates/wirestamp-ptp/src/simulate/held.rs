@@ -6,50 +6,170 @@ use crate::node::Node;
 use crate::report::Sample;
 use std::collections::{BTreeMap, VecDeque};
 
+/// A sample of the node at a place, by its number there.
+type Number = (usize, u64);
+
+/// Along a chain, the bound of a sample includes that of the sample `on` of the clock before.
+#[derive(Debug)]
+struct Waiting<S> {
+    sample: S,
+    point: Point,
+    on: Option<Number>,
+}
+
+/// The samples of one node.
+#[derive(Debug)]
+struct Queue<S> {
+    waiting: VecDeque<Waiting<S>>,
+    settled: u64,
+}
+
 /// The samples of all clocks, held and final.
-#[derive(Debug, Default)]
-pub(super) struct Held {
-    waiting: BTreeMap<usize, VecDeque<(Sample, Point)>>,
+#[derive(Debug)]
+pub(super) struct Held<S = Sample> {
+    queues: BTreeMap<usize, Queue<S>>,
+    /// Why these do not count.
+    refused: BTreeMap<Number, &'static str>,
     /// Those that are final.
     pub(super) points: Vec<Point>,
     /// How many were withdrawn, by reason.
     pub(super) withdrawn: BTreeMap<&'static str, u64>,
 }
 
-impl Held {
-    /// A sample of the node at this place, and the truth about it.
-    pub(super) fn add(&mut self, place: usize, sample: Sample, point: Point) {
-        self.waiting
-            .entry(place)
-            .or_default()
-            .push_back((sample, point));
+impl<S> Held<S> {
+    pub(super) fn new() -> Self {
+        Self {
+            queues: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            points: Vec::new(),
+            withdrawn: BTreeMap::new(),
+        }
     }
 
-    /// Gives those of a node that are final now.
-    pub(super) fn settle(&mut self, place: usize, node: &Node<'_>) {
-        let Some(waiting) = self.waiting.get_mut(&place) else {
-            return;
-        };
-        while let Some((sample, point)) = waiting.front()
-            && let Some(word) = node.last_word(sample)
+    /// Adds a sample of the node at this place, and the truth about it.
+    pub(super) fn add(&mut self, place: usize, sample: S, point: Point, on: Option<Number>) {
+        let queue = self.queues.entry(place).or_insert_with(|| Queue {
+            waiting: VecDeque::new(),
+            settled: 0,
+        });
+        queue.waiting.push_back(Waiting { sample, point, on });
+    }
+
+    /// Returns the newest sample of the node at this place.
+    pub(super) fn newest(&self, place: usize) -> Option<Number> {
+        let queue = self.queues.get(&place)?;
+        let all = queue.settled + queue.waiting.len() as u64;
+        Some((place, all.checked_sub(1)?))
+    }
+
+    /// Settles the samples at this place of which `last_word` says whether they count, in order.
+    fn settle_by(
+        &mut self,
+        place: usize,
+        last_word: impl Fn(&S) -> Option<Result<(), &'static str>>,
+    ) {
+        while let Some(first) = self.queues.get(&place).and_then(|all| all.waiting.front())
+            && let Some(on) = self.standing(first.on)
+            && let Some(word) = last_word(&first.sample)
         {
-            match word {
-                Ok(()) => self.points.push(*point),
-                Err(reason) => *self.withdrawn.entry(reason).or_default() += 1,
+            match on.and(word) {
+                Ok(()) => self.points.push(first.point),
+                Err(reason) => self.refuse(place, reason),
             }
-            waiting.pop_front();
+            self.pop(place);
         }
+    }
+
+    /// Whether the sample that another one includes counts; `None`: it still waits.
+    fn standing(&self, on: Option<Number>) -> Option<Result<(), &'static str>> {
+        let Some((place, number)) = on else {
+            return Some(Ok(()));
+        };
+        let is_settled = self.queues.get(&place)?.settled > number;
+        let word = self.refused.get(&(place, number));
+        is_settled.then(|| word.map_or(Ok(()), |reason| Err(*reason)))
+    }
+
+    /// Withdraws the oldest that waits at this place.
+    fn refuse(&mut self, place: usize, reason: &'static str) {
+        if let Some(queue) = self.queues.get(&place) {
+            self.refused.insert((place, queue.settled), reason);
+            *self.withdrawn.entry(reason).or_default() += 1;
+        }
+    }
+
+    fn pop(&mut self, place: usize) {
+        if let Some(queue) = self.queues.get_mut(&place) {
+            queue.waiting.pop_front();
+            queue.settled += 1;
+        }
+    }
+
+    fn is_waiting(&self, place: usize) -> bool {
+        let queue = self.queues.get(&place);
+        queue.is_some_and(|queue| !queue.waiting.is_empty())
+    }
+}
+
+impl Held {
+    /// Settles those of a node that are final now.
+    pub(super) fn settle(&mut self, place: usize, node: &Node<'_>) {
+        self.settle_by(place, |sample| node.last_word(sample));
     }
 
     /// The network has come to its end: reads the clocks for what still waits.
     pub(super) fn settle_all(&mut self, place: usize, node: &Node<'_>) {
-        if let Some((newest, _)) = self.waiting.get(&place).and_then(VecDeque::back) {
-            node.confirm(newest);
+        let queue = self.queues.get(&place);
+        if let Some(newest) = queue.and_then(|queue| queue.waiting.back()) {
+            node.confirm(&newest.sample);
         }
         self.settle(place, node);
-        let left = self.waiting.remove(&place).map_or(0, |left| left.len());
-        if left > 0 {
-            *self.withdrawn.entry("unconfirmed").or_default() += left as u64;
+        while self.is_waiting(place) {
+            self.refuse(place, "unconfirmed");
+            self.pop(place);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(at_ns: i64) -> Point {
+        Point {
+            at_ns,
+            clock: 1,
+            offset_ns: 0,
+            error_ns: 0,
+            error_bound_ns: 0,
+        }
+    }
+
+    /// The bound of the boundary clock's sample is part of the next clock's: where one is withdrawn, nothing bounds the other.
+    #[test]
+    fn a_sample_stands_and_falls_with_the_one_that_its_bound_includes() {
+        let mut held = Held::new();
+        assert_eq!(held.newest(1), None);
+        for at in 0..3 {
+            held.add(1, at, point(at), None);
+            held.add(2, at, point(10 + at), held.newest(1));
+        }
+        held.settle_by(2, |_| Some(Ok(())));
+        assert!(held.points.is_empty(), "those before are not settled");
+        held.settle_by(1, |at| match at {
+            0 => Some(Ok(())),
+            1 => Some(Err("stepped")),
+            _ => None,
+        });
+        held.settle_by(2, |_| Some(Ok(())));
+        let times = |held: &Held<i64>| held.points.iter().map(|point| point.at_ns).collect();
+        let all: Vec<i64> = times(&held);
+        assert_eq!(all, [0, 10]);
+        assert_eq!(held.withdrawn, BTreeMap::from([("stepped", 2)]));
+        held.settle_by(1, |_| Some(Ok(())));
+        held.settle_by(2, |_| Some(Ok(())));
+        let all: Vec<i64> = times(&held);
+        assert_eq!(all, [0, 10, 2, 12]);
+        assert_eq!(held.newest(2), Some((2, 2)));
     }
 }

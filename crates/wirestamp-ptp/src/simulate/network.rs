@@ -84,7 +84,7 @@ impl Network {
         let step = Span::from_microseconds(scenario.step_us);
         let until = begun + Span::from_seconds(scenario.seconds.into());
         let mut told = Told {
-            held: Held::default(),
+            held: Held::new(),
             bounds: vec![0; nodes.len()],
             begun,
         };
@@ -128,11 +128,9 @@ impl Network {
             return;
         };
         // a boundary clock is as wrong as those before it, too
-        let before = if self.is_chain() && place > 0 {
-            told.bounds[place - 1]
-        } else {
-            0
-        };
+        let place_before = place.checked_sub(1).filter(|_| self.is_chain());
+        let before = place_before.map_or(0, |before| told.bounds[before]);
+        let on = place_before.and_then(|before| told.held.newest(before));
         let bound = sample.error_bound_ns.saturating_add(before);
         told.bounds[place] = bound;
         let point = Point {
@@ -142,7 +140,7 @@ impl Network {
             error_ns: sample.offset_ns.saturating_sub(truth),
             error_bound_ns: bound,
         };
-        told.held.add(place, sample, point);
+        told.held.add(place, sample, point, on);
     }
 
     fn is_chain(&self) -> bool {
