@@ -159,7 +159,7 @@ fn an_offset_lies_within_its_bound() {
 
 #[test]
 fn a_falseticker_is_named() {
-    let servers = [20_000, 0, SECOND].map(|ahead| Server::start(Manner::Ahead(ahead)));
+    let servers = [20_000, 0, 3 * SECOND].map(|ahead| Server::start(Manner::Ahead(ahead)));
     let addresses = servers.each_ref().map(|server| server.address.as_str());
     let told = ask(&addresses, &["--json"]);
     assert_eq!(told.status.code(), Some(0));

@@ -78,6 +78,26 @@ fn a_peer_where_nobody_listens_has_refused_the_connection() {
     assert!(cause.contains("refused"), "{cause}");
 }
 
+/// Each takes 190 bytes until its time is over.
+#[test]
+fn no_more_packets_are_sent_to_a_silent_peer_than_may_be_in_flight() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let peer = silent.local_addr().expect("an address").to_string();
+    let asked = ["latency", "--peer", &peer, "--json", "--timeout", "1"];
+    let asked = |count| {
+        let told = run(&[&asked[..], &["--max-in-flight", "10", "--count", count]].concat());
+        let error = json(&told)["error"].clone();
+        (error["kind"].clone(), error["cause"].to_string())
+    };
+    let (kind, cause) = asked("20");
+    assert_eq!(kind, "invalid_input");
+    assert!(cause.contains("20 packets can be in flight"), "{cause}");
+    silent.set_nonblocking(true).expect("it can be");
+    assert!(silent.recv(&mut [0; 100]).is_err(), "a packet was sent");
+    // as many as there are at all
+    assert_eq!(asked("10").0, "unreachable");
+}
+
 #[test]
 fn a_missing_simulation_file_is_named() {
     let told = run(&["--sim", "no-such-file.toml", "--json", "latency"]);

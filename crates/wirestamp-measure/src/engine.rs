@@ -10,6 +10,7 @@ use crate::moment::Moment;
 use crate::options::Measurements;
 use crate::place::Place;
 use crate::realtime::Realtime;
+use crate::report::StampReport;
 use crate::sink::Sink;
 use crate::slot::Slot;
 use crate::state::{ClockState, InterfaceState, NtpState, State, TaskState};
@@ -22,7 +23,7 @@ use wirestamp::{Error, MonotonicTime, Result, Span, UdpSocket};
 /// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
 const LONGEST_WAIT: Span = Span::from_seconds(1);
 /// More than any packet that a task takes.
-const BUFFER: usize = 9_216;
+const BUFFER: usize = 65_536;
 /// With more sockets than these, what comes is gathered for [`GATHER`] before it is served.
 const FEW: usize = 128;
 const GATHER: Span = Span::from_milliseconds(1);
@@ -275,6 +276,14 @@ impl Engine {
             }
         };
         self.slots.iter().map(outcome).collect()
+    }
+
+    /// Ends everything, and returns the reports of the STAMP sessions, in the order in which they are asked for, or why there is none. What is in flight is
+    /// judged now.
+    pub fn into_reports(self, sink: &mut dyn Sink) -> Vec<Result<StampReport>> {
+        let sessions = self.slots.into_iter();
+        let sessions = sessions.filter(|slot| slot.wanted.is_session());
+        sessions.map(|slot| slot.report(sink)).collect()
     }
 
     /// Returns everything that is asked for, and whether it runs.

@@ -1,10 +1,11 @@
 //! What a measurement opens its sockets with.
 
 use crate::host_stamp::Stamper;
-use crate::nic::{Nics, timestamps_everything};
+use crate::nic::{NicClock, Nics, timestamps_everything};
 use crate::options::Timestamper;
 use crate::place::Place;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
 use wirestamp::{Error, ErrorKind, Interface, Result, UdpSocket};
 
 /// Where it is measured, and the NICs' clocks there.
@@ -26,6 +27,22 @@ impl Host {
         Self {
             place,
             nics: Nics::default(),
+        }
+    }
+
+    /// The clock of an interface's NIC that timestamps as is wanted; `None`: the kernel does.
+    pub(crate) fn nic(
+        &self,
+        interface: Option<&str>,
+        wanted: Timestamper,
+    ) -> Result<Option<Rc<NicClock>>> {
+        let Some(name) = interface.filter(|_| wanted != Timestamper::Software) else {
+            return Ok(None);
+        };
+        let interface = self.place.interface(name)?;
+        match wanted == Timestamper::Auto && !timestamps_everything(&interface) {
+            true => Ok(None),
+            false => self.nics.clock(&interface).map(Some),
         }
     }
 

@@ -22,6 +22,7 @@
 
 mod bounded;
 mod carried;
+mod claim;
 mod clock;
 pub mod delays;
 mod engine;
@@ -41,6 +42,7 @@ mod place;
 mod ptp;
 mod realtime;
 mod reflector;
+mod report;
 mod sample;
 mod sink;
 mod slot;
@@ -51,6 +53,7 @@ pub mod times;
 mod wanted;
 
 pub use bounded::Bounded;
+pub use claim::Claim;
 pub use delays::{Delays, Longest};
 pub use engine::{Engine, Exchanged, Outcome};
 pub use host_stamp::HostStamp;
@@ -59,6 +62,7 @@ pub use options::{
     Clocks, Family, Measurements, Ntp, Path, Ptp, Reflector, Relation, Stamp, Timestamper,
 };
 pub use place::Place;
+pub use report::{PathMtu, StampReport};
 pub use sample::{Departure, Kind, Sample, Segment, Subject};
 pub use sink::{Known, Packet, Sink};
 pub use state::State;

@@ -4,6 +4,7 @@ use crate::host_stamp::HostStamp;
 use crate::sample::{Sample, Subject};
 use std::net::SocketAddr;
 use wirestamp::{CrossTimestamp, UtcTime};
+use wirestamp_probe::session;
 
 /// Takes what is measured. Only [`sample`](Self::sample) must be there; a closure that takes a sample is a sink as well.
 ///
@@ -28,6 +29,9 @@ pub trait Sink {
     fn wants_packets(&self) -> bool {
         false
     }
+
+    /// Takes everything that is known of a packet of a STAMP session, whose time is over.
+    fn judged(&mut self, _subject: Subject<'_>, _packet: &session::Sample) {}
 
     /// Takes a packet that passed at about this time, if packets are wanted.
     fn packet(&mut self, _packet: &Packet<'_>, _at: UtcTime) {}

@@ -13,6 +13,7 @@ use crate::ntp::NtpTask;
 use crate::path::PathTask;
 use crate::ptp::{PtpTask, recorded_as};
 use crate::reflector::ReflectorTask;
+use crate::report::StampReport;
 use crate::sink::{Known, Sink};
 use crate::stamp::StampTask;
 use crate::state::{State as Shown, TaskState};
@@ -236,7 +237,7 @@ impl Slot {
                 Box::new(StampTask::open(
                     stamp,
                     found()?.address,
-                    place,
+                    host,
                     Span::from_nanoseconds(after),
                 )?)
             }
@@ -316,6 +317,16 @@ impl Slot {
             State::Running { task, .. } => task.is_over(),
             State::Failed { .. } => self.wanted.ends(),
             State::Starting | State::Resolving(_) => false,
+        }
+    }
+
+    /// Its report, or why there is none.
+    pub(crate) fn report(self, sink: &mut dyn Sink) -> Result<StampReport> {
+        let none = || unresolved(self.wanted.name(), "it is still looked for".into());
+        match self.state {
+            State::Running { mut task, .. } => task.report(sink).ok_or_else(none),
+            State::Failed { error, .. } => Err(error),
+            State::Starting | State::Resolving(_) => Err(none()),
         }
     }
 

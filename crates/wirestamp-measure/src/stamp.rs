@@ -1,24 +1,40 @@
-//! A STAMP session that runs on: its socket, its pace, its counts. What packets say is `wirestamp-probe`'s affair.
+//! A STAMP session: its socket, its pace, its counts. It runs for ever, or until so many packets were sent. What packets say is `wirestamp-probe`'s affair.
 
+mod ending;
 mod packets;
+mod phase;
 mod segments;
 mod stamps;
 
+use crate::claim::Claim;
+use crate::host::Host;
 use crate::moment::Moment;
+use crate::nic::NicClock;
 use crate::options::{Relation, Stamp};
-use crate::place::Place;
+use crate::report::StampReport;
 use crate::sample::{Kind, Subject};
+use crate::sink::Sink;
 use crate::state::{PeerState, Reasons, State};
 use crate::task::{SILENT, Task, Turn, counts};
+use phase::Phase;
 use segments::Segments;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
-use wirestamp::{MonotonicTime, Result, Span, TransmitRecord, UdpSocket};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use wirestamp::{
+    Error, MonotonicTime, Result, Span, TransmitRecord, UdpSocket, UtcTime, utc_error_bound,
+};
 use wirestamp_probe::endpoint::Clock;
-use wirestamp_probe::session::{Clocks, Measured, Rejected, Session, SessionConfiguration};
+use wirestamp_probe::session::{self, Clocks, Measured, Rejected, Session, SessionConfiguration};
 
 /// Room for transmit timestamps: those of a second, for which the loop is hardly ever away, between these limits.
 const TIMESTAMPS: (u128, u128) = (16, 256);
+/// The same of a session that ends, which is not one of thousands.
+const MANY: u16 = 4_096;
+/// A NIC's clock that cannot be related to the system's by then is no help.
+const CORRELATED: Span = Span::from_seconds(5);
+/// How often it is looked whether it can.
+const LOOK: Span = Span::from_milliseconds(1);
 const AWAY: Duration = Duration::from_secs(1);
 /// Sessions begin at multiples of this, or of their interval if that is shorter: those that are to send together do so in one turn of the loop,
 /// although they were opened one after the other.
@@ -33,6 +49,11 @@ pub(crate) struct StampTask {
     local: SocketAddr,
     socket: UdpSocket,
     clock: Clock,
+    /// The NIC that timestamps, until its clock is related to the system's; and then as long as the session lives.
+    nic: Option<Rc<NicClock>>,
+    is_correlated: bool,
+    /// How far this host's clock is from UTC, if the kernel says it.
+    claim: Option<Claim>,
     session: Session,
     request: Vec<u8>,
     records: Vec<TransmitRecord>,
@@ -45,6 +66,15 @@ pub(crate) struct StampTask {
     judged: u64,
     answered: u64,
     refused: u64,
+    /// Packets that the system did not send because they are larger than the path's MTU.
+    too_large: u64,
+    /// The path's MTU before anything was sent.
+    first_mtu: Option<u32>,
+    /// What ICMP said of a packet last.
+    unreachable: Option<Error>,
+    /// The longest time that a reply has taken.
+    slowest: Span,
+    phase: Phase,
     followed_up: u64,
     /// The last answered packet.
     last: Option<MonotonicTime>,
@@ -58,7 +88,7 @@ impl StampTask {
     pub(crate) fn open(
         configuration: &Stamp,
         peer: SocketAddr,
-        place: &Place,
+        host: &Host,
         after: Span,
     ) -> Result<Self> {
         let any: IpAddr = if peer.is_ipv4() {
@@ -66,30 +96,52 @@ impl StampTask {
         } else {
             Ipv6Addr::UNSPECIFIED.into()
         };
-        let socket = place.bind(configuration.interface.as_deref(), (any, 0).into())?;
+        let socket = host
+            .place
+            .bind(configuration.interface.as_deref(), (any, 0).into())?;
         socket.connect(peer)?;
-        let clock = Clock::software();
-        clock.configure(&socket, room(configuration.interval))?;
+        let nic = host.nic(configuration.interface.as_deref(), configuration.source)?;
+        let clock = match &nic {
+            Some(nic) => Clock::hardware(nic.correlator()),
+            None => Clock::software(),
+        };
+        clock.configure(&socket, room(configuration))?;
         // not everywhere: the hop count is then unknown
         let _ = socket.report_header();
         let _ = socket.set_hop_limit(255);
-        if configuration.dscp != 0 {
-            socket.set_traffic_class(configuration.dscp << 2)?;
+        if configuration.count.is_some() {
+            // of fragments one would have the timestamp, and a path MTU problem would not show
+            let _ = socket.forbid_fragments();
         }
+        let traffic_class = configuration.dscp << 2 | configuration.ecn;
+        if traffic_class != 0 {
+            socket.set_traffic_class(traffic_class)?;
+        }
+        let claim = claim(configuration, host);
         let session = Session::new(SessionConfiguration {
             key: crate::key::read(configuration.key_file.as_deref())?,
+            format: configuration.format,
+            tai_offset: configuration.tai_offset,
             ssid: (getrandom::u32().unwrap_or(1) as u16).max(1),
             size: configuration.size.into(),
-            traffic_class: configuration.dscp << 2,
+            traffic_class,
             reply_dscp: configuration.dscp,
             timeout: configuration.timeout.into(),
-            clocks: relation(configuration),
-            keeps_distributions: false,
-            ..SessionConfiguration::default()
+            clocks: relation(configuration, claim.as_ref()),
+            least_delay: configuration.least_delay.into(),
+            keeps_distributions: configuration.count.is_some(),
         });
+        let now = socket.now();
         Ok(Self {
-            due: on_grid(socket.now(), configuration.interval) + after,
-            opened: socket.now(),
+            due: match configuration.count {
+                Some(_) => now,
+                None => on_grid(now, configuration.interval) + after,
+            },
+            opened: now,
+            first_mtu: socket.path_mtu().ok(),
+            is_correlated: nic.is_none(),
+            nic,
+            claim,
             configuration: configuration.clone(),
             peer,
             local: socket.local_address()?,
@@ -103,6 +155,10 @@ impl StampTask {
             judged: 0,
             answered: 0,
             refused: 0,
+            too_large: 0,
+            unreachable: None,
+            slowest: Span::ZERO,
+            phase: Phase::Measuring,
             followed_up: 0,
             last: None,
             path: None,
@@ -117,6 +173,47 @@ impl StampTask {
         (interval + interval + interval + interval + timeout).max(FRESH)
     }
 
+    /// Waits until the NIC's timestamps can be converted; returns when to look again.
+    fn correlate(&mut self, now: MonotonicTime) -> Result<Option<MonotonicTime>> {
+        if self.is_correlated {
+            return Ok(None);
+        }
+        match self.nic.as_ref().map_or(Ok(()), |nic| nic.ready()) {
+            Err(error) if now - self.opened > CORRELATED => Err(error),
+            Err(_) => Ok(Some(now + LOOK)),
+            Ok(()) => {
+                self.is_correlated = true;
+                self.due = self.due.max(now);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Sends the next packet, if it is time.
+    fn send_if_due(&mut self, turn: &mut Turn<'_>) -> Result<()> {
+        if turn.now < self.due {
+            return Ok(());
+        }
+        self.sent += 1;
+        self.send(turn)?;
+        // who is late catches up, but not by a burst
+        let interval = Span::from(self.configuration.interval);
+        let latest = match self.configuration.count {
+            Some(_) => turn.now - interval,
+            None => turn.now,
+        };
+        self.due = (self.due + interval).max(latest);
+        Ok(())
+    }
+
+    /// Asks the kernel again how far this host's clock is from UTC, if it was asked.
+    fn look_at_clock(&mut self) {
+        if let Some(claim) = &mut self.claim {
+            claim.look(Instant::now());
+            self.session.set_clock_bound(claim.bound());
+        }
+    }
+
     fn judge(&mut self, turn: &mut Turn<'_>) {
         let Self {
             configuration,
@@ -128,15 +225,9 @@ impl StampTask {
             path,
             ..
         } = self;
-        let subject = Subject {
-            kind: Kind::Stamp,
-            name: configuration.name(),
-        };
         session.expire(turn.now, |sample| {
             *judged += 1;
-            let segments = Segments::of(sample);
-            let sample_of = segments.sample(subject, sample, turn.now, turn.utc);
-            turn.sink.sample(&sample_of);
+            yields(configuration, sample, turn.now, turn.utc, turn.sink);
             if !sample.is_answered {
                 return;
             }
@@ -151,6 +242,23 @@ impl StampTask {
     }
 }
 
+/// Yields a packet whose time is over.
+fn yields(
+    configuration: &Stamp,
+    packet: &session::Sample,
+    at: MonotonicTime,
+    utc: UtcTime,
+    sink: &mut dyn Sink,
+) {
+    let subject = Subject {
+        kind: Kind::Stamp,
+        name: configuration.name(),
+    };
+    sink.judged(subject, packet);
+    let segments = Segments::of(packet);
+    sink.sample(&segments.sample(subject, packet, at, utc));
+}
+
 /// The next instant at which sessions begin.
 fn on_grid(now: MonotonicTime, interval: Duration) -> MonotonicTime {
     let step = Span::from(interval.min(GRID)).nanoseconds().max(1);
@@ -159,13 +267,27 @@ fn on_grid(now: MonotonicTime, interval: Duration) -> MonotonicTime {
 }
 
 /// How many transmit timestamps may wait.
-fn room(interval: Duration) -> u16 {
+fn room(configuration: &Stamp) -> u16 {
+    if configuration.count.is_some() {
+        return MANY;
+    }
+    let interval = configuration.interval;
     let packets = AWAY.as_nanos() / interval.as_nanos().max(1);
     packets.clamp(TIMESTAMPS.0, TIMESTAMPS.1) as u16
 }
 
-fn relation(configuration: &Stamp) -> Clocks {
-    let bound = configuration.clock_bound.map(Span::from);
+/// What the kernel says of the real-time clock, if nobody else does and the session ends.
+fn claim(configuration: &Stamp, host: &Host) -> Option<Claim> {
+    let is_asked = configuration.count.is_some()
+        && configuration.clocks == Relation::Utc
+        && configuration.clock_bound.is_none()
+        && !host.place.is_simulated();
+    is_asked.then(|| Claim::new(None, utc_error_bound, Instant::now()))
+}
+
+fn relation(configuration: &Stamp, claim: Option<&Claim>) -> Clocks {
+    let said = configuration.clock_bound.map(Span::from);
+    let bound = said.or(claim.and_then(Claim::bound));
     match configuration.clocks {
         Relation::Same => Clocks::Same,
         Relation::Unrelated => Clocks::Unrelated,
@@ -175,18 +297,21 @@ fn relation(configuration: &Stamp) -> Clocks {
 
 impl Task for StampTask {
     fn is_silent(&self, now: MonotonicTime) -> bool {
-        now - self.last.unwrap_or(self.opened) > self.stale_after().max(SILENT)
+        let is_silent = now - self.last.unwrap_or(self.opened) > self.stale_after().max(SILENT);
+        is_silent && self.configuration.count.is_none()
     }
 
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
-        self.take(turn)?;
-        self.judge(turn);
-        if turn.now >= self.due {
-            self.send(turn)?;
-            // who is late catches up, but not by a burst
-            let interval = Span::from(self.configuration.interval);
-            self.due = (self.due + interval).max(turn.now);
+        if let Some(later) = self.correlate(turn.now)? {
+            return Ok(later);
         }
+        self.take(turn)?;
+        self.look_at_clock();
+        if let Some(count) = self.configuration.count {
+            return self.serve_until(count, turn);
+        }
+        self.judge(turn);
+        self.send_if_due(turn)?;
         // the last packet's time ends even if the next is far
         let judged = turn.now + Span::from(self.configuration.timeout);
         Ok(if self.session.in_flight() > 0 {
@@ -198,6 +323,14 @@ impl Task for StampTask {
 
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
         into.push(&self.socket);
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    fn report(&mut self, sink: &mut dyn Sink) -> Option<StampReport> {
+        Some(self.finish(sink))
     }
 
     fn show(&self, moment: &Moment, into: &mut State) {
@@ -218,7 +351,7 @@ impl Task for StampTask {
             answered: self.answered,
             lost: self.judged - self.answered,
             in_flight,
-            refused: self.refused,
+            refused: self.refused + self.too_large,
             rejected: Reasons::from(rejected),
             followed_up: self.followed_up,
             path_delay_ns: nanoseconds(|path| path.value),

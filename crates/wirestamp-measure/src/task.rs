@@ -1,6 +1,7 @@
 //! The trait of measurements: one loop serves each in turn, and none of them waits.
 
 use crate::moment::Moment;
+use crate::report::StampReport;
 use crate::sink::{Known, Sink};
 use crate::state::{State, TimestampCounts};
 use wirestamp::{Error, ErrorKind, MissingReason, MonotonicTime, Result, Span, UdpSocket, UtcTime};
@@ -28,6 +29,11 @@ pub(crate) trait Task {
 
     /// When its newest sample was made; `None`: it has none that can be evaluated later.
     fn newest(&self) -> Option<Moment> {
+        None
+    }
+
+    /// Judges what is left, and reports; `None`: it has no report. Nothing is to be measured after that.
+    fn report(&mut self, _sink: &mut dyn Sink) -> Option<StampReport> {
         None
     }
 

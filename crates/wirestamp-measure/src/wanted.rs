@@ -91,7 +91,11 @@ impl Wanted {
 
     /// Whether it ends by itself: what cannot be measured is not tried again.
     pub(crate) fn ends(&self) -> bool {
-        matches!(self, Self::Ntp(ntp) if ntp.count.is_some())
+        match self {
+            Self::Ntp(ntp) => ntp.count.is_some(),
+            Self::Stamp(stamp) => stamp.count.is_some(),
+            Self::Clock { .. } | Self::Path(_) | Self::Reflector(_) | Self::Ptp(_) => false,
+        }
     }
 }
 

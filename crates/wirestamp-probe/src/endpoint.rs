@@ -1,10 +1,9 @@
-//! Joins reflector and session to sockets: receives, sends, takes timestamps. Decides nothing about packets.
+//! Joins the reflector to sockets: receives, sends, takes timestamps. Decides nothing about packets. A session's timestamps
+//! are read here as well.
 
-mod probe;
 mod seen;
 mod service;
 
-pub use probe::{PathMtu, Probe, ProbeOptions};
 pub use seen::{Passed, Seen};
 pub use service::ReflectorService;
 
@@ -13,8 +12,8 @@ use crate::stamp::HostTimestamp;
 use crate::tlv::Method;
 use std::sync::Arc;
 use wirestamp::{
-    Correlator, HostClock, MonotonicTime, Source, Span, TimestampPolicy, TimestampSource,
-    Timestamping, Timestamps, TransmitOutcome, UdpSocket,
+    Correlator, HostClock, Source, TimestampPolicy, TimestampSource, Timestamping, Timestamps,
+    TransmitOutcome, UdpSocket,
 };
 
 /// Converts a socket's timestamps to the host's clocks: with a correlator the NIC's, else the kernel's.
@@ -90,19 +89,4 @@ impl Clock {
             TransmitOutcome::Missing(reason) => Err(Missing::System(*reason)),
         }
     }
-}
-
-/// UTC − monotonic now, and how far it may be off.
-fn offset_of(socket: &UdpSocket) -> (Span, Span) {
-    let reading = socket.utc_cross_timestamp();
-    let width = reading.after - reading.before;
-    let half = Span::from_nanoseconds(width.nanoseconds() / 2);
-    let middle = reading.before + half;
-    let offset = i128::from(reading.utc.nanoseconds()) - i128::from(middle.nanoseconds());
-    let bound = width - half + Span::from_nanoseconds(1);
-    (Span::from_nanoseconds(offset), bound)
-}
-
-fn utc_of(at: MonotonicTime, offset: Span) -> wirestamp::UtcTime {
-    crate::stamp::utc_of(at, offset)
 }

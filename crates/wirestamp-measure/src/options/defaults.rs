@@ -14,3 +14,7 @@ pub(super) fn two_seconds() -> Duration {
 pub(super) fn sixteen_seconds() -> Duration {
     Duration::from_secs(16)
 }
+/// TAI − UTC in seconds, since 2017.
+pub(super) fn tai_offset() -> i32 {
+    37
+}

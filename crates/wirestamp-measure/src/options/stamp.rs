@@ -1,11 +1,13 @@
 //! STAMP sessions and the reflector.
 
-use super::defaults::{tenth, two_seconds};
+use super::defaults::{tai_offset, tenth, two_seconds};
+use super::references::Timestamper;
 use crate::times::{duration, some_duration};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use wirestamp_probe::TimestampFormat;
 
 /// A STAMP session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +46,25 @@ pub struct Stamp {
     /// DSCP of the packets.
     #[serde(default)]
     pub dscp: u8,
+    /// ECN field of the packets.
+    #[serde(skip)]
+    pub ecn: u8,
+    /// Who timestamps the packets; only an interface that is named has a NIC. Default: the kernel.
+    #[serde(skip)]
+    pub source: Timestamper,
+    /// The format of the timestamps that are sent.
+    #[serde(skip)]
+    pub format: TimestampFormat,
+    /// TAI − UTC in seconds, for timestamps in PTP format.
+    #[serde(skip, default = "tai_offset")]
+    pub tai_offset: i32,
+    /// A delay that no packet can be faster than, in each direction.
+    #[serde(skip)]
+    pub least_delay: Duration,
+    /// How many packets are sent, none of them in fragments; then the session is closed, and reports. If both clocks follow UTC and nothing says how exactly,
+    /// the kernel is asked. Default: for ever, and what fails is tried again.
+    #[serde(skip)]
+    pub count: Option<u64>,
 }
 
 impl Stamp {
@@ -61,6 +82,12 @@ impl Stamp {
             clock_bound: None,
             size: 0,
             dscp: 0,
+            ecn: 0,
+            source: Timestamper::default(),
+            format: TimestampFormat::default(),
+            tai_offset: tai_offset(),
+            least_delay: Duration::ZERO,
+            count: None,
         }
     }
 

@@ -7,6 +7,7 @@ use crate::state::State;
 use crate::task::Turn;
 use std::collections::BTreeMap;
 use wirestamp::{CrossTimestamp, UtcTime};
+use wirestamp_probe::session;
 
 /// The distributions of delays, by segment.
 #[derive(Debug, Default)]
@@ -80,6 +81,10 @@ impl Sink for Counting<'_> {
 
     fn cross(&mut self, interface: &str, reading: &CrossTimestamp, at: UtcTime) {
         self.sink.cross(interface, reading, at);
+    }
+
+    fn judged(&mut self, subject: Subject<'_>, packet: &session::Sample) {
+        self.sink.judged(subject, packet);
     }
 
     fn wants_packets(&self) -> bool {

@@ -5,7 +5,7 @@ use crate::host_stamp::HostStamp;
 use crate::sink::Packet;
 use crate::task::{Turn, is_no_end};
 use std::slice;
-use wirestamp::{Incoming, Result, Span, TransmitId};
+use wirestamp::{Error, ErrorKind, Incoming, Result, Span, TransmitId};
 use wirestamp_probe::session::{Rejected, ReplyArrival};
 use wirestamp_probe::{HostTimestamp, Missing};
 
@@ -13,24 +13,38 @@ use wirestamp_probe::{HostTimestamp, Missing};
 const LATE: Span = Span::from_milliseconds(1);
 
 impl StampTask {
-    pub(super) fn send(&mut self, turn: &mut Turn<'_>) -> Result<()> {
+    /// Returns the packet's number.
+    pub(super) fn send(&mut self, turn: &mut Turn<'_>) -> Result<u32> {
         let reading = self.socket.utc_cross_timestamp();
         let late = reading.after - reading.before + LATE;
         let sequence = self
             .session
             .request(reading.before, reading.utc, late, &mut self.request);
-        self.sent += 1;
         self.awaited += 1;
         if let Err(error) = self.socket.send(&self.request, Some(TransmitId(sequence))) {
             self.awaited -= 1;
             // the ICMP error of an earlier packet, or no route now: the packet is lost, the session goes on
-            self.refused += 1;
+            match error.kind() {
+                ErrorKind::InvalidInput => self.too_large += 1,
+                _ => self.refused += 1,
+            }
             self.sent(sequence, Err(Missing::NotSent), turn);
-            self.error = Some(error.to_string());
-            is_no_end(error)?;
+            self.failed(error)?;
         }
         // the kernel's is often there already, and need not wake the loop
-        self.collect(turn)
+        self.collect(turn).map(|()| sequence)
+    }
+
+    /// Remembers what the system said instead of a packet. A session that ends has its results still: nobody opens it again.
+    fn failed(&mut self, error: Error) -> Result<()> {
+        self.error = Some(error.to_string());
+        if error.kind() == ErrorKind::Unreachable {
+            self.unreachable = Some(error.clone());
+        }
+        match self.configuration.count {
+            Some(_) => Ok(()),
+            None => is_no_end(error),
+        }
     }
 
     /// What became of a packet's transmit timestamp.
@@ -111,10 +125,7 @@ impl StampTask {
             {
                 Ok(0) => return Ok(has_come),
                 Ok(_) => has_come = true,
-                Err(error) => {
-                    self.error = Some(error.to_string());
-                    return is_no_end(error).map(|()| false);
-                }
+                Err(error) => return self.failed(error).map(|()| false),
             }
             let received = &incoming.received;
             if received.truncated {
@@ -128,8 +139,10 @@ impl StampTask {
                 traffic_class: received.traffic_class,
             };
             let accepted = self.session.received(&arrival);
-            if accepted.is_ok() {
+            if let Ok(answered) = accepted {
                 self.error = None;
+                let took = self.session.age(answered, arrival.read);
+                self.slowest = self.slowest.max(took.unwrap_or(Span::ZERO));
             }
             // the second of two that the network made of one has passed, too
             if let (Ok(_) | Err(Rejected::Duplicate), Some(number)) =

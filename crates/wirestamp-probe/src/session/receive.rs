@@ -107,7 +107,9 @@ impl Session {
         let is_counted = match self.flight(reply.sender_sequence) {
             Some(flight) => {
                 flight.replied = Some(replied);
-                flight.is_counted
+                let is_counted = flight.is_counted;
+                self.unanswered -= 1;
+                is_counted
             }
             None => false,
         };

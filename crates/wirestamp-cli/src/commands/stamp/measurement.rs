@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use wirestamp::Span;
 use wirestamp::latency::Summary;
-use wirestamp_probe::endpoint::PathMtu;
+use wirestamp_measure::PathMtu;
 use wirestamp_probe::session::{Clocks, DelayVariation, Delays, Losses, Rejected, SessionReport};
 
 #[derive(Serialize)]

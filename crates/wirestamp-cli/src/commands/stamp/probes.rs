@@ -1,6 +1,5 @@
 //! `latency --peer --parquet`: a row of the table `probes` for each window, and what this host claims of its clock.
 
-use super::claim::Claim;
 use crate::arguments;
 use crate::commands::recordings;
 use std::io;
@@ -8,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use wirestamp::{Error, Span, utc_error_bound};
+use wirestamp_measure::Claim;
 use wirestamp_probe::session::{Differences, Sample, Window, Windows};
 use wirestamp_record::{ClockEstimate, Options, Probe, Recorder};
 
@@ -101,7 +101,7 @@ impl Probes {
             ..
         } = self;
         let nanoseconds = |bound: Span| bound.saturating_nanoseconds().cast_unsigned();
-        let bound = claim.bound.map(nanoseconds);
+        let bound = claim.bound().map(nanoseconds);
         let claimed = seen.map_or(Ok(()), |(from, until)| {
             let row = ClockEstimate {
                 clock: "utc".into(),

@@ -9,24 +9,30 @@ const ASK: Duration = Duration::from_millis(100);
 /// What the kernel says of the clock's distance from UTC.
 type Ask = fn() -> Option<Span>;
 
-/// The greatest claim so far.
-pub(super) struct Claim {
-    /// `None` as soon as nobody says.
-    pub(super) bound: Option<Span>,
+/// How far this host's clock is from UTC: the greatest claim so far.
+#[derive(Debug)]
+pub struct Claim {
+    bound: Option<Span>,
     /// The kernel, if nobody else said it, and when it was asked: what it says grows while nothing corrects the clock.
     kernel: Option<(Ask, Instant)>,
 }
 
 impl Claim {
-    pub(super) fn new(said: Option<Span>, ask: Ask, now: Instant) -> Self {
+    /// Begins with what the user said, else with what the kernel says.
+    pub fn new(said: Option<Span>, ask: Ask, now: Instant) -> Self {
         Self {
             bound: said.or_else(ask),
             kernel: said.is_none().then_some((ask, now)),
         }
     }
 
+    /// Returns the greatest claim; `None` as soon as nobody says.
+    pub fn bound(&self) -> Option<Span> {
+        self.bound
+    }
+
     /// Asks again, if it is time.
-    pub(super) fn look(&mut self, now: Instant) {
+    pub fn look(&mut self, now: Instant) {
         if let Some((ask, asked)) = &mut self.kernel
             && now.saturating_duration_since(*asked) >= ASK
         {

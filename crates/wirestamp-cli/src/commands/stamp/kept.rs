@@ -1,0 +1,100 @@
+//! What `latency --peer` keeps of each packet: rows, files, and how far the bar is.
+
+use super::packets::{Packets, Rows};
+use super::probes::Probes;
+use crate::arguments;
+use crate::output::Output;
+use indicatif::ProgressBar;
+use std::io;
+use wirestamp::{Error, UtcTime};
+use wirestamp_measure::{Packet, Sample, Sink, Subject};
+use wirestamp_probe::session;
+
+/// How often the bar moves.
+const STEPS: u64 = 200;
+
+/// The sink of a session.
+pub(super) struct Kept<'a> {
+    packets: Option<Packets>,
+    probes: Option<Probes>,
+    rows: Rows,
+    output: &'a mut Output,
+    progress: ProgressBar,
+    count: u64,
+    sent: u64,
+}
+
+impl<'a> Kept<'a> {
+    pub(super) fn new(
+        arguments: &arguments::Stamp,
+        host: &str,
+        count: u64,
+        output: &'a mut Output,
+    ) -> Result<Self, Error> {
+        let packets = arguments.packets.as_deref();
+        Ok(Self {
+            packets: packets.map(Packets::create).transpose()?,
+            probes: Probes::open(arguments, host)?,
+            rows: Rows::default(),
+            progress: output.progress(count, "packets"),
+            output,
+            count,
+            sent: 0,
+        })
+    }
+
+    /// All packets are judged: prints the rows that are left, and returns the files, which are as if they never were unless they are finished.
+    ///
+    /// # Errors
+    /// Rows could not be printed.
+    pub(super) fn finish(self) -> io::Result<Files> {
+        self.progress.finish_and_clear();
+        self.rows.finish(self.output)?;
+        Ok(Files {
+            packets: self.packets,
+            probes: self.probes,
+        })
+    }
+}
+
+/// The files of `--packets` and `--parquet`.
+pub(super) struct Files {
+    packets: Option<Packets>,
+    probes: Option<Probes>,
+}
+
+impl Files {
+    pub(super) fn finish(self) -> Result<(), Error> {
+        let packets = self.packets.map_or(Ok(()), Packets::finish);
+        let probes = self.probes.map_or(Ok(()), Probes::finish);
+        packets.and(probes)
+    }
+}
+
+impl Sink for Kept<'_> {
+    fn sample(&mut self, _: &Sample<'_>) {}
+
+    fn judged(&mut self, _: Subject<'_>, packet: &session::Sample) {
+        if let Some(packets) = &mut self.packets {
+            packets.add(packet);
+        }
+        if let Some(probes) = &mut self.probes {
+            probes.add(packet);
+        }
+        self.rows.add(packet, self.output);
+    }
+
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&mut self, packet: &Packet<'_>, _: UtcTime) {
+        if !packet.is_sent || self.sent == self.count {
+            return;
+        }
+        self.sent += 1;
+        if self.sent.is_multiple_of((self.count / STEPS).max(1)) {
+            self.progress.set_position(self.sent);
+        }
+    }
+}

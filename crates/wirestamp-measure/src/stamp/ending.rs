@@ -1,0 +1,105 @@
+//! A session that ends: so many packets, then some that bring the last replies' follow-ups, and what is still in flight.
+
+use super::phase::Phase;
+use super::{StampTask, yields};
+use crate::report::{PathMtu, StampReport};
+use crate::sink::Sink;
+use crate::task::Turn;
+use wirestamp::{MonotonicTime, Result, Span};
+use wirestamp_probe::session::{Sample, Session, SessionConfiguration};
+
+/// So many requests close a session at most: the last reply's follow-up comes with the next one.
+const CLOSING: u32 = 5;
+/// What a reply may take longer than the slowest so far.
+const STEP: Span = Span::from_milliseconds(20);
+
+impl StampTask {
+    /// Serves a session of so many packets.
+    pub(super) fn serve_until(&mut self, count: u64, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        if matches!(self.phase, Phase::Measuring) {
+            self.judge(turn);
+            if self.sent < count {
+                self.send_if_due(turn)?;
+                return Ok(self.due);
+            }
+        }
+        while let Some(until) = self.ends() {
+            if turn.now < until && !self.is_enough() {
+                return Ok(until);
+            }
+            self.phase = self.next(turn)?;
+        }
+        Ok(MonotonicTime::MAX)
+    }
+
+    /// Until when this phase lasts at most; `None`: for ever.
+    fn ends(&self) -> Option<MonotonicTime> {
+        match self.phase {
+            Phase::Measuring => Some(self.due),
+            Phase::Settling(until) | Phase::Closing { until, .. } | Phase::Waiting(until) => {
+                Some(until)
+            }
+            Phase::Over => None,
+        }
+    }
+
+    /// Whether everything has come that this phase waits for.
+    fn is_enough(&self) -> bool {
+        match self.phase {
+            Phase::Measuring => false,
+            Phase::Settling(_) | Phase::Waiting(_) => self.session.all_answered(),
+            Phase::Closing { sequence, .. } => self.session.is_answered(sequence),
+            Phase::Over => true,
+        }
+    }
+
+    fn next(&mut self, turn: &mut Turn<'_>) -> Result<Phase> {
+        let timeout = Span::from(self.configuration.timeout);
+        let patience = (self.slowest + self.slowest + STEP).min(timeout);
+        let left = match self.phase {
+            Phase::Measuring => {
+                self.session.close();
+                return Ok(Phase::Settling(turn.now + patience));
+            }
+            Phase::Settling(_) => CLOSING,
+            Phase::Closing { left, .. } if left > 0 && !self.is_enough() => left,
+            Phase::Closing { .. } => return Ok(Phase::Waiting(turn.now + timeout)),
+            Phase::Waiting(_) | Phase::Over => return Ok(Phase::Over),
+        };
+        Ok(Phase::Closing {
+            sequence: self.send(turn)?,
+            left: left - 1,
+            until: turn.now + patience,
+        })
+    }
+
+    /// Judges what is left.
+    pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> StampReport {
+        let session = Session::new(SessionConfiguration::default());
+        let session = std::mem::replace(&mut self.session, session);
+        let reading = self.socket.utc_cross_timestamp();
+        let each = |packet: &Sample| {
+            yields(
+                &self.configuration,
+                packet,
+                reading.after,
+                reading.utc,
+                sink,
+            );
+        };
+        self.phase = Phase::Over;
+        StampReport {
+            peer: self.peer,
+            session: session.finish(each),
+            path: PathMtu {
+                packet: self.request.len(),
+                first: self.first_mtu,
+                last: self.socket.path_mtu().ok(),
+                too_large: self.too_large,
+            },
+            sent: self.sent,
+            refused: self.refused,
+            unreachable: self.unreachable.clone(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! STAMP sessions that end, in virtual time: the reflector is on another NIC of the simulated host.
+
+use std::time::Duration;
+use wirestamp::{Simulation, Span};
+use wirestamp_measure::{
+    Engine, Measurements, Place, Reflector, Relation, Sample, Sink, Stamp, StampReport, Subject,
+    Timestamper,
+};
+use wirestamp_probe::session;
+use wirestamp_probe::tlv::Method;
+
+/// What a session yielded.
+#[derive(Default)]
+struct Kept {
+    samples: u64,
+    judged: Vec<session::Sample>,
+}
+
+impl Sink for Kept {
+    fn sample(&mut self, _: &Sample<'_>) {
+        self.samples += 1;
+    }
+
+    fn judged(&mut self, subject: Subject<'_>, packet: &session::Sample) {
+        assert_eq!(subject.name, "peer");
+        self.judged.push(*packet);
+    }
+}
+
+/// A session of so many packets, and how long it took.
+fn run(
+    simulation: &Simulation,
+    reflects: bool,
+    wanted: impl FnOnce(&mut Stamp),
+) -> (StampReport, Kept, Span) {
+    let place = || Place::Simulation(simulation.clone());
+    let other = simulation.interface("sim1").expect("it has one");
+    let address = (other.description().addresses[0].address, 862).into();
+    let mut reflector = Reflector::default();
+    reflector.listen = vec![address];
+    let answers = Measurements::default().reflector(reflector);
+    let answers = if reflects {
+        answers
+    } else {
+        Measurements::default()
+    };
+    let mut answers = Engine::new(answers, place()).expect("it starts");
+    let mut stamp = Stamp::with(address.to_string());
+    stamp.name = Some("peer".to_owned());
+    stamp.interface = Some("sim0".to_owned());
+    stamp.interval = Duration::from_millis(1);
+    stamp.count = Some(100);
+    wanted(&mut stamp);
+    let asked = Measurements::default().stamp(stamp);
+    let mut engine = Engine::new(asked, place()).expect("it starts");
+    let mut kept = Kept::default();
+    let begun = engine.now();
+    while !engine.is_over() {
+        let took = engine.now() - begun;
+        assert!(took < Span::from_seconds(100), "it never ends");
+        let until = engine.now() + Span::from_microseconds(50);
+        engine.run_until(until, &mut kept).expect("it runs");
+        let moment = answers.moment();
+        answers.wait(moment.now).expect("it looks");
+        answers.serve(&moment, &mut |_: &Sample<'_>| {});
+    }
+    let took = engine.now() - begun;
+    let report = engine.into_reports(&mut kept).remove(0);
+    (report.expect("it was measured"), kept, took)
+}
+
+fn preset() -> Simulation {
+    Simulation::preset("igc", 1).expect("a preset")
+}
+
+#[test]
+fn a_session_ends_when_all_is_answered_and_reports() {
+    for (source, by, longest) in [
+        (Timestamper::Software, Method::Software, 300),
+        (Timestamper::Hardware, Method::Hardware, 6_000),
+    ] {
+        let (report, kept, took) = run(&preset(), true, |stamp| {
+            stamp.clocks = Relation::Same;
+            stamp.source = source;
+        });
+        let session = &report.session;
+        assert_eq!((session.losses.sent, session.losses.answered), (100, 100));
+        assert_eq!(
+            (report.sent, kept.samples, kept.judged.len()),
+            (100, 100, 100)
+        );
+        // the last reply's follow-up came with a closing request, which is none of them
+        assert!(kept.judged.iter().all(|packet| packet.residence.is_some()));
+        assert_eq!(session.not_followed_up, 0);
+        for packet in &kept.judged {
+            // two paths and a cable, without what the reflector took
+            let path = packet.path_delay.expect("all timestamps are there");
+            assert!(path.value > Span::ZERO && path.value < Span::from_microseconds(20));
+        }
+        let sent = kept.judged.iter().map(|packet| packet.sent);
+        let methods = sent.map(|sent| sent.expect("it has one").method);
+        assert!(methods.into_iter().all(|method| method == by));
+        let is_fast = took < Span::from_milliseconds(longest);
+        assert!(is_fast, "it waits for no timeout: {took}");
+    }
+}
+
+#[test]
+fn silence_takes_the_timeout_and_is_lost() {
+    let (report, kept, took) = run(&preset(), false, |stamp| {
+        stamp.timeout = Duration::from_millis(500);
+    });
+    let losses = &report.session.losses;
+    assert_eq!((losses.sent, losses.answered, losses.lost()), (100, 0, 100));
+    assert!(kept.judged.iter().all(|packet| !packet.is_answered));
+    // 100 intervals, six waits of 20 ms, and the timeout
+    let expected = Span::from_milliseconds(100 + 6 * 20 + 500);
+    assert!(
+        (took - expected).abs() < Span::from_milliseconds(20),
+        "{took}"
+    );
+}
+
+/// As the signal handler of a command does.
+#[test]
+fn what_is_cut_short_reports_what_was_judged() {
+    let simulation = preset();
+    let mut stamp = Stamp::with("192.0.2.1:862");
+    stamp.count = Some(1_000);
+    stamp.interval = Duration::from_millis(1);
+    let asked = Measurements::default().stamp(stamp);
+    let mut engine = Engine::new(asked, Place::Simulation(simulation)).expect("it starts");
+    let until = engine.now() + Span::from_milliseconds(50);
+    engine
+        .run_until(until, &mut |_: &Sample<'_>| {})
+        .expect("it runs");
+    let mut judged = 0_u64;
+    let mut keep = |_: &Sample<'_>| judged += 1;
+    let report = engine.into_reports(&mut keep).remove(0);
+    let report = report.expect("it runs");
+    assert_eq!(report.session.losses.sent, report.sent);
+    assert!((40..=51).contains(&report.sent), "{}", report.sent);
+    assert_eq!(judged, report.sent);
+}
