@@ -179,3 +179,25 @@ fn share(part: u64, whole: u64) -> String {
     }
     format!("{number} ({:.2} %)", part as f64 * 100.0 / whole as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A delay that is off by 1,175 ns is within 1,179 ns, and not within 1.17 µs.
+    #[test]
+    fn the_bound_of_times_is_printed_rounded_up() {
+        let times = Times {
+            count: 1,
+            min_ns: 3_000_000,
+            p50_ns: 3_000_000,
+            p90_ns: 3_000_000,
+            p99_ns: 3_000_000,
+            max_ns: 3_000_000,
+            mean_ns: 3_000_000,
+            error_bound_ns: Some(1_179),
+        };
+        let text = times.text();
+        assert!(text.ends_with("max 3.00 ms, ±1.18 µs"), "{text}");
+    }
+}
