@@ -5,7 +5,8 @@ from pathlib import Path
 
 MAY_SKIP = Path(__file__).resolve().parent / "may-skip"
 # Test programs in which nothing depends on time, networks or other programs: libraries that ask no system, golden
-# files, and the behaviours on the simulator. What fails there has failed.
+# files, what is tried in virtual time, and the behaviours on the simulator. What fails there has failed. By the name of
+# the program, which for integration tests is the name of their file or folder; `.ci/tests.py` looks for each.
 DETERMINISTIC_PROGRAMS = (
     "wirestamp_core",
     "wirestamp_offset",
@@ -14,8 +15,22 @@ DETERMINISTIC_PROGRAMS = (
     "wirestamp_ntp",
     "wirestamp_record",
     "golden",
+    "campaign",
+    "chains",
+    "client",
+    "events",
+    "files",
+    "foreign",
+    "measures",
+    "recordings",
+    "retention",
+    "scenarios",
+    "simulated",
+    "world",
+    "worlds",
 )
-DETERMINISTIC_TESTS = ("simulator::",)
+# Of programs that also ask the system: of the behaviours, of `facade` and of `wirestamp_ptp`.
+DETERMINISTIC_TESTS = ("simulator::", "changes::", "simulate::")
 COMPLAINTS = re.compile(
     r"^(error|failures:|FAILED)|panicked at|\.\.\. FAILED|: FAILED|test result: FAILED|^Traceback|Error:"
 )

@@ -118,6 +118,23 @@ class Outcomes(unittest.TestCase):
             self.assertFalse(outcome.depends_on_time(self.log(PROGRAM.format(program, name))), program)
         self.assertTrue(outcome.depends_on_time(self.log(PROGRAM.format("conformance", "linux-loopback::05-a"))))
 
+    def test_what_is_tried_in_virtual_time_or_with_files_does_not_depend_on_time(self):
+        for program, name in [
+            ("foreign", "runs::nothing_is_measured_across_a_step"),
+            ("simulated", "steps::of_any_size"),
+            ("facade", "changes::latency_states_no_bound"),
+            ("wirestamp_ptp", "simulate::worlds::every_value"),
+        ]:
+            self.assertFalse(outcome.depends_on_time(self.log(PROGRAM.format(program, name))), program)
+        self.assertTrue(outcome.depends_on_time(self.log(PROGRAM.format("facade", "waiting::a"))))
+
+    def test_each_deterministic_program_exists(self):
+        crates = schedule.ROOT / "crates"
+        for program in outcome.DETERMINISTIC_PROGRAMS:
+            there = [crates / program.replace("_", "-"), *crates.glob(f"*/tests/{program}.rs")]
+            there += crates.glob(f"*/tests/{program}/main.rs")
+            self.assertTrue(any(path.exists() for path in there), program)
+
     def test_what_does_not_compile_does_not_depend_on_time(self):
         self.assertFalse(outcome.depends_on_time(self.log("error: could not compile `wirestamp`\n")))
 
