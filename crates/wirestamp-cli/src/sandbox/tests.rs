@@ -5,18 +5,22 @@ use std::io::ErrorKind::PermissionDenied;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
-use std::{env, fs, net, thread};
+use std::{env, fs, net, path, thread};
 
 /// What the other process is asked to do.
 const TASK: &str = "WIRESTAMP_SANDBOX_TASK";
+/// The folder that it may write into. Nothing in the sandbox could remove it.
+const FOLDER: &str = "WIRESTAMP_SANDBOX_FOLDER";
 
 /// Runs one of the tasks below in a copy of this test that is in the sandbox.
 fn confined(task: &str) -> (ExitStatus, String) {
     let program = env::current_exe().expect("this test");
     let name = "sandbox::tests::a_task_in_the_sandbox";
+    let folder = tempfile::tempdir().expect("a folder");
     let done = Command::new(program)
         .args(["--exact", name, "--nocapture"])
         .env(TASK, task)
+        .env(FOLDER, folder.path())
         .output()
         .expect("runs");
     let said =
@@ -27,8 +31,7 @@ fn confined(task: &str) -> (ExitStatus, String) {
 #[test]
 fn a_task_in_the_sandbox() {
     let Ok(task) = env::var(TASK) else { return };
-    let own = env::temp_dir().join(format!("wirestamp-sandbox-{}", std::process::id()));
-    fs::create_dir(&own).expect("made");
+    let own = path::PathBuf::from(env::var_os(FOLDER).expect("a folder"));
     let waiting = thread::spawn(thread::park); // filters hold for threads that are there already
     let (sandbox, missing) = Sandbox::enter(Needs {
         folders: vec![own.clone()],
@@ -48,10 +51,9 @@ fn a_task_in_the_sandbox() {
     }
     waiting.thread().unpark();
     waiting.join().expect("no panic");
-    fs::remove_dir(&own).ok();
 }
 
-fn needed(own: &std::path::Path) {
+fn needed(own: &path::Path) {
     assert!(
         fs::read_to_string("/proc/self/status")
             .expect("readable")
@@ -74,7 +76,7 @@ fn needed(own: &std::path::Path) {
     fs::remove_file(own.join("nothing")).expect_err("not there");
 }
 
-fn refusals(own: &std::path::Path, landlock: bool) {
+fn refusals(own: &path::Path, landlock: bool) {
     let refused = |result: std::io::Result<()>, what: &str| {
         assert_eq!(result.expect_err(what).kind(), PermissionDenied, "{what}");
     };
