@@ -149,6 +149,8 @@ fn add_server(new: &mut NtpServerState, old: &NtpServerState) {
 fn add_reflector(new: &mut ReflectorState, old: &ReflectorState) {
     new.replies += old.replies;
     add_reasons(&mut new.dropped, &old.dropped);
+    new.not_sent += old.not_sent;
+    add_reasons(&mut new.missing, &old.missing);
 }
 
 fn add_counts(new: &mut TimestampCounts, old: &TimestampCounts) {

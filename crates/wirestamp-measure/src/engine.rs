@@ -52,7 +52,8 @@ pub struct Engine {
     clock: UdpSocket,
     slots: Vec<Slot>,
     realtime: Realtime,
-    interfaces: Interfaces,
+    /// Where NICs' clocks are asked for: which there are is watched.
+    interfaces: Option<Interfaces>,
     buffer: Vec<u8>,
     /// Tasks that ran at the last turn.
     running: usize,
@@ -81,9 +82,10 @@ impl Engine {
             Place::Simulation(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         };
         let clock = place.bind(None, loopback)?;
-        let interfaces = Interfaces::new(&place)?;
+        let watched = asked.clocks.as_ref().map(|_| Interfaces::new(&place));
+        let interfaces = watched.transpose()?;
         let mut slots = Vec::new();
-        exchange(&mut slots, Wanted::of(&asked, &interfaces.with_clocks()));
+        exchange(&mut slots, Wanted::of(&asked, &with_clocks(interfaces.as_ref())));
         Ok(Self {
             realtime: Realtime::new(tai_offset(&asked), place.is_simulated()),
             asked,
@@ -126,8 +128,10 @@ impl Engine {
     /// Does all that can be done at this moment; returns when there is something to do even if nothing comes. Does not wait.
     pub fn serve(&mut self, moment: &Moment, sink: &mut dyn Sink) -> MonotonicTime {
         let mut next = self.realtime.look(moment, sink);
-        if self.interfaces.serve(&self.host.place, moment.now, sink) {
-            let wanted = Wanted::of(&self.asked, &self.interfaces.with_clocks());
+        if let Some(interfaces) = &mut self.interfaces
+            && interfaces.serve(&self.host.place, moment.now, sink)
+        {
+            let wanted = Wanted::of(&self.asked, &interfaces.with_clocks());
             exchange(&mut self.slots, wanted);
         }
         let mut turn = Turn::new(*moment, sink, &mut self.buffer);
@@ -201,7 +205,10 @@ impl Engine {
         let before = self.slots.len();
         self.slots.retain(|slot| !slot.has_old_key());
         let rekeyed = before - self.slots.len();
-        let wanted = Wanted::of(&asked, &self.interfaces.with_clocks());
+        if self.interfaces.is_none() && asked.clocks.is_some() {
+            self.interfaces = Interfaces::new(&self.host.place).ok();
+        }
+        let wanted = Wanted::of(&asked, &with_clocks(self.interfaces.as_ref()));
         let exchanged = exchange(&mut self.slots, wanted);
         self.realtime.set_tai_offset(tai_offset(&asked));
         self.asked = asked;
@@ -291,15 +298,20 @@ impl Engine {
         self.slots.iter().map(Slot::state).collect()
     }
 
-    /// Returns the interfaces of this host.
+    /// Returns the interfaces of this host; none if no NICs' clocks are asked for.
     pub fn interfaces(&self) -> Vec<InterfaceState> {
-        self.interfaces.show()
+        let shown = self.interfaces.as_ref().map(Interfaces::show);
+        shown.unwrap_or_default()
     }
 
     /// Returns how many measurements ran at the last turn, and how many there are.
     pub fn running(&self) -> (usize, usize) {
         (self.running, self.slots.len())
     }
+}
+
+fn with_clocks(interfaces: Option<&Interfaces>) -> Vec<String> {
+    interfaces.map_or_else(Vec::new, Interfaces::with_clocks)
 }
 
 /// What a measurement came to.

@@ -9,4 +9,4 @@ mod stamp;
 pub use clocks::{Clocks, Path};
 pub use measurements::Measurements;
 pub use references::{Family, Ntp, Ptp, Timestamper};
-pub use stamp::{Reflector, Relation, Stamp};
+pub use stamp::{ClockBound, Reflector, Relation, Stamp};

@@ -1,10 +1,8 @@
 //! Where it is measured: this system, or a simulation.
 
+use crate::options::Reflector;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use wirestamp::{ChangeEvent, Error, ErrorKind, Interface, Result, Simulation, UdpSocket, Watch};
-
-/// The port of STAMP (RFC 8762, section 4.1).
-const STAMP_PORT: u16 = 862;
 
 /// Where it is measured.
 #[derive(Debug, Clone)]
@@ -76,35 +74,106 @@ impl Place {
         interface.bind(local)
     }
 
-    /// The sockets of a reflector: those that systemd passes, else those of the addresses that are asked for, else of all.
-    pub(crate) fn reflector_sockets(&self, listen: &[SocketAddr]) -> Result<Vec<UdpSocket>> {
+    /// The sockets of a reflector: those that systemd passes, else those of the addresses that are asked for, else of all addresses that this host has
+    /// now and ever will have.
+    pub(crate) fn reflector_sockets(&self, wanted: &Reflector) -> Result<Vec<UdpSocket>> {
         if !self.is_simulated() {
-            let passed = passed()?;
+            let passed = passed(wanted.alone)?;
             if !passed.is_empty() {
                 return Ok(passed);
             }
         }
-        let own: Vec<_> = self.interfaces()?.iter().flat_map(addresses).collect();
-        let mut wanted = if listen.is_empty() {
-            own.iter().map(|(_, address)| *address).collect()
-        } else {
-            listen.to_vec()
+        let port = |mut address: SocketAddr| {
+            if address.port() == 0 {
+                address.set_port(wanted.port);
+            }
+            address
         };
-        if wanted.is_empty() {
-            return Err(nothing("this host", "it has no address to answer on"));
+        if !wanted.listen.is_empty() {
+            let listen = wanted.listen.iter().copied().map(port);
+            return listen
+                .map(|address| self.bind_own(wanted.interface.as_deref(), address))
+                .collect();
         }
-        wanted
-            .iter_mut()
-            .filter(|address| address.port() == 0)
-            .for_each(|address| address.set_port(STAMP_PORT));
-        let bind = |address: SocketAddr| {
-            let owner = own
-                .iter()
-                .find(|(_, own)| own.ip() == address.ip())
-                .map(|(name, _)| name.as_str());
-            self.bind(owner.filter(|_| self.is_simulated()), address)
+        #[cfg(unix)]
+        if let (None, Self::System) = (&wanted.interface, self) {
+            return wildcards(wanted.port);
+        }
+        let interfaces = match &wanted.interface {
+            Some(name) => vec![self.interface(name)?],
+            None => self.interfaces()?,
         };
-        wanted.into_iter().map(bind).collect()
+        let own = interfaces.iter().flat_map(addresses);
+        some(own.map(|(name, address)| {
+            let interface = wanted.interface.as_ref().or(Some(&name));
+            self.bind(interface.map(String::as_str), port(address))
+        }))
+    }
+
+    /// A socket of the interface that is named; in a simulation, of the one that has the address.
+    fn bind_own(&self, interface: Option<&str>, address: SocketAddr) -> Result<UdpSocket> {
+        if interface.is_some() || !self.is_simulated() {
+            return self.bind(interface, address);
+        }
+        let own: Vec<_> = self.interfaces()?.iter().flat_map(addresses).collect();
+        let owner = own.iter().find(|(_, own)| own.ip() == address.ip());
+        self.bind(owner.map(|(name, _)| name.as_str()), address)
+    }
+}
+
+/// Those that can be bound: an IPv6 address that is not yet known to be unique, or was just removed, does not hinder the others.
+fn some(bound: impl Iterator<Item = Result<UdpSocket>>) -> Result<Vec<UdpSocket>> {
+    let (mut sockets, mut missing) = (Vec::new(), None);
+    for socket in bound {
+        match socket {
+            Ok(socket) => sockets.push(socket),
+            Err(error) if error.kind() == ErrorKind::NoSuchDevice => missing = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match missing {
+        _ if !sockets.is_empty() => Ok(sockets),
+        Some(error) => Err(error),
+        None => Err(nothing("this host", "it has no address to answer on")),
+    }
+}
+
+/// A socket for all addresses of each family: those that come later are answered on as well. On hosts without IPv6, of IPv4 alone.
+#[cfg(unix)]
+fn wildcards(port: u16) -> Result<Vec<UdpSocket>> {
+    use std::net::Ipv4Addr;
+
+    let mut sockets = vec![UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port))?];
+    sockets.extend(ipv6_alone(port)?);
+    Ok(sockets)
+}
+
+/// `None`: this host has no IPv6.
+#[cfg(unix)]
+fn ipv6_alone(port: u16) -> Result<Option<UdpSocket>> {
+    use socket2::{Domain, Protocol, Socket, Type};
+    use std::net::Ipv6Addr;
+
+    let failed = |error: std::io::Error| {
+        let target = format!("[::]:{port}");
+        let kind = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => ErrorKind::NotPermitted,
+            std::io::ErrorKind::AddrInUse => ErrorKind::Busy,
+            _ => ErrorKind::Io,
+        };
+        let failed = Error::new(kind, "open a socket", target, error.to_string());
+        failed.with_remedy("name the addresses to answer on with --listen")
+    };
+    let socket = match Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP)) {
+        Ok(socket) => socket,
+        Err(_) => return Ok(None),
+    };
+    socket.set_only_v6(true).map_err(failed)?;
+    let wildcard = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+    match socket.bind(&wildcard.into()) {
+        Ok(()) => UdpSocket::adopt(std::net::UdpSocket::from(socket)).map(Some),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrNotAvailable => Ok(None),
+        Err(error) => Err(failed(error)),
     }
 }
 
@@ -124,13 +193,15 @@ fn addresses(interface: &Interface) -> Vec<(String, SocketAddr)> {
 /// Datagram sockets that systemd passes. Source: sd_listen_fds(3). They are taken once and kept, for a reflector that is opened again: by then their numbers
 /// may be those of other files.
 #[cfg(unix)]
-fn passed() -> Result<Vec<UdpSocket>> {
-    static PASSED: std::sync::OnceLock<Vec<std::net::UdpSocket>> = std::sync::OnceLock::new();
+fn passed(all: bool) -> Result<Vec<UdpSocket>> {
+    static PASSED: std::sync::OnceLock<(usize, Vec<std::net::UdpSocket>)> =
+        std::sync::OnceLock::new();
     let take = || {
         let mut from = listenfd::ListenFd::from_env();
         // a stream socket is the page's
         let datagrams = (0..from.len()).filter_map(|place| from.take_udp_socket(place).ok()?);
-        datagrams.collect()
+        let datagrams: Vec<_> = datagrams.collect();
+        (from.len() - datagrams.len(), datagrams)
     };
     let failed = |error: std::io::Error| {
         Error::new(
@@ -140,14 +211,21 @@ fn passed() -> Result<Vec<UdpSocket>> {
             error.to_string(),
         )
     };
-    let passed = PASSED.get_or_init(take).iter();
+    let (others, passed) = PASSED.get_or_init(take);
+    if all && *others > 0 {
+        let cause = "not all of them are datagram sockets";
+        let (kind, operation) = (ErrorKind::InvalidInput, "open a socket");
+        let refused = Error::new(kind, operation, "the passed sockets", cause);
+        return Err(refused.with_remedy("pass datagram sockets alone (ListenDatagram=)"));
+    }
     passed
+        .iter()
         .map(|socket| UdpSocket::adopt(socket.try_clone().map_err(failed)?))
         .collect()
 }
 
 #[cfg(not(unix))]
-fn passed() -> Result<Vec<UdpSocket>> {
+fn passed(_all: bool) -> Result<Vec<UdpSocket>> {
     Ok(Vec::new())
 }
 

@@ -1,15 +1,17 @@
 //! The STAMP reflector. Replies are `wirestamp-probe`'s affair.
 
+use crate::host::Host;
 use crate::host_stamp::HostStamp;
 use crate::moment::Moment;
-use crate::options::Reflector as Configuration;
-use crate::place::Place;
+use crate::nic::NicClock;
+use crate::options::{ClockBound, Reflector as Configuration};
 use crate::sink::Packet;
 use crate::state::{Reasons, ReflectorState, State};
 use crate::task::{Task, Turn};
+use std::rc::Rc;
 use std::time::Duration;
-use wirestamp::{MonotonicTime, Result, Span, UdpSocket, utc_error_bound};
-use wirestamp_probe::Missing;
+use wirestamp::{MonotonicTime, Result, Span, TimestampSource, UdpSocket, utc_error_bound};
+use wirestamp_probe::{Missing, TimestampFormat};
 use wirestamp_probe::endpoint::{Clock, Passed, ReflectorService, Seen};
 use wirestamp_probe::reflector::{Dropped, Reflector, ReflectorConfiguration};
 use wirestamp_probe::tlv::SyncSource;
@@ -17,34 +19,90 @@ use wirestamp_probe::tlv::SyncSource;
 /// How often the kernel is asked what the clock may be off.
 const ASK: Span = Span::from_seconds(1);
 
+/// A NIC's clock that cannot be related to the system's by then is no help.
+const CORRELATED: Span = Span::from_seconds(5);
+/// How often it is looked whether it can.
+const LOOK: Span = Span::from_milliseconds(1);
+
 /// A reflector and its sockets.
 pub(crate) struct ReflectorTask {
     service: ReflectorService,
+    /// What timestamps, if not the kernel, and whether its timestamps can be converted.
+    nic: Option<Rc<NicClock>>,
+    is_correlated: bool,
+    opened: Option<MonotonicTime>,
     asked: Option<MonotonicTime>,
+    clock_bound: ClockBound,
     /// Whether the kernel says how far its clock may be off: a simulated host has none.
     has_kernel: bool,
 }
 
 impl ReflectorTask {
-    pub(crate) fn open(configuration: &Configuration, place: &Place) -> Result<Self> {
+    pub(crate) fn open(configuration: &Configuration, host: &Host) -> Result<Self> {
+        let place = &host.place;
+        let has_kernel = !place.is_simulated();
+        let clock_bound = configuration.clock_bound;
+        let bound = bound_of(clock_bound, has_kernel);
         let reflector = Reflector::new(ReflectorConfiguration {
+            stateful: !configuration.stateless,
             key: crate::key::read(configuration.key_file.as_deref())?,
-            source: if !place.is_simulated() && utc_error_bound().is_some() {
-                SyncSource::Ntp
-            } else {
-                SyncSource::Local
+            format: match configuration.ptp_format {
+                true => TimestampFormat::Ptp,
+                false => TimestampFormat::Ntp,
             },
+            tai_offset: configuration.tai_offset,
+            source: bound.map_or(SyncSource::Local, |_| SyncSource::Ntp),
+            grant_dscp: configuration.grant_dscp,
+            answer_short: configuration.answer_short,
             sessions: configuration.sessions as usize,
             rate: configuration.rate,
-            ..ReflectorConfiguration::default()
         });
-        let sockets = place.reflector_sockets(&configuration.listen)?;
-        let service = ReflectorService::new(reflector, sockets, Clock::software())?;
+        let nic = host.timestamper(configuration.interface.as_deref(), configuration.source)?;
+        let clock = match &nic {
+            Some(nic) => Clock::hardware(nic.correlator()),
+            None => Clock::software(),
+        };
+        let sockets = place.reflector_sockets(configuration)?;
         Ok(Self {
-            service,
+            service: ReflectorService::new(reflector, sockets, clock)?,
+            is_correlated: nic.is_none(),
+            nic,
+            opened: None,
             asked: None,
-            has_kernel: !place.is_simulated(),
+            clock_bound,
+            has_kernel,
         })
+    }
+
+    fn source(&self) -> TimestampSource {
+        match self.nic {
+            Some(_) => TimestampSource::Hardware,
+            None => TimestampSource::Software,
+        }
+    }
+
+    /// Waits until the NIC's timestamps can be converted: requests wait in the system's queue meanwhile. Returns when to look again.
+    fn correlate(&mut self, now: MonotonicTime) -> Result<Option<MonotonicTime>> {
+        let opened = *self.opened.get_or_insert(now);
+        let Some(nic) = self.nic.as_ref().filter(|_| !self.is_correlated) else {
+            return Ok(None);
+        };
+        match nic.ready() {
+            Ok(()) => {
+                self.is_correlated = true;
+                Ok(None)
+            }
+            Err(error) if now - opened > CORRELATED => Err(error),
+            Err(_) => Ok(Some(now + LOOK)),
+        }
+    }
+}
+
+fn bound_of(clock_bound: ClockBound, has_kernel: bool) -> Option<Span> {
+    match clock_bound {
+        ClockBound::Kernel => utc_error_bound().filter(|_| has_kernel),
+        ClockBound::Unknown => None,
+        ClockBound::At(bound) => Some(bound.into()),
     }
 }
 
@@ -67,10 +125,13 @@ fn recorded(seen: &Seen) -> Packet<'static> {
 
 impl Task for ReflectorTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        if let Some(later) = self.correlate(turn.now)? {
+            return Ok(later);
+        }
         if self.asked.is_none_or(|asked| turn.now - asked >= ASK) {
             self.asked = Some(turn.now);
-            self.service
-                .set_clock_bound(utc_error_bound().filter(|_| self.has_kernel));
+            let bound = bound_of(self.clock_bound, self.has_kernel);
+            self.service.set_clock_bound(bound);
         }
         if turn.sink.wants_packets() {
             let (sink, utc) = (&mut *turn.sink, turn.utc);
@@ -83,6 +144,9 @@ impl Task for ReflectorTask {
     }
 
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
+        if !self.is_correlated {
+            return;
+        }
         into.extend(self.service.sockets());
     }
 
@@ -90,14 +154,16 @@ impl Task for ReflectorTask {
         let counters = self.service.counters();
         let dropped =
             Dropped::ALL.map(|reason| (reason.name().to_owned(), counters.dropped_for(reason)));
+        let missing = counters.missing_transmit_timestamps.reasons();
+        let missing = missing.map(|(reason, count)| (reason.name().to_owned(), count));
+        let addresses = self.service.addresses().filter(|_| self.is_correlated);
         into.reflector = Some(ReflectorState {
-            listening: self
-                .service
-                .addresses()
-                .map(|address| address.to_string())
-                .collect(),
+            listening: addresses.map(|address| address.to_string()).collect(),
+            source: self.source().name().to_owned(),
             replies: counters.replies,
             dropped: Reasons::from(dropped),
+            not_sent: counters.not_sent,
+            missing: missing.collect(),
             sessions: self.service.sessions() as u64,
         });
     }

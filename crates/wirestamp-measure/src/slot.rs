@@ -241,7 +241,7 @@ impl Slot {
                     Span::from_nanoseconds(after),
                 )?)
             }
-            Wanted::Reflector(reflector) => Box::new(ReflectorTask::open(reflector, place)?),
+            Wanted::Reflector(reflector) => Box::new(ReflectorTask::open(reflector, host)?),
             Wanted::Ntp(ntp) => Box::new(NtpTask::open(ntp, found()?, host)?),
             Wanted::Ptp(ptp) => Box::new(PtpTask::open(ptp, place)?),
         })

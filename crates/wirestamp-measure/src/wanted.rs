@@ -94,7 +94,8 @@ impl Wanted {
         match self {
             Self::Ntp(ntp) => ntp.count.is_some(),
             Self::Stamp(stamp) => stamp.count.is_some(),
-            Self::Clock { .. } | Self::Path(_) | Self::Reflector(_) | Self::Ptp(_) => false,
+            Self::Reflector(reflector) => reflector.alone,
+            Self::Clock { .. } | Self::Path(_) | Self::Ptp(_) => false,
         }
     }
 }

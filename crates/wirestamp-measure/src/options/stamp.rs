@@ -131,23 +131,70 @@ impl Relation {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Reflector {
-    /// Addresses to answer on (port 862 if it is 0). Default: those that systemd passes, else all of this host's.
+    /// Addresses to answer on (port 862 if it is 0). Default: those that systemd passes, else all that this host ever has.
     pub listen: Vec<SocketAddr>,
+    /// Answer on the addresses of this interface instead, and by its timestamps.
+    pub interface: Option<String>,
     /// Answer only packets that are signed with the key in this file.
     pub key_file: Option<PathBuf>,
     /// Replies a second to one source.
     pub rate: u32,
     /// How many sessions there may be.
     pub sessions: u32,
+    /// Who timestamps the packets; a NIC only those of its interface. Default: the kernel.
+    pub source: Timestamper,
+    /// Give replies their requests' numbers: losses are not attributed to a direction.
+    pub stateless: bool,
+    /// Give replies the DSCP that the request asks for.
+    pub grant_dscp: bool,
+    /// Answer requests that are shorter than replies (TWAMP Light).
+    pub answer_short: bool,
+    /// How far this host's clock is from UTC at most.
+    #[serde(skip)]
+    pub clock_bound: ClockBound,
+    /// Whether timestamps that are sent have PTP's format instead of NTP's.
+    #[serde(skip)]
+    pub ptp_format: bool,
+    /// TAI minus UTC in seconds, for PTP's format.
+    #[serde(skip)]
+    pub tai_offset: i32,
+    /// The port of addresses that have none. Default: 862.
+    #[serde(skip)]
+    pub port: u16,
+    /// Whether it is all that its program does: it ends when it fails, and all sockets that systemd passes are for it.
+    #[serde(skip)]
+    pub alone: bool,
+}
+
+/// How far this host's clock is from UTC at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClockBound {
+    /// As the kernel says, if it does.
+    #[default]
+    Kernel,
+    /// Nobody knows.
+    Unknown,
+    /// By so much.
+    At(Duration),
 }
 
 impl Default for Reflector {
     fn default() -> Self {
         Self {
             listen: Vec::new(),
+            interface: None,
             key_file: None,
             rate: 10_000,
             sessions: 4_096,
+            source: Timestamper::default(),
+            stateless: false,
+            grant_dscp: false,
+            answer_short: false,
+            clock_bound: ClockBound::default(),
+            ptp_format: false,
+            tai_offset: 37,
+            port: 862,
+            alone: false,
         }
     }
 }

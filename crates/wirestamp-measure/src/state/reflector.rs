@@ -7,12 +7,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ReflectorState {
-    /// The addresses that it answers on.
+    /// The addresses that it answers on: none before its timestamps can be converted.
     pub listening: Vec<String>,
+    /// Who timestamps its packets: `hardware` or `software`.
+    #[serde(default)]
+    pub source: String,
     /// Packets answered.
     pub replies: u64,
     /// Packets not answered, by reason.
     pub dropped: Reasons,
+    /// Replies that the system refused to send.
+    #[serde(default)]
+    pub not_sent: u64,
+    /// Replies whose transmit timestamp is missing, by reason.
+    #[serde(default)]
+    pub missing: Reasons,
     /// Sessions that it keeps.
     pub sessions: u64,
 }
