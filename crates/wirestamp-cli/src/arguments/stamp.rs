@@ -100,7 +100,7 @@ const SAYS: &str = "What replies say";
 
 #[derive(Debug, Args)]
 pub(crate) struct Reflect {
-    /// Name of the interface: all of its addresses are answered on; those of this system if it is left out
+    /// Name of the interface: all addresses that it has are answered on; those that this system has, now or later, if it is left out
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
     /// Answer on this address instead (port 862 if none is given); can be repeated

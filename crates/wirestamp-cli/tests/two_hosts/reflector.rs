@@ -73,6 +73,33 @@ fn a_socket_of_systemd_is_served_without_privilege() {
     is_answered(&network);
 }
 
+/// It was started before the network was up, as at boot.
+#[test]
+fn an_address_that_comes_later_is_answered_on() {
+    let Some(network) = network(|builder| builder) else {
+        return;
+    };
+    let host = network.host("b");
+    let addresses = [format!("{}/24", host.ipv4()), format!("{}/64", host.ipv6())];
+    let change = |what: &str| {
+        for address in &addresses {
+            let mut command = host.command("ip");
+            command.args(["addr", what, address, "dev", host.device()]);
+            if address.contains(':') {
+                command.arg("nodad");
+            }
+            assert!(command.status().expect("run").success(), "{what} {address}");
+        }
+    };
+    change("del");
+    let _reflector = Reflecting::everywhere(&network);
+    change("add");
+    is_answered(&network);
+    let few = ["--count", "20", "--rate", "500", "--clocks", "same"];
+    let told = report(&ask(&network, host.ipv6().into(), &few));
+    assert_eq!(number(&told["answered"]), 20, "{told}");
+}
+
 #[test]
 fn privileges_are_dropped_when_the_sockets_are_open() {
     let Some(network) = network(|builder| builder) else {

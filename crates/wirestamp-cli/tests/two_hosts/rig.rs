@@ -30,12 +30,17 @@ pub(crate) struct Reflecting(pub(crate) Child);
 
 impl Reflecting {
     pub(crate) fn on(network: &Network, arguments: &[&str]) -> Self {
-        Self::start(network, "none", arguments)
+        Self::start(network, "none", &[&["net0"], arguments].concat())
+    }
+
+    /// One that answers on all addresses that the host has, now or later.
+    pub(crate) fn everywhere(network: &Network) -> Self {
+        Self::start(network, "none", &[])
     }
 
     /// One whose clock follows UTC within this bound, by its own account.
     pub(crate) fn synchronised(network: &Network, bound: &str) -> Self {
-        Self::start(network, bound, &[])
+        Self::start(network, bound, &["net0"])
     }
 
     fn start(network: &Network, clock_bound: &str, arguments: &[&str]) -> Self {
@@ -44,7 +49,6 @@ impl Reflecting {
             .command(PROGRAM)
             .args([
                 "reflect",
-                "net0",
                 "--clock-bound",
                 clock_bound,
                 "--json",

@@ -133,7 +133,7 @@ impl Relation {
 pub struct Reflector {
     /// Addresses to answer on (port 862 if it is 0). Default: those that systemd passes, else all that this host ever has.
     pub listen: Vec<SocketAddr>,
-    /// Answer on the addresses of this interface instead, and by its timestamps.
+    /// Answer packets of this interface alone; without `listen`, on the addresses that it has when the reflector starts.
     pub interface: Option<String>,
     /// Answer only packets that are signed with the key in this file.
     pub key_file: Option<PathBuf>,
