@@ -4,7 +4,6 @@ use crate::host_stamp::Stamper;
 use crate::nic::{NicClock, Nics, timestamps_everything};
 use crate::options::Timestamper;
 use crate::place::Place;
-use std::rc::Rc;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use wirestamp::{Error, ErrorKind, Interface, Result, UdpSocket};
@@ -37,9 +36,20 @@ impl Host {
         interface: Option<&str>,
         wanted: Timestamper,
     ) -> Result<Option<Rc<NicClock>>> {
-        let Some(name) = interface.filter(|_| wanted != Timestamper::Software) else {
-            return Ok(None);
+        let Some(name) = interface else {
+            return match wanted {
+                Timestamper::Hardware => {
+                    let cause = "hardware timestamps are of one NIC, and no interface is named";
+                    let kind = ErrorKind::InvalidInput;
+                    let refused = Error::new(kind, "timestamp", "any interface", cause);
+                    Err(refused.with_remedy("name the interface, or choose another source"))
+                }
+                Timestamper::Auto | Timestamper::Software => Ok(None),
+            };
         };
+        if wanted == Timestamper::Software {
+            return Ok(None);
+        }
         let interface = self.place.interface(name)?;
         match wanted == Timestamper::Auto && !timestamps_everything(&interface) {
             true => Ok(None),
@@ -78,32 +88,6 @@ impl Host {
             stamper,
             interface: way.interface.map(|one| one.name().to_owned()),
         })
-    }
-
-    /// The clock of a NIC that timestamps what is received and sent by an interface; `None`: the kernel does.
-    pub(crate) fn timestamper(
-        &self,
-        interface: Option<&str>,
-        wanted: Timestamper,
-    ) -> Result<Option<Rc<NicClock>>> {
-        let Some(name) = interface else {
-            return match wanted {
-                Timestamper::Hardware => {
-                    let cause = "hardware timestamps are of one NIC, and no interface is named";
-                    let kind = ErrorKind::InvalidInput;
-                    let refused = Error::new(kind, "timestamp", "any interface", cause);
-                    Err(refused.with_remedy("name the interface, or leave --source out"))
-                }
-                Timestamper::Auto | Timestamper::Software => Ok(None),
-            };
-        };
-        let nic = self.place.interface(name)?;
-        let is_hardware = match wanted {
-            Timestamper::Software => false,
-            Timestamper::Hardware => true,
-            Timestamper::Auto => timestamps_everything(&nic),
-        };
-        is_hardware.then(|| self.nics.clock(&nic)).transpose()
     }
 
     /// How packets to a host leave.

@@ -11,7 +11,7 @@ use crate::task::{Task, Turn};
 use std::rc::Rc;
 use std::time::Duration;
 use wirestamp::{MonotonicTime, Result, Span, TimestampSource, UdpSocket, utc_error_bound};
-use wirestamp_probe::{Missing, TimestampFormat};
+use wirestamp_probe::Missing;
 use wirestamp_probe::endpoint::{Clock, Passed, ReflectorService, Seen};
 use wirestamp_probe::reflector::{Dropped, Reflector, ReflectorConfiguration};
 use wirestamp_probe::tlv::SyncSource;
@@ -46,10 +46,7 @@ impl ReflectorTask {
         let reflector = Reflector::new(ReflectorConfiguration {
             stateful: !configuration.stateless,
             key: crate::key::read(configuration.key_file.as_deref())?,
-            format: match configuration.ptp_format {
-                true => TimestampFormat::Ptp,
-                false => TimestampFormat::Ntp,
-            },
+            format: configuration.format,
             tai_offset: configuration.tai_offset,
             source: bound.map_or(SyncSource::Local, |_| SyncSource::Ntp),
             grant_dscp: configuration.grant_dscp,
@@ -57,7 +54,7 @@ impl ReflectorTask {
             sessions: configuration.sessions as usize,
             rate: configuration.rate,
         });
-        let nic = host.timestamper(configuration.interface.as_deref(), configuration.source)?;
+        let nic = host.nic(configuration.interface.as_deref(), configuration.source)?;
         let clock = match &nic {
             Some(nic) => Clock::hardware(nic.correlator()),
             None => Clock::software(),

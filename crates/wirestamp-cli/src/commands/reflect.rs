@@ -1,6 +1,7 @@
 //! `reflect`: the engine's reflector, run until it is ended; gives up privilege.
 
-use crate::arguments::{self, Format, Reflect};
+use super::stamp::format;
+use crate::arguments::{self, Reflect};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows, plural};
@@ -94,7 +95,7 @@ fn wanted(arguments: &Reflect) -> Reflector {
         arguments::ClockBound::None => ClockBound::Unknown,
         arguments::ClockBound::At(bound) => ClockBound::At(bound),
     };
-    wanted.ptp_format = arguments.format == Format::Ptp;
+    wanted.format = format(arguments.format);
     wanted.tai_offset = arguments.tai_offset;
     wanted.port = arguments.port;
     wanted.alone = true;

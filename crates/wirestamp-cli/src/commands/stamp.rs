@@ -1,4 +1,4 @@
-//! What `reflect` and `latency --peer` have in common: keys, and whose clock timestamps.
+//! `latency --peer`: the engine's STAMP session. The format of timestamps is `reflect`'s, too.
 
 mod kept;
 pub(super) mod latency;
@@ -15,20 +15,12 @@ mod text;
 use crate::arguments::{Format, Source};
 use crate::failure::told;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
-use wirestamp::{
-    CorrelatorOptions, Error, ErrorKind, HardwareGuard, HardwareRequest, Interface,
-    TimestampSource, file,
-};
+use wirestamp::{Error, ErrorKind, Interface, TimestampSource, file};
 use wirestamp_measure::Timestamper;
-use wirestamp_probe::endpoint::Clock;
 use wirestamp_probe::{Key, TimestampFormat};
 
 /// The longest key file that is read: 2048 digits, and white space.
 const LONGEST_FILE: u64 = 4_096;
-/// How long the first readings of a NIC's clock are waited for.
-const READY: Duration = Duration::from_secs(5);
 
 /// The key in a file. No message holds anything of it.
 pub(super) fn key(path: Option<&Path>) -> Result<Option<Key>, Error> {
@@ -68,20 +60,6 @@ fn source(wanted: Source, interface: Option<&Interface>) -> Result<Timestamper, 
         TimestampSource::Software => Timestamper::Software,
         TimestampSource::Hardware => Timestamper::Hardware,
     })
-}
-
-/// The clock that timestamps, and what keeps the NIC's timestamping on.
-pub(super) fn clock(
-    wanted: Source,
-    interface: Option<&Interface>,
-) -> Result<(Clock, Option<HardwareGuard>), Error> {
-    let (Some(interface), Timestamper::Hardware) = (interface, source(wanted, interface)?) else {
-        return Ok((Clock::software(), None));
-    };
-    let guard = interface.enable_hardware(HardwareRequest::AllPackets)?;
-    let correlator = interface.correlator(CorrelatorOptions::default())?;
-    correlator.wait_until_ready(READY)?;
-    Ok((Clock::hardware(Arc::new(correlator)), Some(guard)))
 }
 
 pub(super) fn format(format: Format) -> TimestampFormat {

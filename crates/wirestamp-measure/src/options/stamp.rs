@@ -152,10 +152,10 @@ pub struct Reflector {
     /// How far this host's clock is from UTC at most.
     #[serde(skip)]
     pub clock_bound: ClockBound,
-    /// Whether timestamps that are sent have PTP's format instead of NTP's.
+    /// The format of the timestamps that are sent.
     #[serde(skip)]
-    pub ptp_format: bool,
-    /// TAI minus UTC in seconds, for PTP's format.
+    pub format: TimestampFormat,
+    /// TAI − UTC in seconds, for timestamps in PTP format.
     #[serde(skip)]
     pub tai_offset: i32,
     /// The port of addresses that have none. Default: 862.
@@ -191,8 +191,8 @@ impl Default for Reflector {
             grant_dscp: false,
             answer_short: false,
             clock_bound: ClockBound::default(),
-            ptp_format: false,
-            tai_offset: 37,
+            format: TimestampFormat::default(),
+            tai_offset: tai_offset(),
             port: 862,
             alone: false,
         }
