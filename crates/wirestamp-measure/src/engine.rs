@@ -85,7 +85,10 @@ impl Engine {
         let watched = asked.clocks.as_ref().map(|_| Interfaces::new(&place));
         let interfaces = watched.transpose()?;
         let mut slots = Vec::new();
-        exchange(&mut slots, Wanted::of(&asked, &with_clocks(interfaces.as_ref())));
+        exchange(
+            &mut slots,
+            Wanted::of(&asked, &with_clocks(interfaces.as_ref())),
+        );
         Ok(Self {
             realtime: Realtime::new(tai_offset(&asked), place.is_simulated()),
             asked,

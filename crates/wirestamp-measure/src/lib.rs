@@ -59,7 +59,8 @@ pub use engine::{Engine, Exchanged, Outcome};
 pub use host_stamp::HostStamp;
 pub use moment::Moment;
 pub use options::{
-    ClockBound, Clocks, Family, Measurements, Ntp, Path, Ptp, Reflector, Relation, Stamp, Timestamper,
+    ClockBound, Clocks, Family, Measurements, Ntp, Path, Ptp, Reflector, Relation, Stamp,
+    Timestamper,
 };
 pub use place::Place;
 pub use report::{PathMtu, StampReport};

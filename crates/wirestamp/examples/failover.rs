@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::{
-    CorrelatorOptions, HardwareRequest, HostClock, Interface, MonotonicTime, Source, TimestampPolicy,
-    Timestamping, Timestamps, TransmitOutcome,
+    CorrelatorOptions, HardwareRequest, HostClock, Interface, MonotonicTime, Source,
+    TimestampPolicy, Timestamping, Timestamps, TransmitOutcome,
 };
 
 const PATIENCE: Duration = Duration::from_secs(1);
