@@ -82,11 +82,6 @@ impl Stamper {
         socket.configure(wanted.transmit(capacity)).map(drop)
     }
 
-    /// Whether the time of these timestamps is final: see [`HostClock`].
-    pub(crate) fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
-        self.nic.is_none() || self.clock.is_confirmed(timestamps)
-    }
-
     /// Reads a timestamp that counts. `None`: there is none of the right kind, or it cannot be converted.
     pub(crate) fn read(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostStamp> {
         let stamp = self.place(timestamps, socket)?;
@@ -94,7 +89,12 @@ impl Stamper {
         Some(stamp)
     }
 
-    /// The same for one that was counted before.
+    /// Whether the time of these timestamps is final: see [`HostClock`].
+    pub(crate) fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
+        self.nic.is_none() || self.clock.is_confirmed(timestamps)
+    }
+
+    /// The same without counting it.
     pub(crate) fn place(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostStamp> {
         let policy = match self.nic {
             Some(_) => TimestampPolicy::OnlyHardware,

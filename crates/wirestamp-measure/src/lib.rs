@@ -39,6 +39,7 @@ pub mod nts;
 mod options;
 mod path;
 mod place;
+mod provisional;
 mod ptp;
 mod realtime;
 mod reflector;

@@ -1,7 +1,6 @@
 //! One NTP server, asked again and again. What an answer means is `wirestamp-ntp`'s affair.
 
 mod dialogue;
-mod provisional;
 mod reason;
 mod shown;
 

@@ -11,6 +11,7 @@ use crate::host::Host;
 use crate::moment::Moment;
 use crate::nic::NicClock;
 use crate::options::{Relation, Stamp};
+use crate::provisional::Provisional;
 use crate::report::StampReport;
 use crate::sample::{Kind, Subject};
 use crate::sink::Sink;
@@ -75,6 +76,8 @@ pub(crate) struct StampTask {
     /// The longest time that a reply has taken.
     slowest: Span,
     phase: Phase,
+    /// Times of the NIC's clock that are not final yet.
+    provisional: Provisional,
     followed_up: u64,
     /// The last answered packet.
     last: Option<MonotonicTime>,
@@ -159,6 +162,7 @@ impl StampTask {
             unreachable: None,
             slowest: Span::ZERO,
             phase: Phase::Measuring,
+            provisional: Provisional::default(),
             followed_up: 0,
             last: None,
             path: None,
@@ -306,6 +310,8 @@ impl Task for StampTask {
             return Ok(later);
         }
         self.take(turn)?;
+        let converts = (&self.clock, &self.socket);
+        self.provisional.settle(&converts, "delays")?;
         self.look_at_clock();
         if let Some(count) = self.configuration.count {
             return self.serve_until(count, turn);
@@ -326,7 +332,7 @@ impl Task for StampTask {
     }
 
     fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over)
+        matches!(self.phase, Phase::Over) && self.provisional.is_empty()
     }
 
     fn report(&mut self, sink: &mut dyn Sink) -> Option<StampReport> {

@@ -1,7 +1,7 @@
 //! STAMP sessions that end, in virtual time: the reflector is on another NIC of the simulated host.
 
 use std::time::Duration;
-use wirestamp::{Simulation, Span};
+use wirestamp::{Result, Simulation, Span};
 use wirestamp_measure::{
     Engine, Measurements, Place, Reflector, Relation, Sample, Sink, Stamp, StampReport, Subject,
     Timestamper,
@@ -33,6 +33,15 @@ fn run(
     reflects: bool,
     wanted: impl FnOnce(&mut Stamp),
 ) -> (StampReport, Kept, Span) {
+    let (report, kept, took) = tried(simulation, reflects, wanted);
+    (report.expect("it was measured"), kept, took)
+}
+
+fn tried(
+    simulation: &Simulation,
+    reflects: bool,
+    wanted: impl FnOnce(&mut Stamp),
+) -> (Result<StampReport>, Kept, Span) {
     let place = || Place::Simulation(simulation.clone());
     let other = simulation.interface("sim1").expect("it has one");
     let address = (other.description().addresses[0].address, 862).into();
@@ -66,7 +75,7 @@ fn run(
     }
     let took = engine.now() - begun;
     let report = engine.into_reports(&mut kept).remove(0);
-    (report.expect("it was measured"), kept, took)
+    (report, kept, took)
 }
 
 fn preset() -> Simulation {
@@ -103,6 +112,41 @@ fn a_session_ends_when_all_is_answered_and_reports() {
         let is_fast = took < Span::from_milliseconds(longest);
         assert!(is_fast, "it waits for no timeout: {took}");
     }
+}
+
+/// Somebody steps the NIC's clock: what was converted with the clock as it was before is no delay.
+#[test]
+fn no_delay_stays_that_a_step_of_the_nics_clock_has_made() {
+    let mut withdrawn = 0;
+    for step in 0..20 {
+        let text = format!(
+            "preset = \"igc\"\n[[event]]\nat = \"{}ms\"\naction = \"step_hardware\"\nticks = -10_000_000\n",
+            500 + 100 * step
+        );
+        let simulation = Simulation::from_toml(&text, step).expect("a scenario");
+        let (report, kept, _) = tried(&simulation, true, |stamp| {
+            stamp.clocks = Relation::Same;
+            stamp.source = Timestamper::Hardware;
+            stamp.interval = Duration::from_millis(20);
+        });
+        match report {
+            Err(error) => {
+                withdrawn += 1;
+                let error = error.to_string();
+                assert!(error.contains("changed meanwhile"), "{text}: {error}");
+            }
+            Ok(_) => {
+                let forward = kept.judged.iter().filter_map(|packet| packet.forward);
+                let longest = forward.map(|forward| forward.value.abs()).max();
+                let longest = longest.unwrap_or(Span::ZERO);
+                assert!(longest < Span::from_milliseconds(1), "{text}: {longest}");
+            }
+        }
+    }
+    assert!(
+        withdrawn > 0,
+        "no packet came between a step and the next reading"
+    );
 }
 
 #[test]

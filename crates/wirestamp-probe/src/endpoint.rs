@@ -51,6 +51,11 @@ impl Clock {
             .transmit(capacity)
     }
 
+    /// Whether [`read`](Self::read) gives the same time for ever: see [`HostClock`].
+    pub fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
+        self.0.is_confirmed(timestamps)
+    }
+
     /// `None`: there is no timestamp, or none that can be converted.
     pub fn read(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostTimestamp> {
         [

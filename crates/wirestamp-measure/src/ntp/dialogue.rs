@@ -3,7 +3,6 @@
 #[cfg(all(test, unix, feature = "nts"))]
 mod tests;
 
-use super::provisional::Provisional;
 use crate::bounded::Bounded;
 use crate::goal::Found;
 use crate::host::{Connected, Host, told};
@@ -11,6 +10,7 @@ use crate::host_stamp::HostStamp;
 use crate::moment::Moment;
 use crate::nts::{Association, Unauthentic};
 use crate::options::Ntp;
+use crate::provisional::{Provisional, SETTLE};
 use crate::sample::{self, Departure, Kind, Segment, Subject};
 use crate::task::{Turn, is_no_end};
 use std::collections::BTreeMap;
@@ -32,8 +32,6 @@ const LOOK: Span = Span::from_milliseconds(1);
 const PACKETS: usize = 64;
 /// So many responses without a timestamp of the NIC in a row: it timestamps no longer.
 const WITHOUT: u32 = 4;
-/// How often it is looked whether times have become final.
-const SETTLE: Span = Span::from_seconds(1);
 /// What NTP has without extension fields.
 const HEADER: usize = 48;
 
@@ -189,7 +187,7 @@ impl Dialogue {
         let Connected {
             socket, stamper, ..
         } = &self.connected;
-        self.provisional.settle(stamper, socket)
+        self.provisional.settle(&(stamper, socket), "the offset")
     }
 
     /// Looks whether the NIC still timestamps.
@@ -280,8 +278,8 @@ impl Dialogue {
         match outcome {
             TransmitOutcome::Timestamped(timestamps) => match self.read(timestamps) {
                 Some(stamp) => {
-                    let stamper = &self.connected.stamper;
-                    self.provisional.note(timestamps, stamp, stamper);
+                    let converts = (&self.connected.stamper, &self.connected.socket);
+                    self.provisional.note(timestamps, stamp, &converts);
                     self.client.sent(local_time(&stamp));
                 }
                 None => self.miss("a transmit timestamp could not be converted"),
@@ -324,8 +322,9 @@ impl Dialogue {
                 let source = received.source.unwrap_or(self.address);
                 let outcome = self.client.received(source, &turn.buffer[..length], at);
                 if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Outcome::Ignored(_))) {
-                    let stamper = &self.connected.stamper;
-                    self.provisional.note(&received.timestamps, stamp, stamper);
+                    let converts = (&self.connected.stamper, &self.connected.socket);
+                    self.provisional
+                        .note(&received.timestamps, stamp, &converts);
                 }
                 self.note(outcome, at, turn);
             }

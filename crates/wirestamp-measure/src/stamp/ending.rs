@@ -2,6 +2,7 @@
 
 use super::phase::Phase;
 use super::{StampTask, yields};
+use crate::provisional::SETTLE;
 use crate::report::{PathMtu, StampReport};
 use crate::sink::Sink;
 use crate::task::Turn;
@@ -29,7 +30,10 @@ impl StampTask {
             }
             self.phase = self.next(turn)?;
         }
-        Ok(MonotonicTime::MAX)
+        Ok(match self.provisional.is_empty() {
+            true => MonotonicTime::MAX,
+            false => turn.now + SETTLE,
+        })
     }
 
     /// Until when this phase lasts at most; `None`: for ever.

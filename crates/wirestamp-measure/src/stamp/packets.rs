@@ -5,7 +5,7 @@ use crate::host_stamp::HostStamp;
 use crate::sink::Packet;
 use crate::task::{Turn, is_no_end};
 use std::slice;
-use wirestamp::{Error, ErrorKind, Incoming, Result, Span, TransmitId};
+use wirestamp::{Error, ErrorKind, Incoming, Result, Span, TransmitId, TransmitOutcome};
 use wirestamp_probe::session::{Rejected, ReplyArrival};
 use wirestamp_probe::{HostTimestamp, Missing};
 
@@ -82,6 +82,12 @@ impl StampTask {
             for place in 0..count {
                 let record = &self.records[place];
                 let sent = self.clock.outcome(&record.outcome, &self.socket);
+                if let (Ok(sent), TransmitOutcome::Timestamped(timestamps)) =
+                    (sent, &record.outcome)
+                {
+                    let converts = (&self.clock, &self.socket);
+                    self.provisional.note(timestamps, sent.into(), &converts);
+                }
                 self.sent(record.id.0, sent, turn);
             }
             if count < self.records.len() {
@@ -141,6 +147,11 @@ impl StampTask {
             let accepted = self.session.received(&arrival);
             if let Ok(answered) = accepted {
                 self.error = None;
+                if let Some(stamp) = arrival.received {
+                    let converts = (&self.clock, &self.socket);
+                    let timestamps = &received.timestamps;
+                    self.provisional.note(timestamps, stamp.into(), &converts);
+                }
                 let took = self.session.age(answered, arrival.read);
                 self.slowest = self.slowest.max(took.unwrap_or(Span::ZERO));
             }
