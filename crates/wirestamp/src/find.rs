@@ -97,6 +97,23 @@ pub(crate) fn again(
     Ok(by_number.or(by_name))
 }
 
+/// The interface with the number of `known`, under the name that it has now: a name can be another interface's meanwhile.
+///
+/// # Errors
+/// `NoSuchDevice` if no interface has that number any more.
+pub(crate) fn by_number(
+    host: &Host,
+    known: &InterfaceDescription,
+    operation: &'static str,
+) -> Result<InterfaceDescription> {
+    let mut all = host.interfaces()?.into_iter();
+    all.find(|one| one.index == known.index).ok_or_else(|| {
+        let cause = "the interface is gone";
+        Error::new(ErrorKind::NoSuchDevice, operation, &known.name, cause)
+            .with_remedy("list the interfaces again")
+    })
+}
+
 /// The one of `known` that is called `name`.
 pub(crate) fn named(mut known: Vec<Interface>, name: &str) -> Result<Interface> {
     match known

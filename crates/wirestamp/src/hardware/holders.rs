@@ -3,6 +3,7 @@
 
 use super::request::HardwareRequest;
 use super::switch;
+use crate::find;
 use crate::host::Host;
 use crate::interface::Interface;
 use std::collections::BTreeMap;
@@ -235,7 +236,11 @@ impl Holding {
     }
 }
 
+/// The interface can have another name than when the guard was made, and another one its name then.
 fn put_back(interface: &Interface, known: &HolderRecord) -> Result<()> {
+    let host = interface.host();
+    let found = find::by_number(host, interface.description(), RESTORE)?;
+    let interface = &Interface::new(host, found);
     let current = interface.configuration().ok();
     if let Some(current) = current.filter(|current| *current != known.told) {
         let cause = format!(
@@ -251,10 +256,7 @@ fn put_back(interface: &Interface, known: &HolderRecord) -> Result<()> {
     if current == Some(previous) {
         return Ok(());
     }
-    interface
-        .host()
-        .configure(interface.description(), previous)
-        .map(drop)
+    host.configure(interface.description(), previous).map(drop)
 }
 
 fn elsewhere(interface: &Interface) -> Error {
@@ -262,4 +264,38 @@ fn elsewhere(interface: &Interface) -> Error {
         "this thread is in another network namespace than the one that the guard was made in";
     Error::new(ErrorKind::InvalidInput, RESTORE, interface.name(), cause)
         .with_remedy("drop the guard in a thread of its own namespace")
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    const KNOWN: HolderRecord = HolderRecord {
+        previous: None,
+        told: HardwareConfiguration::OFF,
+    };
+
+    /// The loopback interface, which has nothing to switch: whom the refusal names is who was asked.
+    fn loopback() -> Interface {
+        Interface::loopback().expect("there is one")
+    }
+
+    #[test]
+    fn an_interface_that_was_renamed_is_put_back_under_its_name_of_now() {
+        let lo = loopback();
+        let mut before = lo.description().clone();
+        before.name = "before0".into();
+        let error = put_back(&Interface::new(lo.host(), before), &KNOWN).expect_err("refused");
+        assert_eq!(error.target(), lo.name(), "{error}");
+    }
+
+    #[test]
+    fn who_has_the_name_of_one_that_is_gone_is_left_alone() {
+        let lo = loopback();
+        let mut gone = lo.description().clone();
+        gone.index = InterfaceIndex::new(u32::MAX >> 1).expect("not 0");
+        let error = put_back(&Interface::new(lo.host(), gone), &KNOWN).expect_err("it is gone");
+        assert_eq!(error.kind(), ErrorKind::NoSuchDevice, "{error}");
+    }
 }
