@@ -151,6 +151,11 @@ impl Reflector {
         }
     }
 
+    /// Counts a request that is not looked at.
+    pub(crate) fn refuse(&mut self, reason: Dropped) {
+        self.counters.drop(reason);
+    }
+
     fn decide(
         &mut self,
         arrival: &Arrival<'_>,
@@ -341,7 +346,8 @@ impl Reflector {
     }
 }
 
-/// A subnet's broadcast address looks like any other; no system sends from one, so that no reply leaves.
+/// A subnet's broadcast address looks like any other: a socket of one address takes what was sent to that one alone, and
+/// no system sends from a broadcast address, so that no reply leaves a socket of all addresses.
 fn is_unicast(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => !v4.is_multicast() && !v4.is_broadcast(),

@@ -188,6 +188,10 @@ impl Port {
         let Some(source) = received.source.filter(|_| !received.truncated) else {
             return true;
         };
+        if self.is_another(received.destination) {
+            at.reflector.refuse(Dropped::NotUnicast);
+            return true;
+        }
         let arrival = Arrival {
             payload,
             source,
@@ -254,6 +258,14 @@ impl Port {
 
     fn is_alike(&self, prepared: &Prepared, asked: Option<IpAddr>) -> bool {
         prepared.traffic_class == self.traffic_class && asked == self.source
+    }
+
+    /// Whether a packet was sent to another address than the one that the socket is bound to. Windows gives a socket its
+    /// network's broadcasts, too, and a reply to one would leave from the address of the socket.
+    fn is_another(&self, destination: Option<IpAddr>) -> bool {
+        let own = self.local.ip().to_canonical();
+        let others = destination.is_some_and(|asked| asked.to_canonical() != own);
+        others && !own.is_unspecified()
     }
 
     /// The address that was asked, if the socket has several: a reply from another one is none to who asked.
@@ -326,3 +338,7 @@ impl Port {
 }
 
 const NOTHING: Outgoing<'static> = Outgoing::new(&[]);
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests;
