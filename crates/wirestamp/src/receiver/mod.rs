@@ -257,7 +257,8 @@ impl PacketReceiver {
         let native = |slot: u32| sockets.get(slot as usize)?.socket.as_ref()?.native();
         ring.receive(until, native, &mut self.raw)?;
         self.account();
-        self.take_events()
+        self.take_events();
+        Ok(())
     }
 
     /// Counts what is lent, for each socket's packets in a row at once.
@@ -272,15 +273,13 @@ impl PacketReceiver {
         }
     }
 
-    fn take_events(&mut self) -> Result<()> {
+    fn take_events(&mut self) {
         let Some(Way::Ring(ring)) = &mut self.way else {
-            return Ok(());
+            return;
         };
         let raw = mem::take(&mut self.raw);
         let remove = |index| ring.remove(index);
-        let (later, taken) = take_each(raw, &mut self.sockets, &mut self.events, remove);
-        self.raw = later;
-        taken
+        self.raw = take_each(raw, &mut self.sockets, &mut self.events, remove);
     }
 
     /// Returns what happened to sockets, besides packets, in the last [`receive`](Self::receive).
@@ -290,15 +289,15 @@ impl PacketReceiver {
 }
 
 /// Takes all events. A socket that can't be removed for a moment is closed by the next call, whose events come first; the other events are
-/// not lost with it. Until then its place is not given to another one: only `Removed` frees it, which follows a removal that was taken, and
+/// not lost with it, and the packets of this call neither: another reason than `Busy` is an event of that socket. Until then its place is not given to another one: only `Removed` frees it, which follows a removal that was taken, and
 /// a ring is never busy for a socket that leaves already.
 fn take_each(
     raw: Vec<(u32, SocketEvent)>,
     sockets: &mut [Slot],
     events: &mut Vec<(SocketToken, ReceiverEvent)>,
     mut remove: impl FnMut(u32) -> Result<()>,
-) -> (Vec<(u32, SocketEvent)>, Result<()>) {
-    let (mut later, mut taken) = (Vec::new(), Ok(()));
+) -> Vec<(u32, SocketEvent)> {
+    let mut later = Vec::new();
     for (index, event) in raw {
         let slot = &mut sockets[index as usize];
         let turn = slot.turn;
@@ -315,14 +314,14 @@ fn take_each(
                 Err(error) => {
                     later.push((index, SocketEvent::Closed));
                     if error.kind() != ErrorKind::Busy {
-                        taken = taken.and(Err(error));
+                        events.push((token, ReceiverEvent::Failed(error)));
                     }
                 }
             },
             SocketEvent::Removed => slot.socket = None,
         }
     }
-    (later, taken)
+    later
 }
 
 fn without_socket() -> Error {
@@ -350,16 +349,29 @@ mod tests {
             calls += 1;
             if calls == 1 { Err(busy()) } else { Ok(()) }
         };
-        let (later, taken) = take_each(raw, &mut sockets, &mut events, &mut remove);
-        taken.expect("busy is no error of the receiver");
+        let later = take_each(raw, &mut sockets, &mut events, &mut remove);
         let of = |events: &[(SocketToken, ReceiverEvent)]| -> Vec<_> {
             events.iter().map(|(token, _)| token.index()).collect()
         };
         assert_eq!(of(&events), [1, 2]);
         assert!(!sockets[0].leaving && sockets[2].leaving);
-        let (later, taken) = take_each(later, &mut sockets, &mut events, &mut remove);
-        taken.expect("nothing failed");
+        let later = take_each(later, &mut sockets, &mut events, &mut remove);
         assert_eq!(of(&events), [1, 2, 0]);
         assert!(later.is_empty() && sockets[0].leaving);
+    }
+
+    /// An error of the call would take its packets back.
+    #[test]
+    fn why_a_socket_cannot_be_removed_is_an_event_of_that_socket() {
+        let refused = Error::new(ErrorKind::Io, "remove", "a socket", "the ring is broken");
+        let mut sockets = [Slot::default()];
+        let mut events = Vec::new();
+        let raw = vec![(0, SocketEvent::Closed)];
+        let later = take_each(raw, &mut sockets, &mut events, |_| Err(refused.clone()));
+        assert_eq!(later.len(), 1, "it is tried again");
+        let [(token, ReceiverEvent::Failed(error))] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert_eq!((token.index(), error), (0, &refused));
     }
 }
