@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::System;
+use crate::linux::namespace::in_namespace;
 use crate::linux::xdp::cable::{Cable, ip, with_cable};
 use crate::linux::xdp_features;
 use wirestamp_core::backend::Backend;
@@ -219,17 +220,19 @@ fn in_a_time_namespace_packets_came_by_the_clock_of_this_process() {
     if !std::fs::exists("/proc/self/ns/time").expect("proc(5)") {
         return; // before Linux 5.6
     }
-    let (_, module) = module_path!().split_once("::").expect("of this crate");
-    let this = std::env::current_exe().expect("a path");
-    let run = std::process::Command::new("unshare")
-        .args(["-T", "--monotonic", "86400"])
-        .arg(this)
-        .arg("--exact")
-        .arg(format!(
-            "{module}::frames_of_an_ethertype_are_lent_with_the_time_at_which_they_came"
-        ))
-        .output()
-        .expect("unshare(1) runs");
-    let said = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success() && said.contains("1 passed"), "{run:?}");
+    in_namespace("a time namespace", || {
+        let (_, module) = module_path!().split_once("::").expect("of this crate");
+        let this = std::env::current_exe().expect("a path");
+        let run = std::process::Command::new("unshare")
+            .args(["-T", "--monotonic", "86400"])
+            .arg(this)
+            .arg("--exact")
+            .arg(format!(
+                "{module}::frames_of_an_ethertype_are_lent_with_the_time_at_which_they_came"
+            ))
+            .output()
+            .expect("unshare(1) runs");
+        let said = String::from_utf8_lossy(&run.stdout);
+        assert!(run.status.success() && said.contains("1 passed"), "{run:?}");
+    });
 }
