@@ -9,6 +9,8 @@ use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "enable hardware timestamps";
+const OTHERWISE: &str =
+    "see the supported capabilities of the interface, or use software timestamps";
 
 /// What is in force.
 #[derive(Debug, Clone, Copy)]
@@ -88,25 +90,35 @@ fn unserved(interface: &Interface, granted: HardwareConfiguration) -> Error {
 }
 
 /// What may be asked for instead, by what the NIC says of itself: never what was just refused.
-fn remedy(interface: &Interface, request: HardwareRequest) -> &'static str {
-    let Ok(supported) = interface.supported() else {
-        return "use software timestamps";
-    };
+fn instead(interface: &Interface, request: HardwareRequest) -> Option<&'static str> {
+    let supported = interface.supported().ok()?;
     let any = |direction| supported.hardware.timestamps_any_datagram(direction);
     let ptp = supported.ptp_verdict() == PtpVerdict::Hardware;
     match (any(Direction::Transmit), any(Direction::Receive)) {
-        (false, true) if request != HardwareRequest::Received => {
-            "the NIC timestamps received packets alone: ask for those, or use software timestamps"
+        (false, true)
+            if matches!(
+                request,
+                HardwareRequest::Ptp | HardwareRequest::PtpOverEthernet
+            ) =>
+        {
+            Some(
+                "the NIC timestamps received packets alone, and PTP needs sent ones as well: use software timestamps",
+            )
         }
+        (false, true) if request != HardwareRequest::Received => Some(
+            "the NIC timestamps received packets alone: ask for those, or use software timestamps",
+        ),
         (true, false)
             if ptp && !matches!(request, HardwareRequest::Ptp | HardwareRequest::Sent) =>
         {
-            "of received packets the NIC timestamps PTP messages alone: ask for those, or use software timestamps"
+            Some(
+                "of received packets the NIC timestamps PTP messages alone: ask for those, or use software timestamps",
+            )
         }
         (true, false) if request != HardwareRequest::Sent => {
-            "the NIC timestamps sent packets alone: ask for those, or use software timestamps"
+            Some("the NIC timestamps sent packets alone: ask for those, or use software timestamps")
         }
-        _ => "see the supported capabilities of the interface, or use software timestamps",
+        _ => None,
     }
 }
 
@@ -128,18 +140,47 @@ fn summed_up(
             "nothing was asked for",
         );
     };
-    // Who can't do it at all gives one answer to all.
+    let instead = instead(interface, request);
+    // Who can't do it at all gives one answer to all; so do some who can do a part.
     let cannot =
         last.kind() == ErrorKind::NotSupported && refused.iter().all(|(_, error)| *error == last);
     if cannot {
-        return last;
+        return instead.map_or(last.clone(), |remedy| last.with_remedy(remedy));
     }
     let mut cause = format!("the driver rejected {}", answers.join(", then "));
     if needed != HardwareConfiguration::OFF {
         cause += &format!(" (other holders need {})", shown(needed));
     }
     let error = Error::new(last.kind(), OPERATION, interface.name(), cause)
-        .with_remedy(remedy(interface, request));
+        .with_remedy(instead.unwrap_or(OTHERWISE));
     last.code()
         .map_or(error.clone(), |code| error.with_code(code))
+}
+
+#[cfg(test)]
+#[cfg(feature = "sim")]
+mod tests {
+    use super::*;
+
+    /// Some drivers answer "not supported" to what they cannot do of it.
+    #[test]
+    fn who_supports_a_part_is_not_said_to_support_nothing() {
+        let remedy = |preset, request: HardwareRequest| {
+            let simulation = crate::Simulation::preset(preset, 7).expect("a preset");
+            let nic = simulation.interface("sim0").expect("a NIC");
+            let answer = Error::new(ErrorKind::NotSupported, OPERATION, "sim0", "not supported")
+                .with_remedy("this driver has no hardware timestamping");
+            let candidates = request.candidates(HardwareConfiguration::OFF);
+            let refused = candidates.into_iter().map(|one| (one, answer.clone()));
+            let error = summed_up(&nic, request, HardwareConfiguration::OFF, refused.collect());
+            assert_eq!(error.kind(), ErrorKind::NotSupported);
+            error.remedy().to_owned()
+        };
+        for request in [HardwareRequest::AllPackets, HardwareRequest::Sent] {
+            assert!(remedy("ena", request).contains("ask for those"));
+        }
+        assert!(remedy("ena", HardwareRequest::Ptp).contains("PTP needs sent ones"));
+        let nothing = remedy("ena", HardwareRequest::Received);
+        assert!(nothing.contains("no hardware timestamping"), "{nothing}");
+    }
 }
