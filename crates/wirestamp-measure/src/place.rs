@@ -164,9 +164,8 @@ fn ipv6_alone(port: u16) -> Result<Option<UdpSocket>> {
         let failed = Error::new(kind, "open a socket", target, error.to_string());
         failed.with_remedy("name the addresses to answer on with --listen")
     };
-    let socket = match Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP)) {
-        Ok(socket) => socket,
-        Err(_) => return Ok(None),
+    let Ok(socket) = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP)) else {
+        return Ok(None);
     };
     socket.set_only_v6(true).map_err(failed)?;
     let wildcard = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
