@@ -129,8 +129,9 @@ fn has_two_clocks(status: &Status) -> bool {
 
 fn spaced(row: &[String; 8], with_system: bool) -> String {
     let [after, port, state, offset, bound, delay, rate, system] = row;
+    // with the longest state and offset, what a terminal of 80 columns has
     let line =
-        format!("{after:>7}  {port:<10} {state:<12}{offset:>14}{bound:>11}{delay:>12}{rate:>12}");
+        format!("{after:>7}  {port:<8} {state:<15}{offset:>14}{bound:>10}{delay:>11}{rate:>10}");
     if with_system {
         format!("{line}{system:>24}")
     } else {
