@@ -133,3 +133,38 @@ impl NtpState {
         self.right_servers = middle.map(|_| selection.right as u64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(offset: i64, bound: i64) -> NtpServerState {
+        NtpServerState {
+            offset_ns: Some(offset),
+            utc_bound_ns: Some(bound),
+            ..NtpServerState::default()
+        }
+    }
+
+    /// Two of three servers agree: the bound is a claim that these two are right, and no more.
+    #[test]
+    fn the_bound_is_stated_with_the_number_of_servers_that_have_to_be_right() {
+        let compared = |servers: &[NtpServerState]| {
+            let mut state = NtpState {
+                servers: servers.to_vec(),
+                ..NtpState::default()
+            };
+            state.compare();
+            state
+        };
+        let (near, far, false_one) = (server(0, 100), server(50, 100), server(9_000, 100));
+        let state = compared(&[near.clone(), false_one.clone(), far.clone()]);
+        assert_eq!(state.right_servers, Some(2), "{state:?}");
+        assert_eq!((state.offset_ns, state.bound_ns), (Some(25), Some(75)));
+        assert!(state.servers[1].falseticker && !state.servers[0].falseticker);
+        let state = compared(&[near.clone(), false_one]);
+        assert_eq!((state.right_servers, state.offset_ns), (None, None));
+        let state = compared(&[near, NtpServerState::default()]);
+        assert_eq!(state.right_servers, Some(1), "{state:?}");
+    }
+}

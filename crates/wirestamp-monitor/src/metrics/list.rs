@@ -86,6 +86,12 @@ pub(super) fn write(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), 
                 truth(ntp.offset_ns.is_some()).filter(|_| ntp.agreement != "none"),
             )],
         )?;
+        into.gauge(
+            "wirestamp_ntp_right_servers",
+            None,
+            "So many of the NTP servers have to be right for the bound of their agreement, and so for the claim about UTC, to hold",
+            [(vec![], ntp.right_servers.map(|count| count as f64))],
+        )?;
         ntp::servers(&ntp.servers, into)?;
     }
     ptp::ports(&snapshot.ptp, into)?;

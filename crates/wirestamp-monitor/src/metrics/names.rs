@@ -57,6 +57,7 @@ fn everything() -> Snapshot {
         })],
         reflector: Some(made!(ReflectorState { dropped: reasons() })),
         ntp: Some(made!(NtpState {
+            right_servers: Some(1),
             servers: vec![made!(NtpServerState {
                 offset_ns: Some(1),
                 bound_ns: Some(1),

@@ -155,6 +155,22 @@ fn servers_that_have_not_answered_do_not_disagree() {
     assert!(text("majority", Some(1)).contains("wirestamp_ntp_agreement 1"));
 }
 
+/// An agreement of 2 is a claim on a condition, which whoever uses the claim has to see.
+#[test]
+fn the_condition_of_the_claim_is_a_series() {
+    let text = |right_servers| {
+        let snapshot = Snapshot {
+            ntp: Some(made!(NtpState {
+                right_servers: right_servers,
+            })),
+            ..Snapshot::default()
+        };
+        open_metrics(Arc::new(snapshot), 100).expect("encoded")
+    };
+    assert!(text(Some(2)).contains("\nwirestamp_ntp_right_servers 2"));
+    assert!(!text(None).contains("wirestamp_ntp_right_servers"));
+}
+
 #[test]
 fn series_beyond_the_limit_are_left_out_and_counted() {
     let text = open_metrics(snapshot(), 1).expect("encoded");
