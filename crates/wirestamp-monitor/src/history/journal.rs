@@ -26,8 +26,6 @@ const _: () = assert!(FULL + 2 * LONGEST == LONGEST_BLOCK);
 pub struct Journal {
     /// Nobody else writes there meanwhile.
     _lock: FolderLock,
-    /// The newest segment that was found, and how many bytes of it are damaged, if any.
-    damaged: Option<(PathBuf, u64)>,
     folder: PathBuf,
     limit: u64,
     current: Option<File>,
@@ -42,13 +40,12 @@ pub struct Journal {
 
 impl Journal {
     /// Opens a folder, made if it is not there: cuts what a crash left incomplete, and begins a segment. Damage that no crash leaves stays as it is,
-    /// for [`damaged`](Self::damaged) and whoever wants to save something. `limit`: bytes on disk, at most.
+    /// for whoever wants to save something. `limit`: bytes on disk, at most.
     ///
     /// # Errors
     /// `ResourceBusy` if another writer has the folder; those of the system.
     pub fn open(folder: &Path, limit: u64) -> io::Result<Self> {
         let lock = FolderLock::take(folder, LOCK)?;
-        let mut damaged = None;
         let mut segments = VecDeque::new();
         let found = found(folder)?;
         let newest = found.len();
@@ -57,17 +54,13 @@ impl Journal {
             // only the newest can be incomplete by a crash; what a full disk cut before is passed over when it is read
             if place == newest {
                 let walked = walk(File::open(&path)?, |_| {})?;
-                let mut lost = walked.damaged;
                 if walked.is_torn {
                     length = walked.end;
                     OpenOptions::new()
                         .write(true)
                         .open(&path)?
                         .set_len(length)?;
-                } else {
-                    lost += walked.rest;
                 }
-                damaged = (lost > 0).then(|| (path.clone(), lost));
             }
             if length == 0 {
                 fs::remove_file(&path)?;
@@ -78,7 +71,6 @@ impl Journal {
         let next = segments.back().map_or(1, |(number, _)| number + 1);
         let mut journal = Self {
             _lock: lock,
-            damaged,
             folder: folder.to_owned(),
             limit,
             current: None,
@@ -190,10 +182,10 @@ impl Journal {
         self.segments.len()
     }
 
-    /// Returns the newest segment that was there when it was opened, and how many bytes of it are damaged, if any are.
-    pub fn damaged(&self) -> Option<(&Path, u64)> {
-        let damaged = self.damaged.as_ref();
-        damaged.map(|(path, bytes)| (path.as_path(), *bytes))
+    /// The segments that are not written any more, newest first.
+    pub(super) fn earlier(&self) -> impl Iterator<Item = PathBuf> {
+        let numbers = self.segments.iter().rev().skip(1);
+        numbers.map(|(number, _)| self.path(*number))
     }
 
     /// Returns how many segments were removed to make room.
@@ -219,6 +211,16 @@ pub fn read(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// How many bytes of a segment are damaged; what a write that did not end left behind it is no damage.
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn damage(path: &Path) -> io::Result<u64> {
+    let walked = walk(File::open(path)?, |_| {})?;
+    let rest = if walked.is_torn { 0 } else { walked.rest };
+    Ok(walked.damaged + rest)
 }
 
 /// Whether nobody will find what is written: its name, or its folder, is gone.

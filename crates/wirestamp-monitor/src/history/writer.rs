@@ -4,7 +4,9 @@ use super::{Journal, Record};
 use crate::configuration::History;
 use crate::patience::{self, PATIENCE, ends_by};
 use crate::snapshot::HistoryState;
+use std::collections::{HashSet, VecDeque};
 use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -172,18 +174,18 @@ fn run(records: &Receiver<Record>, shared: &Shared, first: &mpsc::Sender<io::Res
         configuration: lock(&shared.wanted).clone(),
         journal: None,
         failed: None,
+        unread: VecDeque::new(),
+        read: HashSet::new(),
     };
     let opened = disk.open();
-    let is_open = opened.is_ok();
     let _ = first.send(opened.map_err(|error| {
         let told = io::Error::new(error.kind(), error.to_string());
         disk.fail(&error, 0);
         told
     }));
-    if is_open {
-        disk.note_damage();
-    }
     loop {
+        // one at a time, as records wait meanwhile
+        disk.look_for_damage();
         let (batch, is_over) = gather(records);
         disk.write(&batch);
         if is_over {
@@ -198,6 +200,9 @@ struct Disk<'a> {
     configuration: History,
     journal: Option<Journal>,
     failed: Option<Instant>,
+    /// Earlier segments that were not looked at yet, and those that were.
+    unread: VecDeque<PathBuf>,
+    read: HashSet<PathBuf>,
 }
 
 impl Disk<'_> {
@@ -207,18 +212,35 @@ impl Disk<'_> {
             limit_bytes,
             ..
         } = &self.configuration;
-        self.journal = Some(Journal::open(directory, *limit_bytes)?);
+        let journal = Journal::open(directory, *limit_bytes)?;
+        self.unread.clear();
+        let earlier = journal.earlier();
+        self.unread
+            .extend(earlier.filter(|path| !self.read.contains(path)));
+        self.journal = Some(journal);
         Ok(())
     }
 
-    fn note_damage(&self) {
-        let Some((path, bytes)) = self.journal.as_ref().and_then(Journal::damaged) else {
+    /// Reads one more of the segments that were there, the newest first, and notes what of it is damaged.
+    fn look_for_damage(&mut self) {
+        let Some(path) = self.unread.pop_front() else {
             return;
         };
-        let path = path.display();
-        let note = format!(
-            "{path} is damaged: {bytes} bytes of it cannot be read. It stays as it is, and writing goes on in a new file"
-        );
+        let found = super::journal::damage(&path);
+        let shown = path.display();
+        let note = match found {
+            Ok(0) => None,
+            Ok(bytes) => Some(format!(
+                "{shown} is damaged: {bytes} bytes of it cannot be read. It stays as it is, and writing goes on in a new file"
+            )),
+            // to make room
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => Some(format!("{shown} cannot be read: {error}")),
+        };
+        self.read.insert(path);
+        let Some(note) = note else {
+            return;
+        };
         tracing::warn!("{note}");
         lock(&self.shared.notes).push(note);
     }
@@ -229,11 +251,11 @@ impl Disk<'_> {
             // the folder may be the same: the old one is closed first
             (self.journal, self.failed, self.configuration) = (None, None, wanted);
         }
-        if self.journal.is_none() && self.failed.is_none_or(|at| at.elapsed() >= RETRY) {
-            match self.open() {
-                Ok(()) => self.note_damage(),
-                Err(error) => self.fail(&error, 0),
-            }
+        if self.journal.is_none()
+            && self.failed.is_none_or(|at| at.elapsed() >= RETRY)
+            && let Err(error) = self.open()
+        {
+            self.fail(&error, 0);
         }
         let count = batch.len() as u64;
         let Some(journal) = &mut self.journal else {
@@ -352,5 +374,34 @@ mod tests {
         );
         assert_eq!(std::fs::read(&path).expect("it is there"), octets);
         assert_eq!(kept(folder.path()), 3);
+    }
+
+    #[test]
+    fn damage_in_each_segment_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // each opening begins a segment
+        for number in 0..4 {
+            let mut journal = Journal::open(folder.path(), 1 << 20).expect("it opens");
+            journal.append(&record(number));
+            journal.sync().expect("written");
+        }
+        let damaged = ["00000001.journal", "00000003.journal"];
+        for name in damaged {
+            let path = folder.path().join(name);
+            let mut octets = std::fs::read(&path).expect("it is there");
+            octets[20] ^= 1;
+            std::fs::write(&path, octets).expect("written");
+        }
+        let writer = Writer::start(&history(folder.path()), None).expect("it starts");
+        writer.claim().expect("it is free");
+        let (begun, mut notes) = (Instant::now(), Vec::new());
+        while notes.len() < damaged.len() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{notes:?}");
+            thread::sleep(LOOK);
+            notes.extend(writer.notes());
+        }
+        for (note, name) in notes.iter().zip(damaged.iter().rev()) {
+            assert!(note.contains(&format!("{name} is damaged")), "{notes:?}");
+        }
     }
 }
