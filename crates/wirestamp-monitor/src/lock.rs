@@ -9,7 +9,8 @@ use std::path::Path;
 pub(crate) struct FolderLock(#[allow(dead_code, reason = "it holds the lock")] File);
 
 impl FolderLock {
-    /// Locks a folder, made if it is not there, by a file of this name, which stays.
+    /// Locks a folder, made if it is not there, by a file of this name, which stays. A link of this name is not followed: others may write into the
+    /// folder, and a link would lead to any file.
     ///
     /// # Errors
     /// `ResourceBusy` if somebody else has it; those of the system.
@@ -19,12 +20,18 @@ impl FolderLock {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        }
         let file = match options.open(&path) {
             // made by another user: reading is enough to lock it
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(&path)?,
-            file => file?,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                options.write(false).create(false).open(&path)
+            }
+            file => file,
         };
+        let file = file.map_err(|error| explained(error, &path))?;
         match file.try_lock() {
             Ok(()) => Ok(Self(file)),
             Err(TryLockError::WouldBlock) => {
@@ -38,6 +45,17 @@ impl FolderLock {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+/// Says what the system means by too many links: there is one, which was not followed.
+fn explained(error: Error, path: &Path) -> Error {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(libc::ELOOP) {
+        let cause = format!("{} is a link: remove it", path.display());
+        return Error::new(ErrorKind::InvalidInput, cause);
+    }
+    let _ = path;
+    error
 }
 
 /// Whether the file system has no locks: NFS without a lock manager answers ENOLCK. On a disk of this machine that is a lack of room, and another
@@ -84,6 +102,23 @@ mod tests {
         FolderLock::take(&below, "other").expect("another name is another lock");
         drop(first);
         FolderLock::take(&below, "lock").expect("it is free again");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [there, made] = ["there", "made"].map(|name| folder.path().join(name));
+        std::fs::write(&there, "").expect("written");
+        for target in [&there, &made] {
+            let link = folder.path().join("lock");
+            std::os::unix::fs::symlink(target, &link).expect("made");
+            let refused = FolderLock::take(folder.path(), "lock").expect_err("it is a link");
+            assert!(refused.to_string().contains("lock is a link"), "{refused}");
+            fs::remove_file(link).expect("removed");
+        }
+        assert!(!made.exists());
+        FolderLock::take(folder.path(), "lock").expect("it is free");
     }
 
     #[test]
