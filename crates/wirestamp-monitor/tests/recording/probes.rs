@@ -5,7 +5,7 @@ use crate::rows::{self, Probe, files};
 use crate::{configuration, kept, monitor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-
+use std::time::{Duration, Instant};
 use wirestamp::sim::Ends;
 use wirestamp::{MonotonicTime, Simulation, Span};
 use wirestamp_monitor::{Monitor, Place};
@@ -161,13 +161,23 @@ fn a_reload_goes_on_in_another_folder_and_sessions_run_on() {
     run(&mut monitor, 20, &mut remotes);
     let shown = monitor.snapshot();
     assert!(shown.peers[0].sent >= sent + 398, "{:?}", shown.peers);
-    // what the first folder is to have is there before the end
-    let before = rows::probes(&places[0]);
+    // what the first folder is to have is there before the end, as soon as a thread has written it
+    let there = || {
+        let mut claims = rows::estimates(&places[0]);
+        claims.retain(|row| row.clock == "utc");
+        let claimed = claims.last().map_or(0, |last| last.until - claims[0].from);
+        (rows::probes(&places[0]), claims, claimed)
+    };
+    let patience = Instant::now() + Duration::from_secs(20);
+    let (before, claims, claimed) = loop {
+        let all = there();
+        if all.0.len() >= 21 && all.2 >= 23 * SECOND || Instant::now() > patience {
+            break all;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
     assert!((21..=25).contains(&before.len()), "{}", before.len());
     // and its claim lasts until it ended, though the interval was not over
-    let mut claims = rows::estimates(&places[0]);
-    claims.retain(|row| row.clock == "utc");
-    let claimed = claims.last().expect("claims").until - claims[0].from;
     assert!((23 * SECOND..26 * SECOND).contains(&claimed), "{claims:?}");
     let none = configuration("a", &places[1], "tables = [\"cross\"]", &after);
     monitor.reload(none).expect("it is right");
