@@ -98,8 +98,8 @@ struct Connection {
     uncertain: bool,
     /// UDP: whether it is unknown who asks, because the first packet came from a service.
     is_unclear: bool,
-    /// The length of the shortest UDP answer, and whether it is the only one.
-    shortest: Option<(u32, bool)>,
+    /// The length of the shortest UDP answer that came while one request alone waited: it is one answer, not several, joined.
+    shortest: Option<u32>,
     /// TCP, by who sent: the client first.
     sent: [Sender; 2],
     /// Which way packets go, by who sent. On loopback each is captured both ways, and counts once.
@@ -352,11 +352,11 @@ impl Connection {
         }
     }
 
-    /// Returns whether a UDP answer of this length may be several, joined: GSO cuts it only later, or GRO joined it. The only answer of a
-    /// flow may be.
+    /// Returns whether a UDP answer of this length may be several, joined: GSO cuts it only later, or GRO joined it. Where no
+    /// answer of the flow is known to be one, nobody knows.
     fn may_be_several(&self, length: u32) -> bool {
-        let is_longer = |(shortest, is_only)| length > 0 && (is_only || length > shortest);
-        length > LONGEST_DATAGRAM || self.shortest.is_some_and(is_longer)
+        let is_longer = self.shortest.is_none_or(|shortest| length > shortest);
+        length > LONGEST_DATAGRAM || length > 0 && is_longer
     }
 
     fn answered(&mut self, length: u32, when: When, waits: &Waits, counts: &mut Counts) {
@@ -368,11 +368,10 @@ impl Connection {
         for asked in &mut self.requests {
             asked.longest_answer = asked.longest_answer.max(length);
         }
-        let is_only = self.shortest.is_none();
-        let shortest = self
-            .shortest
-            .map_or(length, |(shortest, _)| length.min(shortest));
-        self.shortest = Some((shortest, is_only));
+        if self.requests.len() == 1 && !self.uncertain {
+            let shortest = self.shortest.unwrap_or(length);
+            self.shortest = Some(shortest.min(length));
+        }
         self.uncertain = self.requests.len() > usize::from(!self.uncertain);
         if self.uncertain {
             counts.ambiguous += 1;

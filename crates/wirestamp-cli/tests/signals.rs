@@ -123,6 +123,39 @@ fn a_watch_ends_with_its_summary() {
     }
 }
 
+/// Its system calls are filtered by then.
+#[test]
+fn a_reflector_ends_with_its_summary() {
+    for (name, _) in SIGNALS {
+        let arguments = [
+            "reflect",
+            "--listen",
+            "127.0.0.1:0",
+            "--port",
+            "20862",
+            "--json",
+        ];
+        let mut child = start(&arguments, |_| {});
+        wait_for(&mut child, || true);
+        let pid = child.id();
+        let is_confined = || std::fs::read_to_string(format!("/proc/{pid}/status"));
+        while !is_confined().expect("it runs").contains("Seccomp:\t2") {
+            thread::yield_now();
+        }
+        send(name, &child);
+        let output = child.wait_with_output().expect("ends");
+        let told = text(&output.stdout);
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{name}: {}",
+            text(&output.stderr)
+        );
+        let last: Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
+        assert_eq!(last["replies"], 0, "{name}: {told}");
+    }
+}
+
 /// Starts a PTP clock in a network namespace of its own, and waits until it runs. Needs root, for the
 /// ports 319 and 320. `None`: not possible here.
 fn clock_in_namespace(runtime: &Path, stdout: impl Into<Stdio>) -> Option<(Child, PathBuf)> {

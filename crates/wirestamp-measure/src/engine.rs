@@ -81,7 +81,10 @@ impl Engine {
             Place::System => (Ipv4Addr::LOCALHOST, 0).into(),
             Place::Simulation(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         };
-        let clock = place.bind(None, loopback)?;
+        // a network namespace whose loopback interface is down has no such address
+        let any: SocketAddr = (Ipv4Addr::UNSPECIFIED, 0).into();
+        let bound = place.bind(None, loopback);
+        let clock = bound.or_else(|_| place.bind(None, any))?;
         let watched = asked.clocks.as_ref().map(|_| Interfaces::new(&place));
         let interfaces = watched.transpose()?;
         let mut slots = Vec::new();

@@ -50,13 +50,11 @@ impl Nics {
         if let Some(clock) = shared.filter(|_| is_on) {
             return Ok(clock);
         }
-        let switched_on = match is_on {
-            true => None,
-            false => Some(
-                interface
-                    .enable_hardware(HardwareRequest::AllPackets)
-                    .map_err(|error| advised(error, interface))?,
-            ),
+        // one that is on already stays on for as long as this lives, whoever switched it on ends
+        let switched_on = match interface.enable_hardware(HardwareRequest::AllPackets) {
+            Ok(guard) => Some(guard),
+            Err(_) if is_on => None,
+            Err(error) => return Err(advised(error, interface)),
         };
         let correlator = interface.correlator(CorrelatorOptions {
             period: PERIOD,

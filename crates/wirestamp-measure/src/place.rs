@@ -164,8 +164,10 @@ fn ipv6_alone(port: u16) -> Result<Option<UdpSocket>> {
         let failed = Error::new(kind, "open a socket", target, error.to_string());
         failed.with_remedy("name the addresses to answer on with --listen")
     };
-    let Ok(socket) = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP)) else {
-        return Ok(None);
+    let socket = match Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP)) {
+        Ok(socket) => socket,
+        Err(error) if error.raw_os_error() == Some(libc::EAFNOSUPPORT) => return Ok(None),
+        Err(error) => return Err(failed(error)),
     };
     socket.set_only_v6(true).map_err(failed)?;
     let wildcard = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));

@@ -2,16 +2,28 @@
 
 use crate::host_stamp::{HostStamp, Stamper};
 use std::collections::VecDeque;
-use wirestamp::{Error, ErrorKind, Result, Span, TimestampSource, Timestamps, UdpSocket};
+use wirestamp::{
+    Error, ErrorKind, MonotonicTime, Result, Span, TimestampSource, Timestamps, UdpSocket,
+};
 
-/// So many timestamps wait at most: those of some seconds. Of more, the oldest are taken as they are.
+/// So many timestamps wait at most: those of some seconds.
 const MOST: usize = 1 << 16;
+/// So many are compared at a time: sending goes on meanwhile.
+const PORTION: usize = 256;
+/// A clock that was not read for so long says nothing of what came before: three readings, each a second after the one before, and some that
+/// fail.
+const UNREADABLE: Span = Span::from_seconds(15);
 /// How often it is looked whether times have become final.
 pub(crate) const SETTLE: Span = Span::from_milliseconds(100);
 
 /// Timestamps that were used, with the times that they were taken for.
 #[derive(Debug, Default)]
-pub(crate) struct Provisional(VecDeque<(Timestamps, HostStamp)>);
+pub(crate) struct Provisional {
+    waiting: VecDeque<(Timestamps, HostStamp)>,
+    /// Every so-manyth is compared, if more come than there is room for.
+    each: usize,
+    noted: usize,
+}
 
 /// Converts timestamps, once more.
 pub(crate) trait Converts {
@@ -34,42 +46,62 @@ impl Provisional {
         if stamp.source == TimestampSource::Software || converts.is_confirmed(timestamps) {
             return;
         }
-        if self.0.len() == MOST {
-            self.0.pop_front();
+        if self.waiting.len() == MOST {
+            // a change of the clock shows in each one after it: half of them show it as well
+            let mut place = 0;
+            self.waiting.retain(|_| {
+                place += 1;
+                place % 2 == 0
+            });
+            self.each = self.each.max(1) * 2;
         }
-        self.0.push_back((*timestamps, stamp));
+        self.noted = self.noted.wrapping_add(1);
+        if self.noted % self.each.max(1) == 0 {
+            self.waiting.push_back((*timestamps, stamp));
+        }
     }
 
     /// Returns whether all times are final.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.waiting.is_empty()
     }
 
     /// Compares the times that have become final with those that were used.
     ///
     /// # Errors
-    /// `Io` if one of them is another: somebody changed the NIC's clock or stepped the real-time clock. Nothing that was
-    /// measured with it counts.
-    pub(crate) fn settle(&mut self, converts: &impl Converts, measured: &str) -> Result<()> {
-        while let Some((timestamps, used)) = self.0.front() {
+    /// `Io` if one of them is another: somebody changed the NIC's clock or stepped the real-time clock; or if the NIC's clock cannot be read
+    /// any more. Nothing that was measured with it counts.
+    pub(crate) fn settle(
+        &mut self,
+        converts: &impl Converts,
+        now: MonotonicTime,
+        measured: &str,
+    ) -> Result<()> {
+        for _ in 0..PORTION {
+            let Some((timestamps, used)) = self.waiting.front() else {
+                break;
+            };
             if !converts.is_confirmed(timestamps) {
-                return Ok(());
+                if now - used.at > UNREADABLE {
+                    self.waiting.clear();
+                    return Err(failed(measured, "the NIC's clock cannot be read any more"));
+                }
+                break;
             }
-            let now = converts.place(timestamps);
-            if !now.is_some_and(|now| agree(used, &now)) {
-                self.0.clear();
+            let then = converts.place(timestamps);
+            if !then.is_some_and(|then| agree(used, &then)) {
+                self.waiting.clear();
                 let cause = "the NIC's clock or the real-time clock was changed meanwhile";
-                return Err(Error::new(
-                    ErrorKind::Io,
-                    "measure",
-                    measured.to_owned(),
-                    cause,
-                ));
+                return Err(failed(measured, cause));
             }
-            self.0.pop_front();
+            self.waiting.pop_front();
         }
         Ok(())
     }
+}
+
+fn failed(measured: &str, cause: &'static str) -> Error {
+    Error::new(ErrorKind::Io, "measure", measured.to_owned(), cause)
 }
 
 /// Whether both can be true.
@@ -86,5 +118,117 @@ impl Converts for (&Stamper, &UdpSocket) {
 
     fn place(&self, timestamps: &Timestamps) -> Option<HostStamp> {
         self.0.place(timestamps, self.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirestamp::{HardwareTicks, HardwareTimestamp, UtcTime};
+
+    /// A clock that confirms what was made `before`, and was stepped at `stepped`.
+    struct Clock {
+        before: i128,
+        stepped: i128,
+    }
+
+    impl Converts for Clock {
+        fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
+            made(timestamps) < self.before
+        }
+
+        fn place(&self, timestamps: &Timestamps) -> Option<HostStamp> {
+            let mut stamp = used(made(timestamps));
+            if made(timestamps) >= self.stepped {
+                stamp.utc = stamp.utc + Span::from_milliseconds(5);
+            }
+            Some(stamp)
+        }
+    }
+
+    fn timestamps(ns: i128) -> Timestamps {
+        let mut timestamps = Timestamps::default();
+        timestamps.hardware = Some(HardwareTimestamp {
+            ticks: HardwareTicks::new(ns as u64),
+            interface: None,
+            read_at: MonotonicTime::from_nanoseconds(ns as i64),
+        });
+        timestamps
+    }
+
+    fn made(timestamps: &Timestamps) -> i128 {
+        let hardware = timestamps.hardware.expect("the NIC's");
+        hardware.ticks.raw().into()
+    }
+
+    fn used(ns: i128) -> HostStamp {
+        HostStamp {
+            at: MonotonicTime::from_nanoseconds(ns as i64),
+            bound: Span::from_nanoseconds(100),
+            utc: UtcTime::from_nanoseconds(ns as i64),
+            utc_bound: Span::from_nanoseconds(100),
+            source: TimestampSource::Hardware,
+        }
+    }
+
+    fn noted(count: i128, clock: &Clock) -> Provisional {
+        let mut provisional = Provisional::default();
+        for ns in 1..=count {
+            provisional.note(&timestamps(ns), used(ns), clock);
+        }
+        provisional
+    }
+
+    fn settled(provisional: &mut Provisional, clock: &Clock, now: i128) -> Result<()> {
+        let now = MonotonicTime::from_nanoseconds(now as i64);
+        while !provisional.is_empty() {
+            let left = provisional.waiting.len();
+            provisional.settle(clock, now, "it")?;
+            if provisional.waiting.len() == left {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    const NEVER: i128 = i128::MAX;
+    const UNCONFIRMED: Clock = Clock {
+        before: 0,
+        stepped: NEVER,
+    };
+
+    #[test]
+    fn what_no_reading_confirms_for_long_is_an_error() {
+        let mut provisional = noted(3, &UNCONFIRMED);
+        settled(&mut provisional, &UNCONFIRMED, 10_000_000_000).expect("it may come yet");
+        assert!(!provisional.is_empty());
+        let ended = settled(&mut provisional, &UNCONFIRMED, 20_000_000_000);
+        let cause = ended.expect_err("it never comes").to_string();
+        assert!(cause.contains("cannot be read"), "{cause}");
+        assert!(provisional.is_empty());
+    }
+
+    #[test]
+    fn more_than_there_is_room_for_still_show_a_step() {
+        let count = 5 * MOST as i128;
+        for stepped in [1, count / 2, count - 100] {
+            let mut provisional = noted(count, &UNCONFIRMED);
+            assert!(provisional.waiting.len() <= MOST);
+            let clock = Clock {
+                before: NEVER,
+                stepped,
+            };
+            assert!(
+                settled(&mut provisional, &clock, count).is_err(),
+                "{stepped}"
+            );
+            let mut provisional = noted(count, &UNCONFIRMED);
+            let clock = Clock {
+                before: NEVER,
+                stepped: NEVER,
+            };
+            settled(&mut provisional, &clock, count).expect("nothing was changed");
+            assert!(provisional.is_empty());
+        }
     }
 }

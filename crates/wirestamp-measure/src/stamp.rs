@@ -311,7 +311,7 @@ impl Task for StampTask {
         }
         self.take(turn)?;
         let converts = (&self.clock, &self.socket);
-        self.provisional.settle(&converts, "delays")?;
+        self.provisional.settle(&converts, turn.now, "delays")?;
         self.look_at_clock();
         if let Some(count) = self.configuration.count {
             return self.serve_until(count, turn);

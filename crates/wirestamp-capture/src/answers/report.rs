@@ -34,7 +34,8 @@ pub struct ServiceReport {
     /// UDP requests that nothing answered.
     pub unanswered: u64,
     /// UDP requests without an answer that may have had one: as many packets could not be used that may be answers (fragments of UDP
-    /// among them), the capture ended before their timeout, or too many others waited.
+    /// among them), a datagram that may be several answers, joined, came while they waited, the capture ended before their timeout, or
+    /// too many others waited.
     pub undecided: u64,
     /// Answers that could be to more than one packet, or to one that was sent again; and packets of a service that may be answers to
     /// requests that the file does not have.

@@ -38,7 +38,7 @@ pub struct FlowReport {
     /// Of these, packets that have no time in one of the captures: they have no delay.
     pub without_time: u64,
     /// Of these, packets that may have been under way while a real-time clock was stepped that made both times, as the captures
-    /// say: they have no delay.
+    /// say; and those of further pairs of runs than there are histograms for (1,024 beside each flow's first): they have no delay.
     pub across_step: u64,
     /// TCP segments of A, and of B, whose bytes the other capture has in segments that are cut otherwise, because GRO or LRO joined them or
     /// TSO has yet to split them: they arrived, and have no delay.

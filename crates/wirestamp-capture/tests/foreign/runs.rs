@@ -285,12 +285,25 @@ fn a_first_datagram_that_is_several_answers_leaves_no_request_unanswered() {
 }
 
 #[test]
-fn a_first_answer_that_is_as_long_as_the_next_is_one() {
+fn answers_of_one_length_may_each_be_several_until_one_request_alone_had_one() {
     let mut file = Ng::of(101);
     let asked = |number: u16| udp(1, 2, (9, 53), number, &number.to_be_bytes());
     let told = |number: u16| udp(2, 1, (53, 9), number, &number.to_be_bytes());
     (0..4).for_each(|number| file.whole(START + u64::from(number) * MS, &asked(number), ""));
     (0..2).for_each(|number| file.whole(START + u64::from(10 + number) * MS, &told(number), ""));
+    file.whole(START + 90_000 * MS, &asked(99), "");
+    let mut reader = Reader::new("a", &file.bytes[..]).expect("is a capture");
+    let report = answers(&mut reader, SECOND).expect("reads");
+    let service = &report.services[0];
+    let counts = (service.unanswered, service.undecided, service.ambiguous);
+    assert_eq!(counts, (0, 3, 2), "{service:?}");
+
+    let mut file = Ng::of(101);
+    file.whole(START, &asked(7), "");
+    file.whole(START + MS, &told(7), "");
+    let later = START + 5_000 * MS;
+    (0..4).for_each(|number| file.whole(later + u64::from(number) * MS, &asked(number), ""));
+    (0..2).for_each(|number| file.whole(later + u64::from(10 + number) * MS, &told(number), ""));
     file.whole(START + 90_000 * MS, &asked(99), "");
     let mut reader = Reader::new("a", &file.bytes[..]).expect("is a capture");
     let report = answers(&mut reader, SECOND).expect("reads");

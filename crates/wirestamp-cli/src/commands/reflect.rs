@@ -50,13 +50,18 @@ pub(super) fn run(
     let _unrestored = Unrestored::new();
     let all = Measurements::default().reflector(wanted(arguments));
     let mut engine = Engine::new(all, Place::System)?;
-    let Some(opened) = open(&mut engine, session)? else {
-        return Ok(Exit::Success);
-    };
-    if !arguments.no_sandbox {
-        confine(arguments, &opened, output)?;
-    }
+    let opened = open(&mut engine)?;
+    let sandbox = (!arguments.no_sandbox).then(|| confine(arguments, &opened));
+    // its thread is confined, too, and is there before system calls are filtered
     session.listen_to_interrupts();
+    if let Some((sandbox, missing)) = &sandbox {
+        for missing in missing.iter().chain(sandbox.close().iter()) {
+            output.line(&Unconfined {
+                sandbox_warning: missing,
+            })?;
+            output.now(|page| page.line(&format!("sandbox: {missing}")))?;
+        }
+    }
     let ready = Ready {
         listening: opened.listening,
         authenticated: arguments.key_file.is_some(),
@@ -125,16 +130,15 @@ fn turn(engine: &mut Engine) -> Result<(), Error> {
     engine.wait(next.min(engine.now() + STEP))
 }
 
-/// Waits until requests are answered. `None`: interrupted before.
-fn open(engine: &mut Engine, session: &Session) -> Result<Option<ReflectorState>, Error> {
-    while !session.is_interrupted() {
+/// Waits until requests are answered: some seconds at most.
+fn open(engine: &mut Engine) -> Result<ReflectorState, Error> {
+    loop {
         turn(engine)?;
         let opened = state(engine).filter(|state| !state.listening.is_empty());
-        if opened.is_some() {
+        if let Some(opened) = opened {
             return Ok(opened);
         }
     }
-    Ok(None)
 }
 
 /// What the reflector knows. (All that the engine knows would include what the kernel says of its clock, which the sandbox may forbid to ask.)
@@ -143,27 +147,16 @@ fn state(engine: &Engine) -> Option<ReflectorState> {
 }
 
 /// Gives up what a reflector with open sockets does not need.
-fn confine(
-    arguments: &Reflect,
-    opened: &ReflectorState,
-    output: &mut Output,
-) -> Result<(), Failure> {
+fn confine(arguments: &Reflect, opened: &ReflectorState) -> (Sandbox, Vec<String>) {
     let is_hardware = opened.source == TimestampSource::Hardware.name();
-    let (sandbox, missing) = Sandbox::enter(Needs {
+    Sandbox::enter(Needs {
         reads_clock_status: arguments.clock_bound == arguments::ClockBound::Kernel,
         has_its_ports: true,
         reads_hardware_clock: is_hardware,
         // the NIC is switched back at the end
         switches_hardware: is_hardware,
         ..Needs::default()
-    });
-    for missing in missing.iter().chain(sandbox.close().iter()) {
-        output.line(&Unconfined {
-            sandbox_warning: missing,
-        })?;
-        output.now(|page| page.line(&format!("sandbox: {missing}")))?;
-    }
-    Ok(())
+    })
 }
 
 impl Report for Ready {

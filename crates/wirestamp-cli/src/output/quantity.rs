@@ -41,12 +41,13 @@ pub(crate) fn magnitude(offset: i64, bound: i64) -> String {
 
 /// A bound with three digits must not be less than it is.
 pub(crate) fn rounded_up(nanoseconds: i64) -> String {
-    let (mut digits, mut unit) = (nanoseconds, 1);
+    let (mut digits, mut unit) = (i128::from(nanoseconds), 1);
     while digits >= 1_000 {
         digits = (digits + 9) / 10;
         unit *= 10;
     }
-    shown(digits * unit)
+    // of the largest, the next of three digits is more than 64 bits
+    Span::from_nanoseconds(digits * unit).to_string()
 }
 
 #[cfg(test)]
@@ -61,6 +62,15 @@ mod tests {
             [
                 "0 ns", "999 ns", "1.00 µs", "1.01 µs", "10.0 µs", "100 µs", "5.01 ms"
             ]
+        );
+    }
+
+    #[test]
+    fn a_saturated_bound_is_no_negative_one() {
+        let largest = rounded_up(i64::MAX);
+        assert!(
+            !largest.contains('-') && largest.ends_with(" s"),
+            "{largest}"
         );
     }
 

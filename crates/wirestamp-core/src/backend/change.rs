@@ -55,18 +55,29 @@ pub type ChangeSink = Box<dyn FnMut(Change) + Send>;
 pub struct Polled<C> {
     /// The number of the hardware clock that is behind it.
     pub hardware_clock: Option<u32>,
-    /// The device that has that clock: another one can share it, and then names the timestamps.
+    /// The device that has that clock: another one can share it, and then names the timestamps. `None`: it can't be found out.
     pub device: Option<InterfaceIndex>,
     /// Its timestamping configuration; `None` if the driver can't tell.
     pub configuration: Option<C>,
 }
 
 impl<C: PartialEq> Polled<C> {
+    /// Returns this state; with the former device, if the device of the same clock can't be found out: a system that is out of
+    /// descriptors or memory for a moment has not changed.
+    #[must_use]
+    pub fn or_as_before(mut self, before: &Self) -> Self {
+        if self.hardware_clock == before.hardware_clock {
+            self.device = self.device.or(before.device);
+        }
+        self
+    }
+
     /// Returns the change from this state to a later one. Another clock has its own configuration, so that a change of
     /// both is one.
     pub fn change_to(&self, later: &Self) -> Option<ChangeKind> {
-        let clock = |polled: &Self| (polled.hardware_clock, polled.device);
-        if clock(self) != clock(later) {
+        let devices = self.device.zip(later.device);
+        let is_another = devices.is_some_and(|(former, device)| former != device);
+        if is_another || self.hardware_clock != later.hardware_clock {
             Some(ChangeKind::HardwareClock)
         } else if self.configuration != later.configuration {
             Some(ChangeKind::Configuration)
@@ -98,6 +109,30 @@ mod tests {
         ] {
             assert_eq!(first.change_to(&later), expected, "{later:?}");
         }
+    }
+
+    #[test]
+    fn a_device_that_cannot_be_found_out_is_no_change() {
+        let behind = |device| Polled {
+            hardware_clock: Some(0),
+            device: InterfaceIndex::new(device),
+            configuration: Some(1),
+        };
+        // 0 is no interface's number
+        let (first, unknown) = (behind(2), behind(0).or_as_before(&behind(2)));
+        assert_eq!(first.change_to(&unknown), None);
+        assert_eq!(unknown.change_to(&behind(2)), None);
+        assert_eq!(
+            unknown.change_to(&behind(3)),
+            Some(ChangeKind::HardwareClock)
+        );
+        assert_eq!(behind(0).change_to(&behind(2)), None, "at the first look");
+        let gone = Polled {
+            hardware_clock: None,
+            ..behind(0)
+        };
+        assert_eq!(gone.or_as_before(&first).device, None);
+        assert_eq!(first.change_to(&gone), Some(ChangeKind::HardwareClock));
     }
 
     /// A bond over two ports of one card, which has one clock for both.

@@ -187,7 +187,9 @@ impl Dialogue {
         let Connected {
             socket, stamper, ..
         } = &self.connected;
-        self.provisional.settle(&(stamper, socket), "the offset")
+        let now = socket.now();
+        self.provisional
+            .settle(&(stamper, socket), now, "the offset")
     }
 
     /// Looks whether the NIC still timestamps.

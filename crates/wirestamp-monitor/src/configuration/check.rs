@@ -4,6 +4,7 @@ use super::{Configuration, Relation, Table};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Result};
+use wirestamp_measure::Timestamper;
 
 const OPERATION: &str = "read the monitor's configuration";
 /// More sessions than this are refused: each costs a socket.
@@ -20,6 +21,7 @@ impl Configuration {
         self.http.check()?;
         self.otlp.as_ref().map_or(Ok(()), super::Otlp::check)?;
         self.check_stamp()?;
+        self.check_reflector()?;
         self.check_ntp()?;
         self.check_paths()?;
         self.check_ptp()?;
@@ -65,6 +67,17 @@ impl Configuration {
             ));
         }
         Ok(())
+    }
+
+    fn check_reflector(&self) -> Result<()> {
+        match &self.reflector {
+            Some(one) if one.source == Timestamper::Hardware && one.interface.is_none() => {
+                let cause = "source = \"hardware\" needs interface: such timestamps are of one NIC";
+                let remedy = "name the interface, or leave source out";
+                Err(invalid("[reflector]", cause.into(), remedy))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_ntp(&self) -> Result<()> {

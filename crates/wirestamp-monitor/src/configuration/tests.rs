@@ -59,6 +59,7 @@ clocks = \"utc\"",
             "another session",
         ),
         ("[[stamp]]\npeer = \"a\"\ndscp = 64", "above 63"),
+        ("[reflector]\nsource = \"hardware\"", "needs interface"),
         ("[[ntp]]\nserver = \"a\"\ninterval = \"10ms\"", "below 1s"),
         (
             "[[ptp]]\ninterface = \"eth0\"\noptions.clock = \"nic\"",

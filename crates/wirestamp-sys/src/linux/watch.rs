@@ -202,11 +202,12 @@ impl Watcher {
             let Some(known) = self.known.get(&index) else {
                 continue;
             };
-            let (before, now) = (known.polled, self.poll(&known.link));
+            let before = known.polled;
+            let now = self.poll(&known.link).or_as_before(&before);
+            self.known
+                .entry(index)
+                .and_modify(|known| known.polled = now);
             if let Some(kind) = before.change_to(&now) {
-                self.known
-                    .entry(index)
-                    .and_modify(|known| known.polled = now);
                 self.report(Some(index), kind);
             }
         }

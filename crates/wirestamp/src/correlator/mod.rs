@@ -67,7 +67,7 @@ impl Correlator {
         let nominal = nominal_frequency(host, interface.description());
         let mut correlation = Correlation::new(interface.index(), nominal)
             .with_system_frequency(clock.system_frequency());
-        correlation.set_devices(devices_of(host, interface.description()));
+        correlation.set_devices(devices_of(host, interface.description()).unwrap_or_default());
         let shared = Arc::new(Shared {
             host: Arc::clone(host),
             options,

@@ -100,7 +100,9 @@ impl Reading {
             self.replaced(found.index, nominal_frequency(host, &found));
         }
         self.clock = Some(host.open_clock(&found)?);
-        self.correlation.set_devices(devices_of(host, &found));
+        if let Some(devices) = devices_of(host, &found) {
+            self.correlation.set_devices(devices);
+        }
         self.interface = found;
         Ok(())
     }
@@ -161,14 +163,17 @@ pub(super) fn nominal_frequency(
     supported.nominal_frequency
 }
 
-/// The interfaces whose names timestamps of this clock have, beside its own: where they can't be found out there are none.
-pub(super) fn devices_of(host: &Host, interface: &InterfaceDescription) -> Vec<InterfaceIndex> {
-    let path = host.path(interface).unwrap_or_default();
+/// The interfaces whose names timestamps of this clock have, beside its own. `None`: they can't be found out.
+pub(super) fn devices_of(
+    host: &Host,
+    interface: &InterfaceDescription,
+) -> Option<Vec<InterfaceIndex>> {
+    let path = host.path(interface).ok()?;
     // it may have become another one since the interface was looked up
     let is_same = |device: &InterfaceDescription| device.hardware_clock == interface.hardware_clock;
     let lower = path
         .iter()
         .skip(1)
         .filter(|_| path.last().is_some_and(is_same));
-    lower.map(|lower| lower.index).collect()
+    Some(lower.map(|lower| lower.index).collect())
 }

@@ -68,7 +68,8 @@ use wirestamp_core::time::{Frequency, HardwareTicks, Span};
 /// The number of batches after a timestamp that show whether the clock was changed before it. [`Replay::confirmed`] waits
 /// for them.
 pub const CONFIRMING: u32 = 3;
-/// The longest gap within a batch: readings closer together are one batch, whatever stands between them in the file.
+/// The longest gap within a batch: readings closer together are one batch, whatever stands between them in the file. Batches that are
+/// to count as several are at least twice this apart.
 pub const BATCH_GAP: Span = Span::from_milliseconds(1);
 
 /// What the first line begins with.

@@ -130,7 +130,7 @@ pub struct LatencyReport {
     pub packets: u64,
     /// Those of them that were still in flight when the measurement was stopped.
     pub unresolved: u64,
-    /// How long the warm-up took: until timestamps came and the correlators were ready.
+    /// How long the warm-up took: until timestamps came and the correlators were ready, or the longest wait.
     pub warm_up: Span,
     /// The largest bound of a timestamp's place on the system clock; `None` if none was placed.
     pub max_bound: Option<Span>,

@@ -116,7 +116,7 @@ impl Socket<Udp> {
     ///
     /// # Errors
     /// `InvalidInput` for an IPv6 address on an IPv4 socket; `Closed`. If the host does not have the address, sends fail: on Linux with `Unreachable` for an IPv4
-    /// address and `InvalidInput` for an IPv6 address.
+    /// address and `InvalidInput` for an IPv6 address; also with `InvalidInput` for an IPv6 address and an IPv4 destination.
     pub fn set_source(&self, source: Option<IpAddr>) -> Result<()> {
         self.socket.set_source(source)
     }

@@ -89,8 +89,12 @@ fn measure(
     let all = Measurements::default().stamp(asked.clone());
     let mut engine = Engine::new(all, Place::System)?;
     loop {
+        // before anything is sent whose answer nobody would wait for
+        if is_interrupted() {
+            break;
+        }
         let next = engine.serve(&engine.moment(), sink);
-        if engine.is_over() || is_interrupted() {
+        if engine.is_over() {
             break;
         }
         engine.wait(next.min(engine.now() + NAP))?;

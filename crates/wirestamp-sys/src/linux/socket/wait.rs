@@ -112,6 +112,15 @@ impl<K: Kind> Socket<K> {
                 ..Readiness::default()
             });
         }
+        if interest == Interest::Close
+            && let Some(closed) = self.closing.without_descriptor()
+            && (closed || until <= clock::now())
+        {
+            return Ok(Readiness {
+                closed,
+                ..Readiness::default()
+            });
+        }
         if interest == Interest::Close {
             let mut closing = [descriptor(self.bell(&self.closing)?, libc::POLLIN)];
             call::poll(&mut closing, clock::timeout(until))
