@@ -185,9 +185,7 @@ impl Network {
 fn arrival(truth: &Truth, index: InterfaceIndex, ticks: HardwareTicks) -> Option<MonotonicTime> {
     let newest_first = (0..truth.datagrams()).rev();
     newest_first
-        .filter_map(|sequence| truth.datagram(sequence))
-        .filter(|datagram| datagram.sender != index)
-        .filter_map(|datagram| datagram.receive_hardware_at)
+        .filter_map(|sequence| truth.datagram(sequence)?.receive_hardware_at)
         .find(|at| truth.hardware_ticks_at(index, *at) == Some(ticks))
 }
 
