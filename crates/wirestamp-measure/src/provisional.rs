@@ -56,7 +56,7 @@ impl Provisional {
             self.each = self.each.max(1) * 2;
         }
         self.noted = self.noted.wrapping_add(1);
-        if self.noted % self.each.max(1) == 0 {
+        if self.noted.is_multiple_of(self.each.max(1)) {
             self.waiting.push_back((*timestamps, stamp));
         }
     }
