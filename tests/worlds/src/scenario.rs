@@ -40,6 +40,8 @@ pub struct Changed {
     pub toml: String,
     /// When the real-time clock is stepped in it after the start, and by how much, in nanoseconds.
     pub utc: Option<(i64, i64)>,
+    /// When a NIC's clock is stepped, and by how many ticks.
+    pub stepped: Option<(i64, i64)>,
     /// When another clock comes behind an interface.
     pub failovers: Vec<i64>,
 }
@@ -54,6 +56,7 @@ impl Clocks<'_> {
         let mut changed = Changed {
             toml: format!("preset = \"{preset}\"\n"),
             utc: None,
+            stepped: None,
             failovers: Vec::new(),
         };
         let nic = chance.one_of(&["sim0", "sim1"]);
@@ -72,6 +75,7 @@ impl Clocks<'_> {
             Change::Failover => to_clock(20, chance.below(2) == 0),
         };
         let at = self.event(&mut changed.toml, chance, &action);
+        changed.stepped = (change == Change::Step).then_some((at, step));
         if change == Change::Failover {
             changed.failovers.push(at);
         }
