@@ -18,6 +18,7 @@ use crate::task::Turn;
 use crate::wanted::Wanted;
 use exchange::exchange;
 use std::net::{Ipv4Addr, SocketAddr};
+use wirestamp::latency::LatencyReport;
 use wirestamp::{Error, MonotonicTime, Result, Span, UdpSocket};
 
 /// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
@@ -297,6 +298,14 @@ impl Engine {
         let sessions = self.slots.into_iter();
         let sessions = sessions.filter(|slot| slot.wanted.is_session());
         sessions.map(|slot| slot.report(sink)).collect()
+    }
+
+    /// Ends everything, and returns the reports of the paths that are measured once, in the order in which they are asked for, or why there is
+    /// none. What is in flight counts as unresolved.
+    pub fn into_latency(self, sink: &mut dyn Sink) -> Vec<Result<LatencyReport>> {
+        let paths = self.slots.into_iter();
+        let paths = paths.filter(|slot| slot.wanted.is_path_once());
+        paths.map(|slot| slot.latency(sink)).collect()
     }
 
     /// Returns everything that is asked for, and whether it runs.

@@ -3,6 +3,7 @@
 use crate::host_stamp::HostStamp;
 use crate::sample::{Sample, Subject};
 use std::net::SocketAddr;
+use wirestamp::latency::{PacketLatency, Progress};
 use wirestamp::{CrossTimestamp, UtcTime};
 use wirestamp_probe::session;
 
@@ -32,6 +33,12 @@ pub trait Sink {
 
     /// Takes everything that is known of a packet of a STAMP session, whose time is over.
     fn judged(&mut self, _subject: Subject<'_>, _packet: &session::Sample) {}
+
+    /// Takes everything that is known of a packet of a path of this host, once it is final. Of a path that is measured once, if packets are wanted.
+    fn passed(&mut self, _subject: Subject<'_>, _packet: &PacketLatency) {}
+
+    /// Takes how far a path is that is measured once, now and then.
+    fn progress(&mut self, _subject: Subject<'_>, _progress: Progress) {}
 
     /// Takes a packet that passed at about this time, if packets are wanted.
     fn packet(&mut self, _packet: &Packet<'_>, _at: UtcTime) {}

@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::key;
 use crate::moment::Moment;
 use crate::ntp::NtpTask;
-use crate::path::PathTask;
+use crate::path;
 use crate::ptp::{PtpTask, recorded_as};
 use crate::reflector::ReflectorTask;
 use crate::report::StampReport;
@@ -21,6 +21,7 @@ use crate::task::{Task, Turn};
 use crate::wanted::Wanted;
 use counting::Distributions;
 use search::{LATER, Looked, Search, Whereabouts};
+use wirestamp::latency::LatencyReport;
 use wirestamp::{Error, MonotonicTime, Result, Span};
 
 /// How soon a failed task is tried again, at first and at most.
@@ -230,7 +231,7 @@ impl Slot {
                 interface,
                 tai_offset,
             } => Box::new(ClockTask::open(interface, *tai_offset, place)?),
-            Wanted::Path(path) => Box::new(PathTask::open(path, place)?),
+            Wanted::Path(path) => path::open(path, place)?,
             Wanted::Stamp(stamp) => {
                 let after = APART.nanoseconds() * (self.number / TOGETHER) as i128;
                 let after = after % Span::from(stamp.interval).nanoseconds().max(1);
@@ -325,6 +326,19 @@ impl Slot {
         let none = || unresolved(self.wanted.name(), "it is still looked for".into());
         match self.state {
             State::Running { mut task, .. } => task.report(sink).ok_or_else(none),
+            State::Failed { error, .. } => Err(error),
+            State::Starting | State::Resolving(_) => Err(none()),
+        }
+    }
+
+    /// The report of a path that is measured once, or why there is none.
+    pub(crate) fn latency(self, sink: &mut dyn Sink) -> Result<LatencyReport> {
+        let none = || unresolved(self.wanted.name(), "it was not begun".into());
+        match self.state {
+            State::Running { mut task, .. } => {
+                let report = task.latency(sink);
+                report.unwrap_or_else(|| Err(none()))
+            }
             State::Failed { error, .. } => Err(error),
             State::Starting | State::Resolving(_) => Err(none()),
         }

@@ -4,6 +4,7 @@ use crate::moment::Moment;
 use crate::report::StampReport;
 use crate::sink::{Known, Sink};
 use crate::state::{State, TimestampCounts};
+use wirestamp::latency::LatencyReport;
 use wirestamp::{Error, ErrorKind, MissingReason, MonotonicTime, Result, Span, UdpSocket, UtcTime};
 
 /// Something that runs. It never waits; the loop does.
@@ -34,6 +35,11 @@ pub(crate) trait Task {
 
     /// Judges what is left, and reports; `None`: it has no report. Nothing is to be measured after that.
     fn report(&mut self, _sink: &mut dyn Sink) -> Option<StampReport> {
+        None
+    }
+
+    /// Ends a path that is measured once, and reports; `None`: it is none.
+    fn latency(&mut self, _sink: &mut dyn Sink) -> Option<Result<LatencyReport>> {
         None
     }
 

@@ -39,6 +39,11 @@ impl Wanted {
         matches!(self, Self::Stamp(_))
     }
 
+    /// Returns whether it is a path that is measured once.
+    pub(crate) fn is_path_once(&self) -> bool {
+        matches!(self, Self::Path(path) if path.once.is_some())
+    }
+
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Clock { .. } => Kind::Clock,
@@ -95,7 +100,8 @@ impl Wanted {
             Self::Ntp(ntp) => ntp.count.is_some(),
             Self::Stamp(stamp) => stamp.count.is_some(),
             Self::Reflector(reflector) => reflector.alone,
-            Self::Clock { .. } | Self::Path(_) | Self::Ptp(_) => false,
+            Self::Path(path) => path.once.is_some(),
+            Self::Clock { .. } | Self::Ptp(_) => false,
         }
     }
 }

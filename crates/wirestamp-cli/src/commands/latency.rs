@@ -1,4 +1,4 @@
-//! `latency`: runs the library's measurement and reports it. Measures nothing itself.
+//! `latency`: a path of the engine, run until all its packets are judged, and its report.
 
 use self::export::Export;
 use super::{advised, limits};
@@ -11,19 +11,20 @@ use serde::{Serialize, Serializer};
 use std::error::Error as StdError;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, LatencyRun, Losses, Summary};
+use watching::Watching;
+use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, Losses, Summary};
 use wirestamp::{
-    AddressFamily, Direction, Error, ErrorKind, Interface, MissingReason, Span, TimestampSource,
+    AddressFamily, Direction, Error, ErrorKind, Interface, MissingReason, Simulation, Span,
+    TimestampSource,
 };
+use wirestamp_measure::{Engine, Measurements, Path, Place};
 
 mod compare;
 mod export;
 mod plot;
 mod rows;
 mod text;
-
-/// How often the bar moves.
-const STEPS: u64 = 200;
+mod watching;
 
 #[derive(Serialize)]
 struct Latency {
@@ -124,28 +125,7 @@ pub(super) fn run(
         .map(Export::create)
         .transpose()?;
     let pictures = pictures(arguments)?;
-    let go_on = || !session.is_interrupted();
-    let mut run = LatencyRun::on_while(&interface, options, go_on)
-        .map_err(|error| advised(error, &interface))?;
-    let mut rows = output
-        .has_rows()
-        .then(|| rows::Rows::of(&mut run, options.peer.is_some()));
-    let progress = output.progress(options.count, "packets");
-    let every = (options.count / STEPS).max(1);
-    let mut sent = 0;
-    while go_on() && run.step()? {
-        sent += 1;
-        if sent % every == 0 {
-            progress.set_position(sent);
-        }
-        rows.iter_mut().try_for_each(|rows| rows.take(output))?;
-    }
-    while go_on() && run.settle()? {
-        rows.iter_mut().try_for_each(|rows| rows.take(output))?;
-    }
-    progress.finish_and_clear();
-    let report = run.stop()?;
-    rows.map_or(Ok(()), |rows| rows.finish(output))?;
+    let report = measure(&interface, options, session, output)?;
     let exported = export.map_or(Ok(()), |export| export.write(&report));
     let may_lose = arguments.limits.max_loss.is_some();
     let is_lossy = if may_lose {
@@ -184,6 +164,33 @@ pub(super) fn run(
         target.write(text.as_bytes())?;
     }
     Ok(exit)
+}
+
+/// Runs the path until it is over, or interrupted.
+fn measure(
+    interface: &Interface,
+    options: LatencyOptions,
+    session: &Session,
+    output: &mut Output,
+) -> Result<LatencyReport, Failure> {
+    let place = match interface.description().simulated {
+        true => Place::Simulation(Simulation::default_of_process()?),
+        false => Place::System,
+    };
+    let asked = Measurements::default().path(Path::once(interface.name(), options));
+    let mut engine = Engine::new(asked, place)?;
+    let mut watching = Watching::new(&options, output);
+    loop {
+        // a batch, which waits itself
+        engine.serve(&engine.moment(), &mut watching);
+        watching.write(output)?;
+        if engine.is_over() || session.is_interrupted() {
+            break;
+        }
+    }
+    let report = engine.into_latency(&mut watching).remove(0);
+    watching.finish(output)?;
+    Ok(report.map_err(|error| advised(error, interface))?)
 }
 
 /// How a picture of the measurement is made.

@@ -4,6 +4,7 @@ use super::defaults::one_second;
 use crate::times::duration;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+use wirestamp::latency::LatencyOptions;
 
 /// Correlation of NICs' clocks with the system's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,10 @@ pub struct Path {
     /// From one packet to the next; at least 10 ms. Default: 1 s.
     #[serde(default = "one_second", with = "duration")]
     pub interval: Duration,
+    /// Measured once, with these options, in batches that wait themselves: alone in an engine. Its report is
+    /// [`Engine::into_latency`](crate::Engine::into_latency). `None`: a packet each interval, for ever.
+    #[serde(skip)]
+    pub once: Option<LatencyOptions>,
 }
 
 impl Path {
@@ -43,6 +48,34 @@ impl Path {
         Self {
             interface: interface.into(),
             interval: one_second(),
+            once: None,
+        }
+    }
+
+    /// Returns the path of an interface that is measured once.
+    ///
+    /// ```
+    /// use wirestamp::Simulation;
+    /// use wirestamp::latency::LatencyOptions;
+    /// use wirestamp_measure::{Engine, Measurements, Path, Place, Sample};
+    ///
+    /// # fn main() -> wirestamp::Result<()> {
+    /// # let place = Place::Simulation(Simulation::preset("igc", 1)?);
+    /// let path = Path::once("sim0", LatencyOptions { count: 100, ..LatencyOptions::default() });
+    /// let mut engine = Engine::new(Measurements::default().path(path), place)?;
+    /// let mut sink = |_: &Sample<'_>| {};
+    /// while !engine.is_over() {
+    ///     engine.serve(&engine.moment(), &mut sink);
+    /// }
+    /// let report = engine.into_latency(&mut sink).remove(0)?;
+    /// assert_eq!((report.packets, report.wire.count()), (100, 100));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn once(interface: impl Into<String>, options: LatencyOptions) -> Self {
+        Self {
+            once: Some(options),
+            ..Self::of(interface)
         }
     }
 }

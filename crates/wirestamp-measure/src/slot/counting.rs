@@ -6,6 +6,7 @@ use crate::sink::{Known, Packet, Sink};
 use crate::state::State;
 use crate::task::Turn;
 use std::collections::BTreeMap;
+use wirestamp::latency::{PacketLatency, Progress};
 use wirestamp::{CrossTimestamp, UtcTime};
 use wirestamp_probe::session;
 
@@ -85,6 +86,14 @@ impl Sink for Counting<'_> {
 
     fn judged(&mut self, subject: Subject<'_>, packet: &session::Sample) {
         self.sink.judged(subject, packet);
+    }
+
+    fn passed(&mut self, subject: Subject<'_>, packet: &PacketLatency) {
+        self.sink.passed(subject, packet);
+    }
+
+    fn progress(&mut self, subject: Subject<'_>, progress: Progress) {
+        self.sink.progress(subject, progress);
     }
 
     fn wants_packets(&self) -> bool {

@@ -1,7 +1,7 @@
 //! What a measurement says of one packet. Sums nothing up.
 
 use wirestamp_core::correlate::ConversionError;
-use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
 use wirestamp_core::timestamp::MissingReason;
 
 /// What was measured of one packet: see [`LatencyRun::send_packets_to`](super::LatencyRun::send_packets_to).
@@ -12,6 +12,8 @@ pub struct PacketLatency {
     pub number: u64,
     /// Just before the send call.
     pub sent: MonotonicTime,
+    /// When it left by the real-time clock, as the kernel's timestamp says; `None`: there is none.
+    pub left: Option<UtcTime>,
     /// From there to the transmit timestamp.
     pub send_path: Option<PathTime>,
     /// From the transmit timestamp to the receive timestamp; with an echo service, the round trip.

@@ -1,19 +1,21 @@
 //! One measurement: pacing, and the end. What it runs between is in `ends`, the warm-up in
 //! `warm_up`; what becomes of the times is the tally's business.
 
-use super::ends::{Endpoint, Ends};
+use super::ends::{Endpoint, Ends, OPERATION};
 use super::packet::Packet;
 use super::tally::Tally;
-use super::{LatencyOptions, LatencyReport, PacketLatency, limits};
+use super::warm_up::Probes;
+use super::{LatencyOptions, LatencyReport, Losses, PacketLatency, limits};
 use crate::interface::Interface;
+use crate::socket::UdpSocket;
 use std::net::SocketAddr;
 use std::slice;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
-use wirestamp_core::Result;
 use wirestamp_core::backend::Incoming;
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::{TransmitId, TransmitRecord};
+use wirestamp_core::{Error, ErrorKind, Result};
 
 /// How long a wait for outcomes or arrivals takes before other work is looked at. Without a
 /// rate, a packet is waited for at least as long before the next is sent.
@@ -43,7 +45,7 @@ pub struct LatencyRun {
     pub(super) timestamps_come: bool,
     /// The longest time from sending to arrival so far. Zero: none arrived.
     pub(super) slowest: Span,
-    tally: Tally,
+    pub(super) tally: Tally,
     records: Vec<TransmitRecord>,
     /// How many transmit ids may await their end.
     most_awaiting: usize,
@@ -51,43 +53,37 @@ pub struct LatencyRun {
     due: MonotonicTime,
     last_sent: MonotonicTime,
     /// What the receive buffer had dropped when the measurement began.
-    dropped_before: u64,
+    pub(super) dropped_before: u64,
+    /// When the warm-up began, and what it has shown.
+    pub(super) begun: MonotonicTime,
+    pub(super) probes: Probes,
 }
 
 impl LatencyRun {
-    /// Prepares a measurement on `interface`: binds the sockets, switches timestamping on (with
-    /// `source` hardware also the NIC's, until the run is over), and waits until answers and
-    /// timestamps come: for the first answer a second longer than `options.timeout` at most. On the
+    /// Prepares a measurement on `interface`, and waits until answers and timestamps come: [`prepare`](Self::prepare), then
+    /// [`warm_up`](Self::warm_up) to the end.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare) and [`warm_up`](Self::warm_up).
+    pub fn on(interface: &Interface, options: LatencyOptions) -> Result<Self> {
+        Self::prepare(interface, options)?.warmed_up()
+    }
+
+    /// Prepares a measurement on `interface`: binds the sockets, and switches timestamping on (with
+    /// `source` hardware also the NIC's, until the run is over). On the
     /// loopback interface the datagrams go from one socket to another; on a simulated one, over the
     /// cable to the other simulated NIC; elsewhere `options.peer` must return them.
     ///
     /// # Errors
-    /// `InvalidInput` for options that make no sense here; `Unreachable` if no datagram comes
-    /// back; otherwise as [`Interface::bind`], [`UdpSocket::configure`],
-    /// [`Interface::enable_hardware`] and [`Interface::correlator`].
-    ///
-    /// [`UdpSocket::configure`]: crate::UdpSocket::configure
-    pub fn on(interface: &Interface, options: LatencyOptions) -> Result<Self> {
-        Self::on_while(interface, options, || true)
-    }
-
-    /// As [`on`](Self::on), for programs that can be interrupted: `go_on` is asked every few
-    /// milliseconds, and the preparation ends early when it says no. Then [`stop`](Self::stop)
-    /// reports that nothing was measured.
-    ///
-    /// # Errors
-    /// As [`on`](Self::on).
-    pub fn on_while(
-        interface: &Interface,
-        options: LatencyOptions,
-        go_on: impl FnMut() -> bool,
-    ) -> Result<Self> {
+    /// `InvalidInput` for options that make no sense here; otherwise as [`Interface::bind`],
+    /// [`UdpSocket::configure`], [`Interface::enable_hardware`] and [`Interface::correlator`].
+    pub fn prepare(interface: &Interface, options: LatencyOptions) -> Result<Self> {
         limits::check(interface.name(), &options)?;
         let ends = match options.peer {
             Some(peer) => Ends::with_peer(interface, peer, &options)?,
             None => Ends::within(interface, &options)?,
         };
-        Self::warmed_up(ends, options, go_on)
+        Self::of(ends, options)
     }
 
     /// Prepares a measurement from one socket to another, wherever they were made: on two
@@ -103,19 +99,20 @@ impl LatencyRun {
         options: LatencyOptions,
     ) -> Result<Self> {
         limits::check("the given sockets", &options)?;
-        Self::warmed_up(
-            Ends::given(sender, receiver, to, &options)?,
-            options,
-            || true,
-        )
+        Self::of(Ends::given(sender, receiver, to, &options)?, options)?.warmed_up()
     }
 
-    fn warmed_up(ends: Ends, options: LatencyOptions, go_on: impl FnMut() -> bool) -> Result<Self> {
+    fn warmed_up(mut self) -> Result<Self> {
+        while self.warm_up()? {}
+        Ok(self)
+    }
+
+    fn of(ends: Ends, options: LatencyOptions) -> Result<Self> {
         let now = ends.sender.now();
         let number = now.nanoseconds() as u32
             ^ u32::from(ends.sender.local_address()?.port()).rotate_left(16);
         let in_flight = limits::table(&ends.name, &options)?;
-        let mut run = Self {
+        Ok(Self {
             options,
             ends,
             packet: Packet::new(options.size, number),
@@ -135,11 +132,9 @@ impl LatencyRun {
             due: now,
             last_sent: now,
             dropped_before: 0,
-        };
-        run.warm_up(go_on)?;
-        run.tally.warmed_up(run.ends.sender.now() - now);
-        run.dropped_before = run.ends.receiver.receive_counters().dropped;
-        Ok(run)
+            begun: now,
+            probes: Probes::default(),
+        })
     }
 
     /// Sends what is measured of each packet to `packets` from now on, as soon as it is final: not in the order of the
@@ -162,18 +157,11 @@ impl LatencyRun {
             return Ok(false);
         }
         self.make_room()?;
-        let before = self.ends.sender.now();
-        if self.sent == 0 {
+        let sequence = self.next_sequence;
+        let before = self.send_counted(sequence)?;
+        if self.sent == 1 {
             self.due = before;
         }
-        let sequence = self.next_sequence;
-        self.tally.sending(sequence, before);
-        if let Err(error) = self.send(sequence) {
-            self.tally.not_sent(sequence);
-            return Err(error);
-        }
-        self.sent += 1;
-        self.last_sent = before;
         match self.options.rate {
             Some(rate) => {
                 self.due = self.due + Span::from_nanoseconds(1_000_000_000 / i128::from(rate));
@@ -191,6 +179,80 @@ impl LatencyRun {
             self.take_outcomes(STEP)?; // a NIC can have room for one timestamp alone
         }
         Ok(true)
+    }
+
+    /// Steps for about `time`. `false`: all were sent.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn step_for(&mut self, time: Duration) -> Result<bool> {
+        let until = self.ends.sender.now() + Span::from(time);
+        while self.step()? {
+            if self.last_sent >= until {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Sends the next datagram now, whatever the rate and the count say, and waits for nothing: for a loop that serves other
+    /// sockets as well, and calls [`take`](Self::take) when one of the [`sockets`](Self::sockets) is ready. After an error it may be
+    /// called again.
+    ///
+    /// # Errors
+    /// `Busy` if as many are in flight as the options allow; otherwise as [`UdpSocket::send`].
+    pub fn send_next(&mut self) -> Result<()> {
+        if self.tally.in_flight.is_full() {
+            let cause = "as many datagrams are in flight as the options allow";
+            let target = self.ends.name.clone();
+            return Err(Error::new(ErrorKind::Busy, OPERATION, target, cause)
+                .with_remedy("send more slowly, or allow more of them"));
+        }
+        self.send_counted(self.next_sequence).map(drop)
+    }
+
+    /// Takes what has arrived and which timestamps there are, gives up what is over its time, and waits for nothing.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::receive_batch`].
+    pub fn take(&mut self) -> Result<()> {
+        self.take_arrived()?;
+        let [sender, receiver] = self.sockets();
+        if std::ptr::eq(sender, receiver) {
+            return Ok(());
+        }
+        // nothing comes there, but a socket whose NIC is gone says so, and would be ready for ever
+        let mut buffer = [0; 1];
+        while sender.try_receive_batch(&mut [Incoming::new(&mut buffer)])? > 0 {}
+        Ok(())
+    }
+
+    fn take_arrived(&mut self) -> Result<()> {
+        self.receive_until(self.ends.receiver.now(), |_| false)?;
+        self.take_outcomes(Duration::ZERO)
+    }
+
+    /// Returns the sockets that send and receive: the same with an echo service.
+    pub fn sockets(&self) -> [&UdpSocket; 2] {
+        [&self.ends.sender, &self.ends.receiver]
+    }
+
+    /// Returns how far it is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            sent: self.sent,
+            count: self.options.count,
+        }
+    }
+
+    /// Returns how many datagrams are in flight, or through while their times are not final.
+    pub fn in_flight(&self) -> u64 {
+        self.tally.unresolved()
+    }
+
+    /// Returns what is known to be lost so far. How many found the receive buffer full is known when it is stopped.
+    pub fn losses(&self) -> &Losses {
+        self.tally.losses()
     }
 
     /// Waits for what is still in flight, and reports: [`settle`](Self::settle) to the end, then
@@ -235,8 +297,7 @@ impl LatencyRun {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn stop(mut self) -> Result<LatencyReport> {
-        self.receive_until(self.ends.receiver.now(), |_| false)?;
-        self.take_outcomes(Duration::ZERO)?;
+        self.take_arrived()?;
         let dropped = self
             .ends
             .receiver
@@ -255,13 +316,23 @@ impl LatencyRun {
         let every = (count / 200).max(1);
         while self.step()? {
             if self.sent.is_multiple_of(every) || self.sent == count {
-                progress(Progress {
-                    sent: self.sent,
-                    count,
-                });
+                progress(self.progress());
             }
         }
         self.finish()
+    }
+
+    /// Returns the time just before.
+    fn send_counted(&mut self, sequence: u64) -> Result<MonotonicTime> {
+        let before = self.ends.sender.now();
+        self.tally.sending(sequence, before);
+        if let Err(error) = self.send(sequence) {
+            self.tally.not_sent(sequence);
+            return Err(error);
+        }
+        self.sent += 1;
+        self.last_sent = before;
+        Ok(before)
     }
 
     pub(super) fn send(&mut self, sequence: u64) -> Result<()> {

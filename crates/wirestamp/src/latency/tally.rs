@@ -134,6 +134,16 @@ impl Tally {
         self.count_confirmed(clocks);
     }
 
+    /// How many are in flight, or wait until their times are final.
+    pub(super) fn unresolved(&self) -> u64 {
+        (self.in_flight.len() + self.waiting.len()) as u64
+    }
+
+    /// What is lost so far.
+    pub(super) fn losses(&self) -> &Losses {
+        &self.report.lost
+    }
+
     /// What came out. `dropped`: how many datagrams this host's receive buffer had no room for.
     pub(super) fn report(mut self, dropped: u64, clocks: &Clocks) -> LatencyReport {
         self.confirm(clocks);
@@ -187,6 +197,12 @@ impl Tally {
             }
             None => Err(NotMeasured::NotTimestamped),
         };
+        let left = match flight.transmitted {
+            Some(TransmitOutcome::Timestamped(timestamps)) if transmitted.is_ok() => {
+                timestamps.software.and_then(|software| software.utc)
+            }
+            _ => None,
+        };
         let send_path = transmitted.map(|placed| PathTime {
             time: latency::send_path(flight.sent, placed.at),
             error_bound: placed.bound,
@@ -210,6 +226,7 @@ impl Tally {
         let _ = packets.send(PacketLatency {
             number: flight.sequence - first + 1,
             sent: flight.sent,
+            left,
             send_path: send_path.ok(),
             wire: arrived.ok().and_then(|(wire, _)| wire),
             receive_path: arrived.ok().map(|(_, receive_path)| receive_path),

@@ -22,7 +22,7 @@ const USEFUL_RATE_PPB: f64 = 20_000.0;
 
 /// What the probes have shown.
 #[derive(Debug, Default)]
-struct Probes {
+pub(super) struct Probes {
     /// When each was sent. Its place is its number.
     sent: Vec<MonotonicTime>,
     first_answer: Option<MonotonicTime>,
@@ -32,38 +32,47 @@ struct Probes {
 }
 
 impl LatencyRun {
-    /// Sends probes until both timestamps were seen and the correlators are ready, or `go_on`
-    /// says no.
-    pub(super) fn warm_up(&mut self, mut go_on: impl FnMut() -> bool) -> Result<()> {
-        let begun = self.ends.sender.now();
-        let mut probes = Probes::default();
-        while go_on() {
-            let now = self.ends.sender.now();
-            match probes.first_answer {
-                None if now >= begun + Span::from(LONGEST) + Span::from(self.options.timeout) => {
-                    return Err(self.nothing_came(&probes, now - begun));
-                }
-                // timestamps that don't come are what the report is about; answers that don't are not
-                Some(first) if now >= first + Span::from(self.longest()) => break,
-                _ => {}
+    /// Sends a datagram that is not counted, and waits some milliseconds for its answer and timestamps. `false`: both were seen and
+    /// the correlators are ready, or were waited for as long as is worth it; [`step`](Self::step) follows. Who ends it
+    /// before, with [`stop`](Self::stop), has measured nothing.
+    ///
+    /// # Errors
+    /// `Unreachable` if no datagram comes back within a second more than the timeout; otherwise as
+    /// [`UdpSocket::send`](crate::UdpSocket::send).
+    pub fn warm_up(&mut self) -> Result<bool> {
+        let goes_on = self.probe()?;
+        self.slowest = self.probes.took;
+        self.tally.warmed_up(self.ends.sender.now() - self.begun);
+        self.dropped_before = self.ends.receiver.receive_counters().dropped;
+        Ok(goes_on)
+    }
+
+    fn probe(&mut self) -> Result<bool> {
+        let now = self.ends.sender.now();
+        let longest = Span::from(LONGEST);
+        match self.probes.first_answer {
+            None if now >= self.begun + longest + Span::from(self.options.timeout) => {
+                return Err(self.nothing_came(now - self.begun));
             }
-            let is_sending = probes.first_answer.is_some() || now < begun + Span::from(LONGEST);
-            let sequence = self.next_sequence;
-            if is_sending {
-                probes.sent.push(now);
-                self.send(sequence)?;
-            }
-            self.wait_for_answer(&mut probes)?;
-            self.timestamps_come |= is_sending && self.is_timestamped(sequence)?;
-            if self.timestamps_come && probes.answer_is_timestamped && self.ends.clocks.are_ready()
-            {
-                break;
-            }
-            let pause = self.ends.receiver.now() + Span::from_milliseconds(1);
-            self.receive_until(pause, |_| false)?;
+            // timestamps that don't come are what the report is about; answers that don't are not
+            Some(first) if now >= first + Span::from(self.longest()) => return Ok(false),
+            _ => {}
         }
-        self.slowest = probes.took;
-        Ok(())
+        let is_sending = self.probes.first_answer.is_some() || now < self.begun + longest;
+        let sequence = self.next_sequence;
+        if is_sending {
+            self.probes.sent.push(now);
+            self.send(sequence)?;
+        }
+        self.wait_for_answer()?;
+        self.timestamps_come |= is_sending && self.is_timestamped(sequence)?;
+        if self.timestamps_come && self.probes.answer_is_timestamped && self.ends.clocks.are_ready()
+        {
+            return Ok(false);
+        }
+        let pause = self.ends.receiver.now() + Span::from_milliseconds(1);
+        self.receive_until(pause, |_| false)?;
+        Ok(true)
     }
 
     fn longest(&self) -> Duration {
@@ -75,7 +84,7 @@ impl LatencyRun {
     }
 
     /// Waits for the answer to any probe.
-    fn wait_for_answer(&mut self, probes: &mut Probes) -> Result<()> {
+    fn wait_for_answer(&mut self) -> Result<()> {
         let until = self.ends.receiver.now() + Span::from(STEP);
         loop {
             let mut incoming = Incoming::new(&mut self.buffer);
@@ -88,6 +97,7 @@ impl LatencyRun {
                 return Ok(());
             }
             let sequence = self.packet.sequence_of(incoming.payload());
+            let probes = &mut self.probes;
             let Some(sent) = sequence.and_then(|sequence| probes.sent.get(sequence as usize))
             else {
                 continue;
@@ -111,10 +121,10 @@ impl LatencyRun {
         Ok(timestamps.has(self.options.source))
     }
 
-    fn nothing_came(&self, probes: &Probes, waited: Span) -> Error {
+    fn nothing_came(&self, waited: Span) -> Error {
         let cause = format!(
             "no answer to {} datagrams within {waited}",
-            probes.sent.len()
+            self.probes.sent.len()
         );
         let from = self
             .ends

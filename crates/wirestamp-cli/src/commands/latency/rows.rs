@@ -3,9 +3,8 @@
 use crate::output::{Output, json};
 use serde::Serialize;
 use std::io;
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
-use wirestamp::latency::{LatencyRun, NotMeasured, PacketLatency, PathTime};
+use wirestamp::latency::{NotMeasured, PacketLatency, PathTime};
 
 /// Rows are written in pieces of about so many bytes,
 const PIECE: usize = 1 << 16;
@@ -34,19 +33,14 @@ struct Packet {
 
 /// Rows on their way out.
 pub(super) struct Rows {
-    packets: Receiver<PacketLatency>,
     is_round_trip: bool,
     text: String,
     written: Instant,
 }
 
 impl Rows {
-    /// From now on `run` says what it measured of each packet.
-    pub(super) fn of(run: &mut LatencyRun, is_round_trip: bool) -> Self {
-        let (sender, packets) = channel();
-        run.send_packets_to(sender);
+    pub(super) fn new(is_round_trip: bool) -> Self {
         Self {
-            packets,
             is_round_trip,
             text: String::new(),
             written: Instant::now(),
@@ -54,8 +48,12 @@ impl Rows {
     }
 
     /// Takes what has been measured, and writes it now and then: not so often that it disturbs.
-    pub(super) fn take(&mut self, output: &mut Output) -> io::Result<()> {
-        for packet in self.packets.try_iter() {
+    pub(super) fn take(
+        &mut self,
+        packets: impl Iterator<Item = PacketLatency>,
+        output: &mut Output,
+    ) -> io::Result<()> {
+        for packet in packets {
             let row = Packet::of(&packet, self.is_round_trip);
             self.text.push_str(&output.row_text(&row)?);
         }
@@ -66,12 +64,7 @@ impl Rows {
     }
 
     /// Writes what is left.
-    pub(super) fn finish(mut self, output: &mut Output) -> io::Result<()> {
-        self.take(output)?;
-        self.write(output)
-    }
-
-    fn write(&mut self, output: &mut Output) -> io::Result<()> {
+    pub(super) fn write(&mut self, output: &mut Output) -> io::Result<()> {
         self.written = Instant::now();
         let written = output.raw(&self.text);
         self.text.clear();

@@ -1,0 +1,58 @@
+//! What `latency` shows while packets are on their way: a bar on a terminal, and rows.
+
+use super::rows::Rows;
+use crate::output::Output;
+use indicatif::ProgressBar;
+use std::io;
+use wirestamp::latency::{LatencyOptions, PacketLatency, Progress};
+use wirestamp_measure::{Sample, Sink, Subject};
+
+/// Takes what the engine yields.
+pub(super) struct Watching {
+    bar: ProgressBar,
+    rows: Option<Rows>,
+    /// Those that are not written yet.
+    packets: Vec<PacketLatency>,
+}
+
+impl Watching {
+    pub(super) fn new(options: &LatencyOptions, output: &Output) -> Self {
+        let rows = || Rows::new(options.peer.is_some());
+        Self {
+            bar: output.progress(options.count, "packets"),
+            rows: output.has_rows().then(rows),
+            packets: Vec::new(),
+        }
+    }
+
+    /// Writes rows now and then.
+    pub(super) fn write(&mut self, output: &mut Output) -> io::Result<()> {
+        let packets = self.packets.drain(..);
+        let rows = self.rows.as_mut();
+        rows.map_or(Ok(()), |rows| rows.take(packets, output))
+    }
+
+    /// Writes all rows that are left.
+    pub(super) fn finish(mut self, output: &mut Output) -> io::Result<()> {
+        self.bar.finish_and_clear();
+        self.write(output)?;
+        let mut rows = self.rows;
+        rows.iter_mut().try_for_each(|rows| rows.write(output))
+    }
+}
+
+impl Sink for Watching {
+    fn sample(&mut self, _: &Sample<'_>) {}
+
+    fn wants_packets(&self) -> bool {
+        self.rows.is_some()
+    }
+
+    fn passed(&mut self, _: Subject<'_>, packet: &PacketLatency) {
+        self.packets.push(*packet);
+    }
+
+    fn progress(&mut self, _: Subject<'_>, progress: Progress) {
+        self.bar.set_position(progress.sent);
+    }
+}

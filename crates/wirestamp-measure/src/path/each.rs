@@ -1,0 +1,143 @@
+//! A path that is measured for ever: a packet each interval.
+
+use super::shown::shown;
+use crate::bounded::Bounded;
+use crate::moment::Moment;
+use crate::options::Path;
+use crate::sample::{Departure, Kind, Sample, Segment, Subject};
+use crate::state::{PathState, State};
+use crate::task::{Task, Turn, is_no_end};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use wirestamp::latency::{LatencyOptions, LatencyRun, NotMeasured, PacketLatency, PathTime};
+use wirestamp::{AddressFamily, Interface, MonotonicTime, Result, Span, UdpSocket};
+
+/// A packet that takes longer is lost.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A packet each interval, until the engine ends.
+pub(super) struct EachTask {
+    configuration: Path,
+    run: LatencyRun,
+    packets: Receiver<PacketLatency>,
+    due: MonotonicTime,
+    /// Packets that the system did not send, and what it said last.
+    not_sent: u64,
+    error: Option<String>,
+}
+
+impl EachTask {
+    pub(super) fn open(configuration: &Path, interface: &Interface) -> Result<Self> {
+        let mut run = LatencyRun::prepare(interface, options(interface))?;
+        let (sender, packets) = channel();
+        run.send_packets_to(sender);
+        Ok(Self {
+            configuration: configuration.clone(),
+            due: run.sockets()[0].now(),
+            run,
+            packets,
+            not_sent: 0,
+            error: None,
+        })
+    }
+
+    fn send(&mut self) -> Result<()> {
+        match self.run.send_next() {
+            Ok(()) => self.error = None,
+            Err(error) => {
+                self.not_sent += 1;
+                self.error = Some(error.to_string());
+                is_no_end(error)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Yields the packets whose times are final.
+    fn pass(&self, turn: &mut Turn<'_>) {
+        let subject = Subject {
+            kind: Kind::Path,
+            name: &self.configuration.interface,
+        };
+        for packet in self.packets.try_iter() {
+            let (values, known) = segments(&packet);
+            turn.sink.passed(subject, &packet);
+            turn.sink.sample(&Sample {
+                subject,
+                // the numbers on the wire begin with 0, and end nowhere
+                sequence: (packet.number - 1) as u32,
+                at: turn.now,
+                utc: turn.utc,
+                left: packet.left.map_or(Departure::Unknown, Departure::At),
+                has_arrived: has_arrived(&packet),
+                values: &values[..known],
+            });
+        }
+    }
+}
+
+/// One packet at a time, with the kernel's timestamps.
+fn options(interface: &Interface) -> LatencyOptions {
+    let first = interface.description().addresses.first();
+    LatencyOptions {
+        count: u64::MAX,
+        family: match first.is_some_and(|own| own.address.is_ipv6()) {
+            true => AddressFamily::Ipv6,
+            false => AddressFamily::Ipv4,
+        },
+        timeout: TIMEOUT,
+        ..LatencyOptions::default()
+    }
+}
+
+fn has_arrived(packet: &PacketLatency) -> bool {
+    let is_lost = matches!(
+        packet.missing,
+        Some(NotMeasured::NotArrived | NotMeasured::Late)
+    );
+    !is_lost
+}
+
+/// What a packet says, and how many of these are known: nothing of a packet that is lost.
+fn segments(packet: &PacketLatency) -> ([(Segment, Bounded<Span>); 3], usize) {
+    let mut values = [(Segment::Wire, Bounded::new(Span::ZERO, Span::ZERO)); 3];
+    let mut known = 0;
+    let mut add = |segment, path: Option<PathTime>| {
+        if let Some(path) = path {
+            values[known] = (segment, Bounded::new(path.time, path.error_bound));
+            known += 1;
+        }
+    };
+    if has_arrived(packet) {
+        add(Segment::SendPath, packet.send_path);
+        add(Segment::ReceivePath, packet.receive_path);
+        add(Segment::Wire, packet.wire);
+    }
+    (values, known)
+}
+
+impl Task for EachTask {
+    fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        self.run.take()?;
+        self.pass(turn);
+        if turn.now >= self.due {
+            self.send()?;
+            self.due = (self.due + Span::from(self.configuration.interval)).max(turn.now);
+        }
+        Ok(match self.run.in_flight() {
+            0 => self.due,
+            _ => self.due.min(turn.now + Span::from(TIMEOUT)),
+        })
+    }
+
+    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
+        into.extend(self.run.sockets());
+    }
+
+    fn show(&self, _moment: &Moment, into: &mut State) {
+        into.paths.push(PathState {
+            error: self.error.clone(),
+            ..shown(&self.configuration.interface, &self.run, self.not_sent)
+        });
+    }
+}
