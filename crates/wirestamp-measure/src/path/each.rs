@@ -86,6 +86,8 @@ fn options(interface: &Interface) -> LatencyOptions {
             false => AddressFamily::Ipv4,
         },
         timeout: TIMEOUT,
+        // five times what an interval of 10 ms needs: as many numbers of lost packets are kept, for ever
+        max_in_flight: 1_024,
         ..LatencyOptions::default()
     }
 }
