@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::env::consts::OS;
 use std::process::{Command, Output, Stdio};
-use wirestamp::events::CONFIRMING;
+use wirestamp::events::CONFIRMING_BATCHES;
 
 fn wirestamp() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
@@ -359,7 +359,7 @@ fn a_recording_is_converted_and_drawn() {
             json(&told)["timestamps"].as_u64()
         ),
         // three more at the end: what the last timestamps wait for
-        (Some(30 + u64::from(CONFIRMING)), Some(120))
+        (Some(30 + u64::from(CONFIRMING_BATCHES)), Some(120))
     );
 
     let converted = run(&["convert", &events, "--plot", &plot]);
@@ -437,7 +437,7 @@ fn a_busy_clock_leaves_no_timestamp_of_a_recording_unconfirmed() {
     );
     let report = json(&recorded);
     let counted = ["batches", "failures"].map(|name| report[name].as_u64());
-    let batches = 240 / 12 + u64::from(CONFIRMING);
+    let batches = 240 / 12 + u64::from(CONFIRMING_BATCHES);
     assert_eq!(counted, [Some(batches), Some(2)], "{report:#}");
 
     let converted = run(&["convert", &events]);

@@ -145,7 +145,7 @@ impl Task for NtpTask {
             false => MonotonicTime::MAX,
         };
         let due = self.dialogue.patience().unwrap_or(due);
-        Ok(self.dialogue.settles().map_or(due, |then| due.min(then)))
+        Ok(due.min(self.dialogue.settles()))
     }
 
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {

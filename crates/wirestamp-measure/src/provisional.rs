@@ -14,7 +14,9 @@ const PORTION: usize = 256;
 /// fail.
 const UNREADABLE: Span = Span::from_seconds(15);
 /// How often it is looked whether times have become final.
-pub(crate) const SETTLE: Span = Span::from_milliseconds(100);
+const SETTLE: Span = Span::from_milliseconds(100);
+/// A look stands for so much time at most: who was stopped or asleep in between, or busy, has read no clock meanwhile.
+pub(crate) const LOOKED: Span = Span::from_seconds(1);
 
 /// Timestamps that were used, with the times that they were taken for.
 #[derive(Debug, Default)]
@@ -23,6 +25,12 @@ pub(crate) struct Provisional {
     /// Every so-manyth is compared, if more come than there is room for.
     each: usize,
     noted: usize,
+    /// When it was looked last, while the oldest is not final.
+    looked: Option<MonotonicTime>,
+    /// The time in which readings were tried and none has come that made the oldest final.
+    unread: Span,
+    /// Whether more may be final already than one portion.
+    has_more: bool,
 }
 
 /// Converts timestamps, once more.
@@ -66,6 +74,15 @@ impl Provisional {
         self.waiting.is_empty()
     }
 
+    /// Returns when to settle next: at once, if more may be final than a portion; never, if all are.
+    pub(crate) fn next(&self, now: MonotonicTime) -> MonotonicTime {
+        match (self.is_empty(), self.has_more) {
+            (true, _) => MonotonicTime::MAX,
+            (false, true) => now,
+            (false, false) => now + SETTLE,
+        }
+    }
+
     /// Compares the times that have become final with those that were used.
     ///
     /// # Errors
@@ -77,26 +94,54 @@ impl Provisional {
         now: MonotonicTime,
         measured: &str,
     ) -> Result<()> {
+        self.has_more = false;
         for _ in 0..PORTION {
             let Some((timestamps, used)) = self.waiting.front() else {
-                break;
+                self.was_read();
+                return Ok(());
             };
             if !converts.is_confirmed(timestamps) {
-                if now - used.at > UNREADABLE {
-                    self.waiting.clear();
-                    return Err(failed(measured, "the NIC's clock cannot be read any more"));
-                }
-                break;
+                return self.wait(now, measured);
             }
             let then = converts.place(timestamps);
             if !then.is_some_and(|then| agree(used, &then)) {
-                self.waiting.clear();
+                self.forget();
                 let cause = "the NIC's clock or the real-time clock was changed meanwhile";
                 return Err(failed(measured, cause));
             }
             self.waiting.pop_front();
+            if self.waiting.is_empty() {
+                // there is room for each one again
+                self.each = 0;
+            }
+            self.was_read();
         }
+        self.has_more = true;
         Ok(())
+    }
+
+    /// The oldest is not final yet.
+    fn wait(&mut self, now: MonotonicTime, measured: &str) -> Result<()> {
+        let since = self
+            .looked
+            .replace(now)
+            .map_or(Span::ZERO, |then| now - then);
+        self.unread += since.min(LOOKED);
+        if self.unread <= UNREADABLE {
+            return Ok(());
+        }
+        self.forget();
+        Err(failed(measured, "the NIC's clock cannot be read any more"))
+    }
+
+    fn was_read(&mut self) {
+        self.looked = None;
+        self.unread = Span::ZERO;
+    }
+
+    /// Nothing waits any more.
+    fn forget(&mut self) {
+        *self = Self::default();
     }
 }
 
@@ -197,15 +242,64 @@ mod tests {
         stepped: NEVER,
     };
 
+    /// Confirms all; nothing was changed.
+    const ALL: Clock = Clock {
+        before: NEVER,
+        stepped: NEVER,
+    };
+
     #[test]
     fn what_no_reading_confirms_for_long_is_an_error() {
         let mut provisional = noted(3, &UNCONFIRMED);
-        settled(&mut provisional, &UNCONFIRMED, 10_000_000_000).expect("it may come yet");
-        assert!(!provisional.is_empty());
-        let ended = settled(&mut provisional, &UNCONFIRMED, 20_000_000_000);
+        let seconds = |count: i128| count * 1_000_000_000;
+        for second in 0..=15 {
+            settled(&mut provisional, &UNCONFIRMED, seconds(second)).expect("it may come yet");
+            assert!(!provisional.is_empty());
+        }
+        let ended = settled(&mut provisional, &UNCONFIRMED, seconds(16));
         let cause = ended.expect_err("it never comes").to_string();
         assert!(cause.contains("cannot be read"), "{cause}");
         assert!(provisional.is_empty());
+    }
+
+    #[test]
+    fn who_was_stopped_waits_for_readings_after_it() {
+        let mut provisional = noted(3, &UNCONFIRMED);
+        for hour in 0..10 {
+            let now = hour * 3_600_000_000_000;
+            settled(&mut provisional, &UNCONFIRMED, now).expect("no reading was tried");
+        }
+        let now = 10 * 3_600_000_000_000;
+        settled(&mut provisional, &ALL, now).expect("nothing was changed");
+        assert!(provisional.is_empty());
+    }
+
+    #[test]
+    fn a_reading_begins_the_wait_anew() {
+        let mut provisional = noted(40, &UNCONFIRMED);
+        for second in 1..=40_i128 {
+            // each second one more is final
+            let clock = Clock {
+                before: second,
+                stepped: NEVER,
+            };
+            settled(&mut provisional, &clock, second * 1_000_000_000).expect("it is read");
+        }
+        assert_eq!(provisional.waiting.len(), 1);
+    }
+
+    #[test]
+    fn portions_follow_at_once() {
+        let now = MonotonicTime::from_nanoseconds(9_000);
+        let mut provisional = noted(2 * PORTION as i128 + 1, &UNCONFIRMED);
+        provisional.settle(&UNCONFIRMED, now, "it").expect("waits");
+        assert_eq!(provisional.next(now), now + SETTLE, "none is final");
+        for _ in 0..2 {
+            provisional.settle(&ALL, now, "it").expect("unchanged");
+            assert_eq!(provisional.next(now), now, "there are more");
+        }
+        provisional.settle(&ALL, now, "it").expect("unchanged");
+        assert_eq!(provisional.next(now), MonotonicTime::MAX, "all are");
     }
 
     #[test]
@@ -229,6 +323,8 @@ mod tests {
             };
             settled(&mut provisional, &clock, count).expect("nothing was changed");
             assert!(provisional.is_empty());
+            provisional.note(&timestamps(1), used(1), &UNCONFIRMED);
+            assert_eq!(provisional.waiting.len(), 1, "there is room again");
         }
     }
 }

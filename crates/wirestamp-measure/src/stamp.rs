@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::moment::Moment;
 use crate::nic::NicClock;
 use crate::options::{Relation, Stamp};
-use crate::provisional::Provisional;
+use crate::provisional::{LOOKED, Provisional};
 use crate::report::StampReport;
 use crate::sample::{Kind, Subject};
 use crate::sink::Sink;
@@ -320,11 +320,15 @@ impl Task for StampTask {
         self.send_if_due(turn)?;
         // the last packet's time ends even if the next is far
         let judged = turn.now + Span::from(self.configuration.timeout);
-        Ok(if self.session.in_flight() > 0 {
-            self.due.min(judged)
-        } else {
-            self.due
-        })
+        let mut due = self.due;
+        if self.session.in_flight() > 0 {
+            due = due.min(judged);
+        }
+        // a slow session looks at its times as often as one that sends each second
+        if !self.provisional.is_empty() {
+            due = due.min(turn.now + LOOKED);
+        }
+        Ok(due)
     }
 
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {

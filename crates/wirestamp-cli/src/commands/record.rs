@@ -22,7 +22,7 @@ use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use traffic::Traffic;
-use wirestamp::events::{CONFIRMING, Header, Writer};
+use wirestamp::events::{CONFIRMING_BATCHES, Header, Writer};
 use wirestamp::{
     ChangeEvent, CrossTimestamp, Error, ErrorKind, Frequency, HardwareClock, Interface, Span, Watch,
 };
@@ -243,7 +243,7 @@ impl Recorder<'_> {
             return Ok(());
         }
         let (mut pause, mut failures) = (self.schedule.pause(), 0);
-        let needed = self.report.batches + u64::from(CONFIRMING);
+        let needed = self.report.batches + u64::from(CONFIRMING_BATCHES);
         while self.report.batches < needed && failures < ATTEMPTS {
             pace.pause(pause)?;
             self.notice(writer)?;

@@ -3,7 +3,7 @@
 use super::MS;
 use super::program::{file, json, number, run, utf8};
 use std::time::Duration;
-use wirestamp::events::{CONFIRMING, Header, Writer};
+use wirestamp::events::{CONFIRMING_BATCHES, Header, Writer};
 use wirestamp::{ErrorKind, Frequency, HardwareClock, Interface, MonotonicTime, Simulation, Span};
 use wirestamp_test_worlds::{Chance, Change, Changed, Clocks, Found, worlds};
 
@@ -109,7 +109,7 @@ fn recording(simulation: &Simulation, period: Duration, chance: &mut Chance) -> 
         recorder.pass(period / (timestamps + 1));
     }
     // as `record` ends
-    for _ in 0..CONFIRMING {
+    for _ in 0..CONFIRMING_BATCHES {
         recorder.batch();
         recorder.pass(period / 4);
     }

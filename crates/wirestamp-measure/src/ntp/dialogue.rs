@@ -10,7 +10,7 @@ use crate::host_stamp::HostStamp;
 use crate::moment::Moment;
 use crate::nts::{Association, Unauthentic};
 use crate::options::Ntp;
-use crate::provisional::{Provisional, SETTLE};
+use crate::provisional::Provisional;
 use crate::sample::{self, Departure, Kind, Segment, Subject};
 use crate::task::{Turn, is_no_end};
 use std::collections::BTreeMap;
@@ -174,9 +174,9 @@ impl Dialogue {
         self.provisional.is_empty()
     }
 
-    /// When to look whether times are final; `None`: all are.
-    pub(super) fn settles(&self) -> Option<MonotonicTime> {
-        (!self.is_final()).then(|| self.now() + SETTLE)
+    /// When to look whether times are final; never, if all are.
+    pub(super) fn settles(&self) -> MonotonicTime {
+        self.provisional.next(self.now())
     }
 
     /// Looks at the times that have become final.

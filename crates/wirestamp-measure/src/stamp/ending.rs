@@ -2,7 +2,6 @@
 
 use super::phase::Phase;
 use super::{StampTask, yields};
-use crate::provisional::SETTLE;
 use crate::report::{PathMtu, StampReport};
 use crate::sink::Sink;
 use crate::task::Turn;
@@ -30,10 +29,7 @@ impl StampTask {
             }
             self.phase = self.next(turn)?;
         }
-        Ok(match self.provisional.is_empty() {
-            true => MonotonicTime::MAX,
-            false => turn.now + SETTLE,
-        })
+        Ok(self.provisional.next(turn.now))
     }
 
     /// Until when this phase lasts at most; `None`: for ever.

@@ -3,7 +3,7 @@
 
 use super::summary::{GenerationSummary, Summary};
 use super::waiting::{LONGEST_WAIT, Waiting};
-use super::{BATCH_GAP, CONFIRMING, Event, Header, Row};
+use super::{BATCH_GAP, CONFIRMING_BATCHES, Event, Header, Row};
 use std::collections::VecDeque;
 use wirestamp_core::correlate::{ConversionError, Correlation, GenerationCause, Pushed};
 use wirestamp_core::cross::CrossTimestamp;
@@ -182,7 +182,7 @@ impl Replay {
             self.waiting[self.answered].answer = Some(row);
             self.answered += 1;
         }
-        let needed = u64::from(if self.confirms { CONFIRMING } else { 1 });
+        let needed = u64::from(if self.confirms { CONFIRMING_BATCHES } else { 1 });
         while let Some(first) = self.waiting.front()
             && first.batch + needed <= complete
         {
