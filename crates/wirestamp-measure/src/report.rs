@@ -20,6 +20,9 @@ pub struct StampReport {
     pub refused: u64,
     /// Why packets did not reach the reflector, as ICMP said last: nobody listens on its port, or there is no way there.
     pub unreachable: Option<Error>,
+    /// Whether it was cut short before readings of the NIC's clock had confirmed the last timestamps: a change of that clock in the last seconds
+    /// would not show.
+    pub unconfirmed: bool,
 }
 
 /// The path's MTU, and the packets that did not fit.

@@ -37,6 +37,8 @@ const CORRELATED: Span = Span::from_seconds(5);
 /// How often it is looked whether it can.
 const LOOK: Span = Span::from_milliseconds(1);
 const AWAY: Duration = Duration::from_secs(1);
+/// For so long nothing is judged while the socket has more than was read. A flood of others' packets has no end.
+const BEHIND: Span = Span::from_seconds(1);
 /// Sessions begin at multiples of this, or of their interval if that is shorter: those that are to send together do so in one turn of the loop,
 /// although they were opened one after the other.
 const GRID: Duration = Duration::from_millis(100);
@@ -78,6 +80,8 @@ pub(crate) struct StampTask {
     phase: Phase,
     /// Times of the NIC's clock that are not final yet.
     provisional: Provisional,
+    /// Since when the socket has had more than was read in a turn.
+    behind: Option<MonotonicTime>,
     followed_up: u64,
     /// The last answered packet.
     last: Option<MonotonicTime>,
@@ -163,6 +167,7 @@ impl StampTask {
             slowest: Span::ZERO,
             phase: Phase::Measuring,
             provisional: Provisional::default(),
+            behind: None,
             followed_up: 0,
             last: None,
             path: None,
@@ -218,7 +223,31 @@ impl StampTask {
         }
     }
 
+    /// Whether an answer may be in the socket that was not read yet.
+    fn is_behind(&self, now: MonotonicTime) -> bool {
+        self.behind.is_some_and(|since| now - since < BEHIND)
+    }
+
+    /// Judges and sends; returns when there is more to do.
+    fn go_on(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        if let Some(count) = self.configuration.count {
+            return self.serve_until(count, turn);
+        }
+        self.judge(turn);
+        self.send_if_due(turn)?;
+        // the last packet's time ends even if the next is far
+        let judged = turn.now + Span::from(self.configuration.timeout);
+        Ok(match self.session.in_flight() {
+            _ if self.is_behind(turn.now) => turn.now,
+            0 => self.due,
+            _ => self.due.min(judged),
+        })
+    }
+
     fn judge(&mut self, turn: &mut Turn<'_>) {
+        if self.is_behind(turn.now) {
+            return;
+        }
         let Self {
             configuration,
             session,
@@ -313,22 +342,12 @@ impl Task for StampTask {
         let converts = (&self.clock, &self.socket);
         self.provisional.settle(&converts, turn.now, "delays")?;
         self.look_at_clock();
-        if let Some(count) = self.configuration.count {
-            return self.serve_until(count, turn);
-        }
-        self.judge(turn);
-        self.send_if_due(turn)?;
-        // the last packet's time ends even if the next is far
-        let judged = turn.now + Span::from(self.configuration.timeout);
-        let mut due = self.due;
-        if self.session.in_flight() > 0 {
-            due = due.min(judged);
-        }
+        let due = self.go_on(turn)?;
         // a slow session looks at its times as often as one that sends each second
-        if !self.provisional.is_empty() {
-            due = due.min(turn.now + LOOKED);
-        }
-        Ok(due)
+        Ok(match self.provisional.is_empty() {
+            true => due,
+            false => due.min(turn.now + LOOKED),
+        })
     }
 
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {

@@ -78,6 +78,50 @@ fn tried(
     (report, kept, took)
 }
 
+/// The program was stopped while a second of answers was under way: more than one look takes.
+#[test]
+fn answers_that_wait_in_the_socket_are_not_lost() {
+    let simulation = Simulation::from_toml(
+        "preset = \"igc\"\n[link]\ndelay = \"300ms\"\n[host]\nreceive_buffer = 16_000_000\n",
+        1,
+    );
+    let simulation = simulation.expect("a scenario");
+    let place = || Place::Simulation(simulation.clone());
+    let mut reflector = Reflector::default();
+    let other = simulation.interface("sim1").expect("it has one");
+    reflector.listen = vec![(other.description().addresses[0].address, 862).into()];
+    let mut stamp = Stamp::with(reflector.listen[0].to_string());
+    stamp.interface = Some("sim0".to_owned());
+    stamp.interval = Duration::from_millis(1);
+    stamp.count = Some(1_000);
+    stamp.timeout = Duration::from_secs(1);
+    let answers = Measurements::default().reflector(reflector);
+    let mut answers = Engine::new(answers, place()).expect("it starts");
+    let mut engine = Engine::new(Measurements::default().stamp(stamp), place()).expect("it starts");
+    let begun = engine.now();
+    let stopped = Span::from_milliseconds(800)..Span::from_milliseconds(2_800);
+    while !engine.is_over() {
+        let now = engine.now();
+        assert!(now - begun < Span::from_seconds(100), "it never ends");
+        let until = now + Span::from_microseconds(500);
+        if stopped.contains(&(now - begun)) {
+            answers
+                .run_until(until, &mut |_: &Sample<'_>| {})
+                .expect("it runs");
+            continue;
+        }
+        engine
+            .run_until(until, &mut |_: &Sample<'_>| {})
+            .expect("it runs");
+        let moment = answers.moment();
+        answers.wait(moment.now).expect("it looks");
+        answers.serve(&moment, &mut |_: &Sample<'_>| {});
+    }
+    let report = engine.into_reports(&mut |_: &Sample<'_>| {}).remove(0);
+    let losses = report.expect("it was measured").session.losses;
+    assert_eq!((losses.sent, losses.lost()), (1_000, 0));
+}
+
 fn preset() -> Simulation {
     Simulation::preset("igc", 1).expect("a preset")
 }

@@ -19,7 +19,7 @@ pub(crate) use file::{Draft, Target};
 pub(crate) use page::Page;
 pub(crate) use rows::Rows;
 pub(crate) use table::{Column, Table};
-pub(crate) use words::{grouped, plural};
+pub(crate) use words::{grouped, interrupted, plural};
 
 use crate::arguments::{Color, Form, Global};
 use crate::signals;

@@ -19,9 +19,29 @@ pub(crate) fn plural(number: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", grouped(number))
 }
 
+/// How a signal ended the run, if it did. `unconfirmed`: before readings of the NIC's clock had confirmed the last timestamps.
+pub(crate) fn interrupted(is_interrupted: bool, unconfirmed: bool) -> Option<&'static str> {
+    match (is_interrupted, unconfirmed) {
+        (_, true) => {
+            Some("(interrupted: a change of the NIC's clock in the last seconds would not show)")
+        }
+        (true, false) => Some("(interrupted)"),
+        (false, false) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_interrupts_while_times_are_confirmed_is_told_too() {
+        let told = [(false, false), (true, false), (true, true), (false, true)]
+            .map(|(is_interrupted, unconfirmed)| interrupted(is_interrupted, unconfirmed));
+        let says_seconds = told.map(|told| told.is_some_and(|told| told.contains("last seconds")));
+        assert_eq!(says_seconds, [false, false, true, true]);
+        assert_eq!(told[..2], [None, Some("(interrupted)")]);
+    }
 
     #[test]
     fn digits_stand_in_groups_of_three() {

@@ -20,8 +20,15 @@ impl StampTask {
             self.judge(turn);
             if self.sent < count {
                 self.send_if_due(turn)?;
-                return Ok(self.due);
+                return Ok(if self.is_behind(turn.now) {
+                    turn.now
+                } else {
+                    self.due
+                });
             }
+        }
+        if self.is_behind(turn.now) {
+            return Ok(turn.now);
         }
         while let Some(until) = self.ends() {
             if turn.now < until && !self.is_enough() {
@@ -100,6 +107,7 @@ impl StampTask {
             sent: self.sent,
             refused: self.refused,
             unreachable: self.unreachable.clone(),
+            unconfirmed: !self.provisional.is_empty(),
         }
     }
 }

@@ -125,6 +125,7 @@ impl StampTask {
 
     fn receive_into(&mut self, buffer: &mut [u8], turn: &mut Turn<'_>) -> Result<bool> {
         let mut has_come = false;
+        let behind = self.behind.take();
         for _ in 0..PORTION {
             let mut incoming = Incoming::new(buffer);
             match self
@@ -168,6 +169,7 @@ impl StampTask {
                 return Ok(true);
             }
         }
+        self.behind = behind.or(Some(turn.now));
         Ok(has_come)
     }
 }

@@ -33,6 +33,8 @@ struct Measured {
     #[serde(serialize_with = "json::some_time")]
     time: Option<i64>,
     interrupted: bool,
+    /// A change of the NIC's clock in the last seconds would not show.
+    unconfirmed: bool,
 }
 
 pub(super) fn run(
@@ -132,6 +134,7 @@ fn judge(engine: &Engine, arguments: &arguments::Ntp, interrupted: bool) -> (Mea
         Some(_) if rows.iter().any(Row::is_lossy) => Exit::Lossy,
         Some(_) => Exit::Success,
     };
+    let unconfirmed = interrupted && rows.iter().any(Row::is_by_hardware);
     let measured = Measured {
         agreement: match together.agreement.is_empty() {
             true => "none".to_owned(),
@@ -143,6 +146,7 @@ fn judge(engine: &Engine, arguments: &arguments::Ntp, interrupted: bool) -> (Mea
         right_servers,
         time: offset_ns.and(at).map(|at| at.utc().nanoseconds()),
         interrupted,
+        unconfirmed,
     };
     (measured, exit)
 }

@@ -4,7 +4,7 @@ use super::Measured;
 use super::row::Row;
 use crate::output::colour::{BAD, DOUBTFUL, GOOD, paint};
 use crate::output::quantity::{magnitude, rounded_up, shown, signed};
-use crate::output::{Column, Page, Report, Rows, Table, plural};
+use crate::output::{Column, Page, Report, Rows, Table, interrupted, plural};
 
 impl Report for Measured {
     fn print(&self, page: &mut Page) {
@@ -43,13 +43,8 @@ impl Report for Measured {
             );
             page.line(&paint(BAD, &named));
         }
-        let has_hardware = || self.servers.iter().any(Row::is_by_hardware);
-        match self.interrupted {
-            false => {}
-            true if has_hardware() => page.line(
-                "(interrupted: a change of the NIC's clock in the last seconds would not show)",
-            ),
-            true => page.line("(interrupted)"),
+        if let Some(said) = interrupted(self.interrupted, self.unconfirmed) {
+            page.line(said);
         }
     }
 

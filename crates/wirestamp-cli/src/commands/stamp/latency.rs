@@ -65,6 +65,7 @@ pub(in crate::commands) fn run(
     measurement.timeout_ns = Span::from(asked.timeout).saturating_nanoseconds();
     measurement.refused_by_system = measured.refused;
     measurement.interrupted = session.is_interrupted() && measured.sent < arguments.count;
+    measurement.unconfirmed = measured.unconfirmed;
     measurement.limits = limits::judge(
         &arguments.limits,
         LimitedPath::RoundTrip,

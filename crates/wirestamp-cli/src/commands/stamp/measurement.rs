@@ -55,6 +55,8 @@ pub(super) struct Measurement {
     pub(super) dscp_changed: Directions,
     pub(super) ecn_changed_forward: u64,
     pub(super) interrupted: bool,
+    /// A change of the NIC's clock in the last seconds would not show.
+    pub(super) unconfirmed: bool,
     /// Those of the command line.
     pub(super) limits: Vec<limits::Judged>,
 }
@@ -224,6 +226,7 @@ impl Measurement {
             },
             ecn_changed_forward: report.forward_ecn_changed,
             interrupted: false,
+            unconfirmed: false,
             limits: Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 use super::measurement::{Directions, Figures, Measurement, Variation};
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
 use crate::output::quantity::rounded_up;
-use crate::output::{Column, Page, Report, Rows, Table, grouped, plural};
+use crate::output::{Column, Page, Report, Rows, Table, grouped, interrupted, plural};
 use wirestamp::Span;
 
 impl Report for Measurement {
@@ -18,6 +18,9 @@ impl Report for Measurement {
             plural(self.packets, "packet"),
             self.losses()
         ));
+        if let Some(said) = interrupted(self.interrupted, self.unconfirmed) {
+            page.line(said);
+        }
         self.oddities(page);
         page.quiet(&self.reflector());
         page.gap();
@@ -43,13 +46,8 @@ impl Measurement {
     }
 
     fn losses(&self) -> String {
-        let interrupted = if self.interrupted {
-            " (interrupted)"
-        } else {
-            ""
-        };
         if self.lost.packets == 0 {
-            return paint(GOOD, "nothing lost") + interrupted;
+            return paint(GOOD, "nothing lost");
         }
         let share = self.lost.packets as f64 * 100.0 / self.packets as f64;
         let mut text = format!(
@@ -67,7 +65,7 @@ impl Measurement {
             }
             _ => ", direction unknown: the reflector does not count packets".to_owned(),
         };
-        paint(DOUBTFUL, &text) + interrupted
+        paint(DOUBTFUL, &text)
     }
 
     /// Prints anomalies.
