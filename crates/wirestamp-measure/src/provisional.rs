@@ -104,7 +104,7 @@ impl Provisional {
                 return self.wait(now, measured);
             }
             let then = converts.place(timestamps);
-            if !then.is_some_and(|then| agree(used, &then)) {
+            if !then.is_some_and(|then| confirms(&then, used)) {
                 self.forget();
                 let cause = "the NIC's clock or the real-time clock was changed meanwhile";
                 return Err(failed(measured, cause));
@@ -149,11 +149,15 @@ fn failed(measured: &str, cause: &'static str) -> Error {
     Error::new(ErrorKind::Io, "measure", measured.to_owned(), cause)
 }
 
-/// Whether both can be true.
-fn agree(used: &HostStamp, now: &HostStamp) -> bool {
+/// Whether the final time shows that the time that was used holds: it lies within that, but for what a later reading widens it. One that is
+/// much wider is of an edge of a clock generation: the clock may have been another one already.
+fn confirms(now: &HostStamp, used: &HostStamp) -> bool {
+    let within = |off: Span, now: Span, used: Span| {
+        off + now <= used + Span::from_nanoseconds(4 + used.nanoseconds() / 16)
+    };
     used.source == now.source
-        && (now.at - used.at).abs() <= used.bound + now.bound
-        && (now.utc - used.utc).abs() <= used.utc_bound + now.utc_bound
+        && within((now.at - used.at).abs(), now.bound, used.bound)
+        && within((now.utc - used.utc).abs(), now.utc_bound, used.utc_bound)
 }
 
 impl Converts for (&Stamper, &UdpSocket) {
@@ -260,6 +264,25 @@ mod tests {
         let cause = ended.expect_err("it never comes").to_string();
         assert!(cause.contains("cannot be read"), "{cause}");
         assert!(provisional.is_empty());
+    }
+
+    /// At the edge of a generation nobody knows when the clock was changed: the time that was used may be of the other side.
+    #[test]
+    fn a_time_that_is_much_less_certain_in_the_end_confirms_nothing() {
+        let was = used(1);
+        let bound = |bound: Span| HostStamp {
+            bound,
+            utc_bound: bound,
+            ..was
+        };
+        let wide = was.bound + was.bound + Span::from_nanoseconds(100);
+        assert!(confirms(&was, &was) && confirms(&bound(Span::ZERO), &was));
+        assert!(!confirms(&bound(wide), &was));
+        let later = HostStamp {
+            utc: was.utc + was.utc_bound + Span::from_nanoseconds(100),
+            ..was
+        };
+        assert!(!confirms(&later, &was));
     }
 
     #[test]

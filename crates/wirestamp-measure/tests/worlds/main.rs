@@ -1,0 +1,13 @@
+//! Worlds in which somebody steps, adjusts or exchanges the clocks at any time: every value that a measurement of the engine states is held
+//! against what really happened.
+//!
+//! `WORLDS` sets how many worlds are tried (by default a few), `WORLDS_FROM` the number of the first.
+#![cfg(not(windows))]
+
+mod course;
+mod ntp;
+mod packet;
+mod stamp;
+
+/// In nanoseconds.
+const MS: i64 = 1_000_000;

@@ -1,0 +1,124 @@
+//! What is said of a packet of a session, and what really happened to it.
+
+use super::course::Utc;
+use wirestamp::sim::Datagram;
+use wirestamp::{MonotonicTime, Span};
+use wirestamp_measure::{Bounded, Sample, Segment, Sink, Subject, Timestamper};
+use wirestamp_probe::session;
+use wirestamp_probe::tlv::Method;
+
+/// What is said of a packet.
+pub(crate) struct Said {
+    pub(crate) number: u32,
+    pub(crate) is_answered: bool,
+    sent_by: Option<Method>,
+    pub(crate) values: Vec<(Segment, Bounded<Span>)>,
+}
+
+/// What is said of all packets of a session.
+#[derive(Default)]
+pub(crate) struct Kept(pub(crate) Vec<Said>);
+
+impl Sink for Kept {
+    fn judged(&mut self, _: Subject<'_>, packet: &session::Sample) {
+        self.0.push(Said {
+            number: packet.sequence,
+            is_answered: packet.is_answered,
+            sent_by: packet.sent.ok().map(|sent| sent.method),
+            values: Vec::new(),
+        });
+    }
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        let said = self.0.last_mut().expect("judged before");
+        assert_eq!(said.number, sample.sequence);
+        said.values = sample.values.to_vec();
+    }
+}
+
+impl Said {
+    /// Whether the reflector said when its reply left.
+    pub(crate) fn is_followed_up(&self) -> bool {
+        let mut segments = self.values.iter().map(|(segment, _)| *segment);
+        segments.any(|segment| segment == Segment::Residence)
+    }
+
+    /// Its reply: that which took as long as is said, or nearly. `None`: how long it took is not said.
+    pub(crate) fn reply<'d>(
+        &self,
+        request: &Datagram,
+        replies: &'d [Datagram],
+        possible: &[[Method; 4]],
+    ) -> Option<&'d Datagram> {
+        let mut values = self.values.iter();
+        let (_, took) = values.find(|(segment, _)| *segment == Segment::RoundTrip)?;
+        let first = replies.partition_point(|reply| reply.sent_at < request.sent_at);
+        let off = |reply: &&Datagram| {
+            let times = possible.iter().map(|by| Times::of(request, reply, *by));
+            let off = times.map(|times| (times.back - times.left - took.value).abs());
+            off.min().expect("somebody timestamps")
+        };
+        replies[first..].iter().min_by_key(off)
+    }
+
+    /// Whose timestamps its values may be of: where the NIC's cannot be converted it is the kernel's.
+    pub(crate) fn possible(&self, own: Timestamper, other: Timestamper) -> Vec<[Method; 4]> {
+        let all = |of| match of {
+            Timestamper::Hardware => vec![Method::Hardware, Method::Software],
+            _ => vec![Method::Software],
+        };
+        let mut possible = Vec::new();
+        for left in self.sent_by.map_or_else(|| all(own), |by| vec![by]) {
+            for came in all(other) {
+                for replied in all(other) {
+                    possible.extend(all(own).into_iter().map(|back| [left, came, replied, back]));
+                }
+            }
+        }
+        possible
+    }
+}
+
+/// When a packet and its reply passed the points that count, on the monotonic clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    left: MonotonicTime,
+    came: MonotonicTime,
+    replied: MonotonicTime,
+    back: MonotonicTime,
+}
+
+impl Times {
+    /// `by`: whose timestamps they are.
+    pub(crate) fn of(request: &Datagram, reply: &Datagram, by: [Method; 4]) -> Self {
+        let sent = |one: &Datagram, by| match by {
+            Method::Hardware => one.transmit_hardware_at.expect("it passed the NIC"),
+            _ => one.transmit_software_at,
+        };
+        let received = |one: &Datagram, by| match by {
+            Method::Hardware => one.receive_hardware_at.expect("it passed the NIC"),
+            _ => one.receive_software_at.expect("it arrived"),
+        };
+        Self {
+            left: sent(request, by[0]),
+            came: received(request, by[1]),
+            replied: sent(reply, by[2]),
+            back: received(reply, by[3]),
+        }
+    }
+
+    /// What a value really is; `None`: of the program's own paths.
+    pub(crate) fn real(self, segment: Segment, utc: &Utc) -> Option<Span> {
+        let (forward, backward) = (self.came - self.left, self.back - self.replied);
+        Some(match segment {
+            Segment::RoundTrip => self.back - self.left,
+            Segment::Path => forward + backward,
+            Segment::Residence => self.replied - self.came,
+            Segment::Forward => forward,
+            Segment::Backward => backward,
+            Segment::ForwardDifference => utc.at(self.came) - utc.at(self.left),
+            Segment::BackwardDifference => utc.at(self.back) - utc.at(self.replied),
+            _ => return None,
+        })
+    }
+}
