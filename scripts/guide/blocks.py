@@ -271,21 +271,23 @@ def main():
     parser.add_argument("pages", nargs="+")
     options = parser.parse_args()
     options.target = os.path.abspath(options.target)
-    run_count, not_run, faults = 0, [], 0
+    run_count, not_run, faults = 0, [], []
     with ThreadPoolExecutor(AT_ONCE) as pool:
         pages = {path: pool.submit(check_page, path, options.target, options.write) for path in options.pages}
     for path, page in pages.items():
         try:
             ran, left = page.result()
         except (Fault, subprocess.TimeoutExpired) as fault:
-            print(f"{path}:{fault}\n", file=sys.stderr)
-            faults += 1
+            faults.append(f"{path}:{fault}\n")
             continue
         run_count += ran
         not_run += left
     for reason in not_run:
         print(f"not run: {reason}")
-    print(f"blocks: {run_count} run in {len(options.pages)} pages, {len(not_run)} not run, {faults} pages with faults")
+    # last: the end of a step's output is what one sees of it
+    for fault in faults:
+        print(fault)
+    print(f"blocks: {run_count} run in {len(options.pages)} pages, {len(not_run)} not run, {len(faults)} pages with faults")
     sys.exit(1 if faults or not run_count else 0)
 
 

@@ -182,7 +182,7 @@ mod tests {
         match outcome.expect("sent") {
             TransmitOutcome::Timestamped(timestamps) => {
                 let stamp = stamper.read(&timestamps, &socket);
-                (stamp.expect("converted"), [before, after])
+                (stamp.expect("converted").0, [before, after])
             }
             TransmitOutcome::Missing(reason) => panic!("{reason}"),
         }

@@ -4,8 +4,8 @@ use crate::nic::NicClock;
 use std::cell::Cell;
 use std::rc::Rc;
 use wirestamp::{
-    HostClock, MonotonicTime, Result, Source, Span, TimestampPolicy, TimestampSource, Timestamping,
-    Timestamps, UdpSocket, UtcTime,
+    HostClock, HostTime, MonotonicTime, Result, Source, Span, TimestampPolicy, TimestampSource,
+    Timestamping, Timestamps, UdpSocket, UtcTime,
 };
 
 /// A packet's timestamp on both of this host's clocks.
@@ -83,19 +83,11 @@ impl Stamper {
     }
 
     /// Reads a timestamp that counts. `None`: there is none of the right kind, or it cannot be converted.
-    pub(crate) fn read(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostStamp> {
-        let stamp = self.place(timestamps, socket)?;
-        self.read.set(self.read.get() + 1);
-        Some(stamp)
-    }
-
-    /// Whether the time of these timestamps is final: see [`HostClock`].
-    pub(crate) fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
-        self.nic.is_none() || self.clock.is_confirmed(timestamps)
-    }
-
-    /// The same without counting it.
-    pub(crate) fn place(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostStamp> {
+    pub(crate) fn read(
+        &self,
+        timestamps: &Timestamps,
+        socket: &UdpSocket,
+    ) -> Option<(HostStamp, HostTime)> {
         let policy = match self.nic {
             Some(_) => TimestampPolicy::OnlyHardware,
             None => TimestampPolicy::OnlySoftware,
@@ -104,12 +96,19 @@ impl Stamper {
         // the kernel's is on the scale from before a step: a client sees that
         let both = || socket.utc_cross_timestamp();
         let utc = self.clock.utc(&time, both).ok()?;
-        Some(HostStamp {
+        self.read.set(self.read.get() + 1);
+        let stamp = HostStamp {
             at: time.monotonic.at,
             bound: time.monotonic.bound,
             utc: utc.at,
             utc_bound: utc.bound,
             source: time.source,
-        })
+        };
+        Some((stamp, time))
+    }
+
+    /// What placed them, and says whether their times are right after all.
+    pub(crate) fn host(&self) -> &HostClock {
+        &self.clock
     }
 }

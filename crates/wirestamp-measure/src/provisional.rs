@@ -1,9 +1,10 @@
 //! Times from a NIC's clock that later readings of it may still contradict.
 
-use crate::host_stamp::{HostStamp, Stamper};
+use crate::host_stamp::HostStamp;
 use std::collections::VecDeque;
 use wirestamp::{
-    Error, ErrorKind, MonotonicTime, Result, Span, TimestampSource, Timestamps, UdpSocket,
+    Error, ErrorKind, Estimate, HostClock, HostTime, MonotonicTime, Result, Span, UdpSocket, Utc,
+    UtcTime,
 };
 
 /// So many timestamps wait at most: those of some seconds.
@@ -18,11 +19,25 @@ const SETTLE: Span = Span::from_milliseconds(100);
 /// A look stands for so much time at most: who was stopped or asleep in between, or busy, has read no clock meanwhile.
 pub(crate) const LOOKED: Span = Span::from_seconds(1);
 
-/// Timestamps that were used, with the times that they were taken for.
-#[derive(Debug, Default)]
-pub(crate) struct Provisional {
-    waiting: VecDeque<(Timestamps, HostStamp)>,
-    /// Every so-manyth is compared, if more come than there is room for.
+/// A time that was used.
+#[derive(Debug)]
+pub(crate) struct Used {
+    time: HostTime,
+    utc: UtcTime,
+    utc_bound: Span,
+}
+
+/// Says of a time whether it is right after all.
+pub(crate) trait Judges<T> {
+    /// `None`: that is not known yet. `Some(false)`: a clock was changed around it, or may have been.
+    fn bears_out(&self, used: &T) -> Option<bool>;
+}
+
+/// Times that were used.
+#[derive(Debug)]
+pub(crate) struct Provisional<T = Used> {
+    waiting: VecDeque<T>,
+    /// Every so-manyth is judged, if more come than there is room for.
     each: usize,
     noted: usize,
     /// When it was looked last, while the oldest is not final.
@@ -33,25 +48,23 @@ pub(crate) struct Provisional {
     has_more: bool,
 }
 
-/// Converts timestamps, once more.
-pub(crate) trait Converts {
-    /// Whether the time of these timestamps is final.
-    fn is_confirmed(&self, timestamps: &Timestamps) -> bool;
-
-    /// Their time now; `None`: they cannot be converted.
-    fn place(&self, timestamps: &Timestamps) -> Option<HostStamp>;
+impl<T> Default for Provisional<T> {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            each: 0,
+            noted: 0,
+            looked: None,
+            unread: Span::ZERO,
+            has_more: false,
+        }
+    }
 }
 
-impl Provisional {
-    /// Remembers a timestamp that a measurement uses, unless its time is final already.
-    pub(crate) fn note(
-        &mut self,
-        timestamps: &Timestamps,
-        stamp: HostStamp,
-        converts: &impl Converts,
-    ) {
-        // the kernel's stands, whatever becomes of the NIC's beside it
-        if stamp.source == TimestampSource::Software || converts.is_confirmed(timestamps) {
+impl<T> Provisional<T> {
+    /// Remembers a time that a measurement uses, unless it is final already.
+    pub(crate) fn note(&mut self, used: T, judge: &impl Judges<T>) {
+        if judge.bears_out(&used).is_some() {
             return;
         }
         if self.waiting.len() == MOST {
@@ -65,7 +78,7 @@ impl Provisional {
         }
         self.noted = self.noted.wrapping_add(1);
         if self.noted.is_multiple_of(self.each.max(1)) {
-            self.waiting.push_back((*timestamps, stamp));
+            self.waiting.push_back(used);
         }
     }
 
@@ -83,31 +96,31 @@ impl Provisional {
         }
     }
 
-    /// Compares the times that have become final with those that were used.
+    /// Judges the times that have become final.
     ///
     /// # Errors
-    /// `Io` if one of them is another: somebody changed the NIC's clock or stepped the real-time clock; or if the NIC's clock cannot be read
+    /// `Io` if one of them is not right: somebody changed the NIC's clock or stepped the real-time clock; or if the NIC's clock cannot be read
     /// any more. Nothing that was measured with it counts.
     pub(crate) fn settle(
         &mut self,
-        converts: &impl Converts,
+        judge: &impl Judges<T>,
         now: MonotonicTime,
         measured: &str,
     ) -> Result<()> {
         self.has_more = false;
         for _ in 0..PORTION {
-            let Some((timestamps, used)) = self.waiting.front() else {
+            let Some(oldest) = self.waiting.front() else {
                 self.was_read();
                 return Ok(());
             };
-            if !converts.is_confirmed(timestamps) {
-                return self.wait(now, measured);
-            }
-            let then = converts.place(timestamps);
-            if !then.is_some_and(|then| confirms(&then, used)) {
-                self.forget();
-                let cause = "the NIC's clock or the real-time clock was changed meanwhile";
-                return Err(failed(measured, cause));
+            match judge.bears_out(oldest) {
+                Some(true) => {}
+                Some(false) => {
+                    self.forget();
+                    let cause = "the NIC's clock or the real-time clock was changed meanwhile";
+                    return Err(failed(measured, cause));
+                }
+                None => return self.wait(now, measured),
             }
             self.waiting.pop_front();
             if self.waiting.is_empty() {
@@ -149,31 +162,30 @@ fn failed(measured: &str, cause: &'static str) -> Error {
     Error::new(ErrorKind::Io, "measure", measured.to_owned(), cause)
 }
 
-/// Whether the final time shows that the time that was used holds: it lies within that, but for what a later reading widens it. One that is
-/// much wider is of an edge of a clock generation: the clock may have been another one already.
-fn confirms(now: &HostStamp, used: &HostStamp) -> bool {
-    let within = |off: Span, now: Span, used: Span| {
-        off + now <= used + Span::from_nanoseconds(4 + used.nanoseconds() / 16)
-    };
-    used.source == now.source
-        && within((now.at - used.at).abs(), now.bound, used.bound)
-        && within((now.utc - used.utc).abs(), now.utc_bound, used.utc_bound)
+impl Used {
+    pub(crate) fn new(time: HostTime, stamp: &HostStamp) -> Self {
+        Self {
+            time,
+            utc: stamp.utc,
+            utc_bound: stamp.utc_bound,
+        }
+    }
 }
 
-impl Converts for (&Stamper, &UdpSocket) {
-    fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
-        self.0.is_confirmed(timestamps)
-    }
-
-    fn place(&self, timestamps: &Timestamps) -> Option<HostStamp> {
-        self.0.place(timestamps, self.1)
+/// The clock that placed the times, and a socket that tells UTC.
+impl Judges<Used> for (&HostClock, &UdpSocket) {
+    fn bears_out(&self, used: &Used) -> Option<bool> {
+        let (clock, socket) = self;
+        let holds = clock.bears_out(&used.time)?;
+        let utc = || clock.utc(&used.time, || socket.utc_cross_timestamp());
+        let agrees = |now: Estimate<Utc>| (now.at - used.utc).abs() <= now.bound + used.utc_bound;
+        Some(used.time.is_final || (holds && utc().is_ok_and(agrees)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp::{HardwareTicks, HardwareTimestamp, UtcTime};
 
     /// A clock that confirms what was made `before`, and was stepped at `stepped`.
     struct Clock {
@@ -181,54 +193,21 @@ mod tests {
         stepped: i128,
     }
 
-    impl Converts for Clock {
-        fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
-            made(timestamps) < self.before
-        }
-
-        fn place(&self, timestamps: &Timestamps) -> Option<HostStamp> {
-            let mut stamp = used(made(timestamps));
-            if made(timestamps) >= self.stepped {
-                stamp.utc = stamp.utc + Span::from_milliseconds(5);
-            }
-            Some(stamp)
+    impl Judges<i128> for Clock {
+        fn bears_out(&self, made: &i128) -> Option<bool> {
+            (*made < self.before).then_some(*made < self.stepped)
         }
     }
 
-    fn timestamps(ns: i128) -> Timestamps {
-        let mut timestamps = Timestamps::default();
-        timestamps.hardware = Some(HardwareTimestamp {
-            ticks: HardwareTicks::new(ns as u64),
-            interface: None,
-            read_at: MonotonicTime::from_nanoseconds(ns as i64),
-        });
-        timestamps
-    }
-
-    fn made(timestamps: &Timestamps) -> i128 {
-        let hardware = timestamps.hardware.expect("the NIC's");
-        hardware.ticks.raw().into()
-    }
-
-    fn used(ns: i128) -> HostStamp {
-        HostStamp {
-            at: MonotonicTime::from_nanoseconds(ns as i64),
-            bound: Span::from_nanoseconds(100),
-            utc: UtcTime::from_nanoseconds(ns as i64),
-            utc_bound: Span::from_nanoseconds(100),
-            source: TimestampSource::Hardware,
-        }
-    }
-
-    fn noted(count: i128, clock: &Clock) -> Provisional {
+    fn noted(count: i128, clock: &Clock) -> Provisional<i128> {
         let mut provisional = Provisional::default();
-        for ns in 1..=count {
-            provisional.note(&timestamps(ns), used(ns), clock);
+        for made in 1..=count {
+            provisional.note(made, clock);
         }
         provisional
     }
 
-    fn settled(provisional: &mut Provisional, clock: &Clock, now: i128) -> Result<()> {
+    fn settled(provisional: &mut Provisional<i128>, clock: &Clock, now: i128) -> Result<()> {
         let now = MonotonicTime::from_nanoseconds(now as i64);
         while !provisional.is_empty() {
             let left = provisional.waiting.len();
@@ -264,25 +243,6 @@ mod tests {
         let cause = ended.expect_err("it never comes").to_string();
         assert!(cause.contains("cannot be read"), "{cause}");
         assert!(provisional.is_empty());
-    }
-
-    /// At the edge of a generation nobody knows when the clock was changed: the time that was used may be of the other side.
-    #[test]
-    fn a_time_that_is_much_less_certain_in_the_end_confirms_nothing() {
-        let was = used(1);
-        let bound = |bound: Span| HostStamp {
-            bound,
-            utc_bound: bound,
-            ..was
-        };
-        let wide = was.bound + was.bound + Span::from_nanoseconds(100);
-        assert!(confirms(&was, &was) && confirms(&bound(Span::ZERO), &was));
-        assert!(!confirms(&bound(wide), &was));
-        let later = HostStamp {
-            utc: was.utc + was.utc_bound + Span::from_nanoseconds(100),
-            ..was
-        };
-        assert!(!confirms(&later, &was));
     }
 
     #[test]
@@ -332,11 +292,7 @@ mod tests {
             let mut provisional = noted(count, &UNCONFIRMED);
             assert!(provisional.waiting.len() <= MOST);
             // what is left is spread evenly: a change that is noticed soon shows in few of them
-            let kept: Vec<_> = provisional
-                .waiting
-                .iter()
-                .map(|kept| made(&kept.0))
-                .collect();
+            let kept: Vec<_> = provisional.waiting.iter().copied().collect();
             let widest = kept.windows(2).map(|two| two[1] - two[0]).max();
             assert_eq!((kept[0], widest), (8, Some(8)));
             let clock = Clock {
@@ -354,7 +310,7 @@ mod tests {
             };
             settled(&mut provisional, &clock, count).expect("nothing was changed");
             assert!(provisional.is_empty());
-            provisional.note(&timestamps(1), used(1), &UNCONFIRMED);
+            provisional.note(1, &UNCONFIRMED);
             assert_eq!(provisional.waiting.len(), 1, "there is room again");
         }
     }

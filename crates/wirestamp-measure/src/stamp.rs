@@ -339,8 +339,8 @@ impl Task for StampTask {
             return Ok(later);
         }
         self.take(turn)?;
-        let converts = (&self.clock, &self.socket);
-        self.provisional.settle(&converts, turn.now, "delays")?;
+        let judge = (self.clock.host(), &self.socket);
+        self.provisional.settle(&judge, turn.now, "delays")?;
         self.look_at_clock();
         let due = self.go_on(turn)?;
         // a slow session looks at its times as often as one that sends each second

@@ -12,8 +12,8 @@ use crate::stamp::HostTimestamp;
 use crate::tlv::Method;
 use std::sync::Arc;
 use wirestamp::{
-    Correlator, HostClock, Source, TimestampPolicy, TimestampSource, Timestamping, Timestamps,
-    TransmitOutcome, UdpSocket,
+    Correlator, HostClock, HostTime, Source, TimestampPolicy, TimestampSource, Timestamping,
+    Timestamps, TransmitOutcome, UdpSocket,
 };
 
 /// Converts a socket's timestamps to the host's clocks: with a correlator the NIC's, else the kernel's.
@@ -51,13 +51,22 @@ impl Clock {
             .transmit(capacity)
     }
 
-    /// Whether [`read`](Self::read) gives the same time for ever: see [`HostClock`].
-    pub fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
-        self.0.is_confirmed(timestamps)
+    /// Returns what places the timestamps, and says later whether their times are right after all.
+    pub fn host(&self) -> &HostClock {
+        &self.0
+    }
+
+    /// As [`place`](Self::place), without what only the host's clock knows.
+    pub fn read(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostTimestamp> {
+        self.place(timestamps, socket).map(|(stamp, _)| stamp)
     }
 
     /// `None`: there is no timestamp, or none that can be converted.
-    pub fn read(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostTimestamp> {
+    pub fn place(
+        &self,
+        timestamps: &Timestamps,
+        socket: &UdpSocket,
+    ) -> Option<(HostTimestamp, HostTime)> {
         [
             TimestampPolicy::HardwareElseSoftware,
             TimestampPolicy::OnlySoftware,
@@ -66,7 +75,7 @@ impl Clock {
         .find_map(|policy| {
             let time = self.0.place(timestamps, policy).ok()?;
             let utc = self.0.utc(&time, || socket.utc_cross_timestamp()).ok()?;
-            Some(HostTimestamp {
+            let stamp = HostTimestamp {
                 at: time.monotonic.at,
                 utc: utc.at,
                 bound: time.monotonic.bound.max(utc.bound),
@@ -74,7 +83,8 @@ impl Clock {
                     TimestampSource::Hardware => Method::Hardware,
                     TimestampSource::Software => Method::Software,
                 },
-            })
+            };
+            Some((stamp, time))
         })
     }
 
@@ -86,10 +96,10 @@ impl Clock {
         &self,
         outcome: &TransmitOutcome,
         socket: &UdpSocket,
-    ) -> Result<HostTimestamp, Missing> {
+    ) -> Result<(HostTimestamp, HostTime), Missing> {
         match outcome {
             TransmitOutcome::Timestamped(timestamps) => {
-                self.read(timestamps, socket).ok_or(Missing::NotConverted)
+                self.place(timestamps, socket).ok_or(Missing::NotConverted)
             }
             TransmitOutcome::Missing(reason) => Err(Missing::System(*reason)),
         }

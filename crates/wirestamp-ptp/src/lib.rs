@@ -23,6 +23,7 @@
 //! let mut node = Node::start(&engine, &[interface])?;
 //! loop {
 //!     node.run(wirestamp::MonotonicTime::MAX)?;
+//!     // final ones: with the NIC's timestamps some seconds after they were made
 //!     for sample in node.samples() {
 //!         println!("{} ns ± {} ns", sample.offset_ns, sample.error_bound_ns);
 //!     }

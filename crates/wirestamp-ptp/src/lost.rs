@@ -18,8 +18,10 @@ pub enum Lost {
     /// The NIC's clock can't be related to the system clock at present: it was restarted, or
     /// not read for long.
     Unrelated,
-    /// The timestamps of the exchange are of two runs of the clock.
+    /// The timestamps of the exchange are of two runs of the clock, or a change of the clock showed after one of them.
     ClockGeneration,
+    /// The NIC's clock was not read after the timestamp, so that a change of it before would not have shown.
+    Unconfirmed,
     /// Another hardware clock is behind the interface: a bond has failed over. The time of a port that transmits its NIC's
     /// steps to that of the other one.
     ClockReplaced,
@@ -58,6 +60,7 @@ impl Lost {
             Self::ClockStepped => "clock_stepped",
             Self::Unrelated => "unrelated",
             Self::ClockGeneration => "generation",
+            Self::Unconfirmed => "unconfirmed",
             Self::ClockReplaced => "clock_replaced",
             Self::NotSent => "not_sent",
             Self::Suspect => "suspect",

@@ -7,7 +7,7 @@ use crate::timestamping::Made;
 use crate::trust::Agreement;
 use serde::Serialize;
 use serde::ser::Serializer;
-use wirestamp::{TimestampSource, UtcTime};
+use wirestamp::{MonotonicTime, TimestampSource, UtcTime};
 
 /// The measurement of one Sync: an offset with its error bound.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,6 +16,9 @@ pub struct Sample {
     /// When, on the real-time clock, in nanoseconds since 1970.
     #[serde(serialize_with = "utc")]
     pub time: UtcTime,
+    /// The same on the monotonic clock, which nobody steps.
+    #[serde(skip)]
+    pub at: MonotonicTime,
     /// Name of the interface.
     pub interface: String,
     /// Number of the port in this clock, from 1.

@@ -5,10 +5,9 @@ use crate::configuration::{self, Configuration};
 use crate::lost::Lost;
 use std::sync::Arc;
 use wirestamp::{
-    Capabilities, ClockGeneration, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock,
-    HardwareGuard, HardwareRequest, HardwareTimestamp, HostClock, Interface, MonotonicTime,
-    PtpVerdict, Result, SoftwareTimestamp, Source, Span, TimestampPolicy, TimestampSource,
-    Timestamps, UdpSocket,
+    Capabilities, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock, HardwareGuard,
+    HardwareRequest, HostClock, HostTime, Interface, MonotonicTime, PtpVerdict, Result,
+    SoftwareTimestamp, Source, Span, TimestampPolicy, TimestampSource, Timestamps, UdpSocket,
 };
 
 /// The real-time clock may be slewed by this against the monotonic clock (Windows); more is a step.
@@ -35,11 +34,20 @@ pub(crate) struct LocalTimestamp {
     pub(crate) made: Option<Made>,
 }
 
-/// A NIC's timestamp, and the run of the clock that it seemed to be of when it was placed.
+/// A time that a NIC's timestamp was placed at while a change of the NIC's clock may still show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Made {
-    hardware: HardwareTimestamp,
-    generation: ClockGeneration,
+pub(crate) struct Made(HostTime);
+
+impl Made {
+    fn of(time: HostTime) -> Option<Self> {
+        (!time.is_final).then_some(Self(time))
+    }
+
+    /// When the timestamp was read.
+    pub(crate) fn read_at(&self) -> MonotonicTime {
+        let hardware = self.0.hardware_timestamp();
+        hardware.map_or(MonotonicTime::MAX, |hardware| hardware.read_at)
+    }
 }
 
 /// The clock that timestamps a port's messages.
@@ -134,33 +142,32 @@ impl TimestampClock {
         }
     }
 
-    /// Returns whether a timestamp is of the run that it seemed to be of, once that is final: [`HostClock`]. The error says why it is not.
-    #[cfg(feature = "sim")]
-    pub(crate) fn last_word(&self, made: &Made) -> Option<std::result::Result<(), &'static str>> {
-        let Self::Nic(clock) = self else {
-            return Some(Ok(()));
-        };
-        let Relation::Correlated(host) = &clock.relation else {
-            return Some(Ok(()));
-        };
-        let timestamps = made.timestamps();
-        host.is_confirmed(&timestamps).then(|| {
-            match host.place(&timestamps, TimestampPolicy::OnlyHardware) {
-                Ok(time) if time.monotonic.generation == made.generation => Ok(()),
-                Ok(_) => Err(Lost::ClockGeneration.name()),
-                Err(error) => Err(error.name()),
-            }
+    /// Returns whether what was said of a timestamp is right after all, once that is known. The error says why it is not.
+    pub(crate) fn last_word(&self, made: &Made) -> Option<std::result::Result<(), Lost>> {
+        let borne_out = self
+            .host()
+            .map_or(Some(true), |host| host.bears_out(&made.0))?;
+        Some(match borne_out {
+            true => Ok(()),
+            false => Err(Lost::ClockGeneration),
         })
     }
 
-    /// Makes what is said of a timestamp final, if the clock can be read.
-    #[cfg(feature = "sim")]
+    /// Makes that known, if the clock can be read.
     pub(crate) fn confirm(&self, made: &Made) {
-        if let Self::Nic(clock) = self
-            && let Relation::Correlated(host) = &clock.relation
-        {
+        if let (Some(host), Some(hardware)) = (self.host(), made.0.hardware_timestamp()) {
             // one that can't be read confirms nothing
-            let _ = host.confirm(&made.timestamps());
+            let _ = host.confirm(&Timestamps::new(None, Some(*hardware)));
+        }
+    }
+
+    fn host(&self) -> Option<&HostClock> {
+        match self {
+            Self::Nic(clock) => match &clock.relation {
+                Relation::Correlated(host) => Some(host),
+                Relation::Read(_) => None,
+            },
+            Self::System(_) => None,
         }
     }
 
@@ -242,13 +249,6 @@ impl TimestampClock {
             Self::System(clock) => clock.generation += 1,
             Self::Nic(clock) => clock.generation += 1,
         }
-    }
-}
-
-#[cfg(feature = "sim")]
-impl Made {
-    fn timestamps(&self) -> Timestamps {
-        Timestamps::new(None, Some(self.hardware))
     }
 }
 
@@ -342,20 +342,17 @@ impl NicClock {
                 made: None,
             });
         };
-        let placed = host
+        let time = host
             .place(timestamps, TimestampPolicy::OnlyHardware)
-            .map_err(|_| Lost::Unrelated)?
-            .monotonic;
+            .map_err(|_| Lost::Unrelated)?;
+        let placed = time.monotonic;
         let system_bound = Some(placed.bound.saturating_nanoseconds());
         Ok(LocalTimestamp {
             at,
             system: placed.at,
             system_bound,
             generation: placed.generation.0 + self.generation,
-            made: Some(Made {
-                hardware: timestamp,
-                generation: placed.generation,
-            }),
+            made: Made::of(time),
         })
     }
 

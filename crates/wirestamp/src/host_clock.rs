@@ -143,6 +143,18 @@ impl HostClock {
         }
     }
 
+    /// Returns whether a provisional time that [`place`](Self::place) returned is right after all: `None` while that is not known,
+    /// `Some(false)` if the NIC's clock was changed around it, or may have been. It need not be placed again: where nothing was
+    /// changed its bound holds.
+    pub fn bears_out(&self, time: &HostTime) -> Option<bool> {
+        match (&time.made, &self.correlator) {
+            (Made::Hardware(hardware), Some(correlator)) if !time.is_final => correlator
+                .has_confirmed(hardware.read_at)
+                .then(|| correlator.bears_out(hardware, &time.monotonic)),
+            _ => Some(true),
+        }
+    }
+
     /// Makes what [`place`](Self::place) says of these timestamps final: takes the cross timestamps that lack for that
     /// and waits between them, each time for a quarter of the time between the correlator's own.
     ///

@@ -115,7 +115,7 @@ impl Fit {
             knot.allowed = Interval::of_rounded(*told);
             knot.centre = knot.allowed.clamp(knot.centre()) as f32;
         }
-        self.knots.changed = true;
+        self.knots.contradict();
         let bends: [f64; KEPT] = core::array::from_fn(|place| self.change_after(place));
         for (knot, bend) in self.knots.all_mut().iter_mut().zip(bends) {
             knot.bend = knot.bend.max(at_least(bend));

@@ -190,22 +190,38 @@ impl Fit {
     }
 
     /// When the counter showed `ticks`, in the newest reading, the system clock stood at `at` or at
-    /// most `until` nanoseconds later.
-    pub(super) fn narrow(&mut self, ticks: HardwareTicks, at: MonotonicTime, until: f64) {
+    /// most `until` nanoseconds later. A contradiction changes nothing.
+    pub(super) fn narrow(
+        &mut self,
+        ticks: HardwareTicks,
+        at: MonotonicTime,
+        until: f64,
+    ) -> Result<(), Contradiction> {
         let half_tick = self.half_tick();
         let Some(learning) = &mut self.learning else {
-            return;
+            return Ok(());
         };
         let newest = self.knots.newest_mut();
         let (width, gained) = newest.way_to(ticks, at, self.scale);
         let high = until + half_tick + gained - self.rate.low * width;
-        // what contradicts is for the next reading to tell
-        if high >= newest.allowed.high || high < newest.allowed.low.max(learning.told.low) {
-            return;
+        // a batch that contradicts itself is for the next reading to tell
+        if high >= newest.allowed.high || high < learning.told.low {
+            return Ok(());
         }
-        (newest.allowed.high, learning.told.high) = (high, learning.told.high.min(high));
+        if high < newest.allowed.low - ROUNDING {
+            let since = learning.since_last.max(BATCH);
+            return Err(Contradiction {
+                by: newest.allowed.low - high,
+                after: since,
+                elapsed: since,
+                usual: 0.0,
+            });
+        }
+        newest.allowed.high = high.max(newest.allowed.low);
+        learning.told.high = learning.told.high.min(high);
         self.narrowed();
         self.publish();
+        Ok(())
     }
 
     /// Nanoseconds per tick at the newest reading.

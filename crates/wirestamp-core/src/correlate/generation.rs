@@ -160,11 +160,9 @@ impl Run {
         limits: Limits,
     ) -> Result<(), (GenerationCause, Option<Contradiction>)> {
         if let (Knowledge::Fit(fit), false) = (&mut self.knowledge, reading.told) {
-            fit.narrow(
-                self.newest,
-                self.last,
-                difference(reading.middle, self.last) + reading.step,
-            );
+            let until = difference(reading.middle, self.last) + reading.step;
+            fit.narrow(self.newest, self.last, until)
+                .map_err(|contradiction| (contradiction.cause(), Some(contradiction)))?;
         }
         self.add(reading, limits)
     }

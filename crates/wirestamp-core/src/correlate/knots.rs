@@ -50,6 +50,8 @@ impl Knot {
 pub(super) struct Knots {
     all: [Knot; KEPT],
     count: u8,
+    /// How many of the newest contradict nothing before them.
+    agreeing: u8,
     /// Whether readings have shown a change that no oscillator makes.
     pub(super) changed: bool,
 }
@@ -59,6 +61,7 @@ impl Knots {
         Self {
             all: [first; KEPT],
             count: 1,
+            agreeing: 1,
             changed: false,
         }
     }
@@ -90,6 +93,31 @@ impl Knots {
     pub(super) fn push(&mut self, knot: Knot) {
         self.all[usize::from(self.count)] = knot;
         self.count += 1;
+        self.agreeing += 1;
+    }
+
+    /// Readings have shown such a change: at the newest instant, or before it where brackets hid it.
+    pub(super) fn contradict(&mut self) {
+        (self.changed, self.agreeing) = (true, 0);
+    }
+
+    /// Whether nothing contradicts what was so from `earliest` to `latest`: that lies between instants that agree, and three of them
+    /// came later (`docs/error-bound.md`, A6). `None`: since ever.
+    pub(super) fn agree_around(
+        &self,
+        earliest: Option<MonotonicTime>,
+        latest: MonotonicTime,
+    ) -> bool {
+        let all = self.all();
+        let agreeing = &all[all.len() - usize::from(self.agreeing)..];
+        let [first, .., third, _, _] = agreeing else {
+            return false;
+        };
+        let begins = match earliest {
+            Some(earliest) => earliest >= first.at,
+            None => agreeing.len() == all.len(),
+        };
+        begins && latest <= third.at
     }
 
     /// Which one must go before there is room: one that adds little.
@@ -99,6 +127,8 @@ impl Knots {
 
     pub(super) fn remove(&mut self, place: usize) {
         self.all.copy_within(place + 1.., place);
+        let agrees = place >= usize::from(self.count - self.agreeing);
+        self.agreeing -= u8::from(agrees);
         self.count -= 1;
     }
 

@@ -5,6 +5,7 @@
 //! [`ConversionError`] that says why none can be given. It is never a plausible number.
 
 mod bank;
+mod borne_out;
 mod change;
 mod contradiction;
 mod convert;

@@ -10,15 +10,15 @@ use crate::host_stamp::HostStamp;
 use crate::moment::Moment;
 use crate::nts::{Association, Unauthentic};
 use crate::options::Ntp;
-use crate::provisional::Provisional;
+use crate::provisional::{Provisional, Used};
 use crate::sample::{self, Departure, Kind, Segment, Subject};
 use crate::task::{Turn, is_no_end};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::slice;
 use wirestamp::{
-    Error, ErrorKind, Incoming, MonotonicTime, Notice, Result, Span, TimestampSource, Timestamps,
-    TransmitId, TransmitOutcome, TransmitRecord, UdpSocket, UtcCrossTimestamp,
+    Error, ErrorKind, HostTime, Incoming, MonotonicTime, Notice, Result, Span, TimestampSource,
+    Timestamps, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket, UtcCrossTimestamp,
 };
 use wirestamp_ntp::{Client, ClientOptions, Kiss, LocalTime, NoSample, Outcome, Sample};
 
@@ -189,7 +189,7 @@ impl Dialogue {
         } = &self.connected;
         let now = socket.now();
         self.provisional
-            .settle(&(stamper, socket), now, "the offset")
+            .settle(&(stamper.host(), socket), now, "the offset")
     }
 
     /// Looks whether the NIC still timestamps.
@@ -220,8 +220,15 @@ impl Dialogue {
         })
     }
 
-    fn read(&self, timestamps: &Timestamps) -> Option<HostStamp> {
+    fn read(&self, timestamps: &Timestamps) -> Option<(HostStamp, HostTime)> {
         self.connected.stamper.read(timestamps, self.socket())
+    }
+
+    /// A measurement uses it.
+    fn uses(&mut self, stamp: &HostStamp, time: HostTime) {
+        let clock = self.connected.stamper.host();
+        let judge = (clock, &self.connected.socket);
+        self.provisional.note(Used::new(time, stamp), &judge);
     }
 
     pub(super) fn ask(&mut self) -> Result<()> {
@@ -279,9 +286,8 @@ impl Dialogue {
     fn stamped(&mut self, outcome: &TransmitOutcome) {
         match outcome {
             TransmitOutcome::Timestamped(timestamps) => match self.read(timestamps) {
-                Some(stamp) => {
-                    let converts = (&self.connected.stamper, &self.connected.socket);
-                    self.provisional.note(timestamps, stamp, &converts);
+                Some((stamp, time)) => {
+                    self.uses(&stamp, time);
                     self.client.sent(local_time(&stamp));
                 }
                 None => self.miss("a transmit timestamp could not be converted"),
@@ -320,13 +326,12 @@ impl Dialogue {
             let length = received.length.min(turn.buffer.len());
             if let Some(length) = self.authentic(&turn.buffer[..length]) {
                 let stamp = self.read(&received.timestamps);
-                let at = stamp.as_ref().map(local_time);
+                let at = stamp.as_ref().map(|(stamp, _)| local_time(stamp));
                 let source = received.source.unwrap_or(self.address);
                 let outcome = self.client.received(source, &turn.buffer[..length], at);
-                if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Outcome::Ignored(_))) {
-                    let converts = (&self.connected.stamper, &self.connected.socket);
-                    self.provisional
-                        .note(&received.timestamps, stamp, &converts);
+                let is_used = !matches!(outcome, Outcome::Ignored(_));
+                if let Some((stamp, time)) = stamp.filter(|_| is_used) {
+                    self.uses(&stamp, time);
                 }
                 self.note(outcome, at, turn);
             }

@@ -2,10 +2,11 @@
 
 use super::StampTask;
 use crate::host_stamp::HostStamp;
+use crate::provisional::Used;
 use crate::sink::Packet;
 use crate::task::{Turn, is_no_end};
 use std::slice;
-use wirestamp::{Error, ErrorKind, Incoming, Result, Span, TransmitId, TransmitOutcome};
+use wirestamp::{Error, ErrorKind, HostTime, Incoming, Result, Span, TransmitId};
 use wirestamp_probe::session::{Rejected, ReplyArrival};
 use wirestamp_probe::{HostTimestamp, Missing};
 
@@ -77,20 +78,26 @@ impl StampTask {
         turn.sink.packet(&packet, turn.utc);
     }
 
+    /// A measurement uses it.
+    fn uses(&mut self, stamp: HostTimestamp, time: HostTime) {
+        let judge = (self.clock.host(), &self.socket);
+        self.provisional
+            .note(Used::new(time, &stamp.into()), &judge);
+    }
+
     fn collect(&mut self, turn: &mut Turn<'_>) -> Result<()> {
         loop {
             let count = self.socket.transmit_timestamps(&mut self.records)?;
             self.awaited = self.awaited.saturating_sub(count);
             for place in 0..count {
                 let record = &self.records[place];
+                let id = record.id.0;
                 let sent = self.clock.outcome(&record.outcome, &self.socket);
-                if let (Ok(sent), TransmitOutcome::Timestamped(timestamps)) =
-                    (sent, &record.outcome)
-                {
-                    let converts = (&self.clock, &self.socket);
-                    self.provisional.note(timestamps, sent.into(), &converts);
-                }
-                self.sent(record.id.0, sent, turn);
+                let sent = sent.map(|(stamp, time)| {
+                    self.uses(stamp, time);
+                    stamp
+                });
+                self.sent(id, sent, turn);
             }
             if count < self.records.len() {
                 return Ok(());
@@ -140,9 +147,10 @@ impl StampTask {
             if received.truncated {
                 continue;
             }
+            let placed = self.clock.place(&received.timestamps, &self.socket);
             let arrival = ReplyArrival {
                 payload: incoming.payload(),
-                received: self.clock.read(&received.timestamps, &self.socket),
+                received: placed.map(|(stamp, _)| stamp),
                 read: self.socket.now(),
                 hop_limit: received.hop_limit,
                 traffic_class: received.traffic_class,
@@ -150,10 +158,8 @@ impl StampTask {
             let accepted = self.session.received(&arrival);
             if let Ok(answered) = accepted {
                 self.error = None;
-                if let Some(stamp) = arrival.received {
-                    let converts = (&self.clock, &self.socket);
-                    let timestamps = &received.timestamps;
-                    self.provisional.note(timestamps, stamp.into(), &converts);
+                if let Some((stamp, time)) = placed {
+                    self.uses(stamp, time);
                 }
                 let took = self.session.age(answered, arrival.read);
                 self.slowest = self.slowest.max(took.unwrap_or(Span::ZERO));

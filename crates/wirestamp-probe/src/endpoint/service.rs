@@ -322,6 +322,7 @@ impl Port {
             let count = self.socket.transmit_timestamps(at.records)?;
             for record in &at.records[..count] {
                 let sent = at.clock.outcome(&record.outcome, &self.socket);
+                let sent = sent.map(|(stamp, _)| stamp);
                 match sent {
                     Ok(sent) => at
                         .reflector

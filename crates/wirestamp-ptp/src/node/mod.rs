@@ -4,6 +4,7 @@
 mod identity;
 mod status;
 mod steering;
+mod unsettled;
 
 pub use identity::identity_of;
 
@@ -16,6 +17,7 @@ use crate::timeline::{TakenOff, Timeline};
 use crate::trust::{Agreement, Judge, Measured};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
+use unsettled::Unsettled;
 use wirestamp::{
     Error, ErrorKind, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket,
 };
@@ -36,6 +38,8 @@ pub struct Node<'e> {
     steered: Option<u32>,
     steering_error: Option<Error>,
     judge: Judge,
+    /// Of each port.
+    unsettled: Vec<Unsettled>,
 }
 
 impl std::fmt::Debug for Node<'_> {
@@ -107,9 +111,11 @@ impl<'e> Node<'e> {
             engine.configuration.compares(),
             engine.configuration.trust.tolerance_ns,
         );
+        let unsettled = ports.iter().map(|_| Unsettled::default()).collect();
         Ok(Self {
             engine,
             ports,
+            unsettled,
             select_at,
             hurried: 0,
             commands,
@@ -194,7 +200,11 @@ impl<'e> Node<'e> {
             .steering
             .as_ref()
             .map_or(MonotonicTime::MAX, Steering::next_at);
-        ports.fold(self.select_at.min(steering), MonotonicTime::min)
+        let next = ports.fold(self.select_at.min(steering), MonotonicTime::min);
+        match self.unsettled.iter().all(Unsettled::is_empty) {
+            true => next,
+            false => next.min(now + unsettled::LOOK),
+        }
     }
 
     /// Its sockets, for who waits for more than one clock.

@@ -1,17 +1,63 @@
 //! What a running PTP clock says of itself: samples, its state, counts.
 
 use super::Node;
-use crate::lost::Counts;
+use super::unsettled::Unsettled;
+use crate::lost::{Counts, Lost};
 use crate::message::PortIdentity;
 use crate::port::{OnSystem, Port};
 use crate::report::{Held, PortStatus, Sample, SourceStatus, Status};
-use crate::timestamping::SLEW;
-use wirestamp::{TimestampSource, UtcCrossTimestamp, UtcTime};
+use crate::timestamping::{SLEW, TimestampClock};
+use wirestamp::{MonotonicTime, Span, TimestampSource, UtcCrossTimestamp, UtcTime};
 use wirestamp_offset::Estimate;
 
+/// Takes samples of a port of which it is known whether they count.
+type Settled = fn(&mut Unsettled, &TimestampClock, MonotonicTime) -> Vec<Result<Sample, Lost>>;
+
 impl<'e> Node<'e> {
-    /// Takes the samples of the Syncs since the last call, oldest first.
+    /// Takes the samples that have become final since the last call, of each port the oldest first. With the NIC's timestamps that is
+    /// so some seconds after the Sync came: three batches of readings of the NIC's clock come in between, and show whether
+    /// it was changed. A sample that they do not bear out is lost, and counted as [`Lost::ClockGeneration`].
+    ///
+    /// [`finish`](Self::finish) gives those that still wait.
     pub fn samples(&mut self) -> Vec<Sample> {
+        for sample in self.provisional_samples() {
+            let place = usize::from(sample.port) - 1;
+            if let Some(lost) = self.unsettled[place].add(sample) {
+                self.ports[place].lost(lost);
+            }
+        }
+        self.settle(Unsettled::settled)
+    }
+
+    /// Takes the samples that [`samples`](Self::samples) still holds, at the end: reads the NIC's clock for them, which takes
+    /// some tenths of a second. What that does not bear out is lost, and counted as [`Lost::ClockGeneration`]; if the clock can't be
+    /// read, as [`Lost::Unconfirmed`].
+    pub fn finish(&mut self) -> Vec<Sample> {
+        let mut samples = self.samples();
+        samples.extend(self.settle(Unsettled::finish));
+        samples
+    }
+
+    fn settle(&mut self, settled: Settled) -> Vec<Sample> {
+        let mut samples = Vec::new();
+        if self.unsettled.iter().all(Unsettled::is_empty) {
+            return samples;
+        }
+        let now = self.now();
+        for (held, port) in self.unsettled.iter_mut().zip(&mut self.ports) {
+            let words = settled(held, &port.clock().borrow(), now);
+            for word in words {
+                match word {
+                    Ok(sample) => samples.push(sample),
+                    Err(lost) => port.lost(lost),
+                }
+            }
+        }
+        samples
+    }
+
+    /// Takes the samples of the Syncs since the last call, of each port the oldest first. They may turn out to be wrong.
+    pub(crate) fn provisional_samples(&mut self) -> Vec<Sample> {
         let transmitter = self.engine.parent();
         let counts = self.counts();
         let reading = self.ports[0].socket_for_time().utc_cross_timestamp();
@@ -27,6 +73,7 @@ impl<'e> Node<'e> {
                 };
                 samples.push(Sample {
                     time: reading.utc,
+                    at: reading.before + half(&reading),
                     interface: port.interface().name().to_owned(),
                     port: number,
                     state: port.state(),
@@ -47,9 +94,9 @@ impl<'e> Node<'e> {
         samples
     }
 
-    /// Whether the clock of a sample is the one that it seemed to be, once that is final; the error says why it is not.
+    /// Whether a sample counts, once that is known; the error says why it does not.
     #[cfg(feature = "sim")]
-    pub(crate) fn last_word(&self, sample: &Sample) -> Option<Result<(), &'static str>> {
+    pub(crate) fn last_word(&self, sample: &Sample) -> Option<Result<(), Lost>> {
         let Some(made) = &sample.made else {
             return Some(Ok(()));
         };
@@ -57,7 +104,7 @@ impl<'e> Node<'e> {
         port.clock().borrow().last_word(made)
     }
 
-    /// Makes that final, if the clock can be read.
+    /// Makes that known, if the clock can be read.
     #[cfg(feature = "sim")]
     pub(crate) fn confirm(&self, sample: &Sample) {
         let port = self.ports.get(usize::from(sample.port) - 1);
@@ -140,6 +187,10 @@ impl<'e> Node<'e> {
     }
 }
 
+fn half(reading: &UtcCrossTimestamp) -> Span {
+    Span::from_nanoseconds((reading.after - reading.before).nanoseconds() / 2)
+}
+
 /// The system's real-time clock minus the timeTransmitter's UTC, and its bound: the estimate carried over
 /// by where its instant lies on the monotonic clock, and that by a reading of the real-time clock.
 fn system_offset(
@@ -149,7 +200,7 @@ fn system_offset(
     utc_shift: i64,
 ) -> (i64, i64) {
     let (instant, placed) = at;
-    let half = (reading.after - reading.before).saturating_nanoseconds() / 2 + 1;
+    let half = half(reading).saturating_nanoseconds() + 1;
     let since = (reading.before - instant)
         .saturating_nanoseconds()
         .saturating_add(half);

@@ -402,6 +402,11 @@ impl<'e> Port<'e> {
         own.into_iter().chain(observed)
     }
 
+    /// Counts what was lost after it was measured.
+    pub(crate) fn lost(&mut self, reason: Lost) {
+        self.outlet.counts.lost(reason);
+    }
+
     pub(crate) fn next_estimate(&mut self) -> Option<Measured> {
         self.estimates.pop_front()
     }

@@ -2,6 +2,7 @@
 //! another one may be behind the interface, just before a Sync came. Then the sample is withdrawn, with the reason.
 
 use super::outcome::Point;
+use crate::lost::Lost;
 use crate::node::Node;
 use crate::report::Sample;
 use std::collections::{BTreeMap, VecDeque};
@@ -29,7 +30,7 @@ struct Queue<S> {
 pub(super) struct Held<S = Sample> {
     queues: BTreeMap<usize, Queue<S>>,
     /// Why these do not count.
-    refused: BTreeMap<Number, &'static str>,
+    refused: BTreeMap<Number, Lost>,
     /// Those that are final.
     pub(super) points: Vec<Point>,
     /// How many were withdrawn, by reason.
@@ -63,11 +64,7 @@ impl<S> Held<S> {
     }
 
     /// Settles the samples at this place of which `last_word` says whether they count, in order.
-    fn settle_by(
-        &mut self,
-        place: usize,
-        last_word: impl Fn(&S) -> Option<Result<(), &'static str>>,
-    ) {
+    fn settle_by(&mut self, place: usize, last_word: impl Fn(&S) -> Option<Result<(), Lost>>) {
         while let Some(first) = self.queues.get(&place).and_then(|all| all.waiting.front())
             && let Some(on) = self.standing(first.on)
             && let Some(word) = last_word(&first.sample)
@@ -81,7 +78,7 @@ impl<S> Held<S> {
     }
 
     /// Whether the sample that another one includes counts; `None`: it still waits.
-    fn standing(&self, on: Option<Number>) -> Option<Result<(), &'static str>> {
+    fn standing(&self, on: Option<Number>) -> Option<Result<(), Lost>> {
         let Some((place, number)) = on else {
             return Some(Ok(()));
         };
@@ -91,10 +88,10 @@ impl<S> Held<S> {
     }
 
     /// Withdraws the oldest that waits at this place.
-    fn refuse(&mut self, place: usize, reason: &'static str) {
+    fn refuse(&mut self, place: usize, reason: Lost) {
         if let Some(queue) = self.queues.get(&place) {
             self.refused.insert((place, queue.settled), reason);
-            *self.withdrawn.entry(reason).or_default() += 1;
+            *self.withdrawn.entry(reason.name()).or_default() += 1;
         }
     }
 
@@ -125,7 +122,7 @@ impl Held {
         }
         self.settle(place, node);
         while self.is_waiting(place) {
-            self.refuse(place, "unconfirmed");
+            self.refuse(place, Lost::Unconfirmed);
             self.pop(place);
         }
     }
@@ -158,14 +155,17 @@ mod tests {
         assert!(held.points.is_empty(), "those before are not settled");
         held.settle_by(1, |at| match at {
             0 => Some(Ok(())),
-            1 => Some(Err("stepped")),
+            1 => Some(Err(Lost::ClockGeneration)),
             _ => None,
         });
         held.settle_by(2, |_| Some(Ok(())));
         let times = |held: &Held<i64>| held.points.iter().map(|point| point.at_ns).collect();
         let all: Vec<i64> = times(&held);
         assert_eq!(all, [0, 10]);
-        assert_eq!(held.withdrawn, BTreeMap::from([("stepped", 2)]));
+        assert_eq!(
+            held.withdrawn,
+            BTreeMap::from([(Lost::ClockGeneration.name(), 2)])
+        );
         held.settle_by(1, |_| Some(Ok(())));
         held.settle_by(2, |_| Some(Ok(())));
         let all: Vec<i64> = times(&held);

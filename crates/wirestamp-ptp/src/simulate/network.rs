@@ -92,7 +92,7 @@ impl Network {
             for (place, node) in nodes.iter_mut().enumerate() {
                 node.serve();
                 let origin = node.status().grandmaster.clock;
-                for sample in node.samples() {
+                for sample in node.provisional_samples() {
                     // before it has heard the first timeTransmitter, a boundary clock gives its own time
                     if self.is_chain() && origin != identity(1) {
                         continue;

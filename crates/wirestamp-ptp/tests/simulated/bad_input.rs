@@ -56,6 +56,7 @@ fn duplicates_reordering_and_forged_sequence_ids_cost_their_exchange_at_most() {
     let cable = Cable::new("");
     let engine = receiver(&cable);
     let mut rig = Rig::new(&cable, &engine);
+    rig.finish();
     let told = rig.samples.len();
     for round in 0..20u16 {
         let sequence = 1_000 + round;
@@ -82,6 +83,7 @@ fn duplicates_reordering_and_forged_sequence_ids_cost_their_exchange_at_most() {
         PortState::TimeReceiver
     );
     assert_eq!(rig.counts().lost_for(Lost::Contradiction), 0);
+    rig.finish();
     assert_eq!(
         rig.samples.len(),
         told,
@@ -138,17 +140,19 @@ fn an_estimate_is_as_old_as_its_sync_and_not_as_the_follow_up() {
         rig.exchange();
         rig.attacker.answer_peer(WHO, rig.transmitters_time());
     }
+    rig.finish();
+    let told = rig.samples.len();
     rig.sequence += 1;
     let sent = rig.transmitters_time() + PATH;
     rig.attacker.send(&Forged::new(0, WHO, rig.sequence));
     rig.pass(60);
-    let told = rig.samples.len();
     rig.attacker
         .send(&Forged::new(8, WHO, rig.sequence).at(sent));
     rig.pass(1);
-    assert_eq!(rig.samples.len(), told + 1);
     let held = rig.receiver.status().ports[0].estimate.expect("told");
     assert!(held.age_ns >= 20_000_000, "{held:?}");
+    rig.finish();
+    assert_eq!(rig.samples.len(), told + 1);
 }
 
 #[test]

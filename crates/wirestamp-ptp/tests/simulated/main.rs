@@ -13,3 +13,5 @@ mod safety;
 mod steered;
 mod steering;
 mod steps;
+#[cfg(not(windows))]
+mod worlds;

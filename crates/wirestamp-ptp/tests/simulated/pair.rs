@@ -91,10 +91,10 @@ pub(crate) fn run(
     loop {
         for (place, node) in nodes.iter_mut().enumerate() {
             node.serve();
-            let now = node.now();
-            node.samples()
-                .into_iter()
-                .for_each(|sample| each(place, sample, now));
+            node.samples().into_iter().for_each(|sample| {
+                let made = sample.at;
+                each(place, sample, made);
+            });
         }
         let next = nodes
             .iter()

@@ -63,6 +63,15 @@ impl<'e> Rig<'e> {
         );
     }
 
+    /// Takes what is not final yet, too.
+    pub(crate) fn finish(&mut self) {
+        let last = self.receiver.finish().into_iter();
+        self.samples.extend(last.map(|sample| {
+            let made = sample.at;
+            (sample, made)
+        }));
+    }
+
     pub(crate) fn transmitters_time(&self) -> i64 {
         self.cable.nic_clock(0, self.cable.world().truth().now()) + self.ahead
     }

@@ -181,6 +181,15 @@ impl Correlator {
         self.shared.utc_now().convert(estimate, read_at)
     }
 
+    /// As [`Correlation::bears_out`].
+    pub(crate) fn bears_out(
+        &self,
+        timestamp: &HardwareTimestamp,
+        said: &Estimate<Monotonic>,
+    ) -> bool {
+        self.shared.model.whole().bears_out(timestamp, said)
+    }
+
     /// Returns whether so many batches of readings were begun after `at` that a change of the clock before it has shown
     /// in the conversions.
     #[inline]

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod addresses;
+mod borne_out;
 #[cfg(all(feature = "tokio", target_os = "linux"))]
 mod budget;
 #[cfg(target_os = "linux")]

@@ -24,8 +24,8 @@ use std::time::Duration;
 use summary::Tally;
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Span, file};
 use wirestamp_ptp::{
-    Agreement, Clock, Configuration, Engine, Lost, Node, RefusedOffset, Role, Source, SourceStatus,
-    Status, StatusServer, identity_of,
+    Agreement, Clock, Configuration, Engine, Lost, Node, RefusedOffset, Role, Sample, Source,
+    SourceStatus, Status, StatusServer, identity_of,
 };
 
 /// What may keep a timeTransmitter's messages away.
@@ -242,11 +242,7 @@ fn serve(
         if let Some(server) = server {
             server.answer(|| node.status());
         }
-        for sample in node.samples() {
-            output.sample(&Line::of_sample(&sample))?;
-            tally.add(&sample);
-            live.note(sample);
-        }
+        show(node.samples(), &mut tally, &mut live, output)?;
         if refused.as_ref() != node.steering_error() {
             refused = node.steering_error().cloned();
             if let Some(error) = &refused {
@@ -283,7 +279,22 @@ fn serve(
         }
     }
     tally.ran_for(node.now() - begun);
+    show(node.finish(), &mut tally, &mut live, output)?;
     Ok(tally)
+}
+
+fn show(
+    samples: Vec<Sample>,
+    tally: &mut Tally,
+    live: &mut Live,
+    output: &mut Output,
+) -> io::Result<()> {
+    for sample in samples {
+        output.sample(&Line::of_sample(&sample))?;
+        tally.add(&sample);
+        live.note(sample);
+    }
+    Ok(())
 }
 
 /// Gives up what the run does not need. What needs privilege is asked before: whose the ports are, and

@@ -28,7 +28,8 @@ fn the_next_reading_tells_how_late_one_was_at_most() {
     let mut fit = Fit::new(1.0, STATED, &wide, 8, limits());
     // a millisecond later the system clock had gained 300 ns
     let narrow = |fit: &mut Fit, until: f64| {
-        fit.narrow(HardwareTicks::new(1_001_000_000), at(1_001_000_300), until);
+        fit.narrow(HardwareTicks::new(1_001_000_000), at(1_001_000_300), until)
+            .expect("no contradiction");
     };
     narrow(&mut fit, 5_000.0);
     let carried = 4.004 + 300.0 + 1e-3 * 1e6;

@@ -2,6 +2,7 @@
 
 mod adversary;
 mod behaviour;
+mod borne_out;
 mod by_hand;
 mod clean;
 mod doubt;
