@@ -175,8 +175,10 @@ def measure(hosts):
     check(answers["near"]["stratum"] == 1, "near: the stratum")
 
     far = answers["far"]
-    # half of 7 ms - 3 ms; the router may be late in either direction
-    check(abs(far["offset_ns"] - 2 * MILLISECOND) < MILLISECOND, f"far: offset {far['offset_ns']} ns, not 2 ms")
+    # half of 7 ms - 3 ms; a packet that is late on a busy machine shifts it by half of that, and widens the bound so much
+    late = far["error_bound_ns"] - 5 * MILLISECOND
+    shift = abs(far["offset_ns"] - 2 * MILLISECOND)
+    check(shift <= late, f"far: offset {far['offset_ns']} ns, not 2 ms, and late by {late} ns at most")
     check(far["path_delay_ns"] >= 10 * MILLISECOND, f"far: path delay {far['path_delay_ns']} ns, less than 10 ms")
     check(far["error_bound_ns"] >= 5 * MILLISECOND, f"far: bound {far['error_bound_ns']} ns, less than half of it")
 

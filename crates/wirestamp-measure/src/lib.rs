@@ -51,6 +51,7 @@ mod stamp;
 pub mod state;
 mod task;
 pub mod times;
+mod unstamped;
 mod wanted;
 
 pub use bounded::Bounded;

@@ -56,7 +56,7 @@ impl ReflectorTask {
         });
         let nic = host.nic(configuration.interface.as_deref(), configuration.source)?;
         let clock = match &nic {
-            Some(nic) => Clock::hardware(nic.correlator()),
+            Some(nic) => Clock::hardware_else_software(nic.correlator()),
             None => Clock::software(),
         };
         let sockets = place.reflector_sockets(configuration)?;
@@ -161,6 +161,10 @@ impl Task for ReflectorTask {
             dropped: Reasons::from(dropped),
             not_sent: counters.not_sent,
             missing: missing.collect(),
+            stamps: counters
+                .stamps()
+                .map(|(source, count)| (source.to_owned(), count))
+                .collect(),
             sessions: self.service.sessions() as u64,
         });
     }

@@ -1,7 +1,7 @@
 //! Reports of measurements that end.
 
 use std::net::SocketAddr;
-use wirestamp::Error;
+use wirestamp::{Error, TimestampSource};
 use wirestamp_probe::session::SessionReport;
 
 /// The report of a STAMP session that has ended.
@@ -10,6 +10,10 @@ use wirestamp_probe::session::SessionReport;
 pub struct StampReport {
     /// The reflector.
     pub peer: SocketAddr,
+    /// Whose timestamps count. A packet that has none of these has none.
+    pub source: TimestampSource,
+    /// Timestamps of that source, of packets and replies.
+    pub stamps: u64,
     /// Delays, losses, and what the reflector says of itself.
     pub session: SessionReport,
     /// The packets' size on the path.

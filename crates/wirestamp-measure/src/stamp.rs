@@ -17,13 +17,15 @@ use crate::sample::{Kind, Subject};
 use crate::sink::Sink;
 use crate::state::{PeerState, Reasons, State};
 use crate::task::{SILENT, Task, Turn, counts};
+use crate::unstamped::Unstamped;
 use phase::Phase;
 use segments::Segments;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use wirestamp::{
-    Error, MonotonicTime, Result, Span, TransmitRecord, UdpSocket, UtcTime, utc_error_bound,
+    Error, MonotonicTime, Result, Span, TimestampSource, TransmitRecord, UdpSocket, UtcTime,
+    utc_error_bound,
 };
 use wirestamp_probe::endpoint::Clock;
 use wirestamp_probe::session::{self, Clocks, Measured, Rejected, Session, SessionConfiguration};
@@ -80,6 +82,9 @@ pub(crate) struct StampTask {
     phase: Phase,
     /// Times of the NIC's clock that are not final yet.
     provisional: Provisional,
+    /// Timestamps that were used.
+    stamps: u64,
+    unstamped: Unstamped,
     /// Since when the socket has had more than was read in a turn.
     behind: Option<MonotonicTime>,
     followed_up: u64,
@@ -167,12 +172,31 @@ impl StampTask {
             slowest: Span::ZERO,
             phase: Phase::Measuring,
             provisional: Provisional::default(),
+            stamps: 0,
+            unstamped: Unstamped::default(),
             behind: None,
             followed_up: 0,
             last: None,
             path: None,
             error: None,
         })
+    }
+
+    fn source(&self) -> TimestampSource {
+        match self.nic {
+            Some(_) => TimestampSource::Hardware,
+            None => TimestampSource::Software,
+        }
+    }
+
+    /// A session that ends says at its end what was not timestamped.
+    fn check_nic(&self, now: MonotonicTime) -> Result<()> {
+        match (self.source(), self.configuration.count) {
+            (TimestampSource::Hardware, None) => self
+                .unstamped
+                .check(self.configuration.interface.as_deref(), now),
+            _ => Ok(()),
+        }
     }
 
     /// Four packets in a row without an answer, but no hiccup of a busy host.
@@ -339,6 +363,7 @@ impl Task for StampTask {
             return Ok(later);
         }
         self.take(turn)?;
+        self.check_nic(turn.now)?;
         let judge = (self.clock.host(), &self.socket);
         self.provisional.settle(&judge, turn.now, "delays")?;
         self.look_at_clock();
@@ -376,6 +401,8 @@ impl Task for StampTask {
             address: self.peer.to_string(),
             interface: self.configuration.interface.clone(),
             relation: self.configuration.clocks.name().to_owned(),
+            source: self.source().name().to_owned(),
+            stamps: self.stamps,
             sent: self.sent,
             answered: self.answered,
             lost: self.judged - self.answered,

@@ -1,10 +1,10 @@
 //! STAMP sessions that end, in virtual time: the reflector is on another NIC of the simulated host.
 
 use std::time::Duration;
-use wirestamp::{Result, Simulation, Span};
+use wirestamp::{Result, Simulation, Span, TimestampSource};
 use wirestamp_measure::{
-    Engine, Measurements, Place, Reflector, Relation, Sample, Sink, Stamp, StampReport, Subject,
-    Timestamper,
+    Engine, Measurements, Place, Reflector, Relation, Sample, Segment, Sink, Stamp, StampReport,
+    Subject, Timestamper,
 };
 use wirestamp_probe::session;
 use wirestamp_probe::tlv::Method;
@@ -191,6 +191,74 @@ fn no_delay_stays_that_a_step_of_the_nics_clock_has_made() {
         withdrawn > 0,
         "no packet came between a step and the next reading"
     );
+}
+
+/// Delays of two points of measurement in one distribution are none of either.
+#[test]
+fn a_packet_that_the_nic_did_not_timestamp_has_no_timestamp() {
+    let text = "preset = \"igc\"\n[[event]]\nat = \"3s\"\naction = \"reconfigure\"\nnic = \"sim0\"\ntransmit = false\nreceive = \"none\"\n";
+    for source in [Timestamper::Hardware, Timestamper::Software] {
+        let simulation = Simulation::from_toml(text, 1).expect("a scenario");
+        let (report, kept, _) = run(&simulation, true, |stamp| {
+            stamp.source = source;
+            stamp.interval = Duration::from_millis(50);
+        });
+        let sent: Vec<_> = kept.judged.iter().map(|packet| packet.sent).collect();
+        let by = |wanted| {
+            sent.iter()
+                .flatten()
+                .filter(move |sent| sent.method == wanted)
+        };
+        let (hardware, software) = (by(Method::Hardware).count(), by(Method::Software).count());
+        let received = report.session.missing_receive_timestamps;
+        match source {
+            Timestamper::Software => assert_eq!((hardware, software, received), (0, 100, 0)),
+            _ => {
+                assert!(
+                    (50..70).contains(&hardware) && software == 0,
+                    "{hardware} {software}"
+                );
+                assert_eq!(received, 100 - hardware as u64);
+                assert_eq!(report.stamps, 2 * hardware as u64);
+            }
+        }
+        let expected = match source {
+            Timestamper::Software => TimestampSource::Software,
+            _ => TimestampSource::Hardware,
+        };
+        assert_eq!(report.source, expected);
+    }
+}
+
+/// Another program that ends switches the NIC off: a session that goes on is opened anew, and switches it on.
+#[test]
+fn a_nic_that_somebody_switches_off_is_switched_on_again() {
+    let text = "preset = \"igc\"\n[[event]]\nat = \"3s\"\naction = \"reconfigure\"\nnic = \"sim0\"\ntransmit = false\nreceive = \"none\"\n";
+    let simulation = Simulation::from_toml(text, 1).expect("a scenario");
+    let address = (simulation.interface("sim1").expect("it has one"))
+        .description()
+        .addresses[0]
+        .address;
+    let mut reflector = Reflector::default();
+    reflector.listen = vec![(address, 862).into()];
+    let mut stamp = Stamp::with(format!("{address}:862"));
+    stamp.interface = Some("sim0".to_owned());
+    (stamp.source, stamp.interval) = (Timestamper::Hardware, Duration::from_millis(100));
+    let wanted = Measurements::default().reflector(reflector).stamp(stamp);
+    let place = Place::Simulation(simulation);
+    let mut engine = Engine::new(wanted, place).expect("it starts");
+    let mut measured = Vec::new();
+    let begun = engine.now();
+    let mut keep = |sample: &Sample<'_>| {
+        if sample.value(Segment::RoundTrip).is_some() {
+            measured.push((sample.at - begun).nanoseconds() / 1_000_000_000);
+        }
+    };
+    engine
+        .run_until(begun + Span::from_seconds(30), &mut keep)
+        .expect("it runs");
+    let late = measured.iter().filter(|second| **second >= 20).count();
+    assert!(late > 80, "{measured:?}");
 }
 
 #[test]

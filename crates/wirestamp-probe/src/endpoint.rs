@@ -16,19 +16,40 @@ use wirestamp::{
     Timestamps, TransmitOutcome, UdpSocket,
 };
 
-/// Converts a socket's timestamps to the host's clocks: with a correlator the NIC's, else the kernel's.
-#[derive(Debug, Clone, Default)]
-pub struct Clock(HostClock);
+/// Converts a socket's timestamps to the host's clocks.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    host: HostClock,
+    /// Which timestamps count: the first that there are.
+    policies: &'static [TimestampPolicy],
+}
 
 impl Clock {
     /// Kernel timestamps.
     pub fn software() -> Self {
-        Self(HostClock::software())
+        Self {
+            host: HostClock::software(),
+            policies: &[TimestampPolicy::OnlySoftware],
+        }
     }
 
-    /// Hardware timestamps, converted. A packet without one has the kernel's.
+    /// Hardware timestamps, converted. A packet without one has none: delays of two points of measurement are none of either.
     pub fn hardware(correlator: Arc<Correlator>) -> Self {
-        Self(HostClock::hardware(correlator))
+        Self {
+            host: HostClock::hardware(correlator),
+            policies: &[TimestampPolicy::OnlyHardware],
+        }
+    }
+
+    /// Hardware timestamps, converted. A packet without one has the kernel's: for those who report, of each packet, whose timestamp it is.
+    pub fn hardware_else_software(correlator: Arc<Correlator>) -> Self {
+        Self {
+            host: HostClock::hardware(correlator),
+            policies: &[
+                TimestampPolicy::HardwareElseSoftware,
+                TimestampPolicy::OnlySoftware,
+            ],
+        }
     }
 
     /// Switches the timestamps of a socket on that this clock needs.
@@ -40,10 +61,10 @@ impl Clock {
     }
 
     fn timestamping(&self, capacity: u16) -> Timestamping {
-        let source = if self.0.has_hardware() {
-            Source::Both
-        } else {
-            Source::Software
+        let source = match self.policies {
+            [TimestampPolicy::OnlySoftware] => Source::Software,
+            [TimestampPolicy::OnlyHardware] => Source::Hardware,
+            _ => Source::Both,
         };
         Timestamping::OFF
             .source(source)
@@ -53,7 +74,7 @@ impl Clock {
 
     /// Returns what places the timestamps, and says later whether their times are right after all.
     pub fn host(&self) -> &HostClock {
-        &self.0
+        &self.host
     }
 
     /// As [`place`](Self::place), without what only the host's clock knows.
@@ -67,14 +88,10 @@ impl Clock {
         timestamps: &Timestamps,
         socket: &UdpSocket,
     ) -> Option<(HostTimestamp, HostTime)> {
-        [
-            TimestampPolicy::HardwareElseSoftware,
-            TimestampPolicy::OnlySoftware,
-        ]
-        .into_iter()
-        .find_map(|policy| {
-            let time = self.0.place(timestamps, policy).ok()?;
-            let utc = self.0.utc(&time, || socket.utc_cross_timestamp()).ok()?;
+        self.policies.iter().find_map(|policy| {
+            let time = self.host.place(timestamps, *policy).ok()?;
+            let both = || socket.utc_cross_timestamp();
+            let utc = self.host.utc(&time, both).ok()?;
             let stamp = HostTimestamp {
                 at: time.monotonic.at,
                 utc: utc.at,

@@ -141,6 +141,10 @@ impl Reflector {
         match self.decide(arrival, into) {
             Ok(Some(prepared)) => {
                 self.counters.replies += 1;
+                arrival
+                    .received
+                    .iter()
+                    .for_each(|received| self.counters.stamped(received.method));
                 Decision::Reply(prepared)
             }
             Ok(None) => Decision::SendFirst,
@@ -327,6 +331,7 @@ impl Reflector {
         let Some(pending) = place.take_if(|pending| pending.id == id) else {
             return;
         };
+        self.counters.stamped(method);
         if let Some(written) = pending.written {
             let fading = Span::from_nanoseconds(self.send_path.nanoseconds() * 255 / 256);
             self.send_path = fading.max(at - written + bound);

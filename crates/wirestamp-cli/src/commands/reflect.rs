@@ -4,7 +4,7 @@ use super::stamp::format;
 use crate::arguments::{self, Reflect};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Output, Page, Report, Rows, plural};
+use crate::output::{Output, Page, Report, Rows, grouped, plural};
 use crate::sandbox::{Needs, Sandbox};
 use crate::session::Session;
 use crate::signals::Unrestored;
@@ -22,6 +22,8 @@ const STEP: Span = Span::from_milliseconds(100);
 struct Ready {
     listening: Vec<String>,
     authenticated: bool,
+    /// Who timestamps.
+    source: String,
 }
 
 /// A line for each part of the sandbox that this system lacks.
@@ -36,6 +38,7 @@ struct Summary {
     dropped: Reasons,
     not_sent: u64,
     missing_transmit_reasons: Reasons,
+    stamps: Reasons,
     sessions: u64,
 }
 
@@ -65,6 +68,7 @@ pub(super) fn run(
     let ready = Ready {
         listening: opened.listening,
         authenticated: arguments.key_file.is_some(),
+        source: opened.source,
     };
     output.line(&ready)?;
     output.now(|page| ready.print(page))?;
@@ -167,8 +171,9 @@ impl Report for Ready {
             "unauthenticated"
         };
         page.line(&format!(
-            "answering {mode} STAMP packets on {}",
-            self.listening.join(", ")
+            "answering {mode} STAMP packets on {} with {} timestamps",
+            self.listening.join(", "),
+            self.source,
         ));
     }
 
@@ -184,6 +189,7 @@ impl Summary {
             dropped: state.dropped,
             not_sent: state.not_sent,
             missing_transmit_reasons: state.missing,
+            stamps: state.stamps,
             sessions: state.sessions,
         }
     }
@@ -196,6 +202,12 @@ impl Report for Summary {
             "{}, {sessions}",
             plural(self.replies, "packet") + " answered"
         ));
+        // where the NIC was asked for, and made some of them
+        if self.stamps.values().filter(|count| **count > 0).count() > 1 {
+            let of = |(source, count): (&String, &u64)| format!("{} {source}", grouped(*count));
+            let each: Vec<_> = self.stamps.iter().map(of).collect();
+            page.field("timestamps", &each.join(", "));
+        }
         for (reason, count) in &self.missing_transmit_reasons {
             let packets = plural(*count, "packet");
             page.field(

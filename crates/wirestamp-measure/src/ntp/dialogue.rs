@@ -13,6 +13,7 @@ use crate::options::Ntp;
 use crate::provisional::{Provisional, Used};
 use crate::sample::{self, Departure, Kind, Segment, Subject};
 use crate::task::{Turn, is_no_end};
+use crate::unstamped::Unstamped;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::slice;
@@ -30,8 +31,6 @@ const LATEST: Span = Span::from_milliseconds(100);
 const LOOK: Span = Span::from_milliseconds(1);
 /// So many packets are taken in one turn: whoever sends more does not keep the loop from the other measurements.
 const PACKETS: usize = 64;
-/// So many responses without a timestamp of the NIC in a row: it timestamps no longer.
-const WITHOUT: u32 = 4;
 /// What NTP has without extension fields.
 const HEADER: usize = 48;
 
@@ -65,7 +64,7 @@ pub(super) struct Dialogue {
     /// Times of the NIC's clock that are not final yet.
     provisional: Provisional,
     /// Responses in a row for which a timestamp was missing.
-    without: u32,
+    unstamped_in_a_row: Unstamped,
     last: Option<MonotonicTime>,
     /// The two clocks of this host when the last two responses arrived, newest first.
     arrivals: [Option<LocalTime>; 2],
@@ -102,7 +101,7 @@ impl Dialogue {
             is_late: false,
             missing: BTreeMap::new(),
             provisional: Provisional::default(),
-            without: 0,
+            unstamped_in_a_row: Unstamped::default(),
             last: None,
             arrivals: [None; 2],
             sampled: None,
@@ -197,18 +196,12 @@ impl Dialogue {
     /// # Errors
     /// It does not: somebody switched that off.
     pub(super) fn check_nic(&self) -> Result<()> {
-        let source = self.connected.stamper.source();
-        if self.without < WITHOUT || source == TimestampSource::Software {
-            return Ok(());
+        match self.connected.stamper.source() {
+            TimestampSource::Software => Ok(()),
+            TimestampSource::Hardware => self
+                .unstamped_in_a_row
+                .check(self.connected.interface.as_deref(), self.now()),
         }
-        let cause = "the NIC does not timestamp packets any more";
-        let target = self.connected.interface.clone().unwrap_or_default();
-        Err(Error::new(
-            ErrorKind::NotSupported,
-            "timestamp packets",
-            target,
-            cause,
-        ))
     }
 
     /// When there is something to do even if nothing comes; `None`: nothing is awaited.
@@ -376,10 +369,8 @@ impl Dialogue {
             Outcome::Kiss(kiss) => self.kissed = Some(kiss),
             Outcome::Sample(sample) => self.yields(&sample, turn),
         }
-        self.without = match self.last_no_sample {
-            Some(NoSample::MissingTimestamp) => self.without.saturating_add(1),
-            _ => 0,
-        };
+        let is_stamped = self.last_no_sample != Some(NoSample::MissingTimestamp);
+        self.unstamped_in_a_row.note(is_stamped, self.now());
         if at.is_none() {
             self.miss("a response arrived without a timestamp");
         }

@@ -18,6 +18,7 @@ pub(super) fn shown(interface: &str, run: &LatencyRun, not_sent: u64) -> PathSta
     }
     PathState {
         interface: interface.to_owned(),
+        source: run.source().name().to_owned(),
         sent: sent + not_sent,
         received: sent - in_flight - lost,
         lost: lost + not_sent,

@@ -97,6 +97,8 @@ impl StampTask {
         self.phase = Phase::Over;
         StampReport {
             peer: self.peer,
+            source: self.source(),
+            stamps: self.stamps,
             session: session.finish(each),
             path: PathMtu {
                 packet: self.request.len(),

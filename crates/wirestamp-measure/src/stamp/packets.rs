@@ -80,6 +80,7 @@ impl StampTask {
 
     /// A measurement uses it.
     fn uses(&mut self, stamp: HostTimestamp, time: HostTime) {
+        self.stamps += 1;
         let judge = (self.clock.host(), &self.socket);
         self.provisional
             .note(Used::new(time, &stamp.into()), &judge);
@@ -158,6 +159,7 @@ impl StampTask {
             let accepted = self.session.received(&arrival);
             if let Ok(answered) = accepted {
                 self.error = None;
+                self.unstamped.note(placed.is_some(), arrival.read);
                 if let Some((stamp, time)) = placed {
                     self.uses(stamp, time);
                 }

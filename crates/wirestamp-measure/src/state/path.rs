@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 pub struct PathState {
     /// Name of the interface.
     pub interface: String,
+    /// Whose timestamps count: `hardware` or `software`.
+    #[serde(default)]
+    pub source: String,
     /// Packets sent.
     pub sent: u64,
     /// Packets that arrived.

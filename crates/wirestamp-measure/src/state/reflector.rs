@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct ReflectorState {
     /// The addresses that it answers on: none before its timestamps can be converted.
     pub listening: Vec<String>,
-    /// Who timestamps its packets: `hardware` or `software`.
+    /// Who timestamps its packets: `hardware` or `software`. With `hardware`, the kernel where the NIC made no timestamp.
     #[serde(default)]
     pub source: String,
     /// Packets answered.
@@ -22,6 +22,9 @@ pub struct ReflectorState {
     /// Replies whose transmit timestamp is missing, by reason.
     #[serde(default)]
     pub missing: Reasons,
+    /// Timestamps of requests and replies, by who made them: `hardware` and `software`.
+    #[serde(default)]
+    pub stamps: Reasons,
     /// Sessions that it keeps.
     pub sessions: u64,
 }

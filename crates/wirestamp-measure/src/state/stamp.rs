@@ -18,6 +18,12 @@ pub struct PeerState {
     pub interface: Option<String>,
     /// "same", "utc" or "unrelated": how the clocks of both ends are related.
     pub relation: String,
+    /// Whose timestamps count: `hardware` or `software`. A packet that has none of these has none.
+    #[serde(default)]
+    pub source: String,
+    /// Timestamps of that source, of packets and replies.
+    #[serde(default)]
+    pub stamps: u64,
     /// Packets sent since the start.
     pub sent: u64,
     /// Packets whose reply came in time.

@@ -11,7 +11,6 @@ use wirestamp_probe::tlv::Method;
 pub(crate) struct Said {
     pub(crate) number: u32,
     pub(crate) is_answered: bool,
-    sent_by: Option<Method>,
     pub(crate) values: Vec<(Segment, Bounded<Span>)>,
 }
 
@@ -24,7 +23,6 @@ impl Sink for Kept {
         self.0.push(Said {
             number: packet.sequence,
             is_answered: packet.is_answered,
-            sent_by: packet.sent.ok().map(|sent| sent.method),
             values: Vec::new(),
         });
     }
@@ -61,21 +59,22 @@ impl Said {
         replies[first..].iter().min_by_key(off)
     }
 
-    /// Whose timestamps its values may be of: where the NIC's cannot be converted it is the kernel's.
-    pub(crate) fn possible(&self, own: Timestamper, other: Timestamper) -> Vec<[Method; 4]> {
-        let all = |of| match of {
-            Timestamper::Hardware => vec![Method::Hardware, Method::Software],
-            _ => vec![Method::Software],
+    /// Whose timestamps its values may be of: this end's are of one kind, the reflector's the kernel's where the NIC's cannot be converted.
+    pub(crate) fn possible(own: Timestamper, other: Timestamper) -> Vec<[Method; 4]> {
+        let by_nic = |of| of == Timestamper::Hardware;
+        let own = match by_nic(own) {
+            true => Method::Hardware,
+            false => Method::Software,
         };
-        let mut possible = Vec::new();
-        for left in self.sent_by.map_or_else(|| all(own), |by| vec![by]) {
-            for came in all(other) {
-                for replied in all(other) {
-                    possible.extend(all(own).into_iter().map(|back| [left, came, replied, back]));
-                }
-            }
-        }
-        possible
+        let all: &[Method] = match by_nic(other) {
+            true => &[Method::Hardware, Method::Software],
+            false => &[Method::Software],
+        };
+        let both = all
+            .iter()
+            .flat_map(|came| all.iter().map(move |replied| (*came, *replied)));
+        both.map(|(came, replied)| [own, came, replied, own])
+            .collect()
     }
 }
 

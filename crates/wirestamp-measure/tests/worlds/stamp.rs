@@ -68,10 +68,10 @@ impl World {
     }
 
     fn hold_all(&self, all: &[Said], found: &mut Found) {
+        let possible = Said::possible(self.by[0], self.by[1]);
         let [requests, replies] = between(&self.simulation.world().truth(), PORT);
         for said in all.iter().filter(|said| said.is_answered) {
             let request = &requests[said.number as usize];
-            let possible = said.possible(self.by[0], self.by[1]);
             if let Some(reply) = said.reply(request, &replies, &possible) {
                 self.hold(said, (request, reply), &possible, found);
             }

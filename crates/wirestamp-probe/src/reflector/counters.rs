@@ -1,6 +1,7 @@
 //! Why requests are not answered, and how many are.
 
 use crate::missing::MissingCounts;
+use crate::tlv::Method;
 
 /// Why a request is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,12 +66,32 @@ pub struct ReflectorCounters {
     pub not_sent: u64,
     /// Replies without a transmit timestamp, by reason: their receivers do not learn when they left.
     pub missing_transmit_timestamps: MissingCounts,
+    /// Timestamps that the NIC made, of requests that are answered and of replies.
+    pub hardware_timestamps: u64,
+    /// The same that the kernel made.
+    pub software_timestamps: u64,
     dropped: [u64; Dropped::ALL.len()],
 }
 
 impl ReflectorCounters {
     pub(super) fn drop(&mut self, reason: Dropped) {
         self.dropped[reason as usize] += 1;
+    }
+
+    pub(super) fn stamped(&mut self, method: Method) {
+        match method {
+            Method::Hardware => self.hardware_timestamps += 1,
+            _ => self.software_timestamps += 1,
+        }
+    }
+
+    /// Returns the timestamps by who made them.
+    pub fn stamps(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        [
+            ("hardware", self.hardware_timestamps),
+            ("software", self.software_timestamps),
+        ]
+        .into_iter()
     }
 
     /// Returns how many were dropped for a reason.

@@ -13,6 +13,7 @@ use std::slice;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 use wirestamp_core::backend::Incoming;
+use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::{TransmitId, TransmitRecord};
 use wirestamp_core::{Error, ErrorKind, Result};
@@ -235,6 +236,11 @@ impl LatencyRun {
     /// Returns the sockets that send and receive: the same with an echo service.
     pub fn sockets(&self) -> [&UdpSocket; 2] {
         [&self.ends.sender, &self.ends.receiver]
+    }
+
+    /// Returns whose timestamps count.
+    pub fn source(&self) -> TimestampSource {
+        self.options.source
     }
 
     /// Returns how far it is.

@@ -59,6 +59,8 @@ pub(in crate::commands) fn run(
     let mut measurement = Measurement::of(peer, report, clocks);
     measurement.interface = interface.map(|interface| interface.name().to_owned());
     measurement.authenticated = authenticated;
+    measurement.source = measured.source.name();
+    measurement.stamps = measured.stamps;
     measurement.size_bytes = measured.path.packet;
     measurement.path_mtu = mtu();
     measurement.rate_pps = arguments.rate.unwrap_or(RATE);

@@ -15,6 +15,10 @@ pub(super) struct Measurement {
     pub(super) peer: SocketAddr,
     pub(super) interface: Option<String>,
     pub(super) authenticated: bool,
+    /// Whose timestamps count.
+    pub(super) source: &'static str,
+    /// How many there are, of packets and replies.
+    pub(super) stamps: u64,
     pub(super) size_bytes: usize,
     pub(super) rate_pps: u32,
     pub(super) timeout_ns: i64,
@@ -158,6 +162,8 @@ impl Measurement {
             peer,
             interface: None,
             authenticated: false,
+            source: "",
+            stamps: 0,
             size_bytes: 0,
             rate_pps: 0,
             timeout_ns: 0,

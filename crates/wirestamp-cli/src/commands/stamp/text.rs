@@ -39,7 +39,8 @@ impl Measurement {
             "unauthenticated"
         };
         format!(
-            "STAMP, {mode}, {} bytes, {} a second",
+            "{} timestamps, STAMP, {mode}, {} bytes, {} a second",
+            self.source,
             self.size_bytes,
             plural(self.rate_pps.into(), "packet")
         )
