@@ -2,6 +2,7 @@
 
 use super::pairs::Run;
 use super::stream::Range;
+use super::tunnels::may_carry;
 use super::{DIGESTED, Options, Side};
 use crate::packet::{self, Flow, Ip, Unreadable};
 use crate::read::FilePacket;
@@ -35,8 +36,10 @@ pub(super) struct Packet {
     pub(super) bytes: Option<Range>,
     pub(super) is_syn: bool,
     pub(super) is_fragment: bool,
-    /// Whether it is UDP, and longer than an Ethernet frame.
+    /// Whether it is UDP or a tunnel's, and longer than an Ethernet frame.
     pub(super) is_long: bool,
+    /// Whether another packet may be in it.
+    pub(super) may_carry: bool,
     /// How long it is, if it is UDP, and whole.
     pub(super) datagram: Option<u32>,
 }
@@ -84,13 +87,15 @@ impl Likeness {
         });
         let is_datagram = found.flow.protocol == 17 && !found.is_fragment;
         let datagram = is_datagram.then_some(length);
+        let may_carry = may_carry(found.flow, found.is_fragment);
         Packet {
             flow: found.flow,
             key: payload.map(|payload| self.key(found, payload)),
             bytes: bytes.filter(|range| range.length > 0),
             is_syn: found.tcp.is_some_and(|tcp| tcp.syn),
             is_fragment: found.is_fragment,
-            is_long: datagram.is_some_and(|length| length > LONGEST_DATAGRAM),
+            is_long: (is_datagram || may_carry) && length > LONGEST_DATAGRAM,
+            may_carry,
             datagram,
         }
     }

@@ -8,7 +8,7 @@
 //! up for each pair of runs: it is unknown by how much a step moved them.
 //!
 //! A packet is lost if it is not in the other capture. A packet that cannot be compared may be any that is missing, and so as
-//! many are undecided instead; so is a missing packet that a step of a clock may keep from being found.
+//! many are undecided instead; so is one that may be in a tunnel's packet, and a missing packet that a step of a clock may keep from being found.
 //!
 //! Both captures are read once, in the order of their times, and a packet waits for its like for [`Options::window_ns`]: captures may be
 //! larger than memory.
@@ -20,6 +20,7 @@ mod pairs;
 mod report;
 mod stream;
 mod tally;
+mod tunnels;
 mod undecided;
 
 pub use report::{FileReport, FlowReport, Report, RunDelay, Way};
@@ -102,6 +103,7 @@ struct Seen {
     is_again: bool,
     is_fragment: bool,
     is_long: bool,
+    may_carry: bool,
     datagram: Option<u32>,
 }
 
@@ -251,7 +253,7 @@ impl Comparison {
         let flow = self.tallies.of(found.flow);
         let Some(key) = found.key else {
             self.extents[side as usize].unusable.cut_off += 1;
-            if self.options.nat {
+            if self.options.nat || found.may_carry {
                 self.extents[side as usize].of_any_flow += 1;
             }
             self.tallies.get(flow).unusable[side as usize] += 1;
@@ -272,6 +274,7 @@ impl Comparison {
             is_again,
             is_fragment: found.is_fragment,
             is_long: found.is_long,
+            may_carry: found.may_carry,
             datagram: found.datagram,
         };
         self.tallies.vote(flow, vote(side, placed.packet.direction));
@@ -422,7 +425,8 @@ impl Comparison {
             let tally = self.tallies.get(flow);
             tally.undecided[side as usize] += 1;
             tally.unusable[side as usize] += u64::from(!again);
-            self.extents[side as usize].of_any_flow += u64::from(!again && self.options.nat);
+            self.extents[side as usize].of_any_flow +=
+                u64::from(!again && (self.options.nat || seen.may_carry));
             return false;
         }
         let Some(apart) = self.lines.apart(seen, self.options.window_ns) else {

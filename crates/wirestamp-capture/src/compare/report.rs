@@ -2,6 +2,7 @@
 
 use super::pairs::Verdict;
 use super::tally::Tally;
+use super::tunnels::Tunnels;
 use super::undecided::{Group, group, undecided};
 use super::{Comparison, Extent, Observed, Options, Side};
 use crate::order::Ordered;
@@ -46,7 +47,7 @@ pub struct FlowReport {
     /// The longest of them, in bytes.
     pub longest_segment: [u32; 2],
     /// Packets of A, and of B, that the other capture may have: it has packets that could not be compared
-    /// or UDP datagrams that GSO cut or GRO joined, they have no time themselves, too many waited, or a clock was stepped.
+    /// or UDP datagrams that GSO cut or GRO joined, or a tunnel's packets, in which they may be, they have no time themselves, too many waited, or a clock was stepped.
     pub undecided: [u64; 2],
     /// Packets that were sent and not seen to arrive.
     pub lost: u64,
@@ -104,6 +105,8 @@ pub struct FileReport {
     pub out_of_order: u64,
     /// Steps of the real-time clock that the file reports.
     pub clock_steps: u64,
+    /// Packets of tunnels (GRE, ESP, IP in IP, VXLAN, Geneve, WireGuard …) that the other file has not: others may be in them.
+    pub tunnel_packets: u64,
 }
 
 pub(super) fn of<F: FnMut(&FilePacket<'_>) -> Observed>(
@@ -132,10 +135,11 @@ pub(super) fn of<F: FnMut(&FilePacket<'_>) -> Observed>(
             sums[side as usize][1] += tally.without_like(side) - fragments;
         }
     }
+    let tunnels = Tunnels::of(&all);
     let of_flow = |tally: &Tally| {
         let group = groups.get(&tally.flow.map(group)).copied();
         let any = [extents[0].of_any_flow, extents[1].of_any_flow];
-        let undecided = undecided(tally, group.unwrap_or_default(), any);
+        let undecided = undecided(tally, group.unwrap_or_default(), any, &tunnels);
         flow(tally, &options, &verdict, undecided)
     };
     let mut flows: Vec<_> = all
@@ -144,17 +148,22 @@ pub(super) fn of<F: FnMut(&FilePacket<'_>) -> Observed>(
         .map(of_flow)
         .collect();
     flows.sort_by_key(|flow| (std::cmp::Reverse(flow.in_a.max(flow.in_b)), flow.flow));
+    let carriers = |side: Side| all.iter().map(|tally| tally.carriers[side as usize]).sum();
     let [a, b] = files;
     Report {
         flows,
         given_up,
-        files: [file(&extents[0], a), file(&extents[1], b)],
+        files: [
+            file(&extents[0], a, carriers(Side::A)),
+            file(&extents[1], b, carriers(Side::B)),
+        ],
     }
 }
 
 fn file<F: FnMut(&FilePacket<'_>) -> Observed>(
     extent: &Extent,
     file: &Ordered<'_, '_, Observed, F>,
+    tunnel_packets: u64,
 ) -> FileReport {
     FileReport {
         packets: extent.packets,
@@ -163,6 +172,7 @@ fn file<F: FnMut(&FilePacket<'_>) -> Observed>(
         unusable: extent.unusable,
         out_of_order: file.out_of_order(),
         clock_steps: file.steps(),
+        tunnel_packets,
     }
 }
 

@@ -35,9 +35,11 @@ pub(super) struct Tally {
     pub(super) alone: [u64; 2],
     /// Likewise, of packets whose like was found for another one.
     pub(super) surplus: [u64; 2],
-    /// Of both of these, fragments, and UDP datagrams that are longer than an Ethernet frame.
+    /// Of both of these, fragments, and UDP datagrams and tunnels' packets that are longer than an Ethernet frame.
     pub(super) fragments: [u64; 2],
     pub(super) long: [u64; 2],
+    /// And those that may have other packets in them.
+    pub(super) carriers: [u64; 2],
     /// And how long whole datagrams of UDP were that are among them.
     pub(super) lengths: [Lengths; 2],
     /// TCP segments whose bytes the other capture has in segments that are cut otherwise, and the length of the longest.
@@ -206,6 +208,7 @@ impl Tally {
         counts[side] += 1;
         self.fragments[side] += u64::from(seen.is_fragment);
         self.long[side] += u64::from(seen.is_long);
+        self.carriers[side] += u64::from(seen.may_carry);
         if let Some(length) = seen.datagram {
             self.lengths[side].note(length);
         }
@@ -256,6 +259,7 @@ mod tests {
             is_again: false,
             is_fragment: false,
             is_long: false,
+            may_carry: false,
             datagram: None,
         }
     }

@@ -2,11 +2,12 @@
 
 use super::Side;
 use super::tally::Tally;
+use super::tunnels::Tunnels;
 use crate::packet::Flow;
 use std::net::IpAddr;
 
 /// A datagram that the NIC has yet to split (GSO), or that GRO joined, is at most so many: `UDP_MAX_SEGMENTS` of Linux.
-const MOST_JOINED: u64 = 128;
+pub(super) const MOST_JOINED: u64 = 128;
 
 /// Flows with the same addresses and protocol, whose fragments look alike.
 pub(super) type Group = (IpAddr, IpAddr, u8);
@@ -17,7 +18,12 @@ pub(super) fn group(flow: Flow) -> Group {
 
 /// Of a flow's packets without a like, of A and of B. `group`: fragments without a like, and other packets, of A and of B, of all flows
 /// whose fragments look alike. `of_any_flow`: packets of A and of B that may be of this flow.
-pub(super) fn undecided(tally: &Tally, group: [[u64; 2]; 2], of_any_flow: [u64; 2]) -> [u64; 2] {
+pub(super) fn undecided(
+    tally: &Tally,
+    group: [[u64; 2]; 2],
+    of_any_flow: [u64; 2],
+    tunnels: &Tunnels,
+) -> [u64; 2] {
     [Side::A, Side::B].map(|side| {
         let (own, other) = (side as usize, 1 - side as usize);
         let [fragments, wholes] = group[other];
@@ -25,6 +31,7 @@ pub(super) fn undecided(tally: &Tally, group: [[u64; 2]; 2], of_any_flow: [u64; 
         let is_udp = tally.flow.is_none_or(|flow| flow.protocol == 17);
         let others = tally.alone[other] + tally.surplus[other];
         let mut may_be = tally.unusable[other] + of_any_flow[other] + fragments;
+        may_be += tunnels.undecided(tally, side);
         if wholes > 0 {
             may_be += tally.fragments[own];
         }

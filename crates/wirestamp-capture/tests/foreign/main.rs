@@ -6,6 +6,7 @@ mod judged;
 mod runs;
 mod steps;
 mod streams;
+mod tunnels;
 mod unseen;
 
 use build::{ACK, MICROSECONDS, NANOSECONDS, Ng, ethernet, pcap, tcp, udp};

@@ -33,6 +33,7 @@ struct OneSide {
     unusable: Unused,
     out_of_order: u64,
     clock_steps: u64,
+    tunnel_packets: u64,
 }
 
 /// A count for each file.
@@ -105,6 +106,7 @@ pub(super) fn run(
         unusable: found.files[place].unusable.into(),
         out_of_order: found.files[place].out_of_order,
         clock_steps: found.files[place].clock_steps,
+        tunnel_packets: found.files[place].tunnel_packets,
     };
     let report = Compared {
         a: side(&arguments.a, 0),
@@ -225,7 +227,11 @@ impl Report for Compared {
         for (name, side) in [("A", &self.a), ("B", &self.b)] {
             let said = side.unusable.lines();
             let more = order_and_steps(side.out_of_order, side.clock_steps);
-            for line in said.iter().chain(&more) {
+            let tunnels = (side.tunnel_packets > 0).then(|| {
+                let packets = plural(side.tunnel_packets, "packet");
+                format!("{packets} of tunnels that the other file has not: others may be in them, and are undecided")
+            });
+            for line in said.iter().chain(&more).chain(&tunnels) {
                 page.quiet(&format!("{name}: {line}"));
             }
         }
