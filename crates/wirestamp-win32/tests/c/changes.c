@@ -111,15 +111,19 @@ static void a_restart_shows_in_the_counter(void)
     NET_LUID luid = luid_of(L"sim0");
     INTERFACE_HARDWARE_CROSSTIMESTAMP before, after;
     double ticks, expected;
+    int tries = 0;
     calls.number = 0;
-    calls.event = CreateEvent(NULL, TRUE, FALSE, NULL);
+    calls.event = CreateEvent(NULL, FALSE, FALSE, NULL);
     CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &before), NO_ERROR);
     CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(count, &calls, &handle), NO_ERROR);
-    CHECK_EQUAL(WaitForSingleObject(calls.event, 20000), WAIT_OBJECT_0);
-    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &after), NO_ERROR);
-    CHECK(after.SystemTimestamp1 > before.SystemTimestamp2);
-    ticks = (double)(LONG64)(after.HardwareClockTimestamp - before.HardwareClockTimestamp);
-    expected = (double)(after.SystemTimestamp1 - before.SystemTimestamp1) * 15.625;
+    /* On a busy machine the first call may be about a change that came before the reading. */
+    do {
+        CHECK_EQUAL(WaitForSingleObject(calls.event, 20000), WAIT_OBJECT_0);
+        CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &after), NO_ERROR);
+        CHECK(after.SystemTimestamp1 > before.SystemTimestamp2);
+        ticks = (double)(LONG64)(after.HardwareClockTimestamp - before.HardwareClockTimestamp);
+        expected = (double)(after.SystemTimestamp1 - before.SystemTimestamp1) * 15.625;
+    } while (ticks >= 0.9 * expected && ++tries < 3);
     CHECK(ticks < 0.9 * expected);
     UnregisterInterfaceTimestampConfigChange(handle);
 }
