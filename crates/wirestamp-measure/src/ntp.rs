@@ -1,6 +1,7 @@
 //! One NTP server, asked again and again. What an answer means is `wirestamp-ntp`'s affair.
 
 mod dialogue;
+mod hint;
 mod reason;
 mod shown;
 

@@ -13,12 +13,32 @@ const AHEAD: Span = Span::from_milliseconds(250);
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
     Answers,
-    Rests,
+    /// With a kiss code instead of a time.
+    Kisses(&'static [u8; 4]),
+    /// As a secondary server, whose clock is ahead by that and which has this reference.
+    Second(Span, [u8; 4]),
+}
+
+impl Manner {
+    fn ahead(self) -> Span {
+        match self {
+            Self::Second(ahead, _) => ahead,
+            Self::Answers | Self::Kisses(_) => AHEAD,
+        }
+    }
+
+    fn stratum_and_reference(self) -> (u8, [u8; 4]) {
+        match self {
+            Self::Answers => (1, *b"GPS\0"),
+            Self::Kisses(code) => (0, *code),
+            Self::Second(_, reference) => (2, reference),
+        }
+    }
 }
 
 /// NTP's timestamp of the server's clock.
-fn stamp(utc: UtcTime) -> [u8; 8] {
-    let nanoseconds = (utc + AHEAD).nanoseconds() as u64;
+fn stamp(utc: UtcTime, ahead: Span) -> [u8; 8] {
+    let nanoseconds = (utc + ahead).nanoseconds() as u64;
     let seconds = nanoseconds / 1_000_000_000 + 2_208_988_800;
     let fraction = (nanoseconds % 1_000_000_000) * (1 << 32) / 1_000_000_000;
     (seconds << 32 | fraction).to_be_bytes()
@@ -32,17 +52,14 @@ fn answer(socket: &UdpSocket, manner: Manner) -> Vec<UtcTime> {
         let software = came.timestamps.software.expect("asked for");
         let arrived = software.utc.expect("on Linux");
         asked.push(arrived);
-        // version 4, mode 4, stratum 1, precision 2⁻²⁵ s, no root delay and dispersion
-        let mut packet = vec![0x24, 1, 0, 0xe7, 0, 0, 0, 0, 0, 0, 0, 0];
-        packet.extend(b"GPS\0");
-        if manner == Manner::Rests {
-            packet[1] = 0;
-            packet[12..16].copy_from_slice(b"RATE");
-        }
+        let (stratum, reference) = manner.stratum_and_reference();
+        // version 4, mode 4, precision 2⁻²⁵ s, no root delay and dispersion
+        let mut packet = vec![0x24, stratum, 0, 0xe7, 0, 0, 0, 0, 0, 0, 0, 0];
+        packet.extend(reference);
         packet.extend([0; 8]);
         packet.extend(&request[40..48]);
-        packet.extend(stamp(arrived));
-        packet.extend(stamp(socket.utc_cross_timestamp().utc));
+        packet.extend(stamp(arrived, manner.ahead()));
+        packet.extend(stamp(socket.utc_cross_timestamp().utc, manner.ahead()));
         let to = came.source.expect("it has one");
         socket.send_to(&packet, to, None).expect("sent");
     }
@@ -181,7 +198,7 @@ fn a_server_that_wants_rest_has_it_and_the_measurement_ends() {
         took,
         asked,
         ..
-    } = run(Manner::Rests, |ntp| ntp.count = Some(12));
+    } = run(Manner::Kisses(b"RATE"), |ntp| ntp.count = Some(12));
     assert!(samples.is_empty());
     // in intervals 0, 2 and 6
     for (at, expected) in asked.iter().zip([0, 2, 6]) {
@@ -195,6 +212,41 @@ fn a_server_that_wants_rest_has_it_and_the_measurement_ends() {
         took < Span::from_seconds(7),
         "nothing is left to ask: {took}"
     );
+}
+
+#[test]
+fn a_kiss_code_is_said_as_what_it_means() {
+    for (code, status, said) in [
+        (b"INIT", "unsynchronized", "not synchronized yet"),
+        (b"STEP", "unsynchronized", "stepped"),
+        (b"NKEY", "denied", "key"),
+        (b"DENY", "denied", "refuses"),
+        (b"X123", "denied", "reason of its own"),
+    ] {
+        let server = run(Manner::Kisses(code), |_| {}).server;
+        let error = server.error.expect("it says why");
+        assert_eq!(server.status, status, "{error}");
+        let code = String::from_utf8_lossy(code);
+        assert!(error.contains(said) && error.contains(&*code), "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_shows_another_timescale_or_smears_gets_a_hint() {
+    let hint = |ahead: Span, reference| run(Manner::Second(ahead, reference), |_| {}).server.hint;
+    let says = |hint: Option<String>, what: [&str; 2]| {
+        let hint = hint.expect("a hint");
+        assert!(what.iter().all(|part| hint.contains(part)), "{hint}");
+    };
+    let (usual, seconds) = ([192, 0, 2, 1], Span::from_seconds);
+    says(hint(seconds(37), usual), ["the server's", "TAI"]);
+    says(hint(seconds(-37), usual), ["this host's", "TAI"]);
+    says(hint(seconds(18), usual), ["the server's", "GPS time"]);
+    says(hint(Span::ZERO, [254, 1, 2, 3]), ["254.", "smears"]);
+    for (ahead, reference) in [(Span::ZERO, usual), (seconds(36), usual), (AHEAD, usual)] {
+        assert_eq!(hint(ahead, reference), None, "{ahead}");
+    }
+    assert_eq!(run(Manner::Answers, |_| {}).server.hint, None);
 }
 
 /// Somebody steps the NIC's clock at any time. An exchange just after it is converted with the clock as it was before, and

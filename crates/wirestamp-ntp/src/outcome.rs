@@ -55,7 +55,7 @@ pub enum Kiss {
     Deny,
     /// Access restricted: stop.
     Restrict,
-    /// Another code of four letters, which asks for nothing.
+    /// Another code of four letters, which asks for nothing: INIT and STEP, for example.
     Other([u8; 4]),
 }
 
@@ -80,6 +80,16 @@ pub enum Ignored {
 pub struct Stopped(pub Kiss);
 
 impl Kiss {
+    /// Returns whether it says that the server has no time to give yet: INIT before the first synchronization, STEP after
+    /// a step of its clock (RFC 5905 §7.4).
+    #[must_use]
+    pub const fn is_unsynchronized(self) -> bool {
+        matches!(
+            self,
+            Self::Other([b'I', b'N', b'I', b'T'] | [b'S', b'T', b'E', b'P'])
+        )
+    }
+
     /// Returns the four letters of the code.
     #[must_use]
     pub fn code(self) -> String {
@@ -99,6 +109,22 @@ impl Kiss {
             b"RSTR" => Self::Restrict,
             _ => Self::Other(letters),
         }
+    }
+}
+
+impl fmt::Display for Kiss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = match self {
+            Self::Rate => "it wants to be asked less often",
+            Self::Deny | Self::Restrict => "it refuses to answer",
+            Self::Other(letters) => match letters {
+                b"INIT" => "it is not synchronized yet",
+                b"STEP" => "its clock was stepped, and it is not synchronized again yet",
+                b"NKEY" | b"CRYP" | b"AUTH" => "it does not accept the request's key",
+                _ => "it gives no time, for a reason of its own",
+            },
+        };
+        write!(f, "{said} ({})", self.code())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Why a server is not measured.
 
 use super::dialogue::Dialogue;
-use wirestamp_ntp::{Kiss, NoSample};
+use wirestamp_ntp::NoSample;
 
 /// In a word and in a sentence.
 pub(super) fn of(dialogue: &Dialogue) -> Option<(&'static str, String)> {
@@ -17,11 +17,12 @@ pub(super) fn of(dialogue: &Dialogue) -> Option<(&'static str, String)> {
     } else if let Some(why @ NoSample::MissingTimestamp) = dialogue.last_no_sample {
         let text = missing.cloned().unwrap_or_else(|| why.to_string());
         ("no_timestamps", text)
-    } else if let Some(Kiss::Rate) = dialogue.kissed {
-        let text = "it wants to be asked less often (RATE)";
-        ("denied", text.to_owned())
     } else if let Some(kiss) = dialogue.kissed {
-        ("denied", format!("it refuses to answer ({})", kiss.code()))
+        let status = match kiss.is_unsynchronized() {
+            true => "unsynchronized",
+            false => "denied",
+        };
+        (status, kiss.to_string())
     } else if let Some(why) = dialogue.last_no_sample {
         ("stepped", why.to_string())
     } else if dialogue.is_late {

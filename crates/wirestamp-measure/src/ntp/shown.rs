@@ -1,7 +1,7 @@
 //! The state of a server, for commands and metrics.
 
 use super::dialogue::Dialogue;
-use super::reason;
+use super::{hint, reason};
 use crate::moment::Moment;
 use crate::options::Ntp;
 use crate::state::{NtpServerState, Reasons};
@@ -52,6 +52,7 @@ pub(super) fn of(
         let text = "this host's clock was stepped since it answered";
         is_stepped.then(|| ("stepped", text.to_owned()))
     };
+    shown.hint = hint::of(dialogue.client.server_state(), measured.as_ref());
     let reason = reason::of(dialogue).or_else(stepped);
     let status = reason.as_ref().map_or(STARTING, |(status, _)| status);
     shown.status = measured.map_or(status, |_| MEASURED).to_owned();

@@ -103,6 +103,9 @@ pub struct NtpServerState {
     /// Whether each response was authenticated (NTS).
     #[serde(default)]
     pub authenticated: bool,
+    /// What its time looks like instead of UTC: another timescale, a smeared leap second.
+    #[serde(default)]
+    pub hint: Option<String>,
     /// Responses in interleaved mode.
     #[serde(default)]
     pub interleaved: u64,

@@ -16,6 +16,8 @@ pub(super) struct Row {
     pub(super) status: String,
     /// The same in a sentence.
     pub(super) reason: Option<String>,
+    /// What its time looks like instead of UTC.
+    pub(super) hint: Option<String>,
     /// It cannot be right if `right_servers` are.
     pub(super) falseticker: bool,
     /// This clock minus the server's.
@@ -76,6 +78,7 @@ impl Row {
             address: is_asked.then(|| server.address.clone()),
             status,
             reason,
+            hint: server.hint.clone(),
             falseticker,
             offset_ns: server.offset_ns,
             error_bound_ns: server.bound_ns,

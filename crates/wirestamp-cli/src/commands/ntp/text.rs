@@ -14,6 +14,9 @@ impl Report for Measured {
         page.gap();
         for row in &self.servers {
             page.quiet(&row.circumstances());
+            if let Some(hint) = &row.hint {
+                page.field("hint", hint);
+            }
             for (reason, count) in &row.lost {
                 page.field(reason, &plural(*count, "packet"));
             }

@@ -18,6 +18,7 @@ export function showAttention(snapshot) {
   const old = (name, age, limit) => age !== null && age / 1e9 > limit && found.push(`${name}: nothing new for ${duration(age / 1e9)}.`);
   snapshot.tasks.filter((task) => task.state === "failed").forEach((task) => found.push(`Task ${task.kind} ${task.name} failed: ${task.error}`));
   if (snapshot.ntp?.agreement === "disagreement") found.push("The NTP servers disagree.");
+  snapshot.ntp?.servers.filter((server) => server.hint).forEach((server) => found.push(`NTP server ${server.name}: ${server.hint}.`));
   snapshot.ntp?.servers.filter((server) => server.falseticker).forEach((server) => found.push(`NTP server ${server.name} contradicts the majority.`));
   for (const clock of snapshot.clocks) {
     const [value, limit] = [Number(clock.utc_offset_ns), Number(clock.utc_bound_ns)];

@@ -137,11 +137,12 @@ pub(super) fn ntp(snapshot: &Snapshot, later: i64) -> Section {
 
 fn server(server: &NtpServerState, later: i64) -> Row {
     let age = server.age_ns.map(|age| age.saturating_add(later));
-    let state = match (&server.error, server.falseticker, server.stratum) {
-        (_, true, _) => ("falseticker".to_owned(), Tone::Bad),
-        (Some(error), _, _) => (text::clean(error), Tone::Bad),
-        (None, _, Some(stratum)) => (format!("stratum {stratum}"), Tone::Plain),
-        (None, _, None) => ("not known".to_owned(), Tone::Doubtful),
+    let state = match (&server.error, &server.hint, server.stratum) {
+        _ if server.falseticker => ("falseticker".to_owned(), Tone::Bad),
+        (Some(error), ..) => (text::clean(error), Tone::Bad),
+        (None, Some(hint), _) => (text::clean(hint), Tone::Doubtful),
+        (None, None, Some(stratum)) => (format!("stratum {stratum}"), Tone::Plain),
+        (None, None, None) => ("not known".to_owned(), Tone::Doubtful),
     };
     Row::new(
         Kind::Ntp,

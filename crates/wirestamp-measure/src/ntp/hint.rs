@@ -1,0 +1,45 @@
+//! What a server's time looks like, other than UTC.
+
+use wirestamp::Span;
+use wirestamp_ntp::{Measurement, ServerState};
+
+/// Timescales without leap seconds, and how far they are ahead of UTC since 2017.
+const OTHERS: [(&str, Span); 2] = [
+    ("TAI", Span::from_seconds(37)),
+    ("GPS time", Span::from_seconds(18)),
+];
+/// A clock that shows another timescale may be off by so much from that.
+const NEAR: Span = Span::from_milliseconds(500);
+/// The first octet of the reference of ntpd and others while they smear a leap second.
+const SMEARING: u8 = 254;
+
+/// A sentence; `None`: it looks like UTC, or like anything.
+pub(super) fn of(server: Option<ServerState>, measured: Option<&Measurement>) -> Option<String> {
+    let timescale = measured.and_then(other_timescale);
+    timescale.or_else(|| server.and_then(smears))
+}
+
+/// By an offset that is a timescale's.
+fn other_timescale(measured: &Measurement) -> Option<String> {
+    let apart = measured.offset.abs();
+    let is_near = |ahead: Span| (apart - ahead).abs() <= NEAR + measured.error_bound;
+    // an offset that is hardly known is near to each of them
+    let is_known = measured.error_bound <= NEAR;
+    let (name, ahead) = OTHERS
+        .into_iter()
+        .find(|(_, ahead)| is_known && is_near(*ahead))?;
+    let whose = match measured.offset < Span::ZERO {
+        true => "the server's",
+        false => "this host's",
+    };
+    Some(format!(
+        "{whose} clock is ahead by {ahead}, as {name} is of UTC: it may show {name}"
+    ))
+}
+
+fn smears(server: ServerState) -> Option<String> {
+    let is_address = server.stratum > 1 && server.reference_id[0] == SMEARING;
+    is_address.then(|| {
+        "its reference 254.x.x.x says that it smears a leap second: its time is not UTC meanwhile".to_owned()
+    })
+}
