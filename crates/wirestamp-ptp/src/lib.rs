@@ -60,6 +60,7 @@ mod steering;
 mod timeline;
 mod timestamping;
 mod trust;
+mod warning;
 
 pub use configuration::{
     Clock, Configuration, DelayMechanism, Role, Source, Steering, Timescale, Transport,
@@ -72,3 +73,4 @@ pub use report::{Held, PortStatus, Sample, SourceStatus, Status};
 pub use status::{StatusServer, ask};
 pub use steering::{ClockStatus, Leap, RefusedOffset, SteeredClock};
 pub use trust::{Agreement, Trust};
+pub use warning::Warning;

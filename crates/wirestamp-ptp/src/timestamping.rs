@@ -86,8 +86,12 @@ enum Relation {
 }
 
 impl TimestampClock {
-    /// Chooses by configuration, verdict, and whether the NIC's clock can be read.
-    pub(crate) fn choose(interface: &Interface, configuration: &Configuration) -> Result<Self> {
+    /// Chooses by configuration, verdict, and whether the NIC's clock can be read. Says why it is the system's if nobody asked
+    /// for that.
+    pub(crate) fn choose(
+        interface: &Interface,
+        configuration: &Configuration,
+    ) -> Result<(Self, Option<Error>)> {
         use configuration::Source as Wanted;
         let wanted = match configuration.clock {
             configuration::Clock::System => Wanted::Software,
@@ -95,12 +99,12 @@ impl TimestampClock {
             configuration::Clock::Measure => configuration.source,
         };
         if wanted == Wanted::Software {
-            return Ok(Self::System(SystemClock::default()));
+            return Ok((Self::System(SystemClock::default()), None));
         }
         match NicClock::open(interface, configuration) {
-            Ok(clock) => Ok(Self::Nic(Box::new(clock))),
+            Ok(clock) => Ok((Self::Nic(Box::new(clock)), None)),
             Err(error) if wanted == Wanted::Hardware => Err(error),
-            Err(_) => Ok(Self::System(SystemClock::default())),
+            Err(error) => Ok((Self::System(SystemClock::default()), Some(error))),
         }
     }
 
@@ -193,6 +197,25 @@ impl TimestampClock {
         ))
     }
 
+    /// The NIC's clock minus UTC as the real-time clock shows it, in nanoseconds; `None`: not known, or it is the system's.
+    pub(crate) fn minus_utc(&self, socket: &UdpSocket) -> Option<i64> {
+        let Self::Nic(clock) = self else {
+            return None;
+        };
+        let around = socket.utc_cross_timestamp();
+        let (at, shown) = match &clock.relation {
+            Relation::Correlated(_) => (around.before, self.at(around.before)?),
+            Relation::Read(reader) => {
+                let reading = reader.cross_timestamp().ok()?;
+                let shown = clock.nanoseconds(reading.hardware().raw());
+                (reading.monotonic_before(), shown)
+            }
+        };
+        let since = (at - around.before).saturating_nanoseconds();
+        let utc = around.utc.nanoseconds().saturating_add(since);
+        Some(shown.saturating_sub(utc))
+    }
+
     /// What this clock shows at an instant of the monotonic clock.
     pub(crate) fn at(&self, instant: MonotonicTime) -> Option<i64> {
         match self {
@@ -252,6 +275,24 @@ impl TimestampClock {
     }
 }
 
+/// The NIC does not timestamp PTP: it could, or not.
+fn no_hardware(interface: &Interface) -> Error {
+    let supported = interface.supported();
+    let could = supported.is_ok_and(|all| all.ptp_verdict() == PtpVerdict::Hardware);
+    let (cause, remedy) = match could {
+        true => (
+            "the NIC does not timestamp PTP messages now",
+            format!("switch it on: wirestamp enable {}", interface.name()),
+        ),
+        false => (
+            "the NIC cannot timestamp PTP messages",
+            "name an interface that can: see wirestamp capabilities".to_owned(),
+        ),
+    };
+    let operation = "use hardware timestamps for PTP";
+    Error::new(ErrorKind::NotSupported, operation, interface.name(), cause).with_remedy(remedy)
+}
+
 impl SystemClock {
     fn read(
         &mut self,
@@ -294,19 +335,13 @@ impl SystemClock {
 
 impl NicClock {
     fn open(interface: &Interface, configuration: &Configuration) -> Result<Self> {
-        const OPERATION: &str = "use hardware timestamps for PTP";
         let guard = configuration
             .enable_hardware
             .then(|| interface.enable_hardware(HardwareRequest::Ptp))
             .transpose()?;
         let active: Capabilities = interface.active()?;
         if active.ptp_verdict() != PtpVerdict::Hardware {
-            let cause = "the NIC does not timestamp PTP messages now";
-            let remedy = format!("switch it on: wirestamp enable {}", interface.name());
-            return Err(
-                Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), cause)
-                    .with_remedy(remedy),
-            );
+            return Err(no_hardware(interface));
         }
         // a clock that we steer has no constant relation to the monotonic clock
         let steered = configuration.clock == configuration::Clock::Nic;

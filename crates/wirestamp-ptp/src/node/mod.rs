@@ -5,6 +5,7 @@ mod identity;
 mod status;
 mod steering;
 mod unsettled;
+mod warnings;
 
 pub use identity::identity_of;
 

@@ -57,6 +57,8 @@ pub(crate) struct Port<'e> {
     _watch: Option<Watch>,
     changed: Arc<AtomicBool>,
     clock: SharedClock,
+    /// Why the NIC does not timestamp although it was to be switched on.
+    not_by_nic: Option<Error>,
     outlet: Outlet,
     identity: PortIdentity,
     ledger: Ledger,
@@ -101,7 +103,7 @@ impl<'e> Port<'e> {
         commands: &SharedCommands,
     ) -> Result<Self> {
         let configuration = &engine.configuration;
-        let clock = TimestampClock::choose(interface, configuration)?;
+        let (clock, not_by_nic) = TimestampClock::choose(interface, configuration)?;
         let sockets = Sockets::open(interface, configuration, clock.timestamps())?;
         let records = Records::default();
         let paused = engine.add_port(Rc::clone(&records), seed);
@@ -139,6 +141,7 @@ impl<'e> Port<'e> {
             _watch: watch,
             changed,
             clock: Rc::new(RefCell::new(clock)),
+            not_by_nic: not_by_nic.filter(|_| configuration.enable_hardware),
             outlet,
             identity,
             observers: Observers::new(configuration, identity, &estimator, seed)?,
@@ -326,6 +329,11 @@ impl<'e> Port<'e> {
 
     pub(crate) fn socket_for_time(&self) -> &UdpSocket {
         &self.outlet.sockets.event
+    }
+
+    /// Why the system timestamps although the NIC was to be switched on.
+    pub(crate) fn not_by_nic(&self) -> Option<&Error> {
+        self.not_by_nic.as_ref()
     }
 
     pub(crate) fn clock(&self) -> &SharedClock {

@@ -25,7 +25,7 @@ use summary::Tally;
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Span, file};
 use wirestamp_ptp::{
     Agreement, Clock, Configuration, Engine, Lost, Node, RefusedOffset, Role, Sample, Source,
-    SourceStatus, Status, StatusServer, identity_of,
+    SourceStatus, Status, StatusServer, Warning, identity_of,
 };
 
 /// What may keep a timeTransmitter's messages away.
@@ -47,6 +47,14 @@ struct Compared<'a> {
 #[derive(Serialize)]
 struct Unconfined<'a> {
     sandbox_warning: &'a str,
+}
+
+/// A line that says what its user may not want.
+#[derive(Serialize)]
+struct Warned<'a> {
+    warning: &'static str,
+    interface: &'a str,
+    message: String,
 }
 
 /// A line that says which offset is not followed.
@@ -224,6 +232,8 @@ fn serve(
     let (mut tally, mut live) = (Tally::default(), Live::default());
     let mut step = begun + STEP;
     let (mut known, mut refused, mut beyond) = (Vec::new(), None, false);
+    let mut warned = Vec::new();
+    tell(node.warnings(), &mut warned, output)?;
     let mut agreement = node.agreement();
     while node.now() < end && !session.is_interrupted() {
         node.run(end.min(step))?;
@@ -274,6 +284,7 @@ fn serve(
         }
         known = seen;
         if node.now() >= step {
+            tell(node.warnings(), &mut warned, output)?;
             live.write(&status, node.now() - begun, output)?;
             step = step + STEP;
         }
@@ -281,6 +292,20 @@ fn serve(
     tally.ran_for(node.now() - begun);
     show(node.finish(), &mut tally, &mut live, output)?;
     Ok(tally)
+}
+
+/// Says each warning once, and again if it comes back.
+fn tell(now: Vec<Warning>, known: &mut Vec<Warning>, output: &mut Output) -> io::Result<()> {
+    for warning in now.iter().filter(|warning| !known.contains(warning)) {
+        output.line(&Warned {
+            warning: warning.name(),
+            interface: warning.interface(),
+            message: warning.to_string(),
+        })?;
+        output.now(|page| page.line(&format!("warning: {warning}")))?;
+    }
+    *known = now;
+    Ok(())
 }
 
 fn show(

@@ -1,0 +1,38 @@
+//! What the user of a running clock may not want.
+
+use super::Node;
+use crate::engine::PortState;
+use crate::warning::Warning;
+
+/// A clock that is nearer to UTC than this shows UTC.
+const NEAR_UTC: u64 = 1_000_000_000;
+
+impl Node<'_> {
+    /// Returns what its user may not want, as it is now. Reads the NIC's clock.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let not_by_nic = self.ports.iter().filter_map(|port| {
+            Some(Warning::SoftwareInstead {
+                interface: port.interface().name().to_owned(),
+                error: port.not_by_nic()?.clone(),
+            })
+        });
+        not_by_nic.chain(self.shows_utc()).collect()
+    }
+
+    /// As a grandmaster, the first port's clock is the time that all ports announce.
+    fn shows_utc(&self) -> Option<Warning> {
+        let utc_offset = self.engine.configuration.utc_offset;
+        let transmits = |state| matches!(state, PortState::TimeTransmitter);
+        let is_grandmaster =
+            self.followed().is_none() && self.ports.iter().any(|port| transmits(port.state()));
+        if !is_grandmaster || !self.transmits_ptp_time() || utc_offset == 0 {
+            return None;
+        }
+        let first = &self.ports[0];
+        let apart = first.clock().borrow().minus_utc(first.socket_for_time())?;
+        (apart.unsigned_abs() < NEAR_UTC).then(|| Warning::ShowsUtc {
+            interface: first.interface().name().to_owned(),
+            utc_offset,
+        })
+    }
+}
