@@ -8,6 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::{ENVIRONMENT, Error, ErrorKind, Interface, Simulation, Span, file};
+use wirestamp_measure::Place;
 
 /// How soon a signal is noticed while nothing happens.
 const NAP: Duration = Duration::from_millis(20);
@@ -88,6 +89,14 @@ impl Session {
 
     pub(crate) fn is_interrupted(&self) -> bool {
         signals::is_stopping()
+    }
+
+    /// Where an interface is measured.
+    pub(crate) fn place(&self, interface: &Interface) -> Result<Place, Error> {
+        Ok(match interface.description().simulated {
+            true => Place::Simulation(Simulation::default_of_process()?),
+            false => Place::System,
+        })
     }
 
     /// Lets time pass, on this system or in the simulation.

@@ -1,14 +1,20 @@
 //! NICs' clocks against the system's.
 
+mod reader;
+mod readings;
+
+pub(crate) use readings::ReadingsTask;
+
 use crate::moment::Moment;
 use crate::place::Place;
+use crate::sample::{Kind, Subject};
 use crate::sink::Known;
 use crate::state::{ClockState, Reasons, State};
 use crate::task::{Task, Turn};
+use reader::Reader;
 use wirestamp::{
-    ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, CrossTimestamp, Error,
-    ErrorKind, FrequencyEstimate, GenerationCause, HardwareClock, Interface, MonotonicTime, Result,
-    Span, UdpSocket, UtcCrossTimestamp,
+    ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, Error, ErrorKind,
+    FrequencyEstimate, GenerationCause, MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp,
 };
 
 /// How often the correlator's state is looked at.
@@ -23,9 +29,8 @@ const GONE: &str = "no_such_device";
 
 /// A NIC's clock and its correlation.
 pub(crate) struct ClockTask {
-    interface: Interface,
+    reader: Reader,
     correlator: Correlator,
-    clock: Option<HardwareClock>,
     /// Whether the clock counts nanoseconds.
     counts_nanoseconds: bool,
     tai_offset: i32,
@@ -46,9 +51,8 @@ impl ClockTask {
         let correlator = interface.correlator(CorrelatorOptions::default())?;
         let nominal = interface.supported()?.nominal_frequency;
         Ok(Self {
-            clock: interface.hardware_clock().ok(),
             counts_nanoseconds: nominal.is_none_or(|nominal| nominal.hertz() == NANOSECONDS),
-            interface,
+            reader: Reader::new(interface),
             correlator,
             tai_offset,
             due: MonotonicTime::MIN,
@@ -78,32 +82,23 @@ impl ClockTask {
             *self.changes.entry(cause.to_owned()).or_default() += now.saturating_sub(before).max(1);
             turn.sink.event(
                 "generation_change",
-                self.interface.name(),
+                self.name(),
                 format!("the PTP hardware clock began clock generation {now}: {cause}"),
             );
         }
         self.generation = generation.or(self.generation);
         if turn.now >= self.width_due {
             self.width_due = turn.now + WIDTH;
-            let reading = self.read();
-            if let Some(reading) = &reading {
-                turn.sink.cross(self.interface.name(), reading, turn.utc);
-            }
-            self.width =
-                reading.map(|reading| reading.monotonic_after() - reading.monotonic_before());
+            self.width = self.reader.read().ok().map(|reading| {
+                let (kind, name) = (Kind::Clock, self.reader.interface().name());
+                turn.sink.reading(Subject { kind, name }, &reading);
+                reading.cross.monotonic_after() - reading.cross.monotonic_before()
+            });
         }
     }
 
-    /// A reading of the clock that is behind the interface now: where another one is, that is opened.
-    fn read(&mut self) -> Option<CrossTimestamp> {
-        let reading = self
-            .clock
-            .as_ref()
-            .and_then(|clock| clock.cross_timestamp().ok());
-        if reading.is_none() && self.interface.refresh().is_ok() {
-            self.clock = self.interface.hardware_clock().ok();
-        }
-        reading
+    fn name(&self) -> &str {
+        self.reader.interface().name()
     }
 
     /// The clock minus UTC as the real-time clock shows it, and the error bound; or why it is not known.
@@ -153,7 +148,7 @@ impl Task for ClockTask {
         let offset = self.utc_offset(moment).ok().filter(|_| is_there);
         let tai = i64::from(self.tai_offset) * 1_000_000_000;
         into.clocks.push(ClockState {
-            name: self.interface.name().to_owned(),
+            name: self.name().to_owned(),
             kind: "phc".to_owned(),
             utc_offset_ns: offset.map(|(offset, _)| offset),
             utc_bound_ns: offset.map(|(_, bound)| bound),

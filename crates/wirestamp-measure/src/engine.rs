@@ -275,7 +275,7 @@ impl Engine {
         newest.max_by_key(|moment| moment.now)
     }
 
-    /// Returns what each of the measurements knows, as of its own newest sample, in the order in which they are asked for: NICs' clocks, the
+    /// Returns what each of the measurements knows, as of its own newest sample, in the order in which they are asked for: NICs' clocks, readings, the
     /// reflector, PTP, NTP, paths, STAMP.
     pub fn outcomes(&self) -> Vec<Outcome<'_>> {
         let now = self.moment();

@@ -41,6 +41,7 @@ mod path;
 mod place;
 mod provisional;
 mod ptp;
+mod reading;
 mod realtime;
 mod reflector;
 mod report;
@@ -61,10 +62,11 @@ pub use engine::{Engine, Exchanged, Outcome};
 pub use host_stamp::HostStamp;
 pub use moment::Moment;
 pub use options::{
-    ClockBound, Clocks, Family, Measurements, Ntp, Path, Ptp, Reflector, Relation, Stamp,
+    ClockBound, Clocks, Family, Measurements, Ntp, Path, Ptp, Readings, Reflector, Relation, Stamp,
     Timestamper,
 };
 pub use place::Place;
+pub use reading::ClockReading;
 pub use report::{PathMtu, StampReport};
 pub use sample::{Departure, Kind, Sample, Segment, Subject};
 pub use sink::{Known, Packet, Sink};

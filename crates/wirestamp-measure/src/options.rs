@@ -6,7 +6,7 @@ mod measurements;
 mod references;
 mod stamp;
 
-pub use clocks::{Clocks, Path};
+pub use clocks::{Clocks, Path, Readings};
 pub use measurements::Measurements;
 pub use references::{Family, Ntp, Ptp, Timestamper};
 pub use stamp::{ClockBound, Reflector, Relation, Stamp};

@@ -1,10 +1,11 @@
 //! Where samples go.
 
 use crate::host_stamp::HostStamp;
+use crate::reading::ClockReading;
 use crate::sample::{Sample, Subject};
 use std::net::SocketAddr;
 use wirestamp::latency::{PacketLatency, Progress};
-use wirestamp::{CrossTimestamp, UtcTime};
+use wirestamp::{Error, UtcTime};
 use wirestamp_probe::session;
 
 /// Takes what is measured. Only [`sample`](Self::sample) must be there; a closure that takes a sample is a sink as well.
@@ -23,8 +24,11 @@ pub trait Sink {
     /// Takes what is known of a clock.
     fn estimate(&mut self, _clock: &str, _known: &Known) {}
 
-    /// Takes a cross timestamp of an interface's clock, taken at about this time.
-    fn cross(&mut self, _interface: &str, _reading: &CrossTimestamp, _at: UtcTime) {}
+    /// Takes a reading of an interface's clock.
+    fn reading(&mut self, _subject: Subject<'_>, _reading: &ClockReading) {}
+
+    /// Takes why an interface's clock could not be read; a later reading may succeed.
+    fn unread(&mut self, _subject: Subject<'_>, _error: &Error) {}
 
     /// Returns whether single packets are wanted.
     fn wants_packets(&self) -> bool {

@@ -4,7 +4,7 @@ mod counting;
 mod search;
 
 use crate::carried::Carried;
-use crate::clock::ClockTask;
+use crate::clock::{ClockTask, ReadingsTask};
 use crate::goal::{Found, literal, unresolved};
 use crate::host::Host;
 use crate::key;
@@ -231,6 +231,7 @@ impl Slot {
                 interface,
                 tai_offset,
             } => Box::new(ClockTask::open(interface, *tai_offset, place)?),
+            Wanted::Readings(readings) => Box::new(ReadingsTask::open(readings, place)?),
             Wanted::Path(path) => path::open(path, place)?,
             Wanted::Stamp(stamp) => {
                 let after = APART.nanoseconds() * (self.number / TOGETHER) as i128;

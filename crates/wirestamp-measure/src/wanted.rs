@@ -1,7 +1,7 @@
 //! One thing that is asked for.
 
 use crate::goal::Goal;
-use crate::options::{Clocks, Measurements, Ntp, Path, Ptp, Reflector, Stamp};
+use crate::options::{Clocks, Measurements, Ntp, Path, Ptp, Readings, Reflector, Stamp};
 use crate::sample::{Kind, Subject};
 use std::path::Path as FilePath;
 
@@ -11,6 +11,7 @@ const STAMP_PORT: u16 = 862;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Wanted {
     Clock { interface: String, tai_offset: i32 },
+    Readings(Readings),
     Path(Path),
     Stamp(Stamp),
     Reflector(Reflector),
@@ -26,6 +27,7 @@ impl Wanted {
             .iter()
             .flat_map(|one| each(one, clocks))
             .collect();
+        wanted.extend(asked.readings.iter().cloned().map(Self::Readings));
         wanted.extend(asked.reflector.iter().cloned().map(Self::Reflector));
         wanted.extend(asked.ptp.iter().cloned().map(Box::new).map(Self::Ptp));
         wanted.extend(asked.ntp.iter().cloned().map(Self::Ntp));
@@ -46,7 +48,7 @@ impl Wanted {
 
     pub(crate) fn kind(&self) -> Kind {
         match self {
-            Self::Clock { .. } => Kind::Clock,
+            Self::Clock { .. } | Self::Readings(_) => Kind::Clock,
             Self::Path(_) => Kind::Path,
             Self::Stamp(_) => Kind::Stamp,
             Self::Reflector(_) => Kind::Reflector,
@@ -65,6 +67,7 @@ impl Wanted {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Clock { interface, .. } => interface,
+            Self::Readings(readings) => &readings.interface,
             Self::Path(path) => &path.interface,
             Self::Stamp(stamp) => stamp.name(),
             Self::Reflector(_) => "reflector",
@@ -77,7 +80,11 @@ impl Wanted {
         match self {
             Self::Stamp(stamp) => stamp.key_file.as_deref(),
             Self::Reflector(reflector) => reflector.key_file.as_deref(),
-            Self::Clock { .. } | Self::Path(_) | Self::Ntp(_) | Self::Ptp(_) => None,
+            Self::Clock { .. }
+            | Self::Readings(_)
+            | Self::Path(_)
+            | Self::Ntp(_)
+            | Self::Ptp(_) => None,
         }
     }
 
@@ -90,7 +97,11 @@ impl Wanted {
                 nts: ntp.nts.then(|| ntp.nts_ca.clone()),
                 ..Goal::of(&ntp.server, ntp.port)
             }),
-            Self::Clock { .. } | Self::Path(_) | Self::Reflector(_) | Self::Ptp(_) => None,
+            Self::Clock { .. }
+            | Self::Readings(_)
+            | Self::Path(_)
+            | Self::Reflector(_)
+            | Self::Ptp(_) => None,
         }
     }
 
@@ -101,6 +112,7 @@ impl Wanted {
             Self::Stamp(stamp) => stamp.count.is_some(),
             Self::Reflector(reflector) => reflector.alone,
             Self::Path(path) => path.once.is_some(),
+            Self::Readings(readings) => readings.count.is_some(),
             Self::Clock { .. } | Self::Ptp(_) => false,
         }
     }

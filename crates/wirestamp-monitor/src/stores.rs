@@ -3,8 +3,8 @@
 use crate::events::Events;
 use crate::history::{Record, Writer};
 use crate::recording::Recordings;
-use wirestamp::{CrossTimestamp, UtcTime};
-use wirestamp_measure::{Known, Packet, Sample, Sink, Subject};
+use wirestamp::UtcTime;
+use wirestamp_measure::{ClockReading, Known, Packet, Sample, Sink, Subject};
 
 /// The stores that a configuration asks for.
 pub(crate) struct Stores<'a> {
@@ -37,9 +37,9 @@ impl Sink for Stores<'_> {
         }
     }
 
-    fn cross(&mut self, interface: &str, reading: &CrossTimestamp, at: UtcTime) {
+    fn reading(&mut self, subject: Subject<'_>, reading: &ClockReading) {
         if let Some(recording) = self.recordings.current() {
-            recording.cross(interface, reading, at);
+            recording.cross(subject.name, &reading.cross, reading.utc());
         }
     }
 

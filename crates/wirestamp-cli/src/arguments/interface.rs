@@ -53,9 +53,12 @@ pub(crate) struct Cross {
         default_value_t = 37
     )]
     pub(crate) tai_offset: i32,
-    /// How many readings to take
-    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) count: u32,
+    /// How many readings to take: 20, or with --for as many as fit
+    #[arg(short, long, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) count: Option<u32>,
+    /// How long to take readings
+    #[arg(long = "for", value_name = "TIME", value_parser = time::duration)]
+    pub(crate) duration: Option<Duration>,
     /// From one reading to the next
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time::duration)]
     pub(crate) interval: Duration,

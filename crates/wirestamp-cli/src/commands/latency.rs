@@ -14,10 +14,9 @@ use std::path::PathBuf;
 use watching::Watching;
 use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, Losses, Summary};
 use wirestamp::{
-    AddressFamily, Direction, Error, ErrorKind, Interface, MissingReason, Simulation, Span,
-    TimestampSource,
+    AddressFamily, Direction, Error, ErrorKind, Interface, MissingReason, Span, TimestampSource,
 };
-use wirestamp_measure::{Engine, Measurements, Path, Place};
+use wirestamp_measure::{Engine, Measurements, Path};
 
 mod compare;
 mod export;
@@ -173,12 +172,8 @@ fn measure(
     session: &Session,
     output: &mut Output,
 ) -> Result<LatencyReport, Failure> {
-    let place = match interface.description().simulated {
-        true => Place::Simulation(Simulation::default_of_process()?),
-        false => Place::System,
-    };
     let asked = Measurements::default().path(Path::once(interface.name(), options));
-    let mut engine = Engine::new(asked, place)?;
+    let mut engine = Engine::new(asked, session.place(interface)?)?;
     let mut watching = Watching::new(&options, output);
     loop {
         // a batch, which waits itself

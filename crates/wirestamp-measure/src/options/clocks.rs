@@ -26,6 +26,29 @@ impl Default for Clocks {
     }
 }
 
+/// Single readings of a NIC's clock, together with the system's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Readings {
+    /// Whose clock.
+    pub interface: String,
+    /// From one reading to the next. Default: 100 ms.
+    pub interval: Duration,
+    /// How many, those that fail included; `None`: without an end.
+    pub count: Option<u32>,
+}
+
+impl Readings {
+    /// Returns the readings of an interface's clock.
+    pub fn of(interface: impl Into<String>) -> Self {
+        Self {
+            interface: interface.into(),
+            interval: Duration::from_millis(100),
+            count: None,
+        }
+    }
+}
+
 /// A send and receive path of this host: packets from it to itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

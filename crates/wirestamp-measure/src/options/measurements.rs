@@ -1,6 +1,6 @@
 //! All that is to be measured.
 
-use super::clocks::{Clocks, Path};
+use super::clocks::{Clocks, Path, Readings};
 use super::references::{Ntp, Ptp};
 use super::stamp::{Reflector, Stamp};
 
@@ -19,6 +19,8 @@ use super::stamp::{Reflector, Stamp};
 pub struct Measurements {
     /// Correlation of NICs' clocks with the system's; `None`: of none.
     pub clocks: Option<Clocks>,
+    /// Single readings of NICs' clocks.
+    pub readings: Vec<Readings>,
     /// Send and receive paths of this host.
     pub path: Vec<Path>,
     /// STAMP sessions.
@@ -36,6 +38,13 @@ impl Measurements {
     #[must_use]
     pub fn clocks(mut self, clocks: Clocks) -> Self {
         self.clocks = Some(clocks);
+        self
+    }
+
+    /// Returns these with readings of a NIC's clock.
+    #[must_use]
+    pub fn readings(mut self, readings: Readings) -> Self {
+        self.readings.push(readings);
         self
     }
 

@@ -1,13 +1,14 @@
 //! The distributions of what a task yields: a sink between the task and the others, which has what all its runs yielded.
 
 use crate::delays::{Delays, Judged};
+use crate::reading::ClockReading;
 use crate::sample::{Kind, Sample, Subject};
 use crate::sink::{Known, Packet, Sink};
 use crate::state::State;
 use crate::task::Turn;
 use std::collections::BTreeMap;
 use wirestamp::latency::{PacketLatency, Progress};
-use wirestamp::{CrossTimestamp, UtcTime};
+use wirestamp::{Error, UtcTime};
 use wirestamp_probe::session;
 
 /// The distributions of delays, by segment.
@@ -80,8 +81,12 @@ impl Sink for Counting<'_> {
         self.sink.estimate(clock, known);
     }
 
-    fn cross(&mut self, interface: &str, reading: &CrossTimestamp, at: UtcTime) {
-        self.sink.cross(interface, reading, at);
+    fn reading(&mut self, subject: Subject<'_>, reading: &ClockReading) {
+        self.sink.reading(subject, reading);
+    }
+
+    fn unread(&mut self, subject: Subject<'_>, error: &Error) {
+        self.sink.unread(subject, error);
     }
 
     fn judged(&mut self, subject: Subject<'_>, packet: &session::Sample) {

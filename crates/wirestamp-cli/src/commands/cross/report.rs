@@ -1,0 +1,184 @@
+//! What `cross` reports: the readings, and what they say together.
+
+use super::Taken;
+use crate::arguments;
+use crate::output::json;
+use serde::Serialize;
+use wirestamp::latency::{Histogram, Summary};
+use wirestamp::{Correlation, Frequency, FrequencyEstimate, Interface, Span};
+use wirestamp_measure::{Bounded, ClockReading};
+
+#[derive(Serialize)]
+pub(super) struct Cross {
+    pub(super) interface: String,
+    pub(super) simulated: bool,
+    pub(super) interval_ns: u64,
+    pub(super) tai_minus_utc_s: i32,
+    pub(super) readings: Vec<Reading>,
+    pub(super) failures: u32,
+    pub(super) last_failure: Option<String>,
+    pub(super) nominal_frequency_hz: Option<u64>,
+    /// `None`: too few readings, or a clock that restarts again and again.
+    pub(super) frequency: Option<FrequencyReport>,
+    pub(super) generations: u32,
+    /// How often another clock was behind the interface.
+    pub(super) clock_changes: u32,
+    pub(super) best: Option<Reading>,
+    pub(super) bracket_ns: Widths,
+    pub(super) interrupted: bool,
+    #[serde(skip)]
+    pub(super) widths: Histogram,
+}
+
+/// Both clocks at once.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct Reading {
+    #[serde(serialize_with = "json::digits")]
+    pub(super) monotonic_before_ns: i64,
+    #[serde(serialize_with = "json::digits")]
+    pub(super) hardware_ticks: u64,
+    #[serde(serialize_with = "json::digits")]
+    pub(super) monotonic_after_ns: i64,
+    /// `None`: the method does not report it.
+    pub(super) bracket_ns: Option<i64>,
+    pub(super) method: &'static str,
+    /// Of the clock: it is as it was at the readings before that have the same.
+    pub(super) generation: u32,
+    #[serde(flatten)]
+    pub(super) offsets: Offsets,
+}
+
+/// The PHC minus other clocks; positive: the PHC is ahead. `None`: the width of the reading is unknown, the real-time
+/// clock was stepped meanwhile, or the PHC does not count nanoseconds.
+#[derive(Clone, Copy, Default, Serialize)]
+pub(super) struct Offsets {
+    pub(super) phc_minus_utc_ns: Option<i64>,
+    pub(super) phc_minus_tai_ns: Option<i64>,
+    /// Of both.
+    pub(super) offset_error_bound_ns: Option<i64>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FrequencyReport {
+    pub(super) hertz: f64,
+    pub(super) error_bound_parts_per_billion: f64,
+    /// How much faster than the driver says, if it says.
+    pub(super) deviation_parts_per_billion: Option<f64>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Widths {
+    pub(super) min: Option<i64>,
+    pub(super) p50: Option<i64>,
+    pub(super) p90: Option<i64>,
+    pub(super) p99: Option<i64>,
+    pub(super) max: Option<i64>,
+    pub(super) mean: Option<i64>,
+}
+
+impl Cross {
+    pub(super) fn of(
+        interface: &Interface,
+        arguments: &arguments::Cross,
+        taken: Taken,
+        interrupted: bool,
+    ) -> Self {
+        let mut widths = Histogram::new();
+        let known = taken
+            .readings
+            .iter()
+            .filter_map(|reading| reading.bracket_ns);
+        known.for_each(|width| widths.record(Span::from_nanoseconds(width.into())));
+        let known = taken.readings.iter();
+        let known = known.filter(|reading| reading.bracket_ns.is_some());
+        let best = known.min_by_key(|reading| reading.bracket_ns).copied();
+        let correlation = taken.correlation.as_ref();
+        let nominal = correlation.and_then(Correlation::nominal);
+        let nominal = nominal.map(Frequency::hertz);
+        let frequency = correlation.and_then(Correlation::frequency);
+        let newest = taken.readings.last();
+        Self {
+            interface: interface.name().to_owned(),
+            simulated: interface.description().simulated,
+            tai_minus_utc_s: arguments.tai_offset,
+            interval_ns: u64::try_from(arguments.interval.as_nanos()).unwrap_or(u64::MAX),
+            best,
+            failures: taken.failures,
+            last_failure: taken.last_failure.map(|error| error.to_string()),
+            nominal_frequency_hz: nominal,
+            frequency: frequency.map(|rate| FrequencyReport::of(rate, nominal)),
+            generations: newest.map_or(0, |newest| newest.generation + 1),
+            clock_changes: taken.clock_changes,
+            bracket_ns: Widths::of(Summary::of(&widths)),
+            interrupted,
+            widths,
+            readings: taken.readings,
+        }
+    }
+
+    /// The narrowest offsets to UTC of the clock as it is now: those before a change say nothing of it.
+    pub(super) fn narrowest(&self) -> Option<Offsets> {
+        let now = self.readings.last()?.generation;
+        let of_now = self.readings.iter().filter(|one| one.generation == now);
+        let known = of_now.filter(|one| one.offsets.offset_error_bound_ns.is_some());
+        let narrowest = known.min_by_key(|one| one.offsets.offset_error_bound_ns);
+        narrowest.map(|one| one.offsets)
+    }
+}
+
+impl Reading {
+    pub(super) fn of(reading: &ClockReading, generation: u32, tai_offset: i32) -> Self {
+        let cross = &reading.cross;
+        Self {
+            offsets: Offsets::of(reading, tai_offset).unwrap_or_default(),
+            monotonic_before_ns: cross.monotonic_before().nanoseconds(),
+            hardware_ticks: cross.hardware().raw(),
+            monotonic_after_ns: cross.monotonic_after().nanoseconds(),
+            bracket_ns: cross.bracket().map(Span::saturating_nanoseconds),
+            method: cross.method().name(),
+            generation,
+        }
+    }
+}
+
+impl Offsets {
+    /// `None` as well where nanoseconds do not fit: the clocks are 292 years apart.
+    fn of(reading: &ClockReading, tai_offset: i32) -> Option<Self> {
+        let Bounded { value, bound } = reading.offset_to_utc()?;
+        let tai = value.nanoseconds() - i128::from(tai_offset) * 1_000_000_000;
+        Some(Self {
+            phc_minus_utc_ns: Some(i64::try_from(value.nanoseconds()).ok()?),
+            phc_minus_tai_ns: Some(i64::try_from(tai).ok()?),
+            offset_error_bound_ns: Some(i64::try_from(bound.nanoseconds()).ok()?),
+        })
+    }
+}
+
+impl FrequencyReport {
+    fn of(rate: FrequencyEstimate, nominal: Option<u64>) -> Self {
+        Self {
+            hertz: rate.hertz,
+            error_bound_parts_per_billion: rate.error_bound_parts_per_billion,
+            deviation_parts_per_billion: nominal
+                .map(|nominal| (rate.hertz / nominal as f64 - 1.0) * 1e9),
+        }
+    }
+}
+
+impl Widths {
+    fn of(summary: Option<Summary>) -> Self {
+        let figure = |of: fn(&Summary) -> Span| {
+            summary
+                .as_ref()
+                .map(|summary| of(summary).saturating_nanoseconds())
+        };
+        Self {
+            min: figure(|summary| summary.minimum),
+            p50: figure(|summary| summary.p50),
+            p90: figure(|summary| summary.p90),
+            p99: figure(|summary| summary.p99),
+            max: figure(|summary| summary.maximum),
+            mean: figure(|summary| summary.mean),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Readings of the clock that is behind an interface now.
+
+use crate::reading::ClockReading;
+use wirestamp::{ErrorKind, Frequency, HardwareClock, Interface, Result};
+
+/// Reads an interface's clock; where another one is behind the interface meanwhile, that one.
+pub(super) struct Reader {
+    interface: Interface,
+    /// `None`: there was none when it was looked for.
+    clock: Option<Opened>,
+    /// Whether no reading has said yet that the clock is another one.
+    is_another: bool,
+}
+
+struct Opened {
+    clock: HardwareClock,
+    nominal: Option<Frequency>,
+}
+
+impl Reader {
+    pub(super) fn new(interface: Interface) -> Self {
+        Self {
+            interface,
+            clock: None,
+            is_another: false,
+        }
+    }
+
+    pub(super) fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// Opens the clock, if it is not open.
+    pub(super) fn open(&mut self) -> Result<&HardwareClock> {
+        let opened = match self.clock.take() {
+            Some(opened) => opened,
+            None => Opened {
+                clock: self.interface.hardware_clock()?,
+                nominal: self.nominal(),
+            },
+        };
+        Ok(&self.clock.insert(opened).clock)
+    }
+
+    /// What the driver says, where the system can ask it.
+    fn nominal(&self) -> Option<Frequency> {
+        let supported = self.interface.supported().ok()?;
+        supported.nominal_frequency
+    }
+
+    /// # Errors
+    /// `NoSuchDevice` while no clock is behind the interface; that of the reading. A later reading may succeed.
+    pub(super) fn read(&mut self) -> Result<ClockReading> {
+        match self.try_read() {
+            Err(error) if error.kind() == ErrorKind::NoSuchDevice => {
+                self.is_another |= self.clock.take().is_some();
+                self.interface.refresh()?;
+                self.try_read()
+            }
+            read => read,
+        }
+    }
+
+    fn try_read(&mut self) -> Result<ClockReading> {
+        self.open()?;
+        let before = self.interface.utc_cross_timestamp();
+        let cross = self.open()?.cross_timestamp()?;
+        Ok(ClockReading {
+            cross,
+            around: [before, self.interface.utc_cross_timestamp()],
+            interface: self.interface.index(),
+            nominal: self.clock.as_ref().and_then(|opened| opened.nominal),
+            is_another: std::mem::take(&mut self.is_another),
+        })
+    }
+}
