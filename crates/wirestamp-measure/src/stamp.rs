@@ -182,6 +182,12 @@ impl StampTask {
         })
     }
 
+    /// Why no reply of this run could be used. Once one was, those that cannot be are not why others are missing.
+    fn unusable(&self) -> Option<String> {
+        let unusable = self.session.unusable().filter(|_| self.answered == 0);
+        unusable.map(|unusable| unusable.to_string())
+    }
+
     fn source(&self) -> TimestampSource {
         match self.nic {
             Some(_) => TimestampSource::Hardware,
@@ -416,7 +422,7 @@ impl Task for StampTask {
             age_ns: self.last.map(age),
             stale_after_ns: Some(self.stale_after().saturating_nanoseconds()),
             timestamps: counts(&self.socket),
-            error: self.error.clone(),
+            error: self.error.clone().or_else(|| self.unusable()),
             ..PeerState::default()
         });
     }

@@ -122,6 +122,76 @@ fn answers_that_wait_in_the_socket_are_not_lost() {
     assert_eq!((losses.sent, losses.lost()), (1_000, 0));
 }
 
+/// How a reply differs from a right one.
+type Spoil = fn(&mut Vec<u8>);
+
+/// Asks what answers wrongly: what a session that ends says of it, and one that does not.
+fn spoiled(spoil: Spoil) -> (String, String) {
+    let simulation = preset();
+    let answers = simulation.interface("sim1").expect("it has one");
+    let own = (answers.description().addresses[0].address, 862).into();
+    let answers = answers.bind(own).expect("bound");
+    let stamp = |count| {
+        let mut stamp = Stamp::with(answers.local_address().expect("bound").to_string());
+        stamp.interface = Some("sim0".to_owned());
+        stamp.interval = Duration::from_millis(10);
+        stamp.timeout = Duration::from_millis(100);
+        stamp.count = count;
+        Measurements::default().stamp(stamp)
+    };
+    let place = || Place::Simulation(simulation.clone());
+    let said = [Some(5), None].map(|count| {
+        let mut engine = Engine::new(stamp(count), place()).expect("it starts");
+        let end = engine.now() + Span::from_milliseconds(500);
+        while !engine.is_over() && engine.now() < end {
+            let until = engine.now() + Span::from_microseconds(100);
+            engine
+                .run_until(until, &mut |_: &Sample<'_>| {})
+                .expect("it runs");
+            let mut request = [0; 256];
+            while let Ok(Some(came)) = answers.receive(&mut request, Duration::ZERO) {
+                let mut reply = request[..16].to_vec();
+                reply.extend(&request[4..12]);
+                reply.extend(&request[..14]);
+                reply.extend([0, 0, 64, 0, 0, 0]);
+                spoil(&mut reply);
+                let to = came.source.expect("it has one");
+                answers.send_to(&reply, to, None).expect("sent");
+            }
+        }
+        let error = engine.state().peers[0].error.clone();
+        let report = engine.into_reports(&mut |_: &Sample<'_>| {}).remove(0);
+        let unusable = report.expect("it ran").session.unusable;
+        match count {
+            Some(_) => unusable.map(|unusable| unusable.to_string()),
+            None => error,
+        }
+        .unwrap_or_default()
+    });
+    said.into()
+}
+
+#[test]
+fn replies_that_cannot_be_used_are_named_by_sessions_that_end_and_those_that_do_not() {
+    let nothing = spoiled(|_| {});
+    assert_eq!(nothing, (String::new(), String::new()), "a right one");
+    let cases: [(Spoil, &str); 5] = [
+        (|reply| reply.truncate(38), "38 octets, too short (44)"),
+        (|reply| reply[13] = 0, "Error Estimate"),
+        (|reply| reply[4..12].fill(0), "timestamps"),
+        (|reply| reply[14] ^= 1, "another session"),
+        (|reply| reply[27] ^= 1, "number and timestamp"),
+    ];
+    for (spoil, said) in cases {
+        let (ends, endless) = spoiled(spoil);
+        assert!(
+            ends.contains(said) && ends.contains("replies came"),
+            "{ends}"
+        );
+        assert!(endless.contains(said), "{endless}");
+    }
+}
+
 fn preset() -> Simulation {
     Simulation::preset("igc", 1).expect("a preset")
 }

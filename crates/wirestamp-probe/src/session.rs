@@ -25,6 +25,7 @@ mod receive;
 mod reply;
 mod report;
 mod tally;
+mod unusable;
 mod windows;
 
 pub use configuration::{Clocks, SessionConfiguration};
@@ -32,6 +33,7 @@ pub use direction::{DelayVariation, Delays};
 pub use losses::{DirectionalLoss, Losses};
 pub use reply::{Rejected, ReplyArrival};
 pub use report::{Measured, OffsetInterval, Sample, SessionReport};
+pub use unusable::Unusable;
 pub use windows::{Departed, Differences, Window, Windows};
 
 use crate::error_estimate::ErrorEstimate;
@@ -58,6 +60,8 @@ pub struct Session {
     tally: Tally,
     losses: LossTally,
     rejected: [u64; Rejected::ALL.len()],
+    /// Octets of the last reply that was too short, and of the shortest that is not.
+    truncated: Option<(usize, usize)>,
     /// The newest replies, by the reflector's number and ours: follow-ups name one of them.
     recent: VecDeque<(u32, u32)>,
     /// Set while requests are sent that only close the session.
@@ -79,6 +83,7 @@ impl Session {
             first: 0,
             losses: LossTally::default(),
             rejected: [0; Rejected::ALL.len()],
+            truncated: None,
             recent: VecDeque::new(),
             closing: false,
             utc: UtcTime::from_nanoseconds(0),
@@ -239,6 +244,12 @@ impl Session {
         self.unanswered == 0
     }
 
+    /// Returns why the replies that came could not be used, as of most of those that could not; `None`: there are none.
+    pub fn unusable(&self) -> Option<Unusable> {
+        let is_authenticated = self.configuration.key.is_some();
+        Unusable::of(&self.rejected, self.truncated, is_authenticated)
+    }
+
     /// Returns how many packets were rejected for a reason.
     pub fn rejected_for(&self, reason: Rejected) -> u64 {
         self.rejected[reason as usize]
@@ -249,9 +260,14 @@ impl Session {
         while !self.flights.is_empty() {
             self.judge(&mut each);
         }
+        let unusable = self.unusable();
         let losses = self.losses.losses();
-        self.tally
-            .report(losses, self.rejected, &self.configuration)
+        SessionReport {
+            unusable,
+            ..self
+                .tally
+                .report(losses, self.rejected, &self.configuration)
+        }
     }
 
     fn flight(&mut self, sequence: u32) -> Option<&mut Flight> {

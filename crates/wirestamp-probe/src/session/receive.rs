@@ -32,6 +32,10 @@ impl Session {
         let accepted = self.take(arrival);
         if let Err(reason) = accepted {
             self.rejected[reason as usize] += 1;
+            if reason == Rejected::Truncated {
+                let least = Mode::of(self.configuration.key.as_ref()).base_length();
+                self.truncated = Some((arrival.payload.len(), least));
+            }
         }
         accepted
     }
@@ -43,7 +47,7 @@ impl Session {
                 |invalid| match invalid {
                     Invalid::Truncated => Rejected::Truncated,
                     Invalid::WrongHmac => Rejected::WrongHmac,
-                    Invalid::ErrorEstimate => Rejected::Foreign,
+                    Invalid::ErrorEstimate => Rejected::InvalidErrorEstimate,
                 },
             )?;
         // a reflector of RFC 8762 alone returns 0
@@ -55,7 +59,7 @@ impl Session {
         let decode =
             |timestamp: WireTimestamp| timestamp.decode(reply.error.format(), tai_offset, near);
         let (Some(received), Some(sent)) = (decode(reply.received), decode(reply.timestamp)) else {
-            return Err(Rejected::Foreign);
+            return Err(Rejected::InvalidTime);
         };
         let error = reply.error.bound() + tally::ROUNDING;
         let extensions = self.extensions(arrival.payload, reply.sequence, key.as_ref());
@@ -76,7 +80,7 @@ impl Session {
             || sent - received
                 > arrival.read - flight.before + error + error + tally::drift(residence.abs())
         {
-            return Err(Rejected::Foreign);
+            return Err(Rejected::InvalidTime);
         }
         if let Some(replied) = flight.replied {
             let is_new = replied.reflector_sequence != reply.sequence

@@ -26,8 +26,12 @@ pub enum Rejected {
     Truncated,
     /// Not signed by the session's key: the reflector has another one, or the packet is forged.
     WrongHmac,
-    /// Of another session, or invalid: identifier, Error Estimate, T2 or T3.
+    /// Of another session: its identifier is not ours.
     Foreign,
+    /// Its Error Estimate has the multiplier 0, which means nothing (RFC 4656 §4.1.2).
+    InvalidErrorEstimate,
+    /// Its T2 and T3 cannot be: no time, T3 before T2, or longer in the reflector than the packet was away.
+    InvalidTime,
     /// Answers nothing that is awaited: sequence number or T1 are not as sent, or the reply is over its time.
     Unmatched,
     /// A second reply with the number of one that was accepted.
@@ -38,10 +42,12 @@ pub enum Rejected {
 
 impl Rejected {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Truncated,
         Self::WrongHmac,
         Self::Foreign,
+        Self::InvalidErrorEstimate,
+        Self::InvalidTime,
         Self::Unmatched,
         Self::Duplicate,
         Self::Distrusted,
@@ -53,6 +59,8 @@ impl Rejected {
             Self::Truncated => "truncated",
             Self::WrongHmac => "wrong_hmac",
             Self::Foreign => "foreign",
+            Self::InvalidErrorEstimate => "invalid_error_estimate",
+            Self::InvalidTime => "invalid_time",
             Self::Unmatched => "unmatched",
             Self::Duplicate => "duplicate",
             Self::Distrusted => "distrusted",

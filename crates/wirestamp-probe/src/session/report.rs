@@ -1,9 +1,9 @@
 //! The report of a session.
 
-use super::Rejected;
 use super::direction::{DelayVariation, Delays};
 use super::flight::{Flight, Sent};
 use super::losses::Losses;
+use super::{Rejected, Unusable};
 use crate::missing::{Missing, MissingCounts};
 use crate::stamp::HostTimestamp;
 use crate::timestamp::TimestampFormat;
@@ -132,6 +132,8 @@ pub struct SessionReport {
     /// Losses, duplicates, reordering.
     pub losses: Losses,
     pub(super) rejected: [u64; Rejected::ALL.len()],
+    /// Why the replies that came could not be used, as of most of those that could not; `None`: there are none.
+    pub unusable: Option<Unusable>,
     /// The offset of the clocks as the newest packet shows it.
     pub offset: Option<OffsetInterval>,
     /// How often one of the clocks was stepped, as the packets show: a step that is smaller than the path delay can stay unnoticed.

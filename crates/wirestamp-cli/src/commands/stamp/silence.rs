@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use wirestamp::{Error, ErrorKind};
-use wirestamp_probe::session::{Rejected, SessionReport};
+use wirestamp_probe::session::SessionReport;
 
 use super::latency::OPERATION;
 use super::measurement::Mtu;
@@ -43,18 +43,10 @@ pub(super) fn check_answered(
     if report.losses.answered > 0 {
         return Ok(());
     }
-    let wrong = report.rejected_for(Rejected::WrongHmac);
     let failed =
         |cause: String| Error::new(ErrorKind::Unreachable, OPERATION, peer.to_string(), cause);
-    if wrong > 0 {
-        let cause = format!("{wrong} replies came, and none is signed with this key");
-        return Err(failed(cause).with_remedy("give both ends the same key file"));
-    }
-    if report.rejected_for(Rejected::Truncated) > 0 && authenticated {
-        let cause = "replies came without a signature: the reflector has no key".to_owned();
-        return Err(
-            failed(cause).with_remedy("give the reflector the key, or leave --key-file out")
-        );
+    if let Some(unusable) = &report.unusable {
+        return Err(failed(unusable.to_string()).with_remedy(unusable.remedy()));
     }
     let cause = format!("none of {} packets was answered", report.losses.sent);
     if let Some(error) = path.problem(&cause) {
