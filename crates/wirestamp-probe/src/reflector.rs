@@ -205,12 +205,19 @@ impl Reflector {
         {
             return Ok(None);
         }
-        if let Some(place) = place.filter(|_| key.is_some()) {
-            let replay = &mut self.sessions.at(place).replay;
-            if replay.is_seen(&request, self.configuration.tai_offset, received.utc) {
+        if let Some(place) = place {
+            let tai_offset = self.configuration.tai_offset;
+            let session = self.sessions.at(place);
+            if key.is_some() && session.replay.is_seen(&request, tai_offset, received.utc) {
                 return Err(Dropped::Replayed);
             }
-            replay.see(&request, self.configuration.tai_offset, received.utc);
+            if session
+                .replay
+                .starts_again(&request, tai_offset, received.utc)
+            {
+                session.begin_anew();
+            }
+            session.replay.see(&request, tai_offset, received.utc);
         }
         let counts = place.map(|place| &mut self.sessions.at(place).counts);
         self.chains

@@ -1,4 +1,4 @@
-//! Which requests of an authenticated session were answered before.
+//! Which requests of a session came before: in an authenticated one they are not answered again.
 
 use crate::error_estimate::ErrorEstimate;
 use crate::packet::Request;
@@ -27,6 +27,16 @@ impl Replay {
         let behind = newest.wrapping_sub(request.sequence);
         // a packet ahead is new, whatever its clock says: that may be stepped back
         behind < AHEAD && (behind >= 64 || self.seen >> behind & 1 == 1)
+    }
+
+    /// Whether the sender starts again: the first number comes after others, with a later T1 than any before. Neither
+    /// reordering nor a duplicate is like that, and numbers that wrap go on.
+    pub(super) fn starts_again(&self, request: &Request, tai_offset: i32, near: UtcTime) -> bool {
+        let Some((newest, latest)) = self.newest else {
+            return false;
+        };
+        let is_behind = request.sequence == 0 && (1..AHEAD).contains(&newest);
+        is_behind && sent_at(request, tai_offset, near).is_some_and(|sent| sent > latest)
     }
 
     pub(super) fn see(&mut self, request: &Request, tai_offset: i32, near: UtcTime) {

@@ -74,6 +74,11 @@ impl Session {
         }
     }
 
+    /// The sender starts again, from the same port: its replies are numbered anew. What was seen of it stays known.
+    pub(super) fn begin_anew(&mut self) {
+        (self.count, self.next, self.previous) = (0, 0, None);
+    }
+
     /// A stand-in where no session is kept: the reply has the request's number.
     pub(super) fn stateless(sequence: u32) -> Self {
         Self {

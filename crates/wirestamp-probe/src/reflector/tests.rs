@@ -586,6 +586,62 @@ fn who_opens_many_sessions_leaves_room_for_others() {
     }
 }
 
+/// A request that left at a time of its own: that of its number says when it was made first.
+fn request_at(sequence: u32, microseconds: i64, key: Option<&Key>) -> Vec<u8> {
+    let sent = UtcTime::from_nanoseconds(UTC + microseconds * 1_000);
+    let mut octets = vec![0; Mode::of(key).base_length()];
+    Request {
+        sequence,
+        timestamp: WireTimestamp::encode(sent, TimestampFormat::Ntp, 37),
+        error_bits: 0x0587,
+        ssid: 9,
+    }
+    .write(key, &mut octets);
+    octets
+}
+
+#[test]
+fn a_sender_that_starts_again_from_its_port_is_numbered_anew() {
+    for key in [None, Some(key())] {
+        let key = key.as_ref();
+        let mut reflector = Reflector::new(ReflectorConfiguration {
+            key: key.cloned(),
+            ..Default::default()
+        });
+        let mut number = |sequence, microseconds| {
+            let octets = request_at(sequence, microseconds, key);
+            let arrival = arrival(&octets, source(1), microseconds);
+            let (_, octets) = reply(&mut reflector, &arrival);
+            Reply::read(&octets, key).expect("a reply").sequence
+        };
+        let first = (0..20).map(|sequence| number(sequence, 1_000 + i64::from(sequence) * 100));
+        assert!(first.eq(0..20));
+        let again = (0..5).map(|sequence| number(sequence, 10_000 + i64::from(sequence) * 100));
+        assert!(again.eq(0..5), "it starts again");
+        // the network's duplicate of the first packet is older than others (with a key, it is dropped)
+        if key.is_none() {
+            assert_eq!(number(0, 10_000), 5);
+        }
+        assert_eq!(number(5, 10_500), if key.is_none() { 6 } else { 5 });
+    }
+}
+
+#[test]
+fn a_number_that_wraps_goes_on() {
+    let mut reflector = Reflector::new(ReflectorConfiguration::default());
+    let mut number = |sequence, microseconds| {
+        let octets = request_at(sequence, microseconds, None);
+        let (_, octets) = reply(&mut reflector, &arrival(&octets, source(1), microseconds));
+        Reply::read(&octets, None).expect("a reply").sequence
+    };
+    let told = [(u32::MAX - 1, 0), (u32::MAX, 100), (0, 200), (1, 300)];
+    assert!(
+        told.map(|(sequence, at)| number(sequence, at))
+            .into_iter()
+            .eq(0..4)
+    );
+}
+
 /// Its sessions end for lack of room; its packets are answered on.
 #[test]
 fn many_sessions_of_one_socket_are_answered_without_a_share_too() {
