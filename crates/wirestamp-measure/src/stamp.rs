@@ -286,9 +286,11 @@ impl StampTask {
             followed_up,
             last,
             path,
+            nic,
             ..
         } = self;
-        session.expire(turn.now, |sample| {
+        let now = turn.now;
+        let mut measured = |sample: &session::Sample| {
             *judged += 1;
             yields(configuration, sample, turn.now, turn.utc, turn.sink);
             if !sample.is_answered {
@@ -301,7 +303,12 @@ impl StampTask {
                 .path_delay
                 .map(|delay| (sample.before, delay))
                 .or(*path);
-        });
+        };
+        session.expire(now, &mut measured);
+        // one that ends reports duplicates as well, and a NIC's timestamp is not final yet
+        if configuration.count.is_none() && nic.is_none() {
+            session.complete(&mut measured);
+        }
     }
 }
 

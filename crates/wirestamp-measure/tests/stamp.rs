@@ -122,6 +122,50 @@ fn answers_that_wait_in_the_socket_are_not_lost() {
     assert_eq!((losses.sent, losses.lost()), (1_000, 0));
 }
 
+/// Ten packets a second, whose time is two seconds.
+#[test]
+fn a_reply_of_a_session_without_an_end_is_a_result_at_once() {
+    let simulation = preset();
+    let place = || Place::Simulation(simulation.clone());
+    let mut reflector = Reflector::default();
+    let other = simulation.interface("sim1").expect("it has one");
+    reflector.listen = vec![(other.description().addresses[0].address, 862).into()];
+    let mut stamp = Stamp::with(reflector.listen[0].to_string());
+    stamp.interface = Some("sim0".to_owned());
+    stamp.interval = Duration::from_millis(100);
+    stamp.timeout = Duration::from_secs(2);
+    let answers = Measurements::default().reflector(reflector);
+    let mut answers = Engine::new(answers, place()).expect("it starts");
+    let mut engine = Engine::new(Measurements::default().stamp(stamp), place()).expect("it starts");
+    let mut sequences = Vec::new();
+    let end = engine.now() + Span::from_seconds(10);
+    while engine.now() < end {
+        let until = engine.now() + Span::from_microseconds(500);
+        let mut keep = |sample: &Sample<'_>| {
+            let followed_up = sample.value(Segment::Residence).is_some();
+            sequences.push((sample.sequence, sample.has_arrived && followed_up));
+        };
+        engine.run_until(until, &mut keep).expect("it runs");
+        let moment = answers.moment();
+        answers.wait(moment.now).expect("it looks");
+        answers.serve(&moment, &mut |_: &Sample<'_>| {});
+    }
+    let state = engine.state();
+    let peer = &state.peers[0];
+    let count = sequences.len() as u32;
+    assert!((97..=101).contains(&count), "{count}");
+    assert!(
+        sequences
+            .iter()
+            .copied()
+            .eq((0..count).map(|number| (number, true)))
+    );
+    assert_eq!((peer.lost, peer.answered), (0, count.into()));
+    assert!(peer.in_flight <= 2, "{} in flight", peer.in_flight);
+    let age = peer.age_ns.expect("answered");
+    assert!(age <= 250_000_000, "{age} ns");
+}
+
 /// How a reply differs from a right one.
 type Spoil = fn(&mut Vec<u8>);
 

@@ -57,6 +57,10 @@ pub struct Session {
     unanswered: usize,
     /// The sequence number of the first of them.
     first: u32,
+    /// So many of the first of them are measured; they are kept until their time is over, for their duplicates.
+    measured: usize,
+    /// The highest number that was answered.
+    newest_answered: Option<u32>,
     tally: Tally,
     losses: LossTally,
     rejected: [u64; Rejected::ALL.len()],
@@ -81,6 +85,8 @@ impl Session {
             flights: VecDeque::new(),
             unanswered: 0,
             first: 0,
+            measured: 0,
+            newest_answered: None,
             losses: LossTally::default(),
             rejected: [0; Rejected::ALL.len()],
             truncated: None,
@@ -210,14 +216,40 @@ impl Session {
         self.first = sequence.wrapping_add(1);
         self.unanswered -= usize::from(flight.replied.is_none());
         self.losses.judged(sequence, &flight);
-        if flight.is_counted {
+        if self.measured > 0 {
+            self.measured -= 1;
+        } else if flight.is_counted {
             each(&self.tally.judge(sequence, &flight));
         }
     }
 
-    /// Returns how many packets are in flight or not yet judged.
+    /// Measures the packets that are complete before their time is over: the reply is there, and so is what comes after it,
+    /// the transmit timestamp and the next reply, which brings the exact T3. In the order in which they were sent, so that
+    /// none is measured while one before it may still be answered. [`expire`](Self::expire) does not call `each` with them again, and
+    /// their duplicates are counted until their time is over.
+    pub fn complete(&mut self, mut each: impl FnMut(&Sample)) {
+        while let Some(flight) = self.flights.get(self.measured) {
+            let sequence = self.first.wrapping_add(self.measured as u32);
+            if !flight.is_complete(self.is_before_newest(sequence)) {
+                return;
+            }
+            if flight.is_counted {
+                each(&self.tally.judge(sequence, flight));
+            }
+            self.measured += 1;
+        }
+    }
+
+    /// Whether a packet that was sent later is answered.
+    fn is_before_newest(&self, sequence: u32) -> bool {
+        let after = |newest: u32| newest.wrapping_sub(sequence) as usize;
+        let newest = self.newest_answered.map(after);
+        newest.is_some_and(|after| (1..self.flights.len()).contains(&after))
+    }
+
+    /// Returns how many packets are in flight or not yet measured.
     pub fn in_flight(&self) -> usize {
-        self.flights.len()
+        self.flights.len() - self.measured
     }
 
     /// Returns whether a reply to a packet has come.

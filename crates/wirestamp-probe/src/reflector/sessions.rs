@@ -74,7 +74,7 @@ impl Session {
         }
     }
 
-    /// The sender starts again, from the same port: its replies are numbered anew. What was seen of it stays known.
+    /// The sender starts again, from the same port: its replies are numbered anew. Packets that were seen stay known.
     pub(super) fn begin_anew(&mut self) {
         (self.count, self.next, self.previous) = (0, 0, None);
     }

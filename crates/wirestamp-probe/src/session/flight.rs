@@ -24,6 +24,16 @@ pub(super) struct Flight {
     pub(super) duplicates: Vec<u32>,
 }
 
+impl Flight {
+    /// Whether nothing more will be known of it, but for duplicates. `is_followed`: a later reply is there, which would have
+    /// brought the exact T3.
+    pub(super) fn is_complete(&self, is_followed: bool) -> bool {
+        let is_left = !matches!(self.sent, Sent::Awaited);
+        let replied = self.replied.as_ref();
+        is_left && replied.is_some_and(|replied| is_followed || replied.followed_up.is_some())
+    }
+}
+
 /// T1.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Sent {

@@ -113,6 +113,11 @@ impl Session {
                 flight.replied = Some(replied);
                 let is_counted = flight.is_counted;
                 self.unanswered -= 1;
+                let newest = self.newest_answered.unwrap_or(reply.sender_sequence);
+                let ahead = reply.sender_sequence.wrapping_sub(newest);
+                if self.newest_answered.is_none() || (1..1 << 31).contains(&ahead) {
+                    self.newest_answered = Some(reply.sender_sequence);
+                }
                 is_counted
             }
             None => false,

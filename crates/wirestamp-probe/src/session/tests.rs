@@ -1,5 +1,6 @@
 use super::*;
-use crate::packet::Request;
+use crate::packet::{self, Request};
+use crate::timestamp::TimestampFormat;
 use crate::tlv::Method;
 use wirestamp_core::timestamp::MissingReason;
 
@@ -75,4 +76,70 @@ fn t1_claims_no_more_than_earlier_packets_kept() {
         "{}",
         bound(second)
     );
+}
+
+/// A reply to a request, which the reflector has had for 2 µs.
+fn reply_to(request: &Request, number: u32, microseconds: i64) -> Vec<u8> {
+    let format = TimestampFormat::Ntp;
+    let time =
+        |at: i64| WireTimestamp::encode(UtcTime::from_nanoseconds(UTC + at * 1_000), format, 37);
+    let mut octets = vec![0; Mode::Open.base_length()];
+    packet::Reply {
+        sequence: number,
+        timestamp: time(microseconds + 2),
+        error: ErrorEstimate::from_bits(request.error_bits).expect("valid"),
+        ssid: request.ssid,
+        received: time(microseconds),
+        sender_sequence: request.sequence,
+        sender_timestamp: request.timestamp,
+        sender_error_bits: request.error_bits,
+        sender_ttl: 64,
+    }
+    .write(None, &mut octets);
+    octets
+}
+
+#[test]
+fn a_complete_packet_is_measured_once_and_its_duplicates_are_counted_on() {
+    let mut session = Session::new(SessionConfiguration::default());
+    let sent: Vec<_> = (0..4)
+        .map(|number| request(&mut session, number * 100).1)
+        .collect();
+    let answer = |session: &mut Session, place: usize, number: u32, microseconds: i64| {
+        let payload = reply_to(&sent[place], number, microseconds - 5);
+        session.received(&ReplyArrival {
+            payload: &payload,
+            received: Some(left(microseconds)),
+            read: at(microseconds + 1),
+            hop_limit: None,
+            traffic_class: None,
+        })
+    };
+    let mut measured = Vec::new();
+    let mut complete = |session: &mut Session| {
+        session.complete(|sample| measured.push(sample.sequence));
+        measured.clone()
+    };
+    for number in [0, 2, 3] {
+        session.transmitted(number, Ok(left(i64::from(number) * 100 + 3)));
+    }
+    assert_eq!(answer(&mut session, 0, 0, 20), Ok(0));
+    assert_eq!(complete(&mut session), [], "its exact T3 may come");
+    assert_eq!(answer(&mut session, 2, 1, 220), Ok(2));
+    assert_eq!(complete(&mut session), [0]);
+    assert_eq!(answer(&mut session, 3, 2, 320), Ok(3));
+    assert_eq!(complete(&mut session), [0], "1 may still be answered");
+    assert_eq!(session.in_flight(), 3);
+    assert_eq!(answer(&mut session, 1, 3, 340), Ok(1));
+    assert_eq!(complete(&mut session), [0], "when 1 left is not known");
+    session.transmitted(1, Ok(left(103)));
+    assert_eq!(complete(&mut session), [0, 1, 2]);
+    assert_eq!(answer(&mut session, 0, 4, 360), Err(Rejected::Duplicate));
+    let mut rest = Vec::new();
+    let report = session.finish(|sample| rest.push(sample.sequence));
+    assert_eq!(rest, [3], "the others were measured");
+    let losses = report.losses;
+    assert_eq!((losses.sent, losses.answered, losses.lost()), (4, 4, 0));
+    let round_trips = report.round_trip.histogram().expect("measured");
+    assert_eq!(round_trips.count(), 4);
 }
