@@ -60,6 +60,7 @@ mod steering;
 mod timeline;
 mod timestamping;
 mod trust;
+mod unmeasured;
 mod warning;
 
 pub use configuration::{
@@ -73,4 +74,5 @@ pub use report::{Held, PortStatus, Sample, SourceStatus, Status};
 pub use status::{StatusServer, ask};
 pub use steering::{ClockStatus, Leap, RefusedOffset, SteeredClock};
 pub use trust::{Agreement, Trust};
+pub use unmeasured::Unmeasured;
 pub use warning::Warning;

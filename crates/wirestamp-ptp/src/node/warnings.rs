@@ -1,7 +1,10 @@
 //! What the user of a running clock may not want.
 
 use super::Node;
+use crate::configuration::DelayMechanism;
 use crate::engine::PortState;
+use crate::port::Taken;
+use crate::unmeasured::Unmeasured;
 use crate::warning::Warning;
 
 /// A clock that is nearer to UTC than this shows UTC.
@@ -17,6 +20,16 @@ impl Node<'_> {
             })
         });
         not_by_nic.chain(self.shows_utc()).collect()
+    }
+
+    /// Returns why nothing was measured, by the messages that came; of a clock that has measured, it says nothing.
+    pub fn unmeasured(&self) -> Unmeasured {
+        let mut taken = Taken::default();
+        for port in &self.ports {
+            taken.add(&port.taken());
+        }
+        let mechanism = self.engine.configuration.delay_mechanism;
+        Unmeasured::of(&taken, &self.counts(), mechanism == DelayMechanism::P2p)
     }
 
     /// As a grandmaster, the first port's clock is the time that all ports announce.

@@ -7,6 +7,7 @@ mod measure;
 mod observe;
 mod outlet;
 mod receive;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -31,6 +32,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+pub(crate) use taken::Taken;
 use timers::Timer;
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch};
 use wirestamp_offset::{Assumptions, Estimate, Estimator, Settings, SharedCommands};
@@ -77,6 +79,7 @@ pub(crate) struct Port<'e> {
     reopen_at: Option<MonotonicTime>,
     /// Whose messages are taken, and how many.
     gate: Gate,
+    taken: Taken,
     flood: FloodGuard,
     /// Measures the sources that are compared.
     observers: Option<Observers>,
@@ -155,6 +158,7 @@ impl<'e> Port<'e> {
             announced_at: now,
             reopen_at: None,
             gate: Gate::new(configuration, seed)?,
+            taken: Taken::default(),
             flood: FloodGuard::new(configuration, now)?,
             room: vec![0; ROOM * BATCH],
         })
@@ -329,6 +333,14 @@ impl<'e> Port<'e> {
 
     pub(crate) fn socket_for_time(&self) -> &UdpSocket {
         &self.outlet.sockets.event
+    }
+
+    /// The messages that it took, and the requests that it sent.
+    pub(crate) fn taken(&self) -> Taken {
+        Taken {
+            requests: self.outlet.requests,
+            ..self.taken
+        }
     }
 
     /// Why the system timestamps although the NIC was to be switched on.

@@ -37,6 +37,8 @@ pub(super) struct Outlet {
     pub(super) wanted_delay_interval: Option<i8>,
     /// The run of the message that is being answered.
     pub(super) answering: Option<Run>,
+    /// Delay requests that were sent.
+    pub(super) requests: u64,
     /// A send failed because the interface is gone.
     pub(super) broken: bool,
     /// Whether the timestamps of what is sent come.
@@ -59,6 +61,7 @@ impl Outlet {
             announced: None,
             wanted_delay_interval: None,
             answering: None,
+            requests: 0,
             broken: false,
             vigil: Vigil::default(),
             next_id: 0,
@@ -118,6 +121,8 @@ impl Outlet {
             return;
         }
         if self.send(data, peers, Some(id)) {
+            let is_request = matches!(kind, Kind::DelayRequest | Kind::PeerDelayRequest);
+            self.requests += u64::from(is_request);
             let sequence = u16::from_be_bytes([data[30], data[31]]);
             self.awaited.push(Awaited {
                 id,

@@ -91,6 +91,7 @@ impl Port<'_> {
             if !self.gate.admits(&message, from, &standing, now)? {
                 return Ok(());
             }
+            self.taken.note(&message);
             if event {
                 self.flood.served(message.source(), from, now);
             }
@@ -102,6 +103,9 @@ impl Port<'_> {
         });
         if let Err(fault) = used {
             self.outlet.counts.ignored(fault);
+            if let (Fault::Domain, Some(domain)) = (fault, incoming.payload().get(4)) {
+                self.taken.other_domain = Some(*domain);
+            }
         }
         self.take_records();
     }

@@ -5,7 +5,9 @@ use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};
 use crate::rig::{OURS, PATH, Rig, WHO, receiver};
 use wirestamp::{MonotonicTime, Span};
-use wirestamp_ptp::{DelayMechanism, Fault, Lost, PortState, Role, Sample};
+use wirestamp_ptp::{
+    Configuration, DelayMechanism, Fault, Lost, PortState, Role, Sample, Unmeasured,
+};
 
 #[test]
 fn what_is_malformed_is_counted_by_its_fault() {
@@ -89,6 +91,62 @@ fn duplicates_reordering_and_forged_sequence_ids_cost_their_exchange_at_most() {
         told,
         "without delay responses nothing is told"
     );
+}
+
+/// What a receiver says that has heard, eight times a second for three seconds, what a timeTransmitter sends of all it should.
+fn unmeasured(
+    change: impl Fn(&mut Configuration),
+    sends: impl Fn(&mut Rig<'_>),
+) -> (Unmeasured, usize) {
+    let cable = Cable::new("");
+    let mut configuration = quick(Role::TimeReceiver);
+    change(&mut configuration);
+    let engine = cable.engine(1, configuration);
+    let mut rig = Rig::unheard(&cable, &engine);
+    for _ in 0..24 {
+        rig.sequence += 1;
+        sends(&mut rig);
+        rig.pass(120);
+    }
+    (rig.receiver.unmeasured(), rig.samples.len())
+}
+
+#[test]
+fn a_receiver_that_measures_nothing_says_which_message_is_missing() {
+    let announce = |rig: &mut Rig<'_>| rig.attacker.send(&Forged::new(0xb, WHO, rig.sequence));
+    let sync = |rig: &mut Rig<'_>| rig.attacker.send(&Forged::new(0, WHO, rig.sequence));
+    let why = |sends: &dyn Fn(&mut Rig<'_>)| unmeasured(|_| {}, sends);
+    assert_eq!(why(&|_| {}), (Unmeasured::Silent, 0));
+    assert_eq!(why(&announce), (Unmeasured::NoSync, 0));
+    let (without_follow_up, samples) = why(&|rig| {
+        announce(rig);
+        sync(rig);
+    });
+    assert!(
+        matches!(without_follow_up, Unmeasured::NoFollowUp(20..)),
+        "{without_follow_up:?}"
+    );
+    assert_eq!(samples, 0);
+    let (without_answers, samples) = why(&|rig| rig.announce_and_sync());
+    let Unmeasured::NoResponse { requests, is_peer } = without_answers else {
+        panic!("{without_answers:?}");
+    };
+    assert!(requests > 5 && !is_peer && samples == 0, "{requests}");
+    let peer = |chosen: &mut Configuration| chosen.delay_mechanism = DelayMechanism::P2p;
+    let (without_neighbour, _) = unmeasured(peer, |rig| rig.announce_and_sync());
+    let text = without_neighbour.to_string();
+    assert!(text.contains("the neighbour answered none"), "{text}");
+}
+
+#[test]
+fn a_receiver_names_the_domain_that_it_hears_and_its_own_pins() {
+    let announce = |rig: &mut Rig<'_>| rig.attacker.send(&Forged::new(0xb, WHO, rig.sequence));
+    let other = |chosen: &mut Configuration| chosen.domain = 7;
+    assert_eq!(unmeasured(other, announce).0, Unmeasured::OtherDomain(0));
+    let pinned = |chosen: &mut Configuration| {
+        chosen.trust.timetransmitters = vec!["020000.0000.000009-1".to_owned()];
+    };
+    assert_eq!(unmeasured(pinned, announce).0, Unmeasured::Unpinned);
 }
 
 #[test]

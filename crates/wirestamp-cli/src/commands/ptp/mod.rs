@@ -28,8 +28,6 @@ use wirestamp_ptp::{
     SourceStatus, Status, StatusServer, Warning, identity_of,
 };
 
-/// What may keep a timeTransmitter's messages away.
-const CHECK: &str = "check domain, IP version, delay mechanism and firewall (UDP 319, 320)";
 /// A line that says why the clock could not be moved.
 #[derive(Serialize)]
 struct NotMoved {
@@ -278,7 +276,6 @@ fn serve(
             .collect();
         for (place, port) in status.ports.iter().enumerate() {
             if known.get(place) != seen.get(place) {
-                tally.entered(port.state);
                 output.sample(&Line::of_port(&status, port))?;
             }
         }
@@ -404,24 +401,10 @@ fn finish(
             .into());
     }
     if summary.samples == 0 && role == Role::TimeReceiver {
-        let (cause, remedy) = if node.counts().lost_for(Lost::Unbounded) > 0 {
-            let cause = "a transparent clock stands between, and peer to peer nothing bounds the offset then";
-            (cause, "measure end to end: leave out --p2p")
-        } else if summary.heard {
-            (
-                "a timeTransmitter was followed, but no exchange was complete",
-                CHECK,
-            )
-        } else {
-            ("no timeTransmitter was heard", CHECK)
-        };
-        let error = Error::new(
-            ErrorKind::Unreachable,
-            "measure the offset",
-            target(node),
-            cause,
-        );
-        return Err(error.with_remedy(remedy).into());
+        let why = node.unmeasured();
+        let (kind, operation) = (ErrorKind::Unreachable, "measure the offset");
+        let error = Error::new(kind, operation, target(node), why.to_string());
+        return Err(error.with_remedy(why.remedy()).into());
     }
     Ok(if summary.lost_in_all > 0 {
         Exit::Lossy

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use wirestamp::Span;
-use wirestamp_ptp::{Counts, PortState, Sample};
+use wirestamp_ptp::{Counts, Sample};
 
 /// So many timeTransmitters are named.
 const MOST_TRANSMITTERS: usize = 64;
@@ -24,7 +24,6 @@ pub(super) struct Tally {
     /// The first ones: anybody on the network can make up more.
     time_transmitters: BTreeSet<String>,
     source: Option<&'static str>,
-    heard: bool,
     duration: Span,
 }
 
@@ -35,8 +34,6 @@ pub(super) struct Summary {
     duration_ns: i64,
     source: Option<&'static str>,
     time_transmitters: BTreeSet<String>,
-    #[serde(skip)]
-    pub(super) heard: bool,
     median_offset_ns: Option<i64>,
     median_absolute_offset_ns: Option<i64>,
     largest_absolute_offset_ns: Option<i64>,
@@ -68,10 +65,6 @@ impl Tally {
         }
     }
 
-    pub(super) fn entered(&mut self, state: PortState) {
-        self.heard |= state == PortState::TimeReceiver;
-    }
-
     pub(super) fn ran_for(&mut self, time: Span) {
         self.duration = time;
     }
@@ -84,7 +77,6 @@ impl Tally {
             duration_ns: self.duration.saturating_nanoseconds(),
             source: self.source,
             time_transmitters: self.time_transmitters.clone(),
-            heard: self.heard,
             median_offset_ns: median(&self.offsets),
             largest_absolute_offset_ns: largest(&self.absolute),
             median_absolute_offset_ns: median(&self.absolute),

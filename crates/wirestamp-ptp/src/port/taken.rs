@@ -1,0 +1,44 @@
+//! How many messages of each kind a port took: for who asks why nothing is measured.
+
+use crate::message::{Kind, Message};
+
+/// Counts of messages that were taken, and of requests that were sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Taken {
+    pub(crate) announces: u64,
+    pub(crate) syncs: u64,
+    /// Syncs that a Follow_Up belongs to.
+    pub(crate) two_step_syncs: u64,
+    pub(crate) follow_ups: u64,
+    /// Answers of the timeTransmitter, or peer to peer of the neighbour.
+    pub(crate) responses: u64,
+    /// Our requests for these.
+    pub(crate) requests: u64,
+    /// The domain of the last message of another one.
+    pub(crate) other_domain: Option<u8>,
+}
+
+impl Taken {
+    pub(super) fn note(&mut self, message: &Message<'_>) {
+        match message.kind {
+            Kind::Announce => self.announces += 1,
+            Kind::Sync => {
+                self.syncs += 1;
+                self.two_step_syncs += u64::from(message.is_two_step());
+            }
+            Kind::FollowUp => self.follow_ups += 1,
+            Kind::DelayResponse | Kind::PeerDelayResponse => self.responses += 1,
+            Kind::DelayRequest | Kind::PeerDelayRequest | Kind::PeerDelayResponseFollowUp => {}
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.announces += other.announces;
+        self.syncs += other.syncs;
+        self.two_step_syncs += other.two_step_syncs;
+        self.follow_ups += other.follow_ups;
+        self.responses += other.responses;
+        self.requests += other.requests;
+        self.other_domain = other.other_domain.or(self.other_domain);
+    }
+}

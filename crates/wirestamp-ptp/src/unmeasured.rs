@@ -1,0 +1,200 @@
+//! Why a clock has measured nothing.
+
+use crate::lost::{Counts, Lost};
+use crate::message::Fault;
+use crate::port::Taken;
+use std::fmt;
+use wirestamp::MissingReason;
+
+/// Why a clock has measured nothing. [`Display`](fmt::Display) says it in a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unmeasured {
+    /// No timeTransmitter was heard.
+    Silent,
+    /// None was heard in the domain that is wanted, but in this one.
+    OtherDomain(u8),
+    /// Only such were heard as are not pinned.
+    Unpinned,
+    /// A timeTransmitter announces itself, and sends no Sync that comes here.
+    NoSync,
+    /// So many Syncs came, and no Follow_Up, which has their time.
+    NoFollowUp(u64),
+    /// So many Syncs came without a timestamp of the clock that is wanted.
+    NoReceiveTimestamp(u64),
+    /// Our requests left without a transmit timestamp.
+    NoTransmitTimestamp(MissingReason),
+    /// So many requests were sent, and none was answered.
+    NoResponse {
+        /// How many.
+        requests: u64,
+        /// Whether the neighbour was asked, instead of the timeTransmitter.
+        is_peer: bool,
+    },
+    /// So many exchanges contradicted those before.
+    Contradicted(u64),
+    /// Peer to peer, a transparent clock stands between.
+    TransparentClock,
+    /// There was no whole exchange yet.
+    Incomplete,
+}
+
+impl Unmeasured {
+    pub(crate) fn of(taken: &Taken, counts: &Counts, is_peer: bool) -> Self {
+        let ignored = |fault: Fault| counts.ignored.contains_key(fault.name());
+        let untimed = counts.lost_for(Lost::ReceiveTimestamp);
+        if counts.lost_for(Lost::Unbounded) > 0 {
+            return Self::TransparentClock;
+        }
+        match counts.lost_for(Lost::Contradiction) {
+            0 => {}
+            contradicted => return Self::Contradicted(contradicted),
+        }
+        if taken.announces == 0 {
+            return match taken.other_domain {
+                _ if ignored(Fault::Identity) || ignored(Fault::Address) => Self::Unpinned,
+                Some(domain) => Self::OtherDomain(domain),
+                None => Self::Silent,
+            };
+        }
+        if taken.syncs == 0 {
+            return Self::NoSync;
+        }
+        if untimed >= taken.syncs {
+            return Self::NoReceiveTimestamp(untimed);
+        }
+        if taken.two_step_syncs > 0 && taken.follow_ups == 0 {
+            return Self::NoFollowUp(taken.two_step_syncs);
+        }
+        if let Some(reason) = untimed_request(counts) {
+            return Self::NoTransmitTimestamp(reason);
+        }
+        match taken.responses {
+            0 if taken.requests > 0 => Self::NoResponse {
+                requests: taken.requests,
+                is_peer,
+            },
+            _ => Self::Incomplete,
+        }
+    }
+
+    /// Returns what to do about it.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Silent => "check domain, IP version, delay mechanism and firewall (UDP 319, 320)",
+            Self::OtherDomain(_) => "name that domain with --domain, if it is the right one",
+            Self::Unpinned => {
+                "see whom the timeTransmitter is; --pin and --pin-address say whom to trust"
+            }
+            Self::NoSync => "see that a firewall or switch lets UDP port 319 through",
+            Self::NoFollowUp(_) => "see that a firewall or switch lets UDP port 320 through",
+            Self::NoReceiveTimestamp(_) | Self::NoTransmitTimestamp(_) => {
+                "see wirestamp doctor, or take the system's timestamps: --source software"
+            }
+            Self::NoResponse { is_peer: true, .. } => {
+                "measure end to end (leave out --p2p), if the neighbour does not answer peer delay requests"
+            }
+            Self::NoResponse { .. } => {
+                "measure peer to peer (--p2p), if the network does; see that our requests reach UDP port 319 there"
+            }
+            Self::Contradicted(_) => {
+                "a clock is stepped again and again, or the two run apart faster than max_drift_ppm of the configuration (200)"
+            }
+            Self::TransparentClock => "measure end to end: leave out --p2p",
+            Self::Incomplete => "run it longer",
+        }
+    }
+}
+
+/// Why transmit timestamps are missing, as of most of them.
+fn untimed_request(counts: &Counts) -> Option<MissingReason> {
+    let all = MissingReason::ALL.iter().copied();
+    let count = |reason: MissingReason| counts.lost_for(Lost::TransmitTimestamp(reason));
+    all.max_by_key(|reason| count(*reason))
+        .filter(|reason| count(*reason) > 0)
+}
+
+impl fmt::Display for Unmeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silent => f.write_str("no timeTransmitter was heard"),
+            Self::OtherDomain(domain) => write!(
+                f,
+                "no timeTransmitter was heard in this domain, but messages of domain {domain}"
+            ),
+            Self::Unpinned => f.write_str("only timeTransmitters were heard that are not pinned"),
+            Self::NoSync => f.write_str("a timeTransmitter announces itself, and no Sync came"),
+            Self::NoFollowUp(syncs) => {
+                write!(f, "{syncs} Sync messages came, and no Follow_Up with their time")
+            }
+            Self::NoReceiveTimestamp(syncs) => {
+                write!(f, "{syncs} Sync messages came without a receive timestamp")
+            }
+            Self::NoTransmitTimestamp(reason) => write!(
+                f,
+                "the delay requests have no transmit timestamp: {}",
+                reason.name().replace('_', " ")
+            ),
+            Self::NoResponse { requests, is_peer } => {
+                let (whom, message) = match is_peer {
+                    true => ("the neighbour", "Pdelay_Req"),
+                    false => ("the timeTransmitter", "Delay_Req"),
+                };
+                write!(f, "{whom} answered none of {requests} {message} messages")
+            }
+            Self::Contradicted(exchanges) => {
+                write!(f, "{exchanges} exchanges contradicted those before")
+            }
+            Self::TransparentClock => f.write_str(
+                "a transparent clock stands between, and peer to peer nothing bounds the offset then",
+            ),
+            Self::Incomplete => {
+                f.write_str("a timeTransmitter was followed, but no exchange was complete")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken() -> Taken {
+        Taken {
+            announces: 9,
+            syncs: 9,
+            two_step_syncs: 9,
+            follow_ups: 9,
+            responses: 3,
+            requests: 9,
+            other_domain: Some(7),
+        }
+    }
+
+    fn why(taken: Taken, lost: &[Lost]) -> Unmeasured {
+        let mut counts = Counts::default();
+        lost.iter().for_each(|lost| counts.lost(*lost));
+        Unmeasured::of(&taken, &counts, false)
+    }
+
+    #[test]
+    fn clocks_that_contradict_and_timestamps_that_do_not_come_are_named() {
+        use MissingReason::{Deadline, NeverGenerated};
+        let unsent = |reason| Lost::TransmitTimestamp(reason);
+        assert_eq!(why(taken(), &[]), Unmeasured::Incomplete);
+        let contradicted = why(taken(), &[Lost::Contradiction, Lost::Contradiction]);
+        assert_eq!(contradicted, Unmeasured::Contradicted(2));
+        let lost = [Deadline, NeverGenerated, NeverGenerated].map(unsent);
+        let unsent = Unmeasured::NoTransmitTimestamp(NeverGenerated);
+        assert_eq!(why(taken(), &lost), unsent);
+        let text = unsent.to_string();
+        assert!(text.ends_with("never generated"), "{text}");
+        let untimed = why(taken(), &[Lost::ReceiveTimestamp; 9]);
+        assert_eq!(untimed, Unmeasured::NoReceiveTimestamp(9));
+        // some came
+        assert_eq!(
+            why(taken(), &[Lost::ReceiveTimestamp; 8]),
+            Unmeasured::Incomplete
+        );
+    }
+}
