@@ -111,6 +111,10 @@ fn unmeasured(
     (rig.receiver.unmeasured(), rig.samples.len())
 }
 
+fn announce_and_sync(rig: &mut Rig<'_>) {
+    rig.announce_and_sync();
+}
+
 #[test]
 fn a_receiver_that_measures_nothing_says_which_message_is_missing() {
     let announce = |rig: &mut Rig<'_>| rig.attacker.send(&Forged::new(0xb, WHO, rig.sequence));
@@ -127,13 +131,13 @@ fn a_receiver_that_measures_nothing_says_which_message_is_missing() {
         "{without_follow_up:?}"
     );
     assert_eq!(samples, 0);
-    let (without_answers, samples) = why(&|rig| rig.announce_and_sync());
+    let (without_answers, samples) = why(&announce_and_sync);
     let Unmeasured::NoResponse { requests, is_peer } = without_answers else {
         panic!("{without_answers:?}");
     };
     assert!(requests > 5 && !is_peer && samples == 0, "{requests}");
     let peer = |chosen: &mut Configuration| chosen.delay_mechanism = DelayMechanism::P2p;
-    let (without_neighbour, _) = unmeasured(peer, |rig| rig.announce_and_sync());
+    let (without_neighbour, _) = unmeasured(peer, announce_and_sync);
     let text = without_neighbour.to_string();
     assert!(text.contains("the neighbour answered none"), "{text}");
 }
