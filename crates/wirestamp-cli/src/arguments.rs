@@ -33,6 +33,7 @@ pub(crate) use ntp::{Ntp, Target as NtpTarget};
 pub(crate) use ptp::{Action as PtpAction, Ptp};
 pub(crate) use recording::{Convert, Record};
 pub(crate) use stamp::{ClockBound, Format, Reflect, Relation, Stamp};
+pub(crate) use time::fitting;
 #[cfg(feature = "monitor")]
 pub(crate) use top::Top;
 

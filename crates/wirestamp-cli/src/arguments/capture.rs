@@ -28,7 +28,7 @@ pub(crate) struct Capture {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// How long; until Ctrl-C if it is left out, except on a simulated interface
-    #[arg(long = "for", value_name = "TIME", value_parser = time::duration)]
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::duration)]
     pub(crate) duration: Option<Duration>,
     /// How many bytes of each packet to capture
     #[arg(long, short, value_name = "BYTES", default_value_t = 262_144, value_parser = clap::value_parser!(u32).range(1..=262_144))]

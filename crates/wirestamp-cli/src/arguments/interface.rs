@@ -57,10 +57,10 @@ pub(crate) struct Cross {
     #[arg(short, long, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) count: Option<u32>,
     /// How long to take readings
-    #[arg(long = "for", value_name = "TIME", value_parser = time::duration)]
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::duration)]
     pub(crate) duration: Option<Duration>,
     /// From one reading to the next
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time::duration)]
+    #[arg(short, long, value_name = "TIME", default_value = "100ms", value_parser = time::duration)]
     pub(crate) interval: Duration,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Watch {
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
     /// How long to watch; until Ctrl-C if it is left out
-    #[arg(long = "for", value_name = "TIME", value_parser = time::duration)]
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::duration)]
     pub(crate) duration: Option<Duration>,
 }
 

@@ -12,6 +12,9 @@ const PACKETS: &str = "Packets";
 pub(super) const HOST: &str = "To another host";
 pub(super) const FILES: &str = "Files to write";
 
+/// How many datagrams are sent where nobody says how many or how long.
+const COUNT: u64 = 20_000;
+
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Latency {
@@ -20,9 +23,12 @@ pub(crate) struct Latency {
     /// Name of the interface; the loopback interface if it is left out
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
-    /// How many datagrams to send
-    #[arg(long, help_heading = PACKETS, allow_negative_numbers = true, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) count: u64,
+    /// How many datagrams to send: 20000, or with --for as many as fit
+    #[arg(short, long, help_heading = PACKETS, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+    /// How long to send
+    #[arg(short = 'd', long = "for", help_heading = PACKETS, value_name = "TIME", value_parser = time::duration)]
+    pub(crate) duration: Option<Duration>,
     /// Payload of each datagram
     #[arg(
         long,
@@ -72,6 +78,18 @@ pub(crate) struct Latency {
     pub(crate) limits: Limits,
     #[command(flatten)]
     pub(crate) stamp: Stamp,
+}
+
+impl Latency {
+    /// How many datagrams are sent at most: what --count says, and as many as a rate lets fit into the time of --for.
+    pub(crate) fn count_at(&self, rate: Option<u32>) -> u64 {
+        let Some(all) = self.duration else {
+            return self.count.unwrap_or(COUNT);
+        };
+        let interval = rate.map(|rate| Duration::from_secs(1) / rate);
+        let fit = interval.map_or(u64::MAX, |interval| time::fitting(all, interval));
+        self.count.map_or(fit, |count| count.min(fit))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

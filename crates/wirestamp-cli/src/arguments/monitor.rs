@@ -20,7 +20,7 @@ pub(crate) struct Monitor {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Auto)]
     pub(crate) log: LogFormat,
     /// How long to run; until Ctrl-C if it is left out
-    #[arg(long = "for", value_name = "TIME", value_parser = super::time::duration)]
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::duration)]
     pub(crate) duration: Option<Duration>,
 }
 

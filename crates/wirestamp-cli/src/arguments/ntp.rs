@@ -1,12 +1,16 @@
 //! The arguments of `ntp`.
 
 use super::Source;
+use super::time::fitting;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// The port of NTP (RFC 5905 §7.2).
 const NTP_PORT: u16 = 123;
+/// How often a server is asked where nobody says how often or how long, and at most.
+const COUNT: u32 = 4;
+const MOST: u32 = 1_000_000;
 
 /// The groups of options in the help.
 const HOSTS: &str = "Servers";
@@ -17,11 +21,14 @@ pub(crate) struct Ntp {
     /// Servers: names or addresses, each with :PORT if it has one of its own
     #[arg(value_name = "HOST", required = true, num_args = 1..=64, value_parser = target)]
     pub(crate) hosts: Vec<Target>,
-    /// How often to ask each server
-    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) count: u32,
+    /// How often to ask each server: 4 times, or with --for as often as fits
+    #[arg(short, long, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) count: Option<u32>,
+    /// How long to ask
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::duration)]
+    pub(crate) duration: Option<Duration>,
     /// From one request to the next. Public servers may refuse to answer more often than every 2s
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
     pub(crate) interval: Duration,
     /// A response that takes longer than this counts as lost
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
@@ -50,6 +57,19 @@ pub(crate) struct Ntp {
     /// How fast this clock and a server's may drift apart, steering included: widens the error bounds with time
     #[arg(long, allow_negative_numbers = true, value_name = "PPM", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_drift: u32,
+}
+
+impl Ntp {
+    /// How often each server is asked.
+    pub(crate) fn count(&self) -> u32 {
+        let fit = self.duration.map(|all| fitting(all, self.interval));
+        let fit = fit.map(|fit| fit.try_into().unwrap_or(MOST).min(MOST));
+        match (self.count, fit) {
+            (Some(count), Some(fit)) => count.min(fit),
+            (Some(count), None) => count,
+            (None, fit) => fit.unwrap_or(COUNT),
+        }
+    }
 }
 
 /// A server as it was named.

@@ -50,7 +50,7 @@ pub(crate) struct Ptp {
     )]
     pub(crate) only: Option<u32>,
     /// How long; until Ctrl-C if it is left out
-    #[arg(long = "for", value_name = "TIME", value_parser = super::time::duration)]
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::duration)]
     pub(crate) duration: Option<Duration>,
     /// A TOML file; options go before it
     #[arg(long, value_name = "FILE")]

@@ -13,12 +13,12 @@ pub(crate) struct Record {
     #[arg(value_name = "IFACE")]
     pub(crate) interface: String,
     /// How long to record
-    #[arg(long = "for", value_name = "TIME", value_parser = time::duration)]
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::duration)]
     pub(crate) duration: Duration,
     /// From one batch of readings to the next, always
     ///
     /// Without it, batches come as the library's own correlator takes them: a burst at the start, then as often as helps.
-    #[arg(long, value_name = "TIME", value_parser = time::duration)]
+    #[arg(short, long, value_name = "TIME", value_parser = time::duration)]
     pub(crate) interval: Option<Duration>,
     /// How much of each second may go into reading the clocks, if no interval is given
     #[arg(long, value_name = "TIME", default_value = "100us", conflicts_with = "interval", value_parser = time::duration)]

@@ -148,7 +148,7 @@ pub(crate) struct Reflect {
     #[arg(long, help_heading = SAYS, value_enum, value_name = "SOURCE", default_value_t = super::Source::Auto)]
     pub(crate) source: super::Source,
     /// How long to run; until Ctrl-C if it is left out
-    #[arg(long = "for", value_name = "TIME", value_parser = super::time::duration)]
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::duration)]
     pub(crate) duration: Option<Duration>,
     /// Keep capabilities, files and system calls that a reflector does not need
     #[arg(long)]

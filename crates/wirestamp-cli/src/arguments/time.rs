@@ -24,9 +24,25 @@ pub(super) fn with_unit(text: &str) -> Result<Duration, String> {
     })
 }
 
+/// How many of what comes each `interval` fit into `all`, the first at its begin; at least one.
+pub(crate) fn fitting(all: Duration, interval: Duration) -> u64 {
+    let fit = all.as_nanos().div_ceil(interval.as_nanos().max(1));
+    u64::try_from(fit).unwrap_or(u64::MAX).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_is_at_the_begin_and_the_last_before_the_end() {
+        let fit =
+            |all, interval| fitting(Duration::from_millis(all), Duration::from_millis(interval));
+        let counts =
+            [(1_000, 100), (1_001, 100), (50, 100), (0, 100)].map(|(all, each)| fit(all, each));
+        assert_eq!(counts, [10, 11, 1, 1]);
+        assert_eq!(fitting(Duration::from_nanos(5), Duration::ZERO), 5);
+    }
 
     #[test]
     fn units_and_plain_seconds() {

@@ -26,14 +26,14 @@ pub(crate) struct Top {
     #[arg(long, value_name = "FILE", conflicts_with = "own")]
     pub(crate) token_file: Option<PathBuf>,
     /// How often to ask for new values
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
     pub(crate) interval: Duration,
     /// Print everything once as text (or --json), and end
     #[arg(long)]
     pub(crate) once: bool,
     /// How long to run; until q or Ctrl-C if it is left out. With --once: how long to measure before, 3 s if it is
     /// left out
-    #[arg(long = "for", value_name = "TIME", value_parser = super::time::duration)]
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::duration)]
     pub(crate) duration: Option<Duration>,
 }
 

@@ -231,7 +231,8 @@ fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<Late
     }
     let ipv6 = arguments.ipv6 || arguments.echo.is_some_and(|peer| peer.is_ipv6());
     Ok(LatencyOptions {
-        count: arguments.count,
+        count: arguments.count_at(arguments.rate),
+        duration: arguments.duration,
         size: arguments.size,
         rate: arguments.rate,
         family: if ipv6 {

@@ -30,6 +30,8 @@ use wirestamp_core::timestamp::MissingReason;
 pub struct LatencyOptions {
     /// How many datagrams; at least 1.
     pub count: u64,
+    /// How long after the first one none is sent any more, even if there were fewer. `None`: however long it takes.
+    pub duration: Option<Duration>,
     /// Bytes of payload of each, from [`SMALLEST`](Self::SMALLEST) to what UDP carries.
     pub size: usize,
     /// Datagrams per second. `None`: one after another, the next when the last has arrived;
@@ -64,6 +66,7 @@ impl Default for LatencyOptions {
     fn default() -> Self {
         Self {
             count: 10_000,
+            duration: None,
             size: 64,
             rate: None,
             family: AddressFamily::Ipv4,

@@ -53,6 +53,8 @@ pub struct LatencyRun {
     sent: u64,
     due: MonotonicTime,
     last_sent: MonotonicTime,
+    /// From when on none is sent.
+    ends_at: Option<MonotonicTime>,
     /// What the receive buffer had dropped when the measurement began.
     pub(super) dropped_before: u64,
     /// When the warm-up began, and what it has shown.
@@ -132,6 +134,7 @@ impl LatencyRun {
             sent: 0,
             due: now,
             last_sent: now,
+            ends_at: None,
             dropped_before: 0,
             begun: now,
             probes: Probes::default(),
@@ -154,7 +157,7 @@ impl LatencyRun {
     /// As [`UdpSocket::send`](crate::UdpSocket::send) and
     /// [`UdpSocket::receive_batch`](crate::UdpSocket::receive_batch).
     pub fn step(&mut self) -> Result<bool> {
-        if self.sent == self.options.count {
+        if self.sent == self.options.count || self.is_over_time() {
             return Ok(false);
         }
         self.make_room()?;
@@ -162,6 +165,8 @@ impl LatencyRun {
         let before = self.send_counted(sequence)?;
         if self.sent == 1 {
             self.due = before;
+            let duration = self.options.duration.map(Span::from);
+            self.ends_at = duration.map(|duration| before + duration);
         }
         match self.options.rate {
             Some(rate) => {
@@ -180,6 +185,12 @@ impl LatencyRun {
             self.take_outcomes(STEP)?; // a NIC can have room for one timestamp alone
         }
         Ok(true)
+    }
+
+    /// Whether the time is over in which datagrams are sent.
+    fn is_over_time(&self) -> bool {
+        self.ends_at
+            .is_some_and(|end| self.ends.sender.now() >= end)
     }
 
     /// Steps for about `time`. `false`: all were sent.

@@ -774,3 +774,34 @@ fn a_step_of_the_nics_clock_costs_packets_and_no_wrong_times() {
     assert!(report.lost.last_refusal.is_some());
     assert_eq!(report.packets, 2_000);
 }
+
+#[test]
+fn nothing_is_sent_once_the_time_is_over() {
+    for (rate, least, most) in [(Some(1_000), 99, 101), (None, 100, 100_000)] {
+        let simulation = Simulation::preset("igc", 1).expect("a preset");
+        let interface = simulation.interface("sim0").expect("a NIC");
+        let options = LatencyOptions {
+            rate,
+            duration: Some(Duration::from_millis(100)),
+            ..packets(u64::MAX)
+        };
+        let run = LatencyRun::on(&interface, options).expect("ready");
+        let begun = interface.utc_cross_timestamp().before;
+        let report = run.run(|_| {}).expect("measured");
+        let took = interface.utc_cross_timestamp().before - begun;
+        let count = report.packets;
+        assert!((least..=most).contains(&count), "{count} at {rate:?}");
+        // the last ones' times are waited for
+        assert!(took >= Span::from_milliseconds(100), "{took}");
+        assert_eq!(report.wire.count(), count, "{rate:?}");
+    }
+    // a count that is reached before ends it
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let interface = simulation.interface("sim0").expect("a NIC");
+    let options = LatencyOptions {
+        duration: Some(Duration::from_secs(100)),
+        ..packets(7)
+    };
+    let run = LatencyRun::on(&interface, options).expect("ready");
+    assert_eq!(run.run(|_| {}).expect("measured").packets, 7);
+}

@@ -5,7 +5,7 @@ mod report;
 mod text;
 
 use super::advised;
-use crate::arguments;
+use crate::arguments::{self, fitting};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -72,11 +72,9 @@ pub(super) fn run(
 
 /// How many readings there will be.
 fn expected(arguments: &arguments::Cross, count: u32) -> u64 {
-    let interval = arguments.interval.as_nanos().max(1);
     let fit = arguments
         .duration
-        .map(|all| all.as_nanos().div_ceil(interval));
-    let fit = fit.and_then(|fit| u64::try_from(fit).ok());
+        .map(|all| fitting(all, arguments.interval));
     fit.map_or(count.into(), |fit| fit.min(count.into()))
 }
 

@@ -19,7 +19,10 @@ impl Watching {
     pub(super) fn new(options: &LatencyOptions, output: &Output) -> Self {
         let rows = || Rows::new(options.peer.is_some());
         Self {
-            bar: output.progress(options.count, "packets"),
+            bar: match options.count {
+                u64::MAX => ProgressBar::hidden(), // as many as fit into a time
+                count => output.progress(count, "packets"),
+            },
             rows: output.has_rows().then(rows),
             packets: Vec::new(),
         }

@@ -62,7 +62,7 @@ pub(super) fn run(
         .map(|target| asked(target, arguments));
     let all = servers.fold(Measurements::default(), Measurements::ntp);
     let mut engine = Engine::new(all, Place::System)?;
-    let progress = output.progress(arguments.count.into(), "requests");
+    let progress = output.progress(arguments.count().into(), "requests");
     while !engine.is_over() && !session.is_interrupted() {
         let next = engine.serve(&engine.moment(), &mut |_: &Sample<'_>| {});
         let asked = requests(&engine);
@@ -89,7 +89,7 @@ fn asked(target: &arguments::NtpTarget, arguments: &arguments::Ntp) -> Ntp {
     ntp.nts = arguments.nts;
     ntp.nts_ca.clone_from(&arguments.nts_ca);
     ntp.port = arguments.port;
-    ntp.count = Some(arguments.count);
+    ntp.count = Some(arguments.count());
     ntp.family = match (arguments.ipv4, arguments.ipv6) {
         (true, _) => Some(Family::Ipv4),
         (_, true) => Some(Family::Ipv6),

@@ -24,7 +24,7 @@ use std::time::Duration;
 use summary::Tally;
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Span, file};
 use wirestamp_ptp::{
-    Agreement, Clock, Configuration, Engine, Lost, Node, RefusedOffset, Role, Sample, Source,
+    Agreement, Clock, Configuration, Engine, Node, RefusedOffset, Role, Sample, Source,
     SourceStatus, Status, StatusServer, Warning, identity_of,
 };
 

@@ -39,13 +39,15 @@ pub(in crate::commands) fn run(
     check_in_flight(arguments, peer)?;
     let (asked, clocks) = asked(arguments, peer, interface.as_ref())?;
     let authenticated = key(asked.key_file.as_deref())?.is_some();
-    let mut kept = Kept::new(&arguments.stamp, host, arguments.count, output)?;
+    let count = count(arguments);
+    let mut kept = Kept::new(&arguments.stamp, host, count, output)?;
     session.listen_to_interrupts();
     let measured = measure(&asked, &mut kept, || session.is_interrupted());
     let (files, measured) = (kept.finish()?, measured?);
     let report = &measured.session;
     let mtu = || Mtu::of(&measured.path, if peer.is_ipv4() { 28 } else { 48 });
-    let is_silent = report.losses.answered == 0 && !session.is_interrupted();
+    let is_silent =
+        report.losses.answered == 0 && report.unusable.is_none() && !session.is_interrupted();
     let known = Path {
         unreachable: measured.unreachable.as_ref(),
         mtu: mtu(),
@@ -66,7 +68,7 @@ pub(in crate::commands) fn run(
     measurement.rate_pps = arguments.rate.unwrap_or(RATE);
     measurement.timeout_ns = Span::from(asked.timeout).saturating_nanoseconds();
     measurement.refused_by_system = measured.refused;
-    measurement.interrupted = session.is_interrupted() && measured.sent < arguments.count;
+    measurement.interrupted = session.is_interrupted() && measured.sent < count;
     measurement.unconfirmed = measured.unconfirmed;
     measurement.limits = limits::judge(
         &arguments.limits,
@@ -81,6 +83,11 @@ pub(in crate::commands) fn run(
     files?; // after the report: that is not lost
     let is_lossy = report.losses.lost() > 0 && arguments.limits.max_loss.is_none();
     Ok(limits::exit(&measurement.limits, is_lossy))
+}
+
+/// How many packets are sent.
+fn count(arguments: &arguments::Latency) -> u64 {
+    arguments.count_at(Some(arguments.rate.unwrap_or(RATE)))
 }
 
 /// Runs a session until it is over, or interrupted.
@@ -139,7 +146,7 @@ fn asked(
     asked.format = super::format(stamp.format);
     asked.tai_offset = stamp.tai_offset;
     asked.least_delay = stamp.least_delay;
-    asked.count = Some(arguments.count);
+    asked.count = Some(count(arguments));
     Ok((asked, clocks))
 }
 
@@ -147,7 +154,7 @@ fn asked(
 fn check_in_flight(arguments: &arguments::Latency, peer: SocketAddr) -> Result<(), Error> {
     let rate = arguments.rate.unwrap_or(RATE);
     let needed = (arguments.timeout.as_nanos() * u128::from(rate)).div_ceil(1_000_000_000) + 1;
-    let needed = needed.min(arguments.count.into());
+    let needed = needed.min(count(arguments).into());
     if needed <= u128::from(arguments.max_in_flight) {
         return Ok(());
     }
