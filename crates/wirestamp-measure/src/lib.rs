@@ -52,6 +52,7 @@ mod stamp;
 pub mod state;
 mod task;
 pub mod times;
+mod undelivered;
 mod unstamped;
 mod wanted;
 

@@ -16,7 +16,8 @@ use crate::report::StampReport;
 use crate::sample::{Kind, Subject};
 use crate::sink::Sink;
 use crate::state::{PeerState, Reasons, State};
-use crate::task::{SILENT, Task, Turn, counts};
+use crate::task::{SILENT, Task, Turn};
+use crate::undelivered::Undelivered;
 use crate::unstamped::Unstamped;
 use phase::Phase;
 use segments::Segments;
@@ -24,7 +25,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use wirestamp::{
-    Error, MonotonicTime, Result, Span, TimestampSource, TransmitRecord, UdpSocket, UtcTime,
+    MonotonicTime, Result, Span, TimestampSource, TransmitRecord, UdpSocket, UtcTime,
     utc_error_bound,
 };
 use wirestamp_probe::endpoint::Clock;
@@ -75,8 +76,8 @@ pub(crate) struct StampTask {
     too_large: u64,
     /// The path's MTU before anything was sent.
     first_mtu: Option<u32>,
-    /// What ICMP said of a packet last.
-    unreachable: Option<Error>,
+    /// Packets that did not leave, and what ICMP says.
+    undelivered: Undelivered,
     /// The longest time that a reply has taken.
     slowest: Span,
     phase: Phase,
@@ -168,7 +169,7 @@ impl StampTask {
             answered: 0,
             refused: 0,
             too_large: 0,
-            unreachable: None,
+            undelivered: Undelivered::default(),
             slowest: Span::ZERO,
             phase: Phase::Measuring,
             provisional: Provisional::default(),
@@ -420,7 +421,7 @@ impl Task for StampTask {
             answered: self.answered,
             lost: self.judged - self.answered,
             in_flight,
-            refused: self.refused + self.too_large,
+            refused: self.refused + self.too_large + self.undelivered.count(),
             rejected: Reasons::from(rejected),
             followed_up: self.followed_up,
             path_delay_ns: nanoseconds(|path| path.value),
@@ -428,7 +429,7 @@ impl Task for StampTask {
             path_delay_age_ns: self.path.map(|(at, _)| age(at)),
             age_ns: self.last.map(age),
             stale_after_ns: Some(self.stale_after().saturating_nanoseconds()),
-            timestamps: counts(&self.socket),
+            timestamps: self.undelivered.timestamps(&self.socket),
             error: self.error.clone().or_else(|| self.unusable()),
             ..PeerState::default()
         });

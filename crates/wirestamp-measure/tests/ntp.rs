@@ -214,6 +214,29 @@ fn a_server_that_wants_rest_has_it_and_the_measurement_ends() {
     );
 }
 
+/// Seldom enough that ICMP speaks long after the request, and long before the next.
+#[test]
+fn requests_that_find_no_neighbour_are_no_missing_timestamps() {
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let peer = simulation.interface("sim1").expect("it has one");
+    let std::net::IpAddr::V4(own) = peer.description().addresses[0].address else {
+        panic!("it has IPv4");
+    };
+    let [a, b, c, _] = own.octets();
+    let mut ntp = Ntp::of(format!("{a}.{b}.{c}.77:12300"));
+    ntp.interval = Duration::from_secs(64);
+    let mut engine = engine(simulation, [ntp]);
+    run_for(&mut engine, 400, &[]);
+    let server = &engine.state().ntp.expect("asked").servers[0];
+    let missing: u64 = server.timestamps.missing.values().sum();
+    assert!(
+        missing <= 1 && server.requests >= 6,
+        "{:?}",
+        server.timestamps
+    );
+    assert_eq!(server.status, "unreachable", "{:?}", server.error);
+}
+
 #[test]
 fn a_kiss_code_is_said_as_what_it_means() {
     for (code, status, said) in [

@@ -166,6 +166,40 @@ fn a_reply_of_a_session_without_an_end_is_a_result_at_once() {
     assert!(age <= 250_000_000, "{age} ns");
 }
 
+/// An address of the peer's network that nobody has.
+fn nobody(simulation: &Simulation) -> std::net::IpAddr {
+    let peer = simulation.interface("sim1").expect("it has one");
+    match peer.description().addresses[0].address {
+        std::net::IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            [a, b, c, 77].into()
+        }
+        address @ std::net::IpAddr::V6(_) => panic!("{address}"),
+    }
+}
+
+#[test]
+fn packets_that_find_no_neighbour_are_no_missing_timestamps() {
+    let simulation = preset();
+    let mut stamp = Stamp::with(nobody(&simulation).to_string());
+    stamp.interface = Some("sim0".to_owned());
+    stamp.interval = Duration::from_millis(500);
+    let asked = Measurements::default().stamp(stamp);
+    let mut engine = Engine::new(asked, Place::Simulation(simulation)).expect("it starts");
+    let until = engine.now() + Span::from_seconds(30);
+    engine
+        .run_until(until, &mut |_: &Sample<'_>| {})
+        .expect("it runs");
+    let peer = &engine.state().peers[0];
+    let missing: u64 = peer.timestamps.missing.values().sum();
+    // nothing is known yet of the newest
+    assert!(missing <= 1 && peer.answered == 0, "{:?}", peer.timestamps);
+    let (refused, sent) = (peer.refused, peer.sent);
+    assert!(refused >= sent - 1 && sent >= 60, "{refused} of {sent}");
+    let error = peer.error.as_deref().expect("it says why");
+    assert!(error.contains("packets do not leave this host"), "{error}");
+}
+
 /// How a reply differs from a right one.
 type Spoil = fn(&mut Vec<u8>);
 

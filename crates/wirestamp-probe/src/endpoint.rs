@@ -57,7 +57,8 @@ impl Clock {
     /// # Errors
     /// As [`UdpSocket::configure`].
     pub fn configure(&self, socket: &UdpSocket, capacity: u16) -> wirestamp::Result<()> {
-        socket.configure(self.timestamping(capacity)).map(drop)
+        let wanted = self.timestamping(capacity).icmp_errors();
+        socket.configure(wanted).map(drop)
     }
 
     fn timestamping(&self, capacity: u16) -> Timestamping {

@@ -5,7 +5,7 @@ mod tests;
 
 use crate::bounded::Bounded;
 use crate::goal::Found;
-use crate::host::{Connected, Host, told};
+use crate::host::{Connected, Host};
 use crate::host_stamp::HostStamp;
 use crate::moment::Moment;
 use crate::nts::{Association, Unauthentic};
@@ -13,13 +13,14 @@ use crate::options::Ntp;
 use crate::provisional::{Provisional, Used};
 use crate::sample::{self, Departure, Kind, Segment, Subject};
 use crate::task::{Turn, is_no_end};
+use crate::undelivered::Undelivered;
 use crate::unstamped::Unstamped;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::slice;
 use wirestamp::{
-    Error, ErrorKind, HostTime, Incoming, MonotonicTime, Notice, Result, Span, TimestampSource,
-    Timestamps, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket, UtcCrossTimestamp,
+    Error, ErrorKind, HostTime, Incoming, MonotonicTime, Result, Span, TimestampSource, Timestamps,
+    TransmitId, TransmitOutcome, TransmitRecord, UdpSocket, UtcCrossTimestamp,
 };
 use wirestamp_ntp::{Client, ClientOptions, Kiss, LocalTime, NoSample, Outcome, Sample};
 
@@ -61,6 +62,8 @@ pub(super) struct Dialogue {
     pub(super) is_late: bool,
     /// Why timestamps are missing.
     pub(super) missing: BTreeMap<String, u64>,
+    /// Requests that did not leave, and what ICMP says.
+    pub(super) undelivered: Undelivered,
     /// Times of the NIC's clock that are not final yet.
     provisional: Provisional,
     /// Responses in a row for which a timestamp was missing.
@@ -100,6 +103,7 @@ impl Dialogue {
             kissed: None,
             is_late: false,
             missing: BTreeMap::new(),
+            undelivered: Undelivered::default(),
             provisional: Provisional::default(),
             unstamped_in_a_row: Unstamped::default(),
             last: None,
@@ -266,6 +270,11 @@ impl Dialogue {
         loop {
             let count = self.socket().transmit_timestamps(&mut records)?;
             for record in &records[..count] {
+                if let TransmitOutcome::Missing(reason) = record.outcome {
+                    let socket = &self.connected.socket;
+                    self.undelivered.note(reason, socket, self.address);
+                    self.failed = self.undelivered.said().cloned().or(self.failed.take());
+                }
                 if record.id == TransmitId(self.newest) && self.unstamped.take().is_some() {
                     self.stamped(&record.outcome);
                 }
@@ -375,6 +384,7 @@ impl Dialogue {
             self.miss("a response arrived without a timestamp");
         }
         self.failed = None;
+        self.undelivered.answered();
         self.asked = None;
     }
 
@@ -400,23 +410,11 @@ impl Dialogue {
     /// Waits no longer for a response that is late.
     pub(super) fn give_up(&mut self, now: MonotonicTime) {
         if self.asked.is_some_and(|asked| now - asked >= self.timeout) {
-            self.listen_to_icmp();
+            let said = self.undelivered.ask(&self.connected.socket, self.address);
+            self.failed = said.cloned().or(self.failed.take());
             self.unanswered += 1;
             self.is_late = true;
             self.asked = None;
-        }
-    }
-
-    /// What ICMP says of requests; it comes beside the transmit timestamps.
-    fn listen_to_icmp(&mut self) {
-        let mut notices = [Notice::Other { origin: 0, code: 0 }; 8];
-        let count = self.socket().notices(&mut notices).unwrap_or(0);
-        for notice in &notices[..count] {
-            if let Notice::Icmp(error) = notice {
-                let target = self.address.to_string();
-                let error = std::io::Error::from_raw_os_error(error.code);
-                self.failed = Some(told("ask", &target, &error));
-            }
         }
     }
 

@@ -5,7 +5,6 @@ use super::{hint, reason};
 use crate::moment::Moment;
 use crate::options::Ntp;
 use crate::state::{NtpServerState, Reasons};
-use crate::task::counts;
 use std::net::Ipv4Addr;
 use wirestamp::Span;
 use wirestamp_ntp::{Leap, LocalTime, Measurement, ServerState};
@@ -38,7 +37,7 @@ pub(super) fn of(
         source: Some(dialogue.connected.stamper.source().name().to_owned()),
         stamps: dialogue.connected.stamper.count(),
         authenticated: dialogue.association.is_some(),
-        timestamps: counts(dialogue.socket()),
+        timestamps: dialogue.undelivered.timestamps(dialogue.socket()),
         ..NtpServerState::default()
     };
     count(&mut shown, dialogue);

@@ -108,7 +108,7 @@ impl StampTask {
             },
             sent: self.sent,
             refused: self.refused,
-            unreachable: self.unreachable.clone(),
+            unreachable: self.undelivered.said().cloned(),
             unconfirmed: !self.provisional.is_empty(),
         }
     }

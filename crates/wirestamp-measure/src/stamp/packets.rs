@@ -6,7 +6,7 @@ use crate::provisional::Used;
 use crate::sink::Packet;
 use crate::task::{Turn, is_no_end};
 use std::slice;
-use wirestamp::{Error, ErrorKind, HostTime, Incoming, Result, Span, TransmitId};
+use wirestamp::{Error, ErrorKind, HostTime, Incoming, MissingReason, Result, Span, TransmitId};
 use wirestamp_probe::session::{Rejected, ReplyArrival};
 use wirestamp_probe::{HostTimestamp, Missing};
 
@@ -42,12 +42,31 @@ impl StampTask {
     fn failed(&mut self, error: Error) -> Result<()> {
         self.error = Some(error.to_string());
         if error.kind() == ErrorKind::Unreachable {
-            self.unreachable = Some(error.clone());
+            self.undelivered.say(error.clone(), self.socket.now());
         }
         match self.configuration.count {
             Some(_) => Ok(()),
             None => is_no_end(error),
         }
+    }
+
+    /// Takes what ICMP says of packets.
+    fn listen_to_icmp(&mut self) {
+        if let Some(error) = self.undelivered.ask(&self.socket, self.peer) {
+            self.error = Some(error.to_string());
+        }
+    }
+
+    /// Whether a packet whose transmit timestamp does not come did not leave.
+    fn is_undelivered(&mut self, reason: MissingReason) -> bool {
+        let did_not_leave = self.undelivered.note(reason, &self.socket, self.peer);
+        if let Some(error) = self.undelivered.said() {
+            self.error = Some(match did_not_leave {
+                true => format!("packets do not leave this host: {error}"),
+                false => error.to_string(),
+            });
+        }
+        did_not_leave
     }
 
     /// What became of a packet's transmit timestamp.
@@ -94,16 +113,26 @@ impl StampTask {
                 let record = &self.records[place];
                 let id = record.id.0;
                 let sent = self.clock.outcome(&record.outcome, &self.socket);
-                let sent = sent.map(|(stamp, time)| {
-                    self.uses(stamp, time);
-                    stamp
-                });
+                let sent = match sent {
+                    Ok((stamp, time)) => {
+                        self.uses(stamp, time);
+                        Ok(stamp)
+                    }
+                    Err(Missing::System(reason)) if self.is_undelivered(reason) => {
+                        Err(Missing::NotSent)
+                    }
+                    Err(missing) => Err(missing),
+                };
                 self.sent(id, sent, turn);
             }
             if count < self.records.len() {
-                return Ok(());
+                break;
             }
         }
+        if self.undelivered.is_in_doubt() {
+            self.listen_to_icmp();
+        }
+        Ok(())
     }
 
     /// Takes what is there. Each read is a system call, so there is none that is bound to find nothing: what is left ends the next wait. While something
@@ -117,8 +146,11 @@ impl StampTask {
         let is_read = is_ready || !self.session.all_answered();
         let has_come = is_read && self.receive(turn)?;
         // what else ended the wait is in the error queue, and ends each wait until it is read
-        if is_ready && !has_come && !was_awaited {
-            self.collect(turn)?;
+        if is_ready && !has_come {
+            if !was_awaited {
+                self.collect(turn)?;
+            }
+            self.listen_to_icmp();
         }
         Ok(())
     }
@@ -159,6 +191,7 @@ impl StampTask {
             let accepted = self.session.received(&arrival);
             if let Ok(answered) = accepted {
                 self.error = None;
+                self.undelivered.answered();
                 self.unstamped.note(placed.is_some(), arrival.read);
                 if let Some((stamp, time)) = placed {
                     self.uses(stamp, time);
