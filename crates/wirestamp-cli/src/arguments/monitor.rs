@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub(crate) struct Monitor {
     /// What to measure and to serve (TOML): see the guide's page "monitor". Without it: the clocks of
-    /// all NICs, watched on http://127.0.0.1:9862
+    /// all NICs and the path of packets to this host itself, on http://127.0.0.1:9862
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Check the configuration and the certificates, keys and tokens that it names, say what it asks for, and end

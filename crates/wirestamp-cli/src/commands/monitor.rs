@@ -41,7 +41,7 @@ pub(super) fn run(
         output.raw(Configuration::SCHEMA)?;
         return Ok(Exit::Success);
     }
-    let configuration = read(arguments.config.as_deref())?;
+    let configuration = read(arguments.config.as_deref(), session)?;
     if arguments.check {
         output.report(&Checked::new(&configuration)?)?;
         return Ok(Exit::Success);
@@ -81,13 +81,18 @@ pub(super) fn run(
         server,
         pusher,
     };
-    let ended = attend(arguments, &service, outside);
+    let ended = attend(arguments, session, &service, outside);
     system::stopping();
     ended
 }
 
 /// Waits for the end: reloads on request, and notifies systemd while the measuring loop turns.
-fn attend(arguments: &Monitor, service: &Service, mut outside: Outside) -> Result<Exit, Failure> {
+fn attend(
+    arguments: &Monitor,
+    session: &Session,
+    service: &Service,
+    mut outside: Outside,
+) -> Result<Exit, Failure> {
     let (begun, handle) = (Instant::now(), service.handle());
     let mut watchdog = system::Watchdog::new();
     let is_over = || {
@@ -102,7 +107,7 @@ fn attend(arguments: &Monitor, service: &Service, mut outside: Outside) -> Resul
         }
         if signals::takes_reload() {
             system::reloading();
-            match read(arguments.config.as_deref()) {
+            match read(arguments.config.as_deref(), session) {
                 Ok(new) => match outside.reload(new, &handle) {
                     Ok(()) => warn_of(&outside.configuration),
                     Err(error) => tracing::error!("not reloaded: {error}"),
@@ -129,9 +134,18 @@ fn warn_of(configuration: &Configuration) {
 /// The longest configuration that is read: it names some hundred thousand peers.
 const LONGEST: u64 = 16 << 20;
 
-pub(super) fn read(path: Option<&Path>) -> Result<Configuration, Error> {
-    let Some(path) = path else {
+/// Without a file: the clocks of all NICs, and the path of packets from this host to itself.
+fn usual(session: &Session) -> Result<Configuration, Error> {
+    let Ok(interface) = session.interface(None) else {
         return Ok(Configuration::default());
+    };
+    let name = interface.name().replace('\\', "\\\\").replace('"', "\\\"");
+    Configuration::from_toml(&format!("[[path]]\ninterface = \"{name}\"\n"))
+}
+
+pub(super) fn read(path: Option<&Path>, session: &Session) -> Result<Configuration, Error> {
+    let Some(path) = path else {
+        return usual(session);
     };
     let shown = path.display().to_string();
     let text = file::read_text(path, LONGEST).map_err(|error| {

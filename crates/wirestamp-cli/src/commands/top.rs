@@ -31,7 +31,7 @@ use std::time::Duration;
 use style::Palette;
 use wirestamp::{Error, ErrorKind, Simulation};
 use wirestamp_monitor::snapshot::Snapshot;
-use wirestamp_monitor::{Configuration, Place, Service};
+use wirestamp_monitor::{Place, Service};
 
 const OPERATION: &str = "show a monitor";
 /// Asking more often would be a load of its own.
@@ -147,31 +147,16 @@ fn choose(arguments: &Top, session: &Session) -> Result<(Source, String), Failur
 
 /// A monitor in this program, which serves nothing and keeps nothing on disk.
 fn own(arguments: &Top, session: &Session) -> Result<Source, Error> {
-    let configuration = match &arguments.config {
-        Some(path) => {
-            let mut configuration = monitor::read(Some(path))?;
-            // two that write there would harm it
-            configuration.history = None;
-            configuration.recording = None;
-            configuration
-        }
-        None => usual(session)?,
-    };
+    let mut configuration = monitor::read(arguments.config.as_deref(), session)?;
+    // two that write there would harm it
+    configuration.history = None;
+    configuration.recording = None;
     let place = if session.is_simulated() {
         Place::Simulation(Simulation::default_of_process()?)
     } else {
         Place::System
     };
     Ok(Source::Own(Service::start(configuration, place)?))
-}
-
-/// The clocks of all NICs, and the path of packets from this host to itself.
-fn usual(session: &Session) -> Result<Configuration, Error> {
-    let Ok(interface) = session.interface(None) else {
-        return Ok(Configuration::default());
-    };
-    let name = interface.name().replace('\\', "\\\\").replace('"', "\\\"");
-    Configuration::from_toml(&format!("[[path]]\ninterface = \"{name}\"\n"))
 }
 
 fn is_coloured(color: Color) -> bool {
