@@ -9,6 +9,10 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
+mod namespaces;
+
+use namespaces::{Net, ip};
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_wirestamp");
 const OPTIONS: [&str; 9] = [
     "--announce",
@@ -22,73 +26,7 @@ const OPTIONS: [&str; 9] = [
     "--json",
 ];
 
-/// Two namespaces with a cable between; they vanish with it.
-struct Net([String; 2]);
-
-fn ip(arguments: &str) -> Output {
-    Command::new("ip")
-        .args(arguments.split(' '))
-        .output()
-        .expect("ip runs")
-}
-
 impl Net {
-    /// `None` where there can be none, which is said.
-    fn new(test: &str) -> Option<Self> {
-        let made = Self::make(test);
-        if made.is_none() {
-            // past the harness, which would keep it to itself
-            writeln!(
-                io::stderr(),
-                "skipped: sandbox: needs root and iproute2, for network namespaces"
-            )
-            .expect("open");
-        }
-        made
-    }
-
-    fn make(test: &str) -> Option<Self> {
-        Command::new("ip").arg("-V").output().ok()?;
-        let names = ["a", "b"].map(|end| format!("wirestamp-{test}-{}-{end}", std::process::id()));
-        let is_root = fs::read_to_string("/proc/self/status")
-            .expect("Linux")
-            .contains("\nUid:\t0\t");
-        if !is_root {
-            return None;
-        }
-        let net = Self(names);
-        if !net
-            .0
-            .iter()
-            .all(|name| ip(&format!("netns add {name}")).status.success())
-        {
-            return None;
-        }
-        net.join();
-        Some(net)
-    }
-
-    fn join(&self) {
-        let [a, b] = &self.0;
-        assert!(
-            ip(&format!(
-                "link add sba netns {a} type veth peer name sbb netns {b}"
-            ))
-            .status
-            .success()
-        );
-        for (name, interface, number) in [(a, "sba", 1), (b, "sbb", 2)] {
-            ip(&format!(
-                "-n {name} addr add 10.78.1.{number}/24 dev {interface}"
-            ));
-            assert!(
-                ip(&format!("-n {name} link set {interface} up"))
-                    .status
-                    .success()
-            );
-        }
-    }
-
     fn cut(&self) {
         assert!(
             ip(&format!("-n {} link del sba", self.0[0]))
@@ -107,14 +45,6 @@ impl Net {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command.spawn().expect("ip runs")
-    }
-}
-
-impl Drop for Net {
-    fn drop(&mut self) {
-        self.0
-            .iter()
-            .for_each(|name| drop(ip(&format!("netns del {name}"))));
     }
 }
 

@@ -22,9 +22,12 @@ pub(super) fn check(interface: &Interface, peer: Option<SocketAddr>, checks: &mu
     let mut found = Vec::new();
     match (interface.supported(), interface.active()) {
         (Ok(supported), Ok(active)) => {
-            found.push(software(interface, &supported, &active));
-            found.extend(hardware(interface, peer, &supported, &active));
-            found.push(verdict(name, &supported, &active));
+            let probe = peer.map(|peer| probe::toward(interface, peer));
+            let seen = probe.as_ref().and_then(|probe| probe.as_ref().ok());
+            let came = seen.is_some_and(came_in_software);
+            found.push(software(interface, &supported, &active, came));
+            found.extend(hardware(interface, probe.as_ref(), &supported, &active));
+            found.push(verdict(name, &supported, &active, came));
         }
         (Ok(_), Err(error)) if is_refused_by_windows(interface, &error) => {
             found.extend(by_value(interface, peer, &error));
@@ -92,7 +95,20 @@ fn came_by_value(probe: &Probe) -> Check {
     Check::new("observed", Status::Ok, text)
 }
 
-fn software(interface: &Interface, supported: &Capabilities, active: &Capabilities) -> Check {
+/// Whether the probe had software timestamps, of each datagram that it could have: nobody need answer. On a bridge or a tunnel they are
+/// those of the devices below, of which its own driver knows nothing.
+fn came_in_software(probe: &Probe) -> bool {
+    let seen = probe.observed;
+    seen.transmit_software && (seen.receive_software || probe.arrived == 0)
+}
+
+/// `came`: whether a probe had them, whatever the driver says.
+fn software(
+    interface: &Interface,
+    supported: &Capabilities,
+    active: &Capabilities,
+    came: bool,
+) -> Check {
     let name = interface.name();
     let is_windows = interface.description().luid.is_some() && !interface.description().simulated;
     if active.hardware.any() && is_windows {
@@ -115,17 +131,23 @@ fn software(interface: &Interface, supported: &Capabilities, active: &Capabiliti
             "software timestamps are supported and not active in both directions",
         )
         .changed_by(remedy::enable_software(name)),
+        (false, false) if came => Check::new(
+            "software",
+            Status::Ok,
+            "software timestamps came, though its driver promises none",
+        ),
         (false, false) => {
             let lacking = match supported.software.timestamps(Direction::Receive) {
-                true => "on transmit: its driver timestamps nothing that is sent",
+                true => "on transmit",
                 false if supported.software.timestamps(Direction::Transmit) => "on receive",
                 false => "at all",
             };
             Check::new(
                 "software",
                 Status::Warn,
-                format!("no software timestamps {lacking}"),
+                format!("its driver promises no software timestamps {lacking}"),
             )
+            .changed_by(remedy::probe(name))
         }
     }
 }
@@ -133,14 +155,17 @@ fn software(interface: &Interface, supported: &Capabilities, active: &Capabiliti
 /// Whether hardware timestamps are supported, active, and really come.
 fn hardware(
     interface: &Interface,
-    peer: Option<SocketAddr>,
+    probe: Option<&Result<Probe, Error>>,
     supported: &Capabilities,
     active: &Capabilities,
 ) -> Vec<Check> {
     let name = interface.name();
     if !supported.hardware.any() {
         let text = "the NIC or its driver has no hardware timestamps; only software timestamps are available";
-        return vec![Check::new("hardware", Status::Skip, text)];
+        let refused = probe.and_then(|probe| probe.as_ref().err());
+        let refused = refused.map(|error| failed("observed", error));
+        let check = Check::new("hardware", Status::Skip, text);
+        return [check].into_iter().chain(refused).collect();
     }
     if interface.description().simulated {
         return tried(interface);
@@ -153,10 +178,10 @@ fn hardware(
     }
     let text =
         "active, and not probed here: whether timestamps really come shows when packets flow";
-    let seen = match peer.map(|peer| probe::toward(interface, peer)) {
+    let seen = match probe {
         None => Check::new("observed", Status::Skip, text).changed_by(remedy::probe(name)),
-        Some(Ok(probe)) => observed(active, &probe),
-        Some(Err(error)) => failed("observed", &error),
+        Some(Ok(probe)) => observed(active, probe),
+        Some(Err(error)) => failed("observed", error),
     };
     vec![
         Check::new(
@@ -248,16 +273,16 @@ fn observed(active: &Capabilities, probe: &Probe) -> Check {
     )
 }
 
-fn verdict(name: &str, supported: &Capabilities, active: &Capabilities) -> Check {
+fn verdict(name: &str, supported: &Capabilities, active: &Capabilities, came: bool) -> Check {
     let (could, is) = (supported.ptp_verdict(), active.ptp_verdict());
-    let text = format!(
-        "a PTPv2 application gets {} timestamps now",
-        if is == PtpVerdict::None {
-            "no"
-        } else {
-            is.name()
-        }
-    );
+    if is == PtpVerdict::None && came {
+        let text = "a PTPv2 application gets software timestamps now: they came, though the driver promises none";
+        return Check::new("ptp_verdict", Status::Ok, text);
+    }
+    let text = match is {
+        PtpVerdict::None => "its driver promises a PTPv2 application no timestamps now".to_owned(),
+        _ => format!("a PTPv2 application gets {} timestamps now", is.name()),
+    };
     match (could, is) {
         (_, PtpVerdict::Hardware) => Check::new("ptp_verdict", Status::Ok, text),
         (PtpVerdict::Hardware, _) => Check::new(

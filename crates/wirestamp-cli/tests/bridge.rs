@@ -1,0 +1,62 @@
+//! `wirestamp doctor` on a bridge, whose driver knows nothing of the timestamps that the devices below it make. Needs root
+//! and `ip`; skipped without.
+#![cfg(target_os = "linux")]
+
+mod namespaces;
+
+use namespaces::{Net, ip};
+use serde_json::Value;
+use std::process::Command;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_wirestamp");
+
+/// Status and text of a check of the bridge.
+fn check(told: &Value, name: &str) -> (String, String) {
+    let checks = told["checks"].as_array().expect("checks");
+    let found = checks
+        .iter()
+        .find(|check| check["interface"] == "br0" && check["name"] == name);
+    let found = found.unwrap_or_else(|| panic!("no {name}: {told}"));
+    let text = |key: &str| found[key].as_str().expect("text").to_owned();
+    (text("status"), text("explanation"))
+}
+
+#[test]
+fn timestamps_that_come_are_believed_and_those_that_do_not_are_only_not_promised() {
+    let Some(net) = Net::new("bridge") else {
+        return;
+    };
+    let near = &net.0[0];
+    for words in [
+        "link add br0 type bridge",
+        "addr flush dev sba",
+        "link set sba master br0",
+        "addr add 10.78.1.1/24 dev br0",
+        "link set br0 up",
+        "link set lo up",
+    ] {
+        assert!(
+            ip(&format!("-n {near} {words}")).status.success(),
+            "{words}"
+        );
+    }
+    let doctor = |more: &[&str]| -> Value {
+        let mut command = Command::new("ip");
+        command
+            .args(["netns", "exec", near, PROGRAM, "--json", "doctor", "br0"])
+            .args(more);
+        let output = command.output().expect("it runs");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let told = doctor(&[]);
+    let (status, text) = check(&told, "software");
+    assert_eq!(status, "warn", "{text}");
+    assert!(text.contains("promises no software timestamps"), "{text}");
+    let (status, text) = check(&told, "ptp_verdict");
+    assert!(status == "warn" && text.contains("promises"), "{text}");
+    let told = doctor(&["--probe", "10.78.1.2"]);
+    for name in ["software", "ptp_verdict"] {
+        let (status, text) = check(&told, name);
+        assert!(status == "ok" && text.contains("came"), "{name}: {text}");
+    }
+}
