@@ -3,7 +3,6 @@
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
