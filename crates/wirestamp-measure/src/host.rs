@@ -6,7 +6,7 @@ use crate::options::Timestamper;
 use crate::place::Place;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
-use wirestamp::{Error, ErrorKind, Interface, Notice, Result, UdpSocket};
+use wirestamp::{Error, ErrorKind, Interface, Result, UdpSocket};
 
 /// Where it is measured, and the NICs' clocks there.
 pub(crate) struct Host {
@@ -148,32 +148,6 @@ fn local_address(remote: SocketAddr) -> Result<SocketAddr> {
 }
 
 /// What the system says, in its words, with its number apart.
-/// What ICMP said last of a socket's packets; it comes beside the transmit timestamps. `None`: nothing since it was asked, or only
-/// that one was too large, which the system remembers.
-pub(crate) fn icmp_error(socket: &UdpSocket, peer: SocketAddr) -> Option<Error> {
-    let mut notices = [Notice::Other { origin: 0, code: 0 }; 8];
-    let count = socket.notices(&mut notices).unwrap_or(0);
-    let code = notices[..count]
-        .iter()
-        .rev()
-        .find_map(|notice| match notice {
-            Notice::Icmp(error) => Some(error.code).filter(|code| !is_of_size(*code)),
-            _ => None,
-        })?;
-    let error = std::io::Error::from_raw_os_error(code);
-    Some(told("ask", &peer.to_string(), &error))
-}
-
-#[cfg(unix)]
-fn is_of_size(code: i32) -> bool {
-    code == libc::EMSGSIZE
-}
-
-#[cfg(not(unix))]
-fn is_of_size(_code: i32) -> bool {
-    false
-}
-
 pub(crate) fn told(operation: &'static str, target: &str, error: &std::io::Error) -> Error {
     let (kind, text) = (ErrorKind::Unreachable, error.to_string());
     let Some(code) = error.raw_os_error() else {

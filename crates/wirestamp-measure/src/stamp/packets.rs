@@ -42,7 +42,7 @@ impl StampTask {
     fn failed(&mut self, error: Error) -> Result<()> {
         self.error = Some(error.to_string());
         if error.kind() == ErrorKind::Unreachable {
-            self.undelivered.say(error.clone(), self.socket.now());
+            self.undelivered.say(error.clone());
         }
         match self.configuration.count {
             Some(_) => Ok(()),
