@@ -35,6 +35,8 @@ pub struct StampReport {
 pub struct PathMtu {
     /// Bytes of a packet's UDP payload.
     pub packet: usize,
+    /// Bytes of its IP and UDP headers.
+    pub headers: usize,
     /// The path's MTU as the system knew it before anything was sent, in bytes with the IP header: the interface's, or what a router reported earlier.
     /// `None`: the system does not say.
     pub first: Option<u32>,
@@ -42,4 +44,41 @@ pub struct PathMtu {
     pub last: Option<u32>,
     /// Packets that the system did not send because they are larger.
     pub too_large: u64,
+}
+
+impl PathMtu {
+    /// Returns the bytes of a packet with its headers.
+    pub const fn packet_bytes(&self) -> usize {
+        self.packet + self.headers
+    }
+
+    /// Returns in words by how much packets are too large for the path as it is known now; `None`: they fit, or it is not known.
+    pub fn exceeded(&self) -> Option<String> {
+        let mtu = self.last?;
+        let bytes = self.packet_bytes();
+        let fits = usize::try_from(mtu).is_ok_and(|mtu| bytes <= mtu);
+        (!fits).then(|| format!("{bytes} bytes with headers, and the path's MTU is {mtu}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_of_the_paths_mtu_fits_and_one_more_byte_does_not() {
+        let path = |packet, last| PathMtu {
+            packet,
+            headers: 28,
+            last,
+            ..PathMtu::default()
+        };
+        let exceeded = |packet| path(packet, Some(1_300)).exceeded();
+        assert_eq!(
+            (exceeded(1_272), path(9_000, None).exceeded()),
+            (None, None)
+        );
+        let said = exceeded(1_273).expect("too large");
+        assert_eq!(said, "1301 bytes with headers, and the path's MTU is 1300");
+    }
 }

@@ -183,10 +183,17 @@ impl StampTask {
         })
     }
 
-    /// Why no reply of this run could be used. Once one was, those that cannot be are not why others are missing.
-    fn unusable(&self) -> Option<String> {
-        let unusable = self.session.unusable().filter(|_| self.answered == 0);
-        unusable.map(|unusable| unusable.to_string())
+    /// Why nothing of this run was answered, where something else than the last error says it: packets that are too large for the path, or replies that
+    /// cannot be used. Once one was answered, that is not why others are missing.
+    fn silence(&self) -> Option<String> {
+        if self.answered > 0 {
+            return None;
+        }
+        let too_large = self.path_mtu().exceeded();
+        let unusable = || self.session.unusable().map(|unusable| unusable.to_string());
+        too_large
+            .map(|how| format!("packets have {how}"))
+            .or_else(unusable)
     }
 
     fn source(&self) -> TimestampSource {
@@ -430,7 +437,7 @@ impl Task for StampTask {
             age_ns: self.last.map(age),
             stale_after_ns: Some(self.stale_after().saturating_nanoseconds()),
             timestamps: self.undelivered.timestamps(&self.socket),
-            error: self.error.clone().or_else(|| self.unusable()),
+            error: self.silence().or_else(|| self.error.clone()),
             ..PeerState::default()
         });
     }

@@ -38,6 +38,50 @@ fn packets_larger_than_a_link_are_told_with_its_mtu() {
     }
 }
 
+/// The same words as above.
+#[cfg(feature = "monitor")]
+#[test]
+fn the_monitor_says_as_well_that_packets_are_larger_than_a_link() {
+    let Some(network) =
+        network(|builder| builder.direction("a", "b", Direction::new().told_mtu(1_300)))
+    else {
+        return;
+    };
+    let _reflector = Reflecting::on(&network, &[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("monitor.toml");
+    let peer = network.host("b").ipv4();
+    let text = format!(
+        "[[stamp]]\npeer = \"{peer}\"\ninterval = \"100ms\"\nsize = 1273\n[http]\nlisten = \"127.0.0.1:9862\"\n"
+    );
+    std::fs::write(&file, text).expect("written");
+    let host = network.host("a");
+    let mut monitor = host.command(PROGRAM);
+    monitor
+        .args(["monitor", "--for", "10s", "--config"])
+        .arg(&file);
+    let mut monitor = monitor.spawn().expect("it runs");
+    let error = || {
+        let mut top = host.command(PROGRAM);
+        top.args(["--json", "top", "--once", "http://127.0.0.1:9862"]);
+        let output = top.output().expect("it runs");
+        let snapshot: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+        snapshot["peers"][0]["error"]
+            .as_str()
+            .map(ToOwned::to_owned)
+    };
+    let said = "packets have 1301 bytes with headers, and the path's MTU is 1300";
+    let mut last = None;
+    let found = (0..80).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        last = error().or(last.take());
+        last.as_deref() == Some(said)
+    });
+    let _ = monitor.kill();
+    let _ = monitor.wait();
+    assert!(found, "{last:?}");
+}
+
 #[test]
 fn packets_that_vanish_for_their_size_are_told_in_either_direction() {
     for (from, to) in [("a", "b"), ("b", "a")] {

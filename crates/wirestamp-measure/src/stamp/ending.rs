@@ -80,6 +80,16 @@ impl StampTask {
         })
     }
 
+    pub(super) fn path_mtu(&self) -> PathMtu {
+        PathMtu {
+            packet: self.request.len(),
+            headers: if self.peer.is_ipv4() { 28 } else { 48 },
+            first: self.first_mtu,
+            last: self.socket.path_mtu().ok(),
+            too_large: self.too_large,
+        }
+    }
+
     /// Judges what is left.
     pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> StampReport {
         let session = Session::new(SessionConfiguration::default());
@@ -100,12 +110,7 @@ impl StampTask {
             source: self.source(),
             stamps: self.stamps,
             session: session.finish(each),
-            path: PathMtu {
-                packet: self.request.len(),
-                first: self.first_mtu,
-                last: self.socket.path_mtu().ok(),
-                too_large: self.too_large,
-            },
+            path: self.path_mtu(),
             sent: self.sent,
             refused: self.refused,
             unreachable: self.undelivered.said().cloned(),

@@ -45,12 +45,11 @@ pub(in crate::commands) fn run(
     let measured = measure(&asked, &mut kept, || session.is_interrupted());
     let (files, measured) = (kept.finish()?, measured?);
     let report = &measured.session;
-    let mtu = || Mtu::of(&measured.path, if peer.is_ipv4() { 28 } else { 48 });
     let is_silent =
         report.losses.answered == 0 && report.unusable.is_none() && !session.is_interrupted();
     let known = Path {
         unreachable: measured.unreachable.as_ref(),
-        mtu: mtu(),
+        mtu: measured.path,
         smaller: match measured.unreachable.is_none() && is_silent && arguments.size > 0 {
             true => answered(&asked)?,
             false => None,
@@ -64,7 +63,7 @@ pub(in crate::commands) fn run(
     measurement.source = measured.source.name();
     measurement.stamps = measured.stamps;
     measurement.size_bytes = measured.path.packet;
-    measurement.path_mtu = mtu();
+    measurement.path_mtu = Mtu::of(&measured.path);
     measurement.rate_pps = arguments.rate.unwrap_or(RATE);
     measurement.timeout_ns = Span::from(asked.timeout).saturating_nanoseconds();
     measurement.refused_by_system = measured.refused;

@@ -275,12 +275,11 @@ impl Reflector {
 }
 
 impl Mtu {
-    /// `headers`: what IP and UDP add to a payload.
-    pub(super) fn of(path: &PathMtu, headers: usize) -> Self {
+    pub(super) fn of(path: &PathMtu) -> Self {
         Self {
             bytes: path.last,
             bytes_at_first: path.first,
-            packet_bytes: path.packet + headers,
+            packet_bytes: path.packet_bytes(),
             too_large: path.too_large,
         }
     }

@@ -2,16 +2,16 @@
 
 use std::net::SocketAddr;
 use wirestamp::{Error, ErrorKind};
+use wirestamp_measure::PathMtu;
 use wirestamp_probe::session::SessionReport;
 
 use super::latency::OPERATION;
-use super::measurement::Mtu;
 
 /// The path to the peer.
 pub(super) struct Path<'a> {
     /// What ICMP said.
     pub(super) unreachable: Option<&'a Error>,
-    pub(super) mtu: Mtu,
+    pub(super) mtu: PathMtu,
     /// Bytes of smaller packets that were answered.
     pub(super) smaller: Option<usize>,
 }
@@ -19,17 +19,14 @@ pub(super) struct Path<'a> {
 impl Path<'_> {
     /// What the packets' size has to do with it.
     fn problem(&self, cause: &str) -> Option<String> {
-        let bytes = self.mtu.packet_bytes;
-        match (self.mtu.bytes, self.smaller) {
-            (Some(mtu), _) if self.mtu.too_large > 0 => Some(format!(
-                "{cause}: they have {bytes} bytes with headers, and the path's MTU is {mtu}"
-            )),
-            (_, Some(smaller)) => Some(format!(
-                "{cause}: they have {bytes} bytes with headers, and packets of {smaller} bytes are answered. Large ones are lost without a word \
-                 on the way there or back"
-            )),
-            _ => None,
+        if let Some(how) = self.mtu.exceeded() {
+            return Some(format!("{cause}: they have {how}"));
         }
+        let (bytes, smaller) = (self.mtu.packet_bytes(), self.smaller?);
+        Some(format!(
+            "{cause}: they have {bytes} bytes with headers, and packets of {smaller} bytes are answered. Large ones are lost without a word \
+             on the way there or back"
+        ))
     }
 }
 
