@@ -370,6 +370,44 @@ mod tests {
         }
     }
 
+    fn command(line: &str) -> Command {
+        let words = std::iter::once("wirestamp").chain(line.split_whitespace());
+        Arguments::try_parse_from(words).expect(line).command
+    }
+
+    #[test]
+    fn the_end_is_the_count_or_the_time_whichever_comes_first() {
+        // without a rate nobody knows how many datagrams fit: the time ends it
+        for (options, rate, expected) in [
+            ("", None, 20_000),
+            ("", Some(10), 20_000),
+            ("-c 7", Some(10), 7),
+            ("-d 2s", Some(10), 20),
+            ("-d 2s -c 7", Some(10), 7),
+            ("-d 2s -c 70", Some(10), 20),
+            ("-d 2s", None, u64::MAX),
+            ("-d 2s -c 70", None, 70),
+        ] {
+            let Command::Latency(latency) = command(&format!("latency {options}")) else {
+                panic!("latency");
+            };
+            assert_eq!(latency.count_at(rate), expected, "{options} {rate:?}");
+        }
+        for (options, expected) in [
+            ("", 4),
+            ("-c 7", 7),
+            ("-d 10s", 10),
+            ("-d 10s -i 2s", 5),
+            ("-d 10s -c 7", 7),
+            ("-d 10s -i 2s -c 7", 5),
+        ] {
+            let Command::Ntp(ntp) = command(&format!("ntp host {options}")) else {
+                panic!("ntp");
+            };
+            assert_eq!(ntp.count(), expected, "{options}");
+        }
+    }
+
     #[test]
     fn counts_and_rates_of_zero_are_refused() {
         for line in [

@@ -1,4 +1,4 @@
-//! `wirestamp doctor` on a bridge, whose driver knows nothing of the timestamps that the devices below it make. Needs root
+//! `wirestamp doctor` on a bridge, whose driver cannot promise the timestamps that the devices below it make. Needs root
 //! and `ip`; skipped without.
 #![cfg(target_os = "linux")]
 

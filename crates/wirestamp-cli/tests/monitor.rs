@@ -53,6 +53,15 @@ fn the_check_warns_of_a_server_that_others_reach_and_cannot_name() {
     }
 }
 
+#[test]
+fn without_a_configuration_the_path_to_this_host_itself_is_measured() {
+    let checked = wirestamp().args(["--json", "monitor", "--check"]).output();
+    let checked = checked.expect("it runs");
+    assert!(checked.status.success(), "{checked:?}");
+    let said: serde_json::Value = serde_json::from_slice(&checked.stdout).expect("JSON");
+    assert_eq!((&said["path"], &said["stamp"]), (&1.into(), &0.into()));
+}
+
 /// People say so that they mean the defaults.
 #[test]
 fn the_device_that_is_empty_is_an_empty_configuration() {

@@ -7,7 +7,7 @@ pub use exchange::Exchanged;
 use crate::host::Host;
 use crate::interfaces::Interfaces;
 use crate::moment::Moment;
-use crate::options::Measurements;
+use crate::options::{Measurements, TAI_OFFSET};
 use crate::place::Place;
 use crate::realtime::Realtime;
 use crate::report::StampReport;
@@ -28,8 +28,6 @@ const BUFFER: usize = 65_536;
 /// With more sockets than these, what comes is gathered for [`GATHER`] before it is served.
 const FEW: usize = 128;
 const GATHER: Span = Span::from_milliseconds(1);
-/// TAI minus UTC in seconds, where nobody says another.
-const TAI_OFFSET: i32 = 37;
 
 /// All that is asked for, running. It stays on one thread.
 ///

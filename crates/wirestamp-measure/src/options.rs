@@ -6,6 +6,8 @@ mod measurements;
 mod references;
 mod stamp;
 
+pub(crate) use defaults::TAI_OFFSET;
+
 pub use clocks::{Clocks, Path, Readings};
 pub use measurements::Measurements;
 pub use references::{Family, Ntp, Ptp, Timestamper};

@@ -74,6 +74,8 @@ pub(crate) struct StampTask {
     refused: u64,
     /// Packets that the system did not send because they are larger than the path's MTU.
     too_large: u64,
+    /// Whether the last was one since an answer came.
+    is_too_large: bool,
     /// The path's MTU before anything was sent.
     first_mtu: Option<u32>,
     /// Packets that did not leave, and what ICMP says.
@@ -169,6 +171,7 @@ impl StampTask {
             answered: 0,
             refused: 0,
             too_large: 0,
+            is_too_large: false,
             undelivered: Undelivered::default(),
             slowest: Span::ZERO,
             phase: Phase::Measuring,
@@ -189,7 +192,8 @@ impl StampTask {
         if self.answered > 0 {
             return None;
         }
-        let too_large = self.path_mtu().exceeded();
+        let exceeded = || self.path_mtu().exceeded();
+        let too_large = self.is_too_large.then(exceeded).flatten();
         let unusable = || self.session.unusable().map(|unusable| unusable.to_string());
         too_large
             .map(|how| format!("packets have {how}"))

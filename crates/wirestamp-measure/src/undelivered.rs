@@ -9,9 +9,9 @@ use std::io;
 use std::net::SocketAddr;
 use wirestamp::{Error, IcmpError, MissingReason, MonotonicTime, Notice, Span, UdpSocket};
 
-/// What ICMP said holds for so long: a neighbour is looked for again and again, three seconds each time.
+/// What ICMP said holds for so long, and so long a packet is in doubt: a neighbour is looked for again and again, three seconds each time.
 const SAID: Span = Span::from_seconds(5);
-/// So many are in doubt at most: of more in so short a time, the oldest stay missing.
+/// So many are in doubt at most: of more in so short a time, the oldest are missing.
 const MOST: usize = 64;
 
 /// What is known of a socket's packets.
@@ -21,11 +21,12 @@ pub(crate) struct Undelivered {
     said: Option<Error>,
     /// When it said last that no packet reaches the host.
     no_way: Option<MonotonicTime>,
-    asked: Option<MonotonicTime>,
-    /// Timestamps that are missing, and since when: ICMP may still say why.
-    recent: VecDeque<(MissingReason, MonotonicTime)>,
-    /// How many did not leave, by the reason for which the system says that their timestamps are missing.
-    reasons: Reasons,
+    /// Packets whose timestamp does not come, and since when: ICMP may still say that they did not leave.
+    in_doubt: VecDeque<(MissingReason, MonotonicTime)>,
+    /// Timestamps that are missing for good.
+    missing: Reasons,
+    /// How many packets did not leave.
+    count: u64,
 }
 
 impl Undelivered {
@@ -47,71 +48,67 @@ impl Undelivered {
     /// Asks what ICMP said since the last time, which may be why packets had no timestamp. Returns it, if it said something.
     pub(crate) fn ask(&mut self, socket: &UdpSocket, peer: SocketAddr) -> Option<&Error> {
         let now = socket.now();
-        let since = self.asked.replace(now).unwrap_or(now) - SAID;
-        let Some(icmp) = newest(socket) else {
-            self.recent.retain(|(_, at)| *at >= since);
-            return None;
-        };
-        self.no_way = has_no_way(&icmp).then_some(now);
-        let error = io::Error::from_raw_os_error(icmp.code);
-        self.said = Some(told("ask", &peer.to_string(), &error));
-        self.attribute(since);
-        self.said()
+        let icmp = newest(socket);
+        if let Some(icmp) = &icmp {
+            self.no_way = has_no_way(icmp).then_some(now);
+            let error = io::Error::from_raw_os_error(icmp.code);
+            self.said = Some(told("ask", &peer.to_string(), &error));
+        }
+        self.settle(now);
+        icmp.and(self.said())
     }
 
     /// Whether a packet may still turn out not to have left.
     pub(crate) fn is_in_doubt(&self) -> bool {
-        !self.recent.is_empty()
+        !self.in_doubt.is_empty()
     }
 
-    /// Whether a packet whose transmit timestamp does not come did not leave. Counts it then, now or when ICMP says so.
-    pub(crate) fn note(
-        &mut self,
-        reason: MissingReason,
-        socket: &UdpSocket,
-        peer: SocketAddr,
-    ) -> bool {
-        let now = socket.now();
-        if self.recent.len() == MOST {
-            self.recent.pop_front();
+    /// Whether a packet whose transmit timestamp does not come did not leave, by what ICMP said so far.
+    pub(crate) fn note(&mut self, reason: MissingReason, now: MonotonicTime) -> bool {
+        if self.in_doubt.len() == MOST {
+            self.give_up_oldest();
         }
-        self.recent.push_back((reason, now));
-        self.ask(socket, peer);
+        self.in_doubt.push_back((reason, now));
+        self.settle(now);
+        self.in_doubt.is_empty()
+    }
+
+    /// Counts what is in doubt no more. A count never falls: a monitor's readers take that for a restart.
+    fn settle(&mut self, now: MonotonicTime) {
+        while let Some((_, since)) = self.in_doubt.front()
+            && now - *since >= SAID
+        {
+            self.give_up_oldest();
+        }
         if self.no_way.is_some_and(|said| now - said < SAID) {
-            self.attribute(now);
+            self.count += self.in_doubt.drain(..).len() as u64;
         }
-        self.recent.back() != Some(&(reason, now))
     }
 
-    /// Counts what had no timestamp since then, if no packet reaches the host.
-    fn attribute(&mut self, since: MonotonicTime) {
-        if self.no_way.is_none() {
-            return;
+    fn give_up_oldest(&mut self) {
+        if let Some((reason, _)) = self.in_doubt.pop_front() {
+            *self.missing.entry(reason.name().to_owned()).or_default() += 1;
         }
-        let reasons = &mut self.reasons;
-        self.recent.retain(|(reason, at)| {
-            let is_of_that = *at >= since;
-            if is_of_that {
-                *reasons.entry(reason.name().to_owned()).or_default() += 1;
-            }
-            !is_of_that
-        });
     }
 
     /// How many did not leave.
     pub(crate) fn count(&self) -> u64 {
-        self.reasons.values().sum()
+        self.count
     }
 
-    /// Counts of the socket's timestamps, without those of packets that did not leave.
+    /// Counts of the socket's timestamps: what is in doubt is pending, and packets that did not leave have a reason of their own.
     pub(crate) fn timestamps(&self, socket: &UdpSocket) -> TimestampCounts {
-        let mut counts = counts(socket);
-        for (reason, undelivered) in &self.reasons {
-            if let Some(missing) = counts.missing.get_mut(reason) {
-                *missing = missing.saturating_sub(*undelivered);
-            }
-            counts.requested = counts.requested.saturating_sub(*undelivered);
+        self.sorted(counts(socket))
+    }
+
+    fn sorted(&self, mut counts: TimestampCounts) -> TimestampCounts {
+        for (reason, count) in &mut counts.missing {
+            *count = self.missing.get(reason).copied().unwrap_or(0);
         }
+        let not_sent = TimestampCounts::NOT_SENT.to_owned();
+        counts.missing.insert(not_sent, self.count);
+        let ended = counts.transmitted + counts.missing.values().sum::<u64>();
+        counts.pending = counts.requested.saturating_sub(ended);
         counts
     }
 }
@@ -153,4 +150,80 @@ fn is_v6(error: &IcmpError) -> bool {
     let reporter = error.reporter.map(|reporter| reporter.is_ipv6());
     let destination = error.destination.map(|destination| destination.is_ipv6());
     reporter.or(destination).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REASON: MissingReason = MissingReason::NeverGenerated;
+
+    fn at(seconds: i64) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(1_000_000_000 * (100 + seconds))
+    }
+
+    fn counts_of(requested: u64, undelivered: &Undelivered) -> [u64; 3] {
+        let name = REASON.name().to_owned();
+        let counts = undelivered.sorted(TimestampCounts {
+            requested,
+            missing: Reasons::from([(name.clone(), requested)]),
+            ..TimestampCounts::default()
+        });
+        let missing = counts.missing_of_sent();
+        assert_eq!(missing, counts.missing[&name]);
+        [
+            counts.pending,
+            missing,
+            counts.missing[TimestampCounts::NOT_SENT],
+        ]
+    }
+
+    #[test]
+    fn what_is_in_doubt_is_pending_and_missing_once_icmp_has_had_its_time() {
+        let mut undelivered = Undelivered::default();
+        assert!(!undelivered.note(REASON, at(0)));
+        assert_eq!(counts_of(1, &undelivered), [1, 0, 0]);
+        undelivered.settle(at(4));
+        assert!(undelivered.is_in_doubt());
+        undelivered.settle(at(5));
+        assert_eq!(counts_of(1, &undelivered), [0, 1, 0]);
+        // too late
+        undelivered.no_way = Some(at(6));
+        undelivered.settle(at(6));
+        assert_eq!(counts_of(1, &undelivered), [0, 1, 0]);
+    }
+
+    #[test]
+    fn what_icmp_says_is_of_those_before_and_of_those_that_follow() {
+        let mut undelivered = Undelivered::default();
+        assert!(!undelivered.note(REASON, at(0)));
+        undelivered.no_way = Some(at(3));
+        undelivered.settle(at(3));
+        assert_eq!(counts_of(1, &undelivered), [0, 0, 1]);
+        assert!(undelivered.note(REASON, at(7)));
+        assert!(!undelivered.note(REASON, at(8)), "five seconds later");
+        assert_eq!(counts_of(3, &undelivered), [1, 0, 2]);
+    }
+
+    #[test]
+    fn after_an_answer_a_missing_timestamp_is_one() {
+        let mut undelivered = Undelivered {
+            no_way: Some(at(0)),
+            ..Undelivered::default()
+        };
+        undelivered.answered();
+        assert!(!undelivered.note(REASON, at(1)));
+        undelivered.settle(at(6));
+        assert_eq!(counts_of(1, &undelivered), [0, 1, 0]);
+    }
+
+    #[test]
+    fn of_many_in_doubt_the_oldest_are_missing() {
+        let mut undelivered = Undelivered::default();
+        for _ in 0..MOST + 3 {
+            assert!(!undelivered.note(REASON, at(0)));
+        }
+        let all = MOST as u64 + 3;
+        assert_eq!(counts_of(all, &undelivered), [MOST as u64, 3, 0]);
+    }
 }

@@ -22,7 +22,7 @@ pub enum Unmeasured {
     NoFollowUp(u64),
     /// So many Syncs came without a timestamp of the clock that is wanted.
     NoReceiveTimestamp(u64),
-    /// Our requests left without a transmit timestamp.
+    /// Most of our requests left without a transmit timestamp.
     NoTransmitTimestamp(MissingReason),
     /// So many requests were sent, and none was answered.
     NoResponse {
@@ -66,7 +66,7 @@ impl Unmeasured {
         if taken.two_step_syncs > 0 && taken.follow_ups == 0 {
             return Self::NoFollowUp(taken.two_step_syncs);
         }
-        if let Some(reason) = untimed_request(counts) {
+        if let Some(reason) = untimed_requests(taken, counts) {
             return Self::NoTransmitTimestamp(reason);
         }
         match taken.responses {
@@ -106,12 +106,13 @@ impl Unmeasured {
     }
 }
 
-/// Why transmit timestamps are missing, as of most of them.
-fn untimed_request(counts: &Counts) -> Option<MissingReason> {
+/// Why more than half of the requests have no transmit timestamp: what most of these have in common.
+fn untimed_requests(taken: &Taken, counts: &Counts) -> Option<MissingReason> {
     let all = MissingReason::ALL.iter().copied();
     let count = |reason: MissingReason| counts.lost_for(Lost::TransmitTimestamp(reason));
+    let untimed: u64 = all.clone().map(count).sum();
     all.max_by_key(|reason| count(*reason))
-        .filter(|reason| count(*reason) > 0)
+        .filter(|_| untimed > taken.requests / 2)
 }
 
 impl fmt::Display for Unmeasured {
@@ -132,7 +133,7 @@ impl fmt::Display for Unmeasured {
             }
             Self::NoTransmitTimestamp(reason) => write!(
                 f,
-                "the delay requests have no transmit timestamp: {}",
+                "most delay requests have no transmit timestamp: {}",
                 reason.name().replace('_', " ")
             ),
             Self::NoResponse { requests, is_peer } => {
@@ -184,7 +185,9 @@ mod tests {
         assert_eq!(why(taken(), &[]), Unmeasured::Incomplete);
         let contradicted = why(taken(), &[Lost::Contradiction, Lost::Contradiction]);
         assert_eq!(contradicted, Unmeasured::Contradicted(2));
-        let lost = [Deadline, NeverGenerated, NeverGenerated].map(unsent);
+        let lost = [Deadline, Deadline, NeverGenerated, NeverGenerated].map(unsent);
+        assert_eq!(why(taken(), &lost), Unmeasured::Incomplete, "four of nine");
+        let lost = [lost[0], lost[1], lost[2], lost[3], lost[3]];
         let unsent = Unmeasured::NoTransmitTimestamp(NeverGenerated);
         assert_eq!(why(taken(), &lost), unsent);
         let text = unsent.to_string();

@@ -51,14 +51,22 @@ impl Reader {
     /// # Errors
     /// `NoSuchDevice` while no clock is behind the interface; that of the reading. A later reading may succeed.
     pub(super) fn read(&mut self) -> Result<ClockReading> {
+        if self.clock.is_none() {
+            return self.read_anew();
+        }
         match self.try_read() {
             Err(error) if error.kind() == ErrorKind::NoSuchDevice => {
-                self.is_another |= self.clock.take().is_some();
-                self.interface.refresh()?;
-                self.try_read()
+                (self.clock, self.is_another) = (None, true);
+                self.read_anew()
             }
             read => read,
         }
+    }
+
+    /// Looks which clock is behind the interface now: a bond may have had none for a while.
+    fn read_anew(&mut self) -> Result<ClockReading> {
+        self.interface.refresh()?;
+        self.try_read()
     }
 
     fn try_read(&mut self) -> Result<ClockReading> {

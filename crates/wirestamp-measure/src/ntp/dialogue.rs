@@ -271,18 +271,26 @@ impl Dialogue {
             let count = self.socket().transmit_timestamps(&mut records)?;
             for record in &records[..count] {
                 if let TransmitOutcome::Missing(reason) = record.outcome {
-                    let socket = &self.connected.socket;
-                    self.undelivered.note(reason, socket, self.address);
-                    self.failed = self.undelivered.said().cloned().or(self.failed.take());
+                    self.undelivered.note(reason, self.connected.socket.now());
                 }
                 if record.id == TransmitId(self.newest) && self.unstamped.take().is_some() {
                     self.stamped(&record.outcome);
                 }
             }
             if count < records.len() {
-                return Ok(());
+                break;
             }
         }
+        if self.undelivered.is_in_doubt() {
+            self.listen_to_icmp();
+        }
+        Ok(())
+    }
+
+    /// Takes what ICMP says of requests.
+    fn listen_to_icmp(&mut self) {
+        let said = self.undelivered.ask(&self.connected.socket, self.address);
+        self.failed = said.cloned().or(self.failed.take());
     }
 
     fn stamped(&mut self, outcome: &TransmitOutcome) {
@@ -410,8 +418,7 @@ impl Dialogue {
     /// Waits no longer for a response that is late.
     pub(super) fn give_up(&mut self, now: MonotonicTime) {
         if self.asked.is_some_and(|asked| now - asked >= self.timeout) {
-            let said = self.undelivered.ask(&self.connected.socket, self.address);
-            self.failed = said.cloned().or(self.failed.take());
+            self.listen_to_icmp();
             self.unanswered += 1;
             self.is_late = true;
             self.asked = None;

@@ -1,12 +1,13 @@
 //! What a server's time looks like, other than UTC.
 
+use crate::options::TAI_OFFSET;
 use wirestamp::Span;
 use wirestamp_ntp::{Measurement, ServerState};
 
-/// Timescales without leap seconds, and how far they are ahead of UTC since 2017.
+/// Timescales without leap seconds, and how far they are ahead of UTC since 2017. GPS time is 19 s behind TAI.
 const OTHERS: [(&str, Span); 2] = [
-    ("TAI", Span::from_seconds(37)),
-    ("GPS time", Span::from_seconds(18)),
+    ("TAI", Span::from_seconds(TAI_OFFSET as i64)),
+    ("GPS time", Span::from_seconds(TAI_OFFSET as i64 - 19)),
 ];
 /// A clock that shows another timescale may be off by so much from that.
 const NEAR: Span = Span::from_milliseconds(500);
@@ -40,6 +41,6 @@ fn other_timescale(measured: &Measurement) -> Option<String> {
 fn smears(server: ServerState) -> Option<String> {
     let is_address = server.stratum > 1 && server.reference_id[0] == SMEARING;
     is_address.then(|| {
-        "its reference 254.x.x.x says that it smears a leap second: its time is not UTC meanwhile".to_owned()
+        "its reference is 254.x.x.x, as that of servers that smear a leap second: its time may not be UTC".to_owned()
     })
 }

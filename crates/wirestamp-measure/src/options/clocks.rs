@@ -1,6 +1,6 @@
 //! What this host measures of itself: clocks and paths.
 
-use super::defaults::one_second;
+use super::defaults::{TAI_OFFSET, one_second};
 use crate::times::duration;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl Default for Clocks {
     fn default() -> Self {
         Self {
             interfaces: None,
-            tai_offset: 37,
+            tai_offset: TAI_OFFSET,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Times that are defaults.
+//! Values that are defaults.
 
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ pub(super) fn sixteen_seconds() -> Duration {
     Duration::from_secs(16)
 }
 /// TAI − UTC in seconds, since 2017.
+pub(crate) const TAI_OFFSET: i32 = 37;
 pub(super) fn tai_offset() -> i32 {
-    37
+    TAI_OFFSET
 }

@@ -41,6 +41,7 @@ impl StampTask {
     /// Remembers what the system said instead of a packet. A session that ends has its results still: nobody opens it again.
     fn failed(&mut self, error: Error) -> Result<()> {
         self.error = Some(error.to_string());
+        self.is_too_large = error.kind() == ErrorKind::InvalidInput;
         if error.kind() == ErrorKind::Unreachable {
             self.undelivered.say(error.clone());
         }
@@ -59,7 +60,7 @@ impl StampTask {
 
     /// Whether a packet whose transmit timestamp does not come did not leave.
     fn is_undelivered(&mut self, reason: MissingReason) -> bool {
-        let did_not_leave = self.undelivered.note(reason, &self.socket, self.peer);
+        let did_not_leave = self.undelivered.note(reason, self.socket.now());
         if let Some(error) = self.undelivered.said() {
             self.error = Some(match did_not_leave {
                 true => format!("packets do not leave this host: {error}"),
@@ -190,7 +191,7 @@ impl StampTask {
             };
             let accepted = self.session.received(&arrival);
             if let Ok(answered) = accepted {
-                self.error = None;
+                (self.error, self.is_too_large) = (None, false);
                 self.undelivered.answered();
                 self.unstamped.note(placed.is_some(), arrival.read);
                 if let Some((stamp, time)) = placed {

@@ -11,9 +11,9 @@ pub struct TimestampCounts {
     pub requested: u64,
     /// Those that have one.
     pub transmitted: u64,
-    /// Those whose timestamp may still come.
+    /// Those whose timestamp may still come, or of which it is not known yet why it does not.
     pub pending: u64,
-    /// Those without, by reason.
+    /// Those without, by reason: [`NOT_SENT`](Self::NOT_SENT) or the name of a [`MissingReason`](wirestamp::MissingReason).
     pub missing: Reasons,
     /// Packets received.
     pub received: u64,
@@ -21,4 +21,18 @@ pub struct TimestampCounts {
     pub received_timestamped: u64,
     /// Packets that the system dropped because the socket's queue was full.
     pub queue_overflows: u64,
+}
+
+impl TimestampCounts {
+    /// The reason of packets that did not leave, by what ICMP says: that is no fault of the timestamps.
+    pub const NOT_SENT: &str = "not_sent";
+
+    /// Returns how many packets that left have no timestamp.
+    pub fn missing_of_sent(&self) -> u64 {
+        let of_sent = |(reason, count): (&String, &u64)| match reason == Self::NOT_SENT {
+            true => 0,
+            false => *count,
+        };
+        self.missing.iter().map(of_sent).sum()
+    }
 }

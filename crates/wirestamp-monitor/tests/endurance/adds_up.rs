@@ -23,9 +23,11 @@ pub(crate) fn check(snapshot: &Snapshot) {
             "{peer:?}"
         );
         assert!(peer.refused <= peer.sent && peer.followed_up <= peer.answered);
+        let not_sent = peer.timestamps.missing[TimestampCounts::NOT_SENT];
+        assert!(not_sent <= peer.refused, "{peer:?}");
         assert_eq!(
             peer.timestamps.requested + peer.refused,
-            peer.sent,
+            peer.sent + not_sent,
             "{peer:?}"
         );
         for (segment, delays) in &peer.delays {

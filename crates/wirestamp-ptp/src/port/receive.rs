@@ -103,8 +103,9 @@ impl Port<'_> {
         });
         if let Err(fault) = used {
             self.outlet.counts.ignored(fault);
-            if let (Fault::Domain, Some(domain)) = (fault, incoming.payload().get(4)) {
-                self.taken.other_domain = Some(*domain);
+            if fault == Fault::Domain {
+                let wanted = self.engine.configuration.domain;
+                self.taken.note_domain(incoming.payload(), wanted);
             }
         }
         self.take_records();

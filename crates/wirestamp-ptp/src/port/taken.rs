@@ -32,6 +32,15 @@ impl Taken {
         }
     }
 
+    /// A message was not of the wanted domain: gPTP's differ from it though they may have its number.
+    pub(super) fn note_domain(&mut self, message: &[u8], wanted: u8) {
+        const DOMAIN: usize = 4;
+        let domain = message.get(DOMAIN).copied();
+        self.other_domain = domain
+            .filter(|domain| *domain != wanted)
+            .or(self.other_domain);
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         self.announces += other.announces;
         self.syncs += other.syncs;

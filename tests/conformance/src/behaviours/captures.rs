@@ -622,15 +622,20 @@ fn compared(rig: &Rig) -> Outcome {
             };
             matches_truth(flow, &courses.map(of).collect::<Vec<_>>(), received.len());
         }
-        None => {
-            assert_eq!(
-                (flow.matched, flow.lost, flow.duplicated),
-                (200, 0, 0),
-                "{flow:?}"
-            );
-        }
+        None => matches_numbers(flow, [&sent, &received]),
     }
     Ok(())
+}
+
+/// The numbers in the datagrams are the truth. A busy machine may not send all of them: then none is in either file.
+fn matches_numbers(flow: &FlowReport, files: [&[Seen]; 2]) {
+    let [sent, received] = files.map(numbers);
+    assert!(sent.len() > 150 && received.len() > 150, "{flow:?}");
+    let has_come = |number: &&u32| received.contains(number);
+    let both = sent.iter().filter(has_come).count() as u64;
+    let lost = sent.len() as u64 - both;
+    let told = (flow.matched, flow.lost + flow.outside, flow.duplicated);
+    assert_eq!(told, (both, lost, 0), "{flow:?}");
 }
 
 /// `truth`: how long each datagram took, if it came.

@@ -96,7 +96,7 @@ fn came_by_value(probe: &Probe) -> Check {
 }
 
 /// Whether the probe had software timestamps, of each datagram that it could have: nobody need answer. On a bridge or a tunnel they are
-/// those of the devices below, of which its own driver knows nothing.
+/// those of the devices below, which its own driver cannot promise.
 fn came_in_software(probe: &Probe) -> bool {
     let seen = probe.observed;
     seen.transmit_software && (seen.receive_software || probe.arrived == 0)

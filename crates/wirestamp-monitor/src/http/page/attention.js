@@ -10,7 +10,8 @@ let before = null;
 
 function missing(snapshot) {
   const all = [...snapshot.peers.map((peer) => [peer.name, peer.timestamps]), ...snapshot.paths.map((path) => [path.interface, path.timestamps])];
-  return new Map(all.map(([name, counts]) => [name, sum(counts.missing)]));
+  // packets that did not leave are no missing timestamps
+  return new Map(all.map(([name, counts]) => [name, sum(counts.missing) - (counts.missing.not_sent || 0)]));
 }
 
 export function showAttention(snapshot) {

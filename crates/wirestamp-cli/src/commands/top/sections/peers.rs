@@ -39,7 +39,6 @@ pub(super) fn peers(snapshot: &Snapshot, later: i64) -> Section {
 fn peer(peer: &PeerState, later: i64) -> Row {
     let age = peer.age_ns.map(|age| age.saturating_add(later));
     let of = |segment: &str| peer.delays.get(segment);
-    let missing = sum(&peer.timestamps.missing);
     let mut row = Row::new(
         Kind::Peer,
         &peer.name,
@@ -52,7 +51,7 @@ fn peer(peer: &PeerState, later: i64) -> Row {
             text::quantile(of("backward"), MEDIAN).into(),
             text::quantile(of("round_trip"), MEDIAN).into(),
             text::quantile(of("round_trip"), LATE).into(),
-            missing_of(&peer.timestamps, missing),
+            missing_of(&peer.timestamps),
             text::time(age).into(),
             picture(),
         ],
@@ -71,10 +70,11 @@ fn peer(peer: &PeerState, later: i64) -> Row {
 }
 
 /// How many timestamps are missing; none were asked for: not known.
-fn missing_of(counts: &TimestampCounts, missing: u64) -> super::Cell {
+fn missing_of(counts: &TimestampCounts) -> super::Cell {
     if counts.requested == 0 {
         return text::UNKNOWN.to_owned().into();
     }
+    let missing = counts.missing_of_sent();
     fault(missing.to_string(), missing)
 }
 
@@ -100,7 +100,6 @@ pub(super) fn paths(snapshot: &Snapshot) -> Section {
 
 fn path(path: &PathState) -> Row {
     let of = |segment: &str| path.delays.get(segment);
-    let missing = sum(&path.timestamps.missing);
     Row::new(
         Kind::Path,
         &path.interface,
@@ -112,7 +111,7 @@ fn path(path: &PathState) -> Row {
             text::quantile(of("send_path"), LATE).into(),
             text::quantile(of("receive_path"), LATE).into(),
             fault(text::loss(path.lost, path.received), path.lost),
-            missing_of(&path.timestamps, missing),
+            missing_of(&path.timestamps),
         ],
     )
     .with_size(text::quantile_ns(of("receive_path"), MEDIAN))
@@ -163,6 +162,7 @@ pub(in super::super) fn missing(snapshot: &Snapshot) -> Section {
         asked_for = asked_for.saturating_add(counts.requested);
         let received = counts.received.saturating_sub(counts.received_timestamped);
         let mut reasons: BTreeMap<String, u64> = counts.missing.clone();
+        reasons.remove(TimestampCounts::NOT_SENT);
         reasons.insert("received without a timestamp".to_owned(), received);
         reasons.insert("receive queue overflow".to_owned(), counts.queue_overflows);
         for (reason, count) in reasons.into_iter().filter(|(_, count)| *count > 0) {
