@@ -93,7 +93,19 @@ impl Session {
 
     /// Where an interface is measured.
     pub(crate) fn place(&self, interface: &Interface) -> Result<Place, Error> {
-        Ok(match interface.description().simulated {
+        self.place_of(interface.description().simulated)
+    }
+
+    /// Where it is measured: the interface that is named says it, and where none is named whether a simulation is meant.
+    pub(crate) fn place_named(&self, interface: Option<&str>) -> Result<Place, Error> {
+        match interface {
+            Some(name) => self.place(&Interface::find(name)?),
+            None => self.place_of(self.simulated),
+        }
+    }
+
+    fn place_of(&self, simulated: bool) -> Result<Place, Error> {
+        Ok(match simulated {
             true => Place::Simulation(Simulation::default_of_process()?),
             false => Place::System,
         })
@@ -117,6 +129,13 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Why a run without an end is refused in a simulation.
+pub(crate) fn endless(operation: &'static str, target: &str) -> Error {
+    let cause = "virtual time has no end of its own";
+    Error::new(ErrorKind::InvalidInput, operation, target.to_owned(), cause)
+        .with_remedy("say how long with --for")
 }
 
 /// The longest file with a scenario that is read.

@@ -11,6 +11,7 @@ use crate::options::{Measurements, TAI_OFFSET};
 use crate::place::Place;
 use crate::realtime::Realtime;
 use crate::report::StampReport;
+use crate::sample::Sample;
 use crate::sink::Sink;
 use crate::slot::Slot;
 use crate::state::{ClockState, InterfaceState, NtpState, State, TaskState};
@@ -50,6 +51,8 @@ pub struct Engine {
     /// Reads the clocks, and is what a reader wakes the loop through.
     clock: UdpSocket,
     slots: Vec<Slot>,
+    /// What answers, in a simulation.
+    peers: Option<Box<Self>>,
     realtime: Realtime,
     /// Where NICs' clocks are asked for: which there are is watched.
     interfaces: Option<Interfaces>,
@@ -91,7 +94,9 @@ impl Engine {
             &mut slots,
             Wanted::of(&asked, &with_clocks(interfaces.as_ref())),
         );
+        let peers = peers(&asked, &place).map(|peers| Self::new(peers, place.clone()));
         Ok(Self {
+            peers: peers.transpose()?.map(Box::new),
             realtime: Realtime::new(tai_offset(&asked), place.is_simulated()),
             asked,
             host: Host::new(place),
@@ -146,6 +151,9 @@ impl Engine {
             running += usize::from(slot.task().is_some());
         }
         self.running = running;
+        if let Some(peers) = &mut self.peers {
+            next = next.min(peers.serve(moment, &mut |_: &Sample<'_>| {}));
+        }
         if std::mem::take(&mut self.is_woken) {
             let mut wakes = [0; 16];
             while let Ok(Some(_)) = self.clock.receive(&mut wakes, std::time::Duration::ZERO) {}
@@ -158,15 +166,26 @@ impl Engine {
     /// # Errors
     /// `Io` if the system refuses to wait.
     pub fn wait(&mut self, until: MonotonicTime) -> Result<()> {
+        self.wait_beside(until, &[])
+    }
+
+    /// Waits until something comes, to one of these sockets or to what is measured, or `until`, at most a second.
+    ///
+    /// # Errors
+    /// `Io` if the system refuses to wait.
+    pub fn wait_beside(&mut self, until: MonotonicTime, others: &[&UdpSocket]) -> Result<()> {
         let now = self.now();
         let until = until.min(now + LONGEST_WAIT);
         let (mut sockets, mut owners) = (Vec::new(), Vec::new());
-        for (owner, slot) in self.slots.iter().enumerate() {
+        let peers = self.peers.iter().flat_map(|peers| &peers.slots);
+        for (owner, slot) in self.slots.iter().chain(peers).enumerate() {
             if let Some(task) = slot.task() {
                 task.sockets(&mut sockets);
                 owners.resize(sockets.len(), owner);
             }
         }
+        sockets.extend(others);
+        owners.resize(sockets.len(), usize::MAX);
         let gathers = sockets.len() > FEW;
         if self.host.place.is_simulated() {
             // nobody wakes this loop, and its own socket may be of a NIC that is gone
@@ -184,13 +203,25 @@ impl Engine {
             sockets.push(&self.clock);
         }
         UdpSocket::wait_ready(&sockets, until, &mut self.ready)?;
-        for place in &self.ready {
+        let ready = std::mem::take(&mut self.ready);
+        for place in &ready {
             match owners.get(*place) {
-                Some(owner) => self.slots[*owner].is_ready = true,
+                Some(owner) => self.mark(*owner),
                 None => self.is_woken = true,
             }
         }
+        self.ready = ready;
         Ok(())
+    }
+
+    /// One of its sockets has something.
+    fn mark(&mut self, owner: usize) {
+        let own = self.slots.len();
+        let peers = self.peers.as_mut().map(|peers| &mut peers.slots);
+        let of_peers = peers.and_then(|slots| slots.get_mut(owner.checked_sub(own)?));
+        if let Some(slot) = self.slots.get_mut(owner).or(of_peers) {
+            slot.is_ready = true;
+        }
     }
 
     /// Serves and waits, until `until`.
@@ -215,6 +246,9 @@ impl Engine {
         }
         let wanted = Wanted::of(&asked, &with_clocks(self.interfaces.as_ref()));
         let exchanged = exchange(&mut self.slots, wanted);
+        if let (Some(own), Some(wanted)) = (&mut self.peers, peers(&asked, &self.host.place)) {
+            own.exchange(wanted);
+        }
         self.realtime.set_tai_offset(tai_offset(&asked));
         self.asked = asked;
         Exchanged {
@@ -320,6 +354,14 @@ impl Engine {
     /// Returns how many measurements ran at the last turn, and how many there are.
     pub fn running(&self) -> (usize, usize) {
         (self.running, self.slots.len())
+    }
+}
+
+/// What answers, in a simulation that has it.
+fn peers(asked: &Measurements, place: &Place) -> Option<Measurements> {
+    match place {
+        Place::Simulation(simulation) if asked.answered => Some(asked.peers(simulation)),
+        Place::Simulation(_) | Place::System => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where it is measured: this system, or a simulation.
 
-use crate::options::Reflector;
+use crate::goal::{Goal, host_and_port, literal, unresolved};
+use crate::options::{Family, Reflector};
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use wirestamp::{ChangeEvent, Error, ErrorKind, Interface, Result, Simulation, UdpSocket, Watch};
 
@@ -36,6 +37,63 @@ impl Place {
             Self::System => Interface::find(name),
             Self::Simulation(simulation) => simulation.interface(name),
         }
+    }
+
+    /// Returns where a host is that is named as in `192.0.2.1:862`, with this port if it has none of its own; `None`: this place is no simulation, and the system's resolver
+    /// knows.
+    ///
+    /// # Errors
+    /// `Unreachable` if the simulation has no such host: name an interface of it, or an address.
+    pub fn host(
+        &self,
+        host: &str,
+        port: u16,
+        family: Option<Family>,
+    ) -> Option<Result<SocketAddr>> {
+        let goal = Goal::of(host, port);
+        self.find(&Goal { family, ..goal })
+    }
+
+    /// Where a host is: in a simulation, an address is meant, or the interface that has it. `None`: the system's resolver knows.
+    pub(crate) fn find(&self, goal: &Goal) -> Option<Result<SocketAddr>> {
+        let Self::Simulation(simulation) = self else {
+            return None;
+        };
+        let known = || {
+            let (name, port) = host_and_port(&goal.host)?;
+            let interface = simulation.interface(&name).ok()?;
+            let own = interface.description().addresses.iter();
+            let mut own = own.map(|own| own.address.to_string());
+            let port = port.unwrap_or(goal.port);
+            own.find_map(|address| {
+                let host = Goal {
+                    host: address,
+                    port,
+                    ..goal.clone()
+                };
+                literal(&host)
+            })
+        };
+        let unknown = || {
+            let hosts = self.interfaces().unwrap_or_default();
+            let hosts = hosts.iter().map(Interface::name).collect::<Vec<_>>();
+            let cause = match goal.nts {
+                Some(_) => "no host of the simulation agrees upon keys",
+                None => "the simulation has no such host",
+            };
+            let unknown = unresolved(&goal.host, cause.to_owned());
+            unknown.with_remedy(format!("name one of {}, or an address", hosts.join(", ")))
+        };
+        Some(literal(goal).or_else(known).ok_or_else(unknown))
+    }
+
+    /// The interface of a simulation that has an address.
+    pub(crate) fn owner(&self, address: IpAddr) -> Option<Interface> {
+        let has = |interface: &Interface| {
+            let mut own = interface.description().addresses.iter();
+            own.any(|own| own.address == address)
+        };
+        self.interfaces().ok()?.into_iter().find(has)
     }
 
     pub(crate) fn watch(
@@ -111,13 +169,16 @@ impl Place {
     }
 
     /// A socket of the interface that is named; in a simulation, of the one that has the address.
-    fn bind_own(&self, interface: Option<&str>, address: SocketAddr) -> Result<UdpSocket> {
+    pub(crate) fn bind_own(
+        &self,
+        interface: Option<&str>,
+        address: SocketAddr,
+    ) -> Result<UdpSocket> {
         if interface.is_some() || !self.is_simulated() {
             return self.bind(interface, address);
         }
-        let own: Vec<_> = self.interfaces()?.iter().flat_map(addresses).collect();
-        let owner = own.iter().find(|(_, own)| own.ip() == address.ip());
-        self.bind(owner.map(|(name, _)| name.as_str()), address)
+        let owner = self.owner(address.ip());
+        self.bind(owner.as_ref().map(Interface::name), address)
     }
 }
 

@@ -5,11 +5,12 @@ mod search;
 
 use crate::carried::Carried;
 use crate::clock::{ClockTask, ReadingsTask};
-use crate::goal::{Found, literal, unresolved};
+use crate::goal::{Found, Goal, literal, unresolved};
 use crate::host::Host;
 use crate::key;
 use crate::moment::Moment;
 use crate::ntp::NtpTask;
+use crate::ntp_server::NtpServerTask;
 use crate::path;
 use crate::ptp::{PtpTask, recorded_as};
 use crate::reflector::ReflectorTask;
@@ -121,20 +122,30 @@ impl Slot {
             State::Failed { retry_at, .. } if *retry_at > turn.now => *retry_at,
             State::Failed { .. } | State::Starting => match self.wanted.goal() {
                 None => self.open(None, host, turn),
-                Some(goal) => match Search::begin(&goal) {
-                    Ok(Some(search)) => {
-                        self.state = State::Resolving(search);
-                        turn.now
-                    }
-                    Ok(None) => turn.now + LATER,
-                    Err(error) => self.fail(error, turn),
-                },
+                Some(goal) => self.find(&goal, host, turn),
             },
             State::Resolving(search) => match search.found(turn.now) {
                 Ok(Ok(found)) => self.open(Some(found), host, turn),
                 Ok(Err(error)) => self.fail(error, turn),
                 Err(then) => then,
             },
+        }
+    }
+
+    /// Begins to look for the host.
+    fn find(&mut self, goal: &Goal, host: &Host, turn: &mut Turn<'_>) -> MonotonicTime {
+        match host.place.find(goal) {
+            Some(Ok(address)) => return self.open(Some(address.into()), host, turn),
+            Some(Err(error)) => return self.fail(error, turn),
+            None => {}
+        }
+        match Search::begin(goal) {
+            Ok(Some(search)) => {
+                self.state = State::Resolving(search);
+                turn.now
+            }
+            Ok(None) => turn.now + LATER,
+            Err(error) => self.fail(error, turn),
         }
     }
 
@@ -181,11 +192,9 @@ impl Slot {
     fn open(&mut self, found: Option<Found>, host: &Host, turn: &mut Turn<'_>) -> MonotonicTime {
         self.key = self.wanted.key_file().and_then(key::mark);
         turn.sink.begin(self.wanted.subject());
-        // an address stays where it is
-        let is_named = self
-            .wanted
-            .goal()
-            .is_some_and(|goal| literal(&goal).is_none());
+        // an address stays where it is, and so does a host of a simulation
+        let goal = self.wanted.goal().filter(|_| !host.place.is_simulated());
+        let is_named = goal.is_some_and(|goal| literal(&goal).is_none());
         let named = found.as_ref().filter(|_| is_named);
         let whereabouts = named.map(|found| Box::new(Whereabouts::new(found.address)));
         match self.opened(found, host) {
@@ -246,6 +255,7 @@ impl Slot {
             Wanted::Reflector(reflector) => Box::new(ReflectorTask::open(reflector, host)?),
             Wanted::Ntp(ntp) => Box::new(NtpTask::open(ntp, found()?, host)?),
             Wanted::Ptp(ptp) => Box::new(PtpTask::open(ptp, place)?),
+            Wanted::NtpServer(address) => Box::new(NtpServerTask::open(*address, place)?),
         })
     }
 

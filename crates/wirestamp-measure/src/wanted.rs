@@ -3,6 +3,7 @@
 use crate::goal::Goal;
 use crate::options::{Clocks, Measurements, Ntp, Path, Ptp, Readings, Reflector, Stamp};
 use crate::sample::{Kind, Subject};
+use std::net::SocketAddr;
 use std::path::Path as FilePath;
 
 const STAMP_PORT: u16 = 862;
@@ -10,13 +11,18 @@ const STAMP_PORT: u16 = 862;
 /// One thing that is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Wanted {
-    Clock { interface: String, tai_offset: i32 },
+    Clock {
+        interface: String,
+        tai_offset: i32,
+    },
     Readings(Readings),
     Path(Path),
     Stamp(Stamp),
     Reflector(Reflector),
     Ntp(Ntp),
     Ptp(Box<Ptp>),
+    /// In a simulation.
+    NtpServer(SocketAddr),
 }
 
 impl Wanted {
@@ -30,6 +36,7 @@ impl Wanted {
         wanted.extend(asked.readings.iter().cloned().map(Self::Readings));
         wanted.extend(asked.reflector.iter().cloned().map(Self::Reflector));
         wanted.extend(asked.ptp.iter().cloned().map(Box::new).map(Self::Ptp));
+        wanted.extend(asked.ntp_servers.iter().copied().map(Self::NtpServer));
         wanted.extend(asked.ntp.iter().cloned().map(Self::Ntp));
         wanted.extend(asked.path.iter().cloned().map(Self::Path));
         wanted.extend(asked.stamp.iter().cloned().map(Self::Stamp));
@@ -52,7 +59,7 @@ impl Wanted {
             Self::Path(_) => Kind::Path,
             Self::Stamp(_) => Kind::Stamp,
             Self::Reflector(_) => Kind::Reflector,
-            Self::Ntp(_) => Kind::Ntp,
+            Self::Ntp(_) | Self::NtpServer(_) => Kind::Ntp,
             Self::Ptp(_) => Kind::Ptp,
         }
     }
@@ -72,6 +79,7 @@ impl Wanted {
             Self::Stamp(stamp) => stamp.name(),
             Self::Reflector(_) => "reflector",
             Self::Ntp(ntp) => &ntp.server,
+            Self::NtpServer(_) => "server",
             Self::Ptp(ptp) => &ptp.interface,
         }
     }
@@ -84,6 +92,7 @@ impl Wanted {
             | Self::Readings(_)
             | Self::Path(_)
             | Self::Ntp(_)
+            | Self::NtpServer(_)
             | Self::Ptp(_) => None,
         }
     }
@@ -101,6 +110,7 @@ impl Wanted {
             | Self::Readings(_)
             | Self::Path(_)
             | Self::Reflector(_)
+            | Self::NtpServer(_)
             | Self::Ptp(_) => None,
         }
     }
@@ -113,7 +123,7 @@ impl Wanted {
             Self::Reflector(reflector) => reflector.alone,
             Self::Path(path) => path.once.is_some(),
             Self::Readings(readings) => readings.count.is_some(),
-            Self::Clock { .. } | Self::Ptp(_) => false,
+            Self::Clock { .. } | Self::NtpServer(_) | Self::Ptp(_) => false,
         }
     }
 }

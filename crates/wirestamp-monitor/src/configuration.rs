@@ -52,6 +52,9 @@ pub struct Configuration {
     pub otlp: Option<Otlp>,
     /// The metrics.
     pub metrics: Metrics,
+    /// In a simulation: whether [peers](Measurements::peers) answer. Not in the file.
+    #[serde(skip)]
+    pub answered: bool,
 }
 
 impl Configuration {
@@ -83,6 +86,7 @@ impl Configuration {
         asked.reflector.clone_from(&self.reflector);
         asked.ntp.clone_from(&self.ntp);
         asked.ptp.clone_from(&self.ptp);
+        asked.answered = self.answered;
         asked
     }
 }

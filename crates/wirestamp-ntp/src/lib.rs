@@ -59,6 +59,6 @@ pub use client::{Client, ClientOptions};
 pub use exchange::{LocalTime, Sample};
 pub use measure::Measurement;
 pub use outcome::{Counts, Ignored, Kiss, NoSample, Outcome, Stopped};
-pub use packet::{Leap, Malformed, Response, ServerState};
+pub use packet::{Leap, Malformed, Response, ServerState, answer};
 pub use select::{Agreement, Interval, Selection, select};
 pub use timestamp::NtpTimestamp;

@@ -80,6 +80,19 @@ pub struct Response {
 }
 
 impl ServerState {
+    /// Returns that of a primary server: synchronised with `reference`, which has no error worth mentioning.
+    #[must_use]
+    pub const fn primary(reference: [u8; 4], precision: i8) -> Self {
+        Self {
+            leap: Leap::None,
+            stratum: 1,
+            precision,
+            root_delay: Span::ZERO,
+            root_dispersion: Span::ZERO,
+            reference_id: reference,
+        }
+    }
+
     /// Returns the largest error of the server's clock against UTC, as it states it: half of the root delay, the root
     /// dispersion, and rounding.
     #[must_use]
@@ -145,10 +158,6 @@ pub(crate) fn request(
     receive: NtpTimestamp,
     transmit: NtpTimestamp,
 ) -> [u8; LENGTH] {
-    let format = |timestamp: NtpTimestamp| TimestampFormat {
-        seconds: timestamp.seconds(),
-        fraction: timestamp.fraction(),
-    };
     let packet = Packet {
         leap_indicator: LeapIndicator::NoWarning,
         version: Version::V4,
@@ -168,6 +177,42 @@ pub(crate) fn request(
     let written = packet.to_bytes(&mut bytes);
     debug_assert_eq!(written, Ok(LENGTH));
     bytes
+}
+
+/// Returns a server's answer in basic mode (RFC 5905 §9.2), with its state and when the request arrived and the answer leaves by its clock; `None`: these
+/// octets are no client's request.
+#[must_use]
+pub fn answer(
+    request: &[u8],
+    server: &ServerState,
+    [received, sent]: [NtpTimestamp; 2],
+) -> Option<[u8; LENGTH]> {
+    let (asked, _) = Packet::from_bytes(request).ok()?;
+    let packet = Packet {
+        leap_indicator: match server.leap {
+            Leap::None => LeapIndicator::NoWarning,
+            Leap::Insert => LeapIndicator::AddOne,
+            Leap::Delete => LeapIndicator::SubOne,
+            Leap::Unsynchronized => LeapIndicator::Unknown,
+        },
+        mode: Mode::Server,
+        stratum: Stratum(server.stratum),
+        precision: server.precision,
+        root_delay: short(server.root_delay),
+        root_dispersion: short(server.root_dispersion),
+        reference_id: ReferenceIdentifier::from_bytes_with_stratum(
+            server.reference_id,
+            Stratum(server.stratum),
+        ),
+        reference_timestamp: format(received),
+        origin_timestamp: asked.transmit_timestamp,
+        receive_timestamp: format(received),
+        transmit_timestamp: format(sent),
+        ..asked
+    };
+    let mut bytes = [0; LENGTH];
+    let is_written = packet.to_bytes(&mut bytes) == Ok(LENGTH);
+    (asked.mode == Mode::Client && is_written).then_some(bytes)
 }
 
 fn check_extensions(rest: &[u8]) -> Result<(), Malformed> {
@@ -190,6 +235,23 @@ fn check_extensions(rest: &[u8]) -> Result<(), Malformed> {
         Ok(())
     } else {
         Err(Malformed::Extension)
+    }
+}
+
+fn format(timestamp: NtpTimestamp) -> TimestampFormat {
+    TimestampFormat {
+        seconds: timestamp.seconds(),
+        fraction: timestamp.fraction(),
+    }
+}
+
+/// Rounded up; what no packet can hold is as much as one can.
+fn short(span: Span) -> ShortFormat {
+    let units = ((span.nanoseconds().max(0) << 16) + 999_999_999) / 1_000_000_000;
+    let units = u32::try_from(units).unwrap_or(u32::MAX);
+    ShortFormat {
+        seconds: (units >> 16) as u16,
+        fraction: units as u16,
     }
 }
 

@@ -58,7 +58,11 @@ impl Unmeasured {
             };
         }
         if taken.syncs == 0 {
-            return Self::NoSync;
+            // whose Syncs are used is decided after two
+            return match taken.announces {
+                0..=2 => Self::Incomplete,
+                _ => Self::NoSync,
+            };
         }
         if untimed >= taken.syncs {
             return Self::NoReceiveTimestamp(untimed);
@@ -150,7 +154,7 @@ impl fmt::Display for Unmeasured {
                 "a transparent clock stands between, and peer to peer nothing bounds the offset then",
             ),
             Self::Incomplete => {
-                f.write_str("a timeTransmitter was followed, but no exchange was complete")
+                f.write_str("a timeTransmitter was heard, but no exchange was complete")
             }
         }
     }
@@ -194,6 +198,11 @@ mod tests {
         assert!(text.ends_with("never generated"), "{text}");
         let untimed = why(taken(), &[Lost::ReceiveTimestamp; 9]);
         assert_eq!(untimed, Unmeasured::NoReceiveTimestamp(9));
+        let mut first = taken();
+        (first.syncs, first.announces) = (0, 3);
+        assert_eq!(why(first, &[]), Unmeasured::NoSync);
+        first.announces = 2;
+        assert_eq!(why(first, &[]), Unmeasured::Incomplete);
         // some came
         assert_eq!(
             why(taken(), &[Lost::ReceiveTimestamp; 8]),

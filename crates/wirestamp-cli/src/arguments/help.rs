@@ -132,6 +132,7 @@ Examples:
   wirestamp latency eth0 --peer 192.0.2.1 --rate 100 --count 1000 --clocks utc --clock-bound 50us
   wirestamp latency --peer 127.0.0.1 --clocks same --key-file stamp.key --json
   wirestamp latency eth0 --peer db7 --rate 10 --count 864000 --parquet recordings
+  wirestamp latency --peer sim1 --sim igc
   wirestamp latency eth0 --echo 192.0.2.1:7 --rate 1000 --timeout 10s
   wirestamp latency --histogram latency.hlog
   wirestamp latency --max-p99 50us --max-p99 send_path=20us --max-loss 0.1%
@@ -157,6 +158,7 @@ Examples:
   wirestamp ptp eth0 --p2p --ipv6 --domain 24 --json
   wirestamp ptp eth0 --transmit --profile w32time --sync 125ms
   wirestamp ptp eth0 eth1 --transmit --config ptp.toml
+  wirestamp ptp sim0 --sim igc --for 30s
   wirestamp ptp --simulate jitter --plot jitter.svg
   wirestamp ptp status";
 

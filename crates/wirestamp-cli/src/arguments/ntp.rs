@@ -119,4 +119,5 @@ Examples:
   wirestamp ntp ntp.example.org --ipv6 --json
   wirestamp ntp [2001:db8::1]:1123 --basic
   wirestamp ntp 192.0.2.1 --source hardware
-  wirestamp ntp ntp.example.org --nts";
+  wirestamp ntp ntp.example.org --nts
+  wirestamp ntp sim1 --sim igc";

@@ -211,7 +211,8 @@ Examples:
   wirestamp reflect
   wirestamp reflect eth0 --key-file stamp.key
   wirestamp reflect --listen 192.0.2.1 --listen [2001:db8::1]:8620 --clock-bound 50us
-  wirestamp reflect --listen 127.0.0.1:8620 --clock-bound none --for 60s --json";
+  wirestamp reflect --listen 127.0.0.1:8620 --clock-bound none --for 60s --json
+  wirestamp reflect --sim igc --for 10s";
 
 #[cfg(test)]
 mod tests {

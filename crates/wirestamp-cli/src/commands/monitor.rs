@@ -16,9 +16,9 @@ use serde::Serialize;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
-use wirestamp::{Error, ErrorKind, Simulation, file};
+use wirestamp::{Error, ErrorKind, file};
 use wirestamp_monitor::otlp::Pusher;
-use wirestamp_monitor::{Configuration, Place, Service};
+use wirestamp_monitor::{Configuration, Service};
 
 const OPERATION: &str = "run the monitor";
 /// How soon a signal is noticed.
@@ -50,11 +50,7 @@ pub(super) fn run(
     log::start(arguments.log);
     warn_of(&configuration);
     signals::listen_for_reloads();
-    let place = if session.is_simulated() {
-        Place::Simulation(Simulation::default_of_process()?)
-    } else {
-        Place::System
-    };
+    let place = session.place_named(None)?;
     // a second start fails here, before it touches what the first one writes
     let listener = bind(&configuration)?;
     let service = Service::start(configuration.clone(), place)?;
@@ -147,6 +143,12 @@ pub(super) fn read(path: Option<&Path>, session: &Session) -> Result<Configurati
     let Some(path) = path else {
         return usual(session);
     };
+    let mut configuration = of_file(path)?;
+    configuration.answered = session.is_simulated();
+    Ok(configuration)
+}
+
+fn of_file(path: &Path) -> Result<Configuration, Error> {
     let shown = path.display().to_string();
     let text = file::read_text(path, LONGEST).map_err(|error| {
         told(

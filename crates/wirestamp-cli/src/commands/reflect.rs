@@ -6,13 +6,12 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows, grouped, plural};
 use crate::sandbox::{Needs, Sandbox};
-use crate::session::Session;
+use crate::session::{self, Session};
 use crate::signals::Unrestored;
 use serde::Serialize;
-use std::time::Instant;
-use wirestamp::{Error, ErrorKind, Interface, Span, TimestampSource};
+use wirestamp::{Error, Span, TimestampSource};
 use wirestamp_measure::state::{Reasons, ReflectorState};
-use wirestamp_measure::{ClockBound, Engine, Measurements, Place, Reflector, Sample, Timestamper};
+use wirestamp_measure::{ClockBound, Engine, Measurements, Reflector, Sample, Timestamper};
 
 /// How soon a signal is noticed while nothing happens.
 const STEP: Span = Span::from_milliseconds(100);
@@ -48,13 +47,17 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     output.use_lines();
-    refuse_simulated(arguments)?;
+    let place = session.place_named(arguments.interface.as_deref())?;
+    let simulated = place.is_simulated();
+    if simulated && arguments.duration.is_none() {
+        return Err(session::endless("reflect", "the simulated reflector").into());
+    }
     // a NIC is switched back before a second signal ends the program
     let _unrestored = Unrestored::new();
     let all = Measurements::default().reflector(wanted(arguments));
-    let mut engine = Engine::new(all, Place::System)?;
+    let mut engine = Engine::new(all.answered(), place)?;
     let opened = open(&mut engine)?;
-    let sandbox = (!arguments.no_sandbox).then(|| confine(arguments, &opened));
+    let sandbox = (!simulated && !arguments.no_sandbox).then(|| confine(arguments, &opened));
     // its thread is confined, too, and is there before system calls are filtered
     session.listen_to_interrupts();
     if let Some((sandbox, missing)) = &sandbox {
@@ -72,9 +75,9 @@ pub(super) fn run(
     };
     output.line(&ready)?;
     output.now(|page| ready.print(page))?;
-    let begun = Instant::now();
-    let is_over = || arguments.duration.is_some_and(|all| begun.elapsed() >= all);
-    while !session.is_interrupted() && !is_over() {
+    let end = arguments.duration.map(|all| engine.now() + Span::from(all));
+    let is_over = |now| end.is_some_and(|end| now >= end);
+    while !session.is_interrupted() && !is_over(engine.now()) {
         turn(&mut engine)?;
     }
     let summary = Summary::of(state(&engine).unwrap_or_default());
@@ -109,19 +112,6 @@ fn wanted(arguments: &Reflect) -> Reflector {
     wanted.port = arguments.port;
     wanted.alone = true;
     wanted
-}
-
-fn refuse_simulated(arguments: &Reflect) -> Result<(), Error> {
-    let named = arguments.interface.as_deref().map(Interface::find);
-    match named.transpose()? {
-        Some(interface) if interface.description().simulated => {
-            let cause = "nobody can reach a simulated NIC from outside";
-            let (kind, target) = (ErrorKind::InvalidInput, "a simulated interface");
-            let refused = Error::new(kind, "reflect", target, cause);
-            Err(refused.with_remedy("name one of this system"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Serves and waits. An error of the reflector ends it.

@@ -29,9 +29,9 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Duration;
 use style::Palette;
-use wirestamp::{Error, ErrorKind, Simulation};
+use wirestamp::{Error, ErrorKind};
+use wirestamp_monitor::Service;
 use wirestamp_monitor::snapshot::Snapshot;
-use wirestamp_monitor::{Place, Service};
 
 const OPERATION: &str = "show a monitor";
 /// Asking more often would be a load of its own.
@@ -151,11 +151,7 @@ fn own(arguments: &Top, session: &Session) -> Result<Source, Error> {
     // two that write there would harm it
     configuration.history = None;
     configuration.recording = None;
-    let place = if session.is_simulated() {
-        Place::Simulation(Simulation::default_of_process()?)
-    } else {
-        Place::System
-    };
+    let place = session.place_named(None)?;
     Ok(Source::Own(Service::start(configuration, place)?))
 }
 

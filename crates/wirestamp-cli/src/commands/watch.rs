@@ -5,13 +5,11 @@ use crate::arguments::{self, Form};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows, json, plural};
-use crate::session::Session;
+use crate::session::{self, Session};
 use serde::Serialize;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, SystemTime};
-use wirestamp::{
-    ChangeEvent, Error, ErrorKind, Interface, InterfaceIndex, Simulation, Span, Watch,
-};
+use wirestamp::{ChangeEvent, Error, Interface, InterfaceIndex, Simulation, Span, Watch};
 
 /// How often what has come is printed.
 const STEP: Duration = Duration::from_millis(50);
@@ -63,10 +61,8 @@ pub(super) fn run(
         found.description().simulated
     });
     if simulated && arguments.duration.is_none() {
-        let cause = "virtual time has no end of its own";
         let target = interface.as_ref().map_or("the simulation", Interface::name);
-        let error = Error::new(ErrorKind::InvalidInput, "watch", target, cause);
-        return Err(error.with_remedy("say how long with --for").into());
+        return Err(session::endless("watch", target).into());
     }
     session.listen_to_interrupts();
     let (_watch, changes) = register(interface.as_ref(), simulated)?;

@@ -3,6 +3,7 @@
 use super::clocks::{Clocks, Path, Readings};
 use super::references::{Ntp, Ptp};
 use super::stamp::{Reflector, Stamp};
+use std::net::SocketAddr;
 
 /// All that is to be measured; by default, nothing.
 ///
@@ -31,6 +32,10 @@ pub struct Measurements {
     pub ntp: Vec<Ntp>,
     /// PTP clocks that measure.
     pub ptp: Vec<Ptp>,
+    /// In a simulation: whether [peers](Self::peers) answer.
+    pub answered: bool,
+    /// NTP servers of a simulation.
+    pub(crate) ntp_servers: Vec<SocketAddr>,
 }
 
 impl Measurements {
@@ -73,6 +78,28 @@ impl Measurements {
     #[must_use]
     pub fn ntp(mut self, ntp: Ntp) -> Self {
         self.ntp.push(ntp);
+        self
+    }
+
+    /// Returns these, answered by [peers](Self::peers) in a simulation.
+    ///
+    /// ```
+    /// use wirestamp::{Simulation, Span};
+    /// use wirestamp_measure::{Engine, Measurements, Place, Sample, Stamp};
+    ///
+    /// # fn main() -> wirestamp::Result<()> {
+    /// let place = Place::Simulation(Simulation::preset("igc", 1)?);
+    /// let asked = Measurements::default().stamp(Stamp::with("sim1")).answered();
+    /// let mut engine = Engine::new(asked, place)?;
+    /// let until = engine.now() + Span::from_seconds(1);
+    /// engine.run_until(until, &mut |sample: &Sample<'_>| println!("{sample:?}"))?;
+    /// assert!(engine.state().peers[0].answered > 5);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn answered(mut self) -> Self {
+        self.answered = true;
         self
     }
 

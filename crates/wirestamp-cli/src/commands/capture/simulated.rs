@@ -1,8 +1,9 @@
 //! Captures of simulated interfaces: time has no end of its own, and the simulation must send packets.
 
 use crate::arguments;
+use crate::session::endless;
 use std::time::Duration;
-use wirestamp::{Error, ErrorKind, Interface, Simulation};
+use wirestamp::{Error, Interface, Simulation};
 
 /// Without `--for`, a capture ends after so long without a packet, in virtual time: some of those that are wanted may never come.
 pub(super) const LONGEST: Duration = Duration::from_secs(3_600);
@@ -13,8 +14,7 @@ pub(super) fn prepare(
     interface: &Interface,
 ) -> Result<&'static str, Error> {
     if arguments.duration.is_none() && arguments.count.is_none() {
-        let cause = "virtual time has no end of its own";
-        let error = Error::new(ErrorKind::InvalidInput, "capture", interface.name(), cause);
+        let error = endless("capture", interface.name());
         return Err(error.with_remedy("say how long with --for, or how many packets with --count"));
     }
     let simulation = Simulation::default_of_process()?;

@@ -14,7 +14,7 @@ use serde::Serialize;
 use wirestamp::{Error, ErrorKind, Span};
 use wirestamp_measure::goal::{AUTHENTICATE, FIND};
 use wirestamp_measure::state::NtpState;
-use wirestamp_measure::{Engine, Family, Measurements, Ntp, Outcome, Place, Sample, Timestamper};
+use wirestamp_measure::{Engine, Family, Measurements, Ntp, Outcome, Sample, Timestamper};
 
 /// How soon a signal is noticed while responses are awaited.
 const NAP: Span = Span::from_milliseconds(50);
@@ -42,16 +42,6 @@ pub(super) fn run(
     session: &Session,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    if session.is_simulated() {
-        let cause = "there is no NTP server in the simulation";
-        let error = Error::new(
-            ErrorKind::InvalidInput,
-            "measure the offset",
-            "NTP servers",
-            cause,
-        );
-        return Err(error.with_remedy("leave --sim out").into());
-    }
     session.listen_to_interrupts();
     if arguments.nts {
         wirestamp_measure::nts::check(arguments.nts_ca.as_deref())?;
@@ -61,7 +51,7 @@ pub(super) fn run(
         .iter()
         .map(|target| asked(target, arguments));
     let all = servers.fold(Measurements::default(), Measurements::ntp);
-    let mut engine = Engine::new(all, Place::System)?;
+    let mut engine = Engine::new(all.answered(), session.place_named(None)?)?;
     let progress = output.progress(arguments.count().into(), "requests");
     while !engine.is_over() && !session.is_interrupted() {
         let next = engine.serve(&engine.moment(), &mut |_: &Sample<'_>| {});

@@ -3,6 +3,7 @@
 mod campaign;
 mod line;
 mod live;
+mod peers;
 mod plot;
 mod simulate;
 mod status;
@@ -14,10 +15,11 @@ use crate::failure::{Failure, told};
 use crate::output::Output;
 use crate::output::quantity::{rounded_up, signed};
 use crate::sandbox::{Needs, Sandbox};
-use crate::session::Session;
+use crate::session::{self, Session};
 use crate::signals::Unrestored;
 use line::Line;
 use live::Live;
+use peers::Peers;
 use serde::Serialize;
 use std::io;
 use std::time::Duration;
@@ -84,14 +86,7 @@ pub(super) fn run(
     let interfaces = interfaces(&configuration, session)?;
     let simulated = interfaces[0].description().simulated;
     if simulated && arguments.duration.is_none() {
-        let cause = "virtual time has no end of its own";
-        let error = Error::new(
-            ErrorKind::InvalidInput,
-            "run a PTP clock",
-            interfaces[0].name(),
-            cause,
-        );
-        return Err(error.with_remedy("say how long with --for").into());
+        return Err(session::endless("run a PTP clock", interfaces[0].name()).into());
     }
     let sandboxed = !simulated && !arguments.no_sandbox;
     let sandbox = sandboxed
@@ -104,6 +99,7 @@ pub(super) fn run(
     // dropped after the node, which restores clock and NIC
     let _unrestored = Unrestored::new();
     let (role, keep_measuring) = (configuration.role, configuration.steering.keep_measuring);
+    let mut peers = Peers::of(&configuration, &interfaces[0], session)?;
     let engine = Engine::new(configuration, identity_of(&interfaces[0]))?;
     let mut node = if simulated {
         Node::start_seeded(&engine, &interfaces, session.seed())?
@@ -120,6 +116,7 @@ pub(super) fn run(
     }
     let tally = serve(
         &mut node,
+        &mut peers,
         server.as_ref(),
         arguments.duration,
         keep_measuring,
@@ -219,6 +216,7 @@ fn interfaces(configuration: &Configuration, session: &Session) -> Result<Vec<In
 
 fn serve(
     node: &mut Node<'_>,
+    peers: &mut Peers,
     server: Option<&StatusServer>,
     duration: Option<Duration>,
     keep_measuring: bool,
@@ -234,7 +232,7 @@ fn serve(
     tell(node.warnings(), &mut warned, output)?;
     let mut agreement = node.agreement();
     while node.now() < end && !session.is_interrupted() {
-        node.run(end.min(step))?;
+        peers.run(node, end.min(step))?;
         let not_followed = node.refused_offset();
         if let (Some(found), false) = (not_followed, beyond) {
             output.line(&NotFollowed {

@@ -14,7 +14,8 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Interface, Span, utc_error_bound};
 use wirestamp_measure::{
-    self as measure, Engine, Measurements, Place, Sample, Sink, Stamp, StampReport, Timestamper,
+    self as measure, Engine, Family, Measurements, Place, Sample, Sink, Stamp, StampReport,
+    Timestamper,
 };
 use wirestamp_probe::session::Clocks;
 
@@ -30,19 +31,20 @@ pub(in crate::commands) fn run(
     session: &Session,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let interface = arguments.interface.as_deref();
-    let interface = interface.map(Interface::find).transpose()?;
-    let peer = resolve(host, arguments.ipv6)?;
-    if let Some(interface) = &interface {
-        check_real(interface)?;
-    }
+    let place = session.place_named(arguments.interface.as_deref())?;
+    let named = arguments.interface.as_deref().map(Interface::find);
+    let interface = match place.is_simulated() {
+        true => Some(session.interface(arguments.interface.as_deref())?),
+        false => named.transpose()?,
+    };
+    let peer = resolve(host, arguments.ipv6, &place)?;
     check_in_flight(arguments, peer)?;
-    let (asked, clocks) = asked(arguments, peer, interface.as_ref())?;
+    let (asked, clocks) = asked(arguments, peer, interface.as_ref(), &place)?;
     let authenticated = key(asked.key_file.as_deref())?.is_some();
     let count = count(arguments);
     let mut kept = Kept::new(&arguments.stamp, host, count, output)?;
     session.listen_to_interrupts();
-    let measured = measure(&asked, &mut kept, || session.is_interrupted());
+    let measured = measure(&asked, &place, &mut kept, || session.is_interrupted());
     let (files, measured) = (kept.finish()?, measured?);
     let report = &measured.session;
     let is_silent =
@@ -51,7 +53,7 @@ pub(in crate::commands) fn run(
         unreachable: measured.unreachable.as_ref(),
         mtu: measured.path,
         smaller: match measured.unreachable.is_none() && is_silent && arguments.size > 0 {
-            true => answered(&asked)?,
+            true => answered(&asked, &place)?,
             false => None,
         },
     };
@@ -92,11 +94,12 @@ fn count(arguments: &arguments::Latency) -> u64 {
 /// Runs a session until it is over, or interrupted.
 fn measure(
     asked: &Stamp,
+    place: &Place,
     sink: &mut dyn Sink,
     is_interrupted: impl Fn() -> bool,
 ) -> Result<StampReport, Error> {
     let all = Measurements::default().stamp(asked.clone());
-    let mut engine = Engine::new(all, Place::System)?;
+    let mut engine = Engine::new(all.answered(), place.clone())?;
     loop {
         // before anything is sent whose answer nobody would wait for
         if is_interrupted() {
@@ -112,14 +115,14 @@ fn measure(
 }
 
 /// Bytes of the smallest packets there are, if one of a few was answered.
-fn answered(asked: &Stamp) -> Result<Option<usize>, Error> {
+fn answered(asked: &Stamp, place: &Place) -> Result<Option<usize>, Error> {
     let mut small = asked.clone();
     small.size = 0;
     small.timeout = asked.timeout.min(Duration::from_secs(1));
     small.interval = Duration::from_millis(20);
     small.source = Timestamper::Software;
     small.count = Some(3);
-    let measured = measure(&small, &mut |_: &Sample<'_>| {}, || false)?;
+    let measured = measure(&small, place, &mut |_: &Sample<'_>| {}, || false)?;
     Ok((measured.session.losses.answered > 0).then_some(measured.path.packet))
 }
 
@@ -128,9 +131,10 @@ fn asked(
     arguments: &arguments::Latency,
     peer: SocketAddr,
     interface: Option<&Interface>,
+    place: &Place,
 ) -> Result<(Stamp, Clocks), Error> {
     let stamp = &arguments.stamp;
-    let (clocks, relation) = relation(stamp)?;
+    let (clocks, relation) = relation(stamp, place)?;
     let mut asked = Stamp::with(peer.to_string());
     asked.interface = interface.map(|interface| interface.name().to_owned());
     asked.interval = Duration::from_secs(1) / arguments.rate.unwrap_or(RATE);
@@ -167,9 +171,12 @@ fn check_in_flight(arguments: &arguments::Latency, peer: SocketAddr) -> Result<(
     ))
 }
 
-fn relation(stamp: &arguments::Stamp) -> Result<(Clocks, measure::Relation), Error> {
-    let own = stamp.clock_bound.map(Span::from).or_else(utc_error_bound);
+fn relation(stamp: &arguments::Stamp, place: &Place) -> Result<(Clocks, measure::Relation), Error> {
+    let kernel = || utc_error_bound().filter(|_| !place.is_simulated());
+    let own = stamp.clock_bound.map(Span::from).or_else(kernel);
     Ok(match (stamp.clocks, own) {
+        // both ends of a simulation have one clock
+        (Relation::Auto, None) if place.is_simulated() => (Clocks::Same, measure::Relation::Same),
         (Relation::Same, _) => (Clocks::Same, measure::Relation::Same),
         (Relation::Auto | Relation::Utc, Some(bound)) => {
             (Clocks::Synchronized(bound), measure::Relation::Utc)
@@ -185,8 +192,11 @@ fn relation(stamp: &arguments::Stamp) -> Result<(Clocks, measure::Relation), Err
     })
 }
 
-fn resolve(host: &str, ipv6: bool) -> Result<SocketAddr, Error> {
+fn resolve(host: &str, ipv6: bool, place: &Place) -> Result<SocketAddr, Error> {
     let (name, port) = arguments::Stamp::port_of(host);
+    if let Some(found) = place.host(host, port, ipv6.then_some(Family::Ipv6)) {
+        return found;
+    }
     let found = (name, port)
         .to_socket_addrs()
         .map_err(|error| told(ErrorKind::InvalidInput, "find the peer", host, &error))?;
@@ -196,15 +206,6 @@ fn resolve(host: &str, ipv6: bool) -> Result<SocketAddr, Error> {
         return Err(invalid(host, cause).with_remedy("leave --ipv6 out, or name another peer"));
     }
     Ok(found.remove(0))
-}
-
-fn check_real(interface: &Interface) -> Result<(), Error> {
-    if !interface.description().simulated {
-        return Ok(());
-    }
-    let cause = "a simulated NIC reaches no other host".to_owned();
-    Err(invalid(interface.name(), cause)
-        .with_remedy("leave --peer out, or name an interface of this system"))
 }
 
 fn invalid(target: &str, cause: String) -> Error {

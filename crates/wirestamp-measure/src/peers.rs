@@ -1,0 +1,105 @@
+//! Who answers in a simulation: hosts, servers and clocks at the other end of the cable.
+
+use crate::options::{ClockBound, Measurements, Ptp, Reflector, Relation, Stamp};
+use crate::place::Place;
+use crate::wanted::Wanted;
+use std::net::SocketAddr;
+use std::time::Duration;
+use wirestamp::{Interface, Simulation};
+use wirestamp_ptp::{Clock, Role, Source, Timescale, Trust};
+
+/// More replies a second than anybody asks for.
+const RATE: u32 = 10_000_000;
+/// Both ends of a simulation have one clock, which is right: the best that a packet can say.
+const EXACT: Duration = Duration::from_nanos(1);
+
+impl Measurements {
+    /// Returns what runs at the other end of a simulation's cable, so that what is asked for here is answered: a reflector where STAMP peers are, NTP servers
+    /// that show the right time, a PTP clock in the other role, and for a reflector a session of ten packets a second. Hosts that are no interface of the simulation
+    /// have no peer.
+    #[must_use]
+    pub fn peers(&self, simulation: &Simulation) -> Self {
+        let place = Place::Simulation(simulation.clone());
+        let own = |address: &SocketAddr| place.owner(address.ip()).is_some();
+        let address = |wanted: Wanted| place.find(&wanted.goal()?)?.ok().filter(own);
+        let mut peers = Self::default();
+        for stamp in &self.stamp {
+            if let Some(address) = address(Wanted::Stamp(stamp.clone())) {
+                let reflector = peers.reflector.get_or_insert_with(|| reflector(stamp));
+                if !reflector.listen.contains(&address) {
+                    reflector.listen.push(address);
+                }
+            }
+        }
+        for ntp in &self.ntp {
+            peers.ntp_servers.extend(address(Wanted::Ntp(ntp.clone())));
+        }
+        peers.ptp = self
+            .ptp
+            .iter()
+            .filter_map(|ptp| clock(ptp, &place))
+            .collect();
+        let sender = self.reflector.as_ref().and_then(|one| sender(one, &place));
+        peers.stamp.extend(sender);
+        peers
+    }
+}
+
+fn reflector(session: &Stamp) -> Reflector {
+    let mut reflector = Reflector::default();
+    reflector.key_file.clone_from(&session.key_file);
+    reflector.rate = RATE;
+    reflector.answer_short = true;
+    reflector.format = session.format;
+    reflector.clock_bound = match session.clocks {
+        Relation::Utc => ClockBound::At(EXACT),
+        Relation::Same | Relation::Unrelated => ClockBound::Unknown,
+    };
+    reflector
+}
+
+/// Sends to the first address that a reflector answers on.
+fn sender(reflector: &Reflector, place: &Place) -> Option<Stamp> {
+    let near = match (&reflector.interface, reflector.listen.first()) {
+        (Some(name), _) => place.interface(name).ok()?,
+        (None, Some(address)) => place.owner(address.ip())?,
+        (None, None) => place.interfaces().ok()?.into_iter().next()?,
+    };
+    let far = other_end(&near, place)?;
+    let own = near.description().addresses.first()?.address;
+    let asked = reflector.listen.first().copied();
+    let mut address = asked.unwrap_or_else(|| (own, 0).into());
+    if address.port() == 0 {
+        address.set_port(reflector.port);
+    }
+    let mut stamp = Stamp::with(address.to_string());
+    stamp.interface = Some(far.name().to_owned());
+    stamp.key_file.clone_from(&reflector.key_file);
+    Some(stamp)
+}
+
+/// A clock in the other role, which else is configured as the one here: domain, transport, intervals.
+fn clock(here: &Ptp, place: &Place) -> Option<Ptp> {
+    let far = other_end(&place.interface(&here.interface).ok()?, place)?;
+    let mut there = Ptp::at(far.name());
+    let options = &mut there.options;
+    options.clone_from(&here.options);
+    (options.identity, options.trust) = (None, Trust::default());
+    (options.clock, options.enable_hardware) = (Clock::Measure, false);
+    options.role = match here.options.role {
+        Role::TimeTransmitter => Role::TimeReceiver,
+        Role::TimeReceiver => {
+            // the system's clock shows UTC, and the NIC's anything
+            options.source = Source::Software;
+            (options.timescale, options.utc_valid) = (Timescale::Ptp, true);
+            Role::TimeTransmitter
+        }
+    };
+    Some(there)
+}
+
+/// A cable of the simulation has two.
+fn other_end(near: &Interface, place: &Place) -> Option<Interface> {
+    let mut all = place.interfaces().ok()?.into_iter();
+    all.find(|one| one.index() != near.index())
+}

@@ -1,0 +1,130 @@
+//! What is asked for in a simulation is answered, and what is measured then is the truth: both ends have one clock.
+
+use wirestamp::{Simulation, Span};
+use wirestamp_measure::state::State;
+use wirestamp_measure::{
+    Engine, Kind, Measurements, Ntp, Place, Ptp, Reflector, Relation, Sample, Segment, Stamp,
+    Timestamper,
+};
+use wirestamp_ptp::{DelayMechanism, Role};
+
+/// Runs in a preset for so many seconds; returns the values of a segment with their bounds, and what is known at the end.
+fn run(
+    preset: &str,
+    asked: Measurements,
+    seconds: i64,
+    segment: Segment,
+) -> (Vec<(Kind, Span, Span)>, State) {
+    let simulation = Simulation::preset(preset, 1).expect("a preset");
+    let place = Place::Simulation(simulation);
+    let mut engine = Engine::new(asked.answered(), place).expect("it starts");
+    let mut values = Vec::new();
+    let until = engine.now() + Span::from_seconds(seconds);
+    let mut keep = |sample: &Sample<'_>| {
+        let value = sample.value(segment);
+        values.extend(value.map(|value| (sample.subject.kind, value.value, value.bound)));
+    };
+    engine.run_until(until, &mut keep).expect("it runs");
+    (values, engine.state())
+}
+
+#[test]
+fn stamp_sessions_are_answered_and_their_delays_are_those_of_the_cable() {
+    for (preset, source) in [
+        ("igc", Timestamper::Software),
+        ("igc", Timestamper::Hardware),
+        ("software-only", Timestamper::Software),
+    ] {
+        let mut stamp = Stamp::with("sim1");
+        stamp.interface = Some("sim0".to_owned());
+        (stamp.clocks, stamp.source) = (Relation::Same, source);
+        let asked = Measurements::default().stamp(stamp);
+        let (delays, state) = run(preset, asked, 20, Segment::Forward);
+        let peer = &state.peers[0];
+        assert!(peer.answered > 150 && peer.lost == 0, "{peer:?}");
+        assert!(delays.len() > 100, "{preset} {peer:?}");
+        for (_, delay, bound) in delays {
+            assert!(
+                delay + bound > Span::ZERO && delay - bound < Span::from_microseconds(10),
+                "{preset}: {delay} ± {bound}"
+            );
+        }
+    }
+}
+
+#[test]
+fn servers_and_clocks_at_the_other_end_show_the_time_of_this_one() {
+    let ntp = |source| {
+        let mut ntp = Ntp::of("sim1");
+        ntp.source = source;
+        Measurements::default().ntp(ntp)
+    };
+    let ptp = |mechanism| {
+        let mut ptp = Ptp::at("sim0");
+        (ptp.options.delay_mechanism, ptp.options.domain) = (mechanism, 7);
+        Measurements::default().ptp(ptp)
+    };
+    for (asked, kind, least) in [
+        (ntp(Timestamper::Software), Kind::Ntp, 4),
+        (ntp(Timestamper::Hardware), Kind::Ntp, 4),
+        (ptp(DelayMechanism::E2e), Kind::Ptp, 30),
+        (ptp(DelayMechanism::P2p), Kind::Ptp, 30),
+    ] {
+        let (offsets, state) = run("igc", asked, 80, Segment::Offset);
+        assert!(offsets.len() >= least, "{kind:?}: {state:?}");
+        for (of, offset, bound) in offsets {
+            assert_eq!(of, kind);
+            assert!(offset.abs() <= bound, "{kind:?}: {offset} ± {bound}");
+            assert!(bound < Span::from_milliseconds(1), "{kind:?}: {bound}");
+        }
+    }
+}
+
+#[test]
+fn a_reflector_and_a_transmitter_are_asked() {
+    for interface in [None, Some("sim1".to_owned())] {
+        let mut reflector = Reflector::default();
+        reflector.interface = interface;
+        let asked = Measurements::default().reflector(reflector);
+        let state = run("igc", asked, 10, Segment::Offset).1;
+        let reflector = state.reflector.expect("it runs");
+        assert!((95..=101).contains(&reflector.replies), "{reflector:?}");
+    }
+    let mut ptp = Ptp::at("sim0");
+    ptp.options.role = Role::TimeTransmitter;
+    let asked = Measurements::default().ptp(ptp);
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let peers = asked.peers(&simulation);
+    assert_eq!(peers.ptp[0].interface, "sim1");
+    assert_eq!(peers.ptp[0].options.role, Role::TimeReceiver);
+}
+
+#[test]
+fn hosts_that_the_simulation_has_not_are_named_or_silent() {
+    let asked = |host: &str| Measurements::default().stamp(Stamp::with(host));
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let place = Place::Simulation(simulation);
+    let mut engine = Engine::new(asked("ntp.example.org").answered(), place).expect("it starts");
+    engine.serve(&engine.moment(), &mut |_: &Sample<'_>| {});
+    let outcomes = engine.outcomes();
+    let error = outcomes[0].error.expect("it fails").to_string();
+    assert!(error.contains("name one of sim0, sim1"), "{error}");
+
+    let state = run("igc", asked("192.0.2.77"), 10, Segment::RoundTrip).1;
+    let peer = &state.peers[0];
+    assert!(peer.sent > 90 && peer.answered == 0, "{peer:?}");
+}
+
+/// A monitor whose own reflector is asked has no need of another.
+#[test]
+fn an_address_that_is_answered_already_is_left_alone() {
+    let stamp = Stamp::with("sim1");
+    let mut reflector = Reflector::default();
+    reflector.interface = Some("sim1".to_owned());
+    let asked = Measurements::default().stamp(stamp).reflector(reflector);
+    let state = run("igc", asked, 10, Segment::RoundTrip).1;
+    let (peer, reflector) = (&state.peers[0], state.reflector.expect("it runs"));
+    assert!(peer.answered > 90, "{peer:?}");
+    // the session here, and that of the other end
+    assert!(reflector.replies > 180, "{reflector:?}");
+}
