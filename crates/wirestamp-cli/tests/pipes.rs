@@ -64,7 +64,7 @@ fn a_failed_check_keeps_its_exit_code() {
                 "100ms",
             ],
         ),
-        (1, &["ptp", "sim0", "--for", "30s"]),
+        (1, &["ptp", "sim0", "--for", "5s"]),
         (2, &["convert", wrong]),
         (2, &["convert", wrong, "--later"]),
         (3, &["capabilities", "sim9"]),
