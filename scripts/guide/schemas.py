@@ -32,6 +32,11 @@ PRESETS = ("i225", "igb", "lossy-link", "tx-never", "software-only", "unprivileg
 # Each with the schema of what it prints; an error has its own.
 ON_EACH_PRESET = (
     ("latency", "latency sim0 --count 50"),
+    ("latency-peer", "latency --peer sim1 --count 50 --histogram peer --max-p999 1ms"),
+    ("latency-compare", "latency compare peer peer"),
+    ("ntp", "ntp sim1"),
+    ("ptp", "ptp sim0 --for 20s"),
+    ("reflect", "reflect --for 2s"),
     ("latency", "latency sim0 --count 50 --source hardware --histogram histogram"),
     ("latency-compare", "latency compare histogram histogram"),
     ("doctor", "doctor"),

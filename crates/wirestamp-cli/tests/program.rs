@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env::consts::OS;
 use std::process::{Command, Output, Stdio};
 use wirestamp::events::CONFIRMING_BATCHES;
@@ -513,6 +513,101 @@ fn histograms_are_written_as_a_log_that_others_read() {
     assert_eq!(
         json(&nowhere)["error"]["target"],
         "no such folder/latency.hlog"
+    );
+}
+
+/// What a path of this host has, a session with another one has, too.
+#[test]
+fn a_session_with_a_peer_has_histograms_pictures_limits_and_a_comparison() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| {
+        folder
+            .path()
+            .join(name)
+            .to_str()
+            .expect("Unicode")
+            .to_owned()
+    };
+    let session = |seed: &str, clocks: &str, log: &str| {
+        let [plot, html] = ["peer.svg", "peer.html"].map(file);
+        let output = run(&[
+            "latency",
+            "--sim",
+            "igc",
+            "--seed",
+            seed,
+            "--peer",
+            "sim1",
+            "--count",
+            "2000",
+            "--clocks",
+            clocks,
+            "--json",
+            "--histogram",
+            log,
+            "--plot",
+            &plot,
+            "--html",
+            &html,
+            "--max-p999",
+            "round_trip=1us",
+        ]);
+        assert_eq!(output.status.code(), Some(8), "{}", text(&output.stderr));
+        let [plot, html] = [plot, html].map(|name| std::fs::read_to_string(name).expect("written"));
+        (json(&output), plot, html)
+    };
+    let [related, unrelated] = ["related.hlog", "unrelated.hlog"].map(file);
+    let (report, plot, html) = session("1", "same", &related);
+    let logged = histograms(&std::fs::read(&related).expect("it was written"));
+    for tag in [
+        "send_path",
+        "forward",
+        "backward",
+        "residence",
+        "round_trip",
+        "path_delay",
+    ] {
+        let (figures, histogram) = (&report[format!("{tag}_ns")], &logged[tag]);
+        assert_eq!(
+            (figures["count"].as_u64(), histogram.len()),
+            (Some(2_000), 2_000)
+        );
+        let (theirs, ours) = (
+            histogram.value_at_quantile(0.999) as f64,
+            figures["p99_9"].as_f64(),
+        );
+        let ours = ours.expect("measured");
+        assert!(
+            (theirs - ours).abs() <= ours / 64.0 + 1.0,
+            "{tag}: {theirs} and {ours}"
+        );
+        assert_eq!(report["histogram_offset_ns"][tag], 0);
+    }
+    for picture in [&plot, &html] {
+        assert!(
+            ["Latency to 192.0.2.2:862", "forward", "round trip"]
+                .iter()
+                .all(|part| picture.contains(part))
+        );
+    }
+    assert!(html.contains("the send time of all 2,000 replies"));
+    assert_eq!(report["limits"][0]["kept"], false);
+
+    let (_, plot, _) = session("2", "unrelated", &unrelated);
+    assert!(plot.contains("path, both ways") && !plot.contains("forward"));
+    let compared = run(&["latency", "compare", &related, &unrelated, "--json"]);
+    assert_eq!(
+        compared.status.code(),
+        Some(0),
+        "{}",
+        text(&compared.stderr)
+    );
+    let paths = json(&compared)["differences"].clone();
+    let paths = paths.as_array().expect("a list").iter();
+    let paths: BTreeSet<_> = paths.filter_map(|one| one["path"].as_str()).collect();
+    assert_eq!(
+        paths,
+        BTreeSet::from(["path_delay", "receive_path", "round_trip", "send_path"])
     );
 }
 

@@ -64,15 +64,15 @@ pub(crate) struct Latency {
     /// Write the histograms, for `latency compare` and HdrHistogram's tools
     ///
     /// It is an interval log. If a path has negative values, the tag of its histogram says what was added to all of them: wire+10000ns.
-    #[arg(long, help_heading = FILES, value_name = "FILE", conflicts_with = "Stamp")]
+    #[arg(long, help_heading = FILES, value_name = "FILE")]
     pub(crate) histogram: Option<PathBuf>,
     /// Draw the distribution and the quantiles of each path into an SVG file
-    #[arg(long, help_heading = FILES, value_name = "FILE", conflicts_with = "Stamp")]
+    #[arg(long, help_heading = FILES, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
     /// Write a report for a browser, with plots that can be zoomed
     ///
     /// It has quantiles and conditions too, and is one file, which loads nothing.
-    #[arg(long, help_heading = FILES, value_name = "FILE", conflicts_with = "Stamp")]
+    #[arg(long, help_heading = FILES, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: Limits,

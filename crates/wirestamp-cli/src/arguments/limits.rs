@@ -21,7 +21,7 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "[PATH=]TIME", value_parser = limit)]
     pub(crate) max_p99: Vec<Limit>,
     /// The same for 99.9 %
-    #[arg(long, hide_short_help = true, value_name = "[PATH=]TIME", value_parser = limit, conflicts_with = "Stamp")]
+    #[arg(long, hide_short_help = true, value_name = "[PATH=]TIME", value_parser = limit)]
     pub(crate) max_p999: Vec<Limit>,
     /// So many packets may be lost: `0.1` or `0.1%`
     ///

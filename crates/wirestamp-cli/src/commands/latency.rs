@@ -1,16 +1,14 @@
 //! `latency`: a path of the engine, run until all its packets are judged, and its report.
 
-use self::export::Export;
+use self::files::Files;
 use super::{advised, limits};
 use crate::arguments::{self, LimitedPath};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Output, Target};
+use crate::output::Output;
 use crate::session::Session;
 use serde::{Serialize, Serializer};
-use std::error::Error as StdError;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use watching::Watching;
 use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, Losses, Summary};
 use wirestamp::{
@@ -19,8 +17,10 @@ use wirestamp::{
 use wirestamp_measure::{Engine, Measurements, Path};
 
 mod compare;
-mod export;
-mod plot;
+mod drawn;
+pub(super) mod export;
+pub(super) mod files;
+pub(super) mod picture;
 mod rows;
 mod text;
 mod watching;
@@ -118,14 +118,9 @@ pub(super) fn run(
     let interface = session.interface(arguments.interface.as_deref())?;
     let options = options(arguments, &interface)?;
     session.listen_to_interrupts();
-    let export = arguments
-        .histogram
-        .as_deref()
-        .map(Export::create)
-        .transpose()?;
-    let pictures = pictures(arguments)?;
+    let mut files = Files::create(arguments)?;
     let report = measure(&interface, options, session, output)?;
-    let exported = export.map_or(Ok(()), |export| export.write(&report));
+    let exported = files.export(&exported(&report));
     let may_lose = arguments.limits.max_loss.is_some();
     let is_lossy = if may_lose {
         let lost = &report.lost;
@@ -157,12 +152,17 @@ pub(super) fn run(
         limits::exceeded(&report.limits).try_for_each(|said| output.warn(&said))?;
     }
     exported?; // after the report: that is not lost
-    for (target, draw) in pictures {
-        let text = draw(&report)
-            .map_err(|error| Error::new(ErrorKind::Io, "draw", target.name(), error.to_string()))?;
-        target.write(text.as_bytes())?;
-    }
+    files.draw(&report.drawn())?;
     Ok(exit)
+}
+
+/// What the file of histograms has.
+fn exported(report: &LatencyReport) -> [(&'static str, &Histogram); 3] {
+    [
+        ("send_path", &report.send_path),
+        ("wire", &report.wire),
+        ("receive_path", &report.receive_path),
+    ]
 }
 
 /// Runs the path until it is over, or interrupted.
@@ -186,22 +186,6 @@ fn measure(
     let report = engine.into_latency(&mut watching).remove(0);
     watching.finish(output)?;
     Ok(report.map_err(|error| advised(error, interface))?)
-}
-
-/// How a picture of the measurement is made.
-type Draw = fn(&Latency) -> Result<String, Box<dyn StdError>>;
-
-/// The files that can be written to, known before anything is measured, and what is drawn into each.
-fn pictures(arguments: &arguments::Latency) -> Result<Vec<(Target, Draw)>, Error> {
-    let wanted: [(&Option<PathBuf>, &'static str, Draw); 2] = [
-        (&arguments.plot, "write the plot", Latency::picture),
-        (&arguments.html, "write the report", Latency::html),
-    ];
-    wanted
-        .into_iter()
-        .filter_map(|(path, operation, draw)| Some((path.as_deref()?, operation, draw)))
-        .map(|(path, operation, draw)| Ok((Target::check(path, operation)?, draw)))
-        .collect()
 }
 
 /// What the arguments mean on this interface.

@@ -1,5 +1,6 @@
 //! `latency --peer`: the engine's STAMP session. The format of timestamps is `reflect`'s, too.
 
+mod drawn;
 mod kept;
 pub(super) mod latency;
 mod measurement;

@@ -28,7 +28,7 @@ pub(crate) struct Html {
 }
 
 /// A table; the first cell of each row is its heading.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Grid {
     pub(crate) caption: String,
     /// Empty: rows of a name and a value.

@@ -1,5 +1,5 @@
 //! The file of `latency --histogram`: an interval log as HdrHistogram's tools read it, with a
-//! histogram for each of the three paths. Measures nothing.
+//! histogram for each path. Measures nothing.
 //!
 //! HdrHistogram holds no negative values. If a path has some, all its values are shifted up by one
 //! offset, a power of ten, and the tag says by how much: `wire+10000ns`. Subtract it from each figure.
@@ -11,7 +11,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use std::error::Error as StdError;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
-use wirestamp::latency::{Histogram, LatencyReport};
+use wirestamp::latency::Histogram;
 use wirestamp::{Error, ErrorKind};
 
 /// Finer than our buckets, which are a 64th of a power of two wide.
@@ -41,13 +41,8 @@ impl Export {
     }
 
     /// Measuring is over.
-    pub(super) fn write(self, report: &LatencyReport) -> Result<(), Error> {
-        let paths = [
-            ("send_path", &report.send_path),
-            ("wire", &report.wire),
-            ("receive_path", &report.receive_path),
-        ];
-        let log = interval_log(&paths, self.began, self.clock.elapsed()).map_err(|error| {
+    pub(super) fn write(self, paths: &[(&'static str, &Histogram)]) -> Result<(), Error> {
+        let log = interval_log(paths, self.began, self.clock.elapsed()).map_err(|error| {
             Error::new(
                 ErrorKind::Io,
                 "encode the histograms for",
@@ -88,7 +83,7 @@ fn interval_log(
 
 /// By how many nanoseconds the values of a path are shifted in the file: 0, or the smallest
 /// power of ten that leaves none of them negative.
-pub(super) fn offset(histogram: &Histogram) -> u64 {
+pub(in crate::commands) fn offset(histogram: &Histogram) -> u64 {
     let below = histogram.minimum().map_or(0, |minimum| {
         minimum.saturating_nanoseconds().min(0).unsigned_abs()
     });
@@ -100,7 +95,7 @@ pub(super) fn offset(histogram: &Histogram) -> u64 {
 }
 
 /// How the file names the histogram of a path.
-pub(super) fn tag(path: &str, offset: u64) -> String {
+pub(in crate::commands) fn tag(path: &str, offset: u64) -> String {
     if offset == 0 {
         path.to_owned()
     } else {

@@ -1,10 +1,12 @@
 //! `latency --peer`: a STAMP session of the engine, run until all its packets are judged, and its report.
 
+use super::drawn::{exported, offsets};
 use super::kept::Kept;
 use super::measurement::{Measurement, Mtu};
 use super::silence::{Path, check_answered};
 use super::{key, source};
 use crate::arguments::{self, LimitedPath, Relation};
+use crate::commands::latency::files::Files;
 use crate::commands::limits;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
@@ -42,6 +44,7 @@ pub(in crate::commands) fn run(
     let (asked, clocks) = asked(arguments, peer, interface.as_ref(), &place)?;
     let authenticated = key(asked.key_file.as_deref())?.is_some();
     let count = count(arguments);
+    let mut pictures = Files::create(arguments)?;
     let mut kept = Kept::new(&arguments.stamp, host, count, output)?;
     session.listen_to_interrupts();
     let measured = measure(&asked, &place, &mut kept, || session.is_interrupted());
@@ -58,7 +61,7 @@ pub(in crate::commands) fn run(
         },
     };
     check_answered(report, peer, authenticated, &known)?;
-    let files = files.finish();
+    let files = files.finish().and(pictures.export(&exported(report)));
     let mut measurement = Measurement::of(peer, report, clocks);
     measurement.interface = interface.map(|interface| interface.name().to_owned());
     measurement.authenticated = authenticated;
@@ -71,6 +74,8 @@ pub(in crate::commands) fn run(
     measurement.refused_by_system = measured.refused;
     measurement.interrupted = session.is_interrupted() && measured.sent < count;
     measurement.unconfirmed = measured.unconfirmed;
+    let has_histograms = arguments.histogram.is_some();
+    measurement.histogram_offset_ns = has_histograms.then(|| offsets(report));
     measurement.limits = limits::judge(
         &arguments.limits,
         LimitedPath::RoundTrip,
@@ -82,6 +87,7 @@ pub(in crate::commands) fn run(
         limits::exceeded(&measurement.limits).try_for_each(|said| output.warn(&said))?;
     }
     files?; // after the report: that is not lost
+    pictures.draw(&measurement.drawn(report))?;
     let is_lossy = report.losses.lost() > 0 && arguments.limits.max_loss.is_none();
     Ok(limits::exit(&measurement.limits, is_lossy))
 }

@@ -61,6 +61,8 @@ pub(super) struct Measurement {
     pub(super) interrupted: bool,
     /// A change of the NIC's clock in the last seconds would not show.
     pub(super) unconfirmed: bool,
+    /// By how much the values of each histogram of the file are shifted; `None` if none is written.
+    pub(super) histogram_offset_ns: Option<BTreeMap<&'static str, u64>>,
     /// Those of the command line.
     pub(super) limits: Vec<limits::Judged>,
 }
@@ -127,7 +129,9 @@ pub(super) struct Figures {
     pub(super) p50: Option<i64>,
     pub(super) p90: Option<i64>,
     pub(super) p99: Option<i64>,
+    pub(super) p99_9: Option<i64>,
     pub(super) max: Option<i64>,
+    pub(super) mean: Option<i64>,
     pub(super) error_bound: Option<i64>,
 }
 
@@ -145,7 +149,8 @@ impl Measurement {
         match figure {
             "p50" => figures.p50,
             "p90" => figures.p90,
-            _ => figures.p99,
+            "p99" => figures.p99,
+            _ => figures.p99_9,
         }
     }
 
@@ -233,6 +238,7 @@ impl Measurement {
             ecn_changed_forward: report.forward_ecn_changed,
             interrupted: false,
             unconfirmed: false,
+            histogram_offset_ns: None,
             limits: Vec::new(),
         }
     }
@@ -310,7 +316,9 @@ impl Figures {
             p50: figure(|summary| summary.p50),
             p90: figure(|summary| summary.p90),
             p99: figure(|summary| summary.p99),
+            p99_9: figure(|summary| summary.p99_9),
             max: figure(|summary| summary.maximum),
+            mean: figure(|summary| summary.mean),
             error_bound: delays.largest_bound().map(Span::saturating_nanoseconds),
         }
     }

@@ -1,6 +1,7 @@
 //! The text form of `latency --peer`.
 
 use super::measurement::{Directions, Figures, Measurement, Variation};
+use crate::commands::latency::export::tag;
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
 use crate::output::quantity::rounded_up;
 use crate::output::{Column, Page, Report, Rows, Table, grouped, interrupted, plural};
@@ -22,17 +23,18 @@ impl Report for Measurement {
             page.line(said);
         }
         self.oddities(page);
-        page.quiet(&self.reflector());
+        page.quiet(&format!("the reflector reports: {}", self.reflector()));
         page.gap();
         page.table(self.table());
         self.direction(page);
         page.gap();
         page.table(self.variations());
+        self.shifted(page);
     }
 }
 
 impl Measurement {
-    fn conditions(&self) -> String {
+    pub(super) fn conditions(&self) -> String {
         let mode = if self.authenticated {
             "authenticated"
         } else {
@@ -47,8 +49,16 @@ impl Measurement {
     }
 
     fn losses(&self) -> String {
+        let words = self.losses_in_words();
+        match self.lost.packets {
+            0 => paint(GOOD, &words),
+            _ => paint(DOUBTFUL, &words),
+        }
+    }
+
+    pub(super) fn losses_in_words(&self) -> String {
         if self.lost.packets == 0 {
-            return paint(GOOD, "nothing lost");
+            return "nothing lost".to_owned();
         }
         let share = self.lost.packets as f64 * 100.0 / self.packets as f64;
         let mut text = format!(
@@ -66,7 +76,20 @@ impl Measurement {
             }
             _ => ", direction unknown: the reflector does not count packets".to_owned(),
         };
-        paint(DOUBTFUL, &text)
+        text
+    }
+
+    /// Prints what the file of histograms added to values.
+    fn shifted(&self, page: &mut Page) {
+        let offsets = self.histogram_offset_ns.iter().flatten();
+        let shifted = offsets.filter(|(_, offset)| **offset > 0);
+        let tags: Vec<_> = shifted.map(|(path, offset)| tag(path, *offset)).collect();
+        if !tags.is_empty() {
+            let tags = tags.join(", ");
+            page.quiet(&format!(
+                "values shifted in the histogram file (some are negative): {tags}"
+            ));
+        }
     }
 
     /// Prints anomalies.
@@ -151,7 +174,7 @@ impl Measurement {
         }
     }
 
-    fn reflector(&self) -> String {
+    pub(super) fn reflector(&self) -> String {
         let reflector = &self.reflector;
         let error = reflector.advertised_error_ns.map_or_else(
             || "none".to_owned(),
@@ -173,7 +196,7 @@ impl Measurement {
                 format!("the send time of {} of {all} replies", grouped(some))
             }
         };
-        format!("the reflector reports: clock error {error}, {clock}{method}, and {exact}")
+        format!("clock error {error}, {clock}{method}, and {exact}")
     }
 
     fn table(&self) -> Table {
@@ -186,7 +209,17 @@ impl Measurement {
             Column::Right("max"),
             Column::Right("error bound"),
         ]);
-        let rows = [
+        for (name, figures) in self.figures() {
+            if figures.count > 0 {
+                table.row(row(name, figures));
+            }
+        }
+        table
+    }
+
+    /// In the order of a packet's way.
+    pub(super) fn figures(&self) -> [(&'static str, &Figures); 9] {
+        [
             ("send path", &self.send_path_ns),
             ("forward", &self.forward_ns),
             ("reflector, receive", &self.residence_as_written_ns),
@@ -196,13 +229,7 @@ impl Measurement {
             ("receive path", &self.receive_path_ns),
             ("path, both ways", &self.path_delay_ns),
             ("round trip", &self.round_trip_ns),
-        ];
-        for (name, figures) in rows {
-            if figures.count > 0 {
-                table.row(row(name, figures));
-            }
-        }
-        table
+        ]
     }
 
     /// Prints why there are no delays of one direction, and the limits of the offset.
@@ -269,6 +296,6 @@ fn row(name: &str, figures: &Figures) -> Vec<String> {
         .collect()
 }
 
-fn shown(nanoseconds: i64) -> String {
+pub(super) fn shown(nanoseconds: i64) -> String {
     Span::from_nanoseconds(nanoseconds.into()).to_string()
 }

@@ -1,12 +1,9 @@
-//! The pictures of `latency`: `--plot` as SVG, `--html` as a report with plots that can be zoomed.
+//! The pictures of `latency`, with `--peer` and without: `--plot` as SVG, `--html` as a report with plots that can be zoomed.
 
-use super::text::shown;
-use super::{Figures, Latency};
 use crate::output::graph::Scale;
 use crate::output::graph::distribution::{Distributions, STEPS, steps_with_values};
 use crate::output::graph::quantiles::{self, Line};
 use crate::output::graph::{FIRST, FONT, INK, SECOND, TEXT, THIRD, TITLE};
-use crate::output::grouped;
 use crate::output::html::{Axis, Grid, Html, Kind, Plot, Series, Style};
 use plotters::prelude::{IntoDrawingArea as _, IntoFont as _, RGBColor, SVGBackend, Text, WHITE};
 use std::error::Error as StdError;
@@ -16,7 +13,36 @@ use wirestamp::latency::Histogram;
 const SIZE: (u32, u32) = (1_200, 900);
 const COLOURS: [RGBColor; 3] = [FIRST, SECOND, THIRD];
 
-impl Latency {
+/// What a picture or a report shows.
+pub(in crate::commands) struct Shown<'a> {
+    pub(in crate::commands) title: String,
+    /// A sentence or two.
+    pub(in crate::commands) outcome: String,
+    paths: Vec<Measured<'a>>,
+    /// Of the report.
+    pub(in crate::commands) tables: Vec<Grid>,
+}
+
+impl<'a> Shown<'a> {
+    /// Shows up to three paths: name, meaning and values of each. Those without values are left out.
+    pub(in crate::commands) fn of(
+        paths: impl IntoIterator<Item = (&'static str, &'static str, &'a Histogram)>,
+    ) -> Self {
+        let paths = paths.into_iter().zip(COLOURS);
+        let paths = paths.map(|((name, meaning, histogram), colour)| Measured {
+            name,
+            meaning,
+            histogram,
+            colour,
+        });
+        Self {
+            title: String::new(),
+            outcome: String::new(),
+            paths: paths.filter(|path| path.histogram.count() > 0).collect(),
+            tables: Vec::new(),
+        }
+    }
+
     /// The distribution of each path, and its quantiles.
     pub(super) fn picture(&self) -> Result<String, Box<dyn StdError>> {
         let mut text = String::new();
@@ -28,11 +54,11 @@ impl Latency {
         let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
         let words = |size| (FONT, size).into_font().color(&INK);
-        area.draw(&Text::new(self.title(), (16, 14), words(TITLE)))?;
-        area.draw(&Text::new(self.outcome(), (16, 40), words(TEXT)))?;
+        area.draw(&Text::new(self.title.clone(), (16, 14), words(TITLE)))?;
+        area.draw(&Text::new(self.outcome.clone(), (16, 40), words(TEXT)))?;
         let (_, below) = area.split_vertically(66);
         let (upper, lower) = below.split_vertically((SIZE.1 - 66) / 2);
-        let measured = self.measured();
+        let measured = &self.paths;
         let histograms: Vec<_> = measured.iter().map(|path| path.histogram).collect();
         if let Some(distributions) = Distributions::of(&histograms) {
             let names: Vec<_> = measured
@@ -57,93 +83,17 @@ impl Latency {
     /// The report as one file.
     pub(super) fn html(&self) -> Result<String, Box<dyn StdError>> {
         let html = Html {
-            title: self.title(),
-            summary: self.outcome(),
-            tables: vec![self.quantile_grid(), self.conditions_grid()],
+            title: self.title.clone(),
+            summary: self.outcome.clone(),
+            tables: self.tables.clone(),
             plots: self.plots(),
             picture: self.picture()?,
         };
         Ok(html.into_text()?)
     }
 
-    fn title(&self) -> String {
-        format!("Latency on {}", self.interface)
-    }
-
-    fn outcome(&self) -> String {
-        format!("{}; {}", self.conditions(), self.losses_in_words())
-    }
-
-    fn quantile_grid(&self) -> Grid {
-        let row = |(name, figures): (&str, &Figures)| {
-            let Figures {
-                min,
-                p50,
-                p90,
-                p99,
-                p99_9,
-                max,
-                mean,
-                ..
-            } = figures;
-            let cells = [min, p50, p90, p99, p99_9, max, mean]
-                .map(|figure| figure.map_or_else(|| "-".to_owned(), shown));
-            std::iter::once(name.to_owned()).chain(cells).collect()
-        };
-        let head = ["path", "min", "p50", "p90", "p99", "p99.9", "max", "mean"];
-        Grid {
-            caption: "Quantiles".to_owned(),
-            columns: head.map(str::to_owned).into(),
-            rows: self.figures().map(row).collect(),
-        }
-    }
-
-    fn conditions_grid(&self) -> Grid {
-        let or = |value: Option<String>, none: &str| value.unwrap_or_else(|| none.to_owned());
-        let rows = [
-            ("interface", self.interface.clone()),
-            (
-                "simulated",
-                (if self.simulated { "yes" } else { "no" }).to_owned(),
-            ),
-            ("timestamps", self.source.to_owned()),
-            ("family", self.family.to_owned()),
-            ("payload", format!("{} bytes", self.size_bytes)),
-            (
-                "rate",
-                or(
-                    self.rate_pps.map(|rate| format!("{rate} packets a second")),
-                    "the next when the last has arrived",
-                ),
-            ),
-            (
-                "echo service",
-                or(self.peer.map(|peer| peer.to_string()), "none"),
-            ),
-            ("timeout", shown(self.timeout_ns)),
-            ("packets", grouped(self.packets)),
-            ("lost", self.losses_in_words()),
-            (
-                "clock conversion adds at most",
-                or(self.max_error_bound_ns.map(shown), "-"),
-            ),
-            ("warm-up", shown(self.warm_up_ns)),
-            (
-                "interrupted",
-                (if self.interrupted { "yes" } else { "no" }).to_owned(),
-            ),
-        ];
-        Grid {
-            caption: "Conditions".to_owned(),
-            columns: Vec::new(),
-            rows: rows
-                .map(|(name, value)| vec![name.to_owned(), value])
-                .into(),
-        }
-    }
-
     fn plots(&self) -> Vec<Plot> {
-        let measured = self.measured();
+        let measured = &self.paths;
         let histograms: Vec<_> = measured.iter().map(|path| path.histogram).collect();
         let Some(distributions) = Distributions::of(&histograms) else {
             return Vec::new();
@@ -206,20 +156,6 @@ impl Latency {
             at,
         };
         vec![of_packets, of_shares]
-    }
-
-    /// What has values.
-    fn measured(&self) -> Vec<Measured<'_>> {
-        let paths = self.paths().into_iter().zip(&self.pictures).zip(COLOURS);
-        paths
-            .map(|(((name, meaning), histogram), colour)| Measured {
-                name,
-                meaning,
-                histogram,
-                colour,
-            })
-            .filter(|path| path.histogram.count() > 0)
-            .collect()
     }
 }
 
