@@ -65,6 +65,38 @@ fn peer_adds_up(peer: &PeerState) {
     adds_up(&peer.timestamps);
 }
 
+/// Without the ways through this host, which software timestamps have in them.
+#[test]
+fn sessions_and_paths_have_the_nics_timestamps_if_they_are_asked_for() {
+    let measured = |source: &str| {
+        let text = format!(
+            "[[path]]\ninterface = \"sim0\"\nsource = \"{source}\"\n[[stamp]]\npeer = \"sim1\"\ninterface = \"sim0\"\n\
+             clocks = \"same\"\nsource = \"{source}\"\nleast_delay = \"10ns\"\n"
+        );
+        let mut configuration = Configuration::from_toml(&text).expect("it is right");
+        configuration.answered = true;
+        let simulation = Simulation::start(&Scenario::preset("igc").expect("a preset"), 7);
+        let monitor = Monitor::new(configuration, Place::Simulation(simulation));
+        let snapshot = run(&mut monitor.expect("it starts"), 60);
+        assert_eq!(snapshot.peers.len(), 1, "{:?}", snapshot.tasks);
+        let (peer, path) = (&snapshot.peers[0], &snapshot.paths[0]);
+        assert_eq!(peer.source, source, "{peer:?}");
+        let round_trips = &peer.delays["round_trip"];
+        assert!(round_trips.count > 500, "{peer:?}");
+        let of_path = |segment: &str| {
+            let delays = &path.delays[segment];
+            assert!(delays.count > 50, "{path:?}");
+            delays.sum_ns / delays.count
+        };
+        let mean = round_trips.sum_ns / round_trips.count;
+        [mean, of_path("wire"), of_path("send_path")]
+    };
+    let [software, hardware] = ["software", "hardware"].map(measured);
+    // to the NIC it is further than to the kernel
+    assert!(hardware[2] > software[2] && hardware[1] < software[1]);
+    assert!(hardware[0] < software[0], "{hardware:?} {software:?}");
+}
+
 #[test]
 fn everything_that_is_asked_for_runs_and_measures() {
     let (mut monitor, _) = monitor("igc", 3, "100ms");

@@ -1,6 +1,7 @@
 //! What this host measures of itself: clocks and paths.
 
 use super::defaults::{TAI_OFFSET, one_second};
+use super::references::Timestamper;
 use crate::times::duration;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -59,6 +60,9 @@ pub struct Path {
     /// From one packet to the next; at least 10 ms. Default: 1 s.
     #[serde(default = "one_second", with = "duration")]
     pub interval: Duration,
+    /// Who timestamps the packets, unless it is measured once. Default: the kernel.
+    #[serde(default)]
+    pub source: Timestamper,
     /// Measured once, with these options, in batches that wait themselves: alone in an engine. Its report is
     /// [`Engine::into_latency`](crate::Engine::into_latency). `None`: a packet each interval, for ever.
     #[serde(skip)]
@@ -71,6 +75,7 @@ impl Path {
         Self {
             interface: interface.into(),
             interval: one_second(),
+            source: Timestamper::default(),
             once: None,
         }
     }

@@ -47,10 +47,10 @@ pub struct Stamp {
     #[serde(default)]
     pub dscp: u8,
     /// ECN field of the packets.
-    #[serde(skip)]
+    #[serde(default)]
     pub ecn: u8,
     /// Who timestamps the packets; only an interface that is named has a NIC. Default: the kernel.
-    #[serde(skip)]
+    #[serde(default)]
     pub source: Timestamper,
     /// The format of the timestamps that are sent.
     #[serde(skip)]
@@ -58,8 +58,8 @@ pub struct Stamp {
     /// TAI − UTC in seconds, for timestamps in PTP format.
     #[serde(skip, default = "tai_offset")]
     pub tai_offset: i32,
-    /// A delay that no packet can be faster than, in each direction.
-    #[serde(skip)]
+    /// A delay that no packet can be faster than, in each direction. Default: 0.
+    #[serde(default, with = "duration")]
     pub least_delay: Duration,
     /// How many packets are sent, none of them in fragments; then the session is closed, and reports. If both clocks follow UTC and nothing says how exactly,
     /// the kernel is asked. Default: for ever, and what fails is tried again.

@@ -3,14 +3,17 @@
 use super::shown::shown;
 use crate::bounded::Bounded;
 use crate::moment::Moment;
-use crate::options::Path;
+use crate::nic::timestamps_everything;
+use crate::options::{Path, Timestamper};
 use crate::sample::{Departure, Kind, Sample, Segment, Subject};
 use crate::state::{PathState, State};
 use crate::task::{Task, Turn, is_no_end};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun, NotMeasured, PacketLatency, PathTime};
-use wirestamp::{AddressFamily, Interface, MonotonicTime, Result, Span, UdpSocket};
+use wirestamp::{
+    AddressFamily, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket,
+};
 
 /// A packet that takes longer is lost.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -28,7 +31,7 @@ pub(super) struct EachTask {
 
 impl EachTask {
     pub(super) fn open(configuration: &Path, interface: &Interface) -> Result<Self> {
-        let mut run = LatencyRun::prepare(interface, options(interface))?;
+        let mut run = LatencyRun::prepare(interface, options(configuration.source, interface))?;
         let (sender, packets) = channel();
         run.send_packets_to(sender);
         Ok(Self {
@@ -76,11 +79,20 @@ impl EachTask {
     }
 }
 
-/// One packet at a time, with the kernel's timestamps.
-fn options(interface: &Interface) -> LatencyOptions {
+/// One packet at a time.
+fn options(wanted: Timestamper, interface: &Interface) -> LatencyOptions {
     let first = interface.description().addresses.first();
+    let by_nic = match wanted {
+        Timestamper::Software => false,
+        Timestamper::Hardware => true,
+        Timestamper::Auto => timestamps_everything(interface),
+    };
     LatencyOptions {
         count: u64::MAX,
+        source: match by_nic {
+            true => TimestampSource::Hardware,
+            false => TimestampSource::Software,
+        },
         family: match first.is_some_and(|own| own.address.is_ipv6()) {
             true => AddressFamily::Ipv6,
             false => AddressFamily::Ipv4,

@@ -52,6 +52,11 @@ impl Configuration {
                 let cause = format!("dscp = {} is above 63", stamp.dscp);
                 return Err(invalid(field, cause, "name one of 0 to 63"));
             }
+            if stamp.ecn >= 4 {
+                let cause = format!("ecn = {} is above 3", stamp.ecn);
+                return Err(invalid(field, cause, "name one of 0 to 3"));
+            }
+            has_nic(&field, stamp.source, stamp.interface.as_deref())?;
             if !names.insert(stamp.name()) {
                 let cause = "there is another session of this name".into();
                 return Err(invalid(field, cause, "give each a name of its own"));
@@ -70,14 +75,14 @@ impl Configuration {
     }
 
     fn check_reflector(&self) -> Result<()> {
-        match &self.reflector {
-            Some(one) if one.source == Timestamper::Hardware && one.interface.is_none() => {
-                let cause = "source = \"hardware\" needs interface: such timestamps are of one NIC";
-                let remedy = "name the interface, or leave source out";
-                Err(invalid("[reflector]", cause.into(), remedy))
-            }
-            _ => Ok(()),
-        }
+        let Some(reflector) = &self.reflector else {
+            return Ok(());
+        };
+        has_nic(
+            "[reflector]",
+            reflector.source,
+            reflector.interface.as_deref(),
+        )
     }
 
     fn check_ntp(&self) -> Result<()> {
@@ -169,6 +174,15 @@ fn once<'a>(kind: &str, mut names: impl Iterator<Item = &'a String>) -> Result<(
             Err(invalid(field, "it is named twice".into(), "name it once"))
         }
     }
+}
+
+fn has_nic(field: &str, source: Timestamper, interface: Option<&str>) -> Result<()> {
+    if source != Timestamper::Hardware || interface.is_some() {
+        return Ok(());
+    }
+    let cause = "source = \"hardware\" needs interface: such timestamps are of one NIC";
+    let remedy = "name the interface, or leave source out";
+    Err(invalid(field, cause.into(), remedy))
 }
 
 pub(super) fn at_least(target: &str, field: &str, value: Duration, least: Duration) -> Result<()> {

@@ -59,6 +59,11 @@ clocks = \"utc\"",
             "another session",
         ),
         ("[[stamp]]\npeer = \"a\"\ndscp = 64", "above 63"),
+        ("[[stamp]]\npeer = \"a\"\necn = 4", "above 3"),
+        (
+            "[[stamp]]\npeer = \"a\"\nsource = \"hardware\"",
+            "needs interface",
+        ),
         ("[reflector]\nsource = \"hardware\"", "needs interface"),
         ("[[ntp]]\nserver = \"a\"\ninterval = \"10ms\"", "below 1s"),
         (
