@@ -11,7 +11,7 @@ use crate::task::{Task, Turn};
 use self_cell::self_cell;
 use std::collections::BTreeMap;
 use wirestamp::{MonotonicTime, Result, Span, UdpSocket, UtcTime};
-use wirestamp_ptp::{Engine, Node, Sample, identity_of};
+use wirestamp_ptp::{Engine, Node, Sample, Unmeasured, Warning, identity_of};
 
 self_cell! {
     struct Running {
@@ -23,6 +23,7 @@ self_cell! {
 
 /// A clock with one port.
 pub(crate) struct PtpTask {
+    interface: String,
     running: Running,
     samples: u64,
     last: Option<Sample>,
@@ -31,10 +32,16 @@ pub(crate) struct PtpTask {
     state: Option<&'static str>,
     /// When its state is looked at again.
     look_at: MonotonicTime,
+    opened: Option<MonotonicTime>,
+    /// Why it has measured nothing, though it had time to.
+    unmeasured: Option<Unmeasured>,
+    warnings: Vec<Warning>,
 }
 
 /// How often the port's state is looked at.
 const LOOK: Span = Span::from_seconds(1);
+/// A timeTransmitter that is there was measured by then: it announces itself each 2 s at most times, and is followed after the second.
+const PATIENCE: Span = Span::from_seconds(30);
 /// Of timers in a simulation.
 const SEED: u64 = 1;
 /// Why there is no offset to the timeTransmitter: no new Sync told one, or the clock that timestamps can't be related to the real-time clock.
@@ -60,14 +67,44 @@ impl PtpTask {
             false => Node::start(engine, &[interface]),
         })?;
         Ok(Self {
+            interface: configuration.interface.clone(),
             running,
             samples: 0,
             last: None,
             recorded: None,
             state: None,
             look_at: MonotonicTime::MIN,
+            opened: None,
+            unmeasured: None,
+            warnings: Vec::new(),
         })
     }
+}
+
+impl PtpTask {
+    /// Says why nothing is measured, and what its user may not want: each once, and again if it comes back.
+    fn diagnose(&mut self, turn: &mut Turn<'_>) {
+        let (unmeasured, warnings) = self
+            .running
+            .with_dependent(|_, node| (node.unmeasured(), node.warnings()));
+        let opened = *self.opened.get_or_insert(turn.now);
+        let is_late = self.samples == 0 && turn.now - opened >= PATIENCE;
+        let unmeasured = is_late.then_some(unmeasured);
+        let name = self.interface.as_str();
+        if let Some(why) = unmeasured.filter(|_| self.unmeasured.map(kind) != unmeasured.map(kind))
+        {
+            turn.sink.event("ptp_silence", name, why.to_string());
+        }
+        for warning in warnings.iter().filter(|one| !self.warnings.contains(one)) {
+            turn.sink.event("ptp_warning", name, warning.to_string());
+        }
+        (self.unmeasured, self.warnings) = (unmeasured, warnings);
+    }
+}
+
+/// What is the same, whatever has been counted meanwhile.
+fn kind(unmeasured: Unmeasured) -> std::mem::Discriminant<Unmeasured> {
+    std::mem::discriminant(&unmeasured)
 }
 
 impl Task for PtpTask {
@@ -96,6 +133,7 @@ impl Task for PtpTask {
         self.last = samples.into_iter().next_back().or_else(|| self.last.take());
         if looks {
             self.look_at = turn.now + LOOK;
+            self.diagnose(turn);
         }
         if let Some(port) = status.as_ref().and_then(|status| status.ports.first()) {
             let state = port.state.name();
@@ -148,6 +186,8 @@ impl Task for PtpTask {
                 age_ns: held.map(|held| held.age_ns),
                 holdover: held.is_some_and(|held| held.holdover),
                 agreement: status.agreement.name().to_owned(),
+                error: self.unmeasured.map(|why| why.to_string()),
+                warnings: self.warnings.iter().map(Warning::to_string).collect(),
                 samples: self.samples,
                 lost: reasons(&port.counts.lost),
                 ignored: reasons(&port.counts.ignored),

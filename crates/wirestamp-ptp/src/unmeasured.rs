@@ -58,9 +58,9 @@ impl Unmeasured {
             };
         }
         if taken.syncs == 0 {
-            // whose Syncs are used is decided after two
+            // the first Sync may follow the first Announce
             return match taken.announces {
-                0..=2 => Self::Incomplete,
+                0..=1 => Self::Incomplete,
                 _ => Self::NoSync,
             };
         }
@@ -199,9 +199,9 @@ mod tests {
         let untimed = why(taken(), &[Lost::ReceiveTimestamp; 9]);
         assert_eq!(untimed, Unmeasured::NoReceiveTimestamp(9));
         let mut first = taken();
-        (first.syncs, first.announces) = (0, 3);
+        (first.syncs, first.announces) = (0, 2);
         assert_eq!(why(first, &[]), Unmeasured::NoSync);
-        first.announces = 2;
+        first.announces = 1;
         assert_eq!(why(first, &[]), Unmeasured::Incomplete);
         // some came
         assert_eq!(

@@ -37,6 +37,12 @@ pub struct PtpState {
     pub holdover: bool,
     /// Whether the configured sources agree.
     pub agreement: String,
+    /// Why it measures nothing, if it has not for some time.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// What it runs with that its user may not want.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// Syncs that told something.
     pub samples: u64,
     /// Exchanges that told nothing, by reason.

@@ -48,8 +48,8 @@ export function showServers(snapshot) {
   table(byId("ntp-table"), null, columns, rows, "The configuration asks for no NTP server.");
   const ports = snapshot.ptp.map((port) => [port.interface, words(port.state), port.time_transmitter, `${port.grandmaster} (${port.steps_removed} clocks between)`, offset(port.offset_ns), bound(port.bound_ns),
     age(port.age_ns, STALE_PORT), span(port.path_delay_ns), ppb(port.frequency_ppb), port.source, words(port.agreement), port.holdover ? element("b", { className: "warn", textContent: "yes" }) : "no",
-    `${count(port.samples)}; lost: ${reasons(port.lost)}`]);
+    `${count(port.samples)}; lost: ${reasons(port.lost)}`, [port.error, ...port.warnings].filter(Boolean).join("; ") || "none"]);
   const heads = [{ name: "PTP port" }, { name: "State" }, { name: "timeTransmitter", missing: "none" }, { name: "Grandmaster" }, { name: "Offset", number: true, missing: "not measured" }, { name: "Error bound", number: true, missing: "not measured" },
-    { name: "Age" }, { name: "Path delay", number: true, missing: "not measured" }, { name: "Frequency offset", number: true, missing: "not measured" }, { name: "Timestamps" }, { name: "Sources" }, { name: "Holdover" }, { name: "Exchanges", text: true }];
+    { name: "Age" }, { name: "Path delay", number: true, missing: "not measured" }, { name: "Frequency offset", number: true, missing: "not measured" }, { name: "Timestamps" }, { name: "Sources" }, { name: "Holdover" }, { name: "Exchanges", text: true }, { name: "Problem", text: true }];
   table(byId("ptp-table"), null, heads, ports, "The configuration asks for no PTP clock.");
 }

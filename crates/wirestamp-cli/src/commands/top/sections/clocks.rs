@@ -191,13 +191,12 @@ pub(super) fn ptp(snapshot: &Snapshot, later: i64) -> Section {
 
 fn port(port: &PtpState, later: i64) -> Row {
     let age = port.age_ns.map(|age| age.saturating_add(later));
-    let state = if port.holdover {
-        (
-            format!("{}, holdover", text::word(Some(&port.state))),
-            Tone::Bad,
-        )
-    } else {
-        (text::word(Some(&port.state)), Tone::Plain)
+    let state = text::word(Some(&port.state));
+    let problem = port.error.as_ref().or_else(|| port.warnings.first());
+    let state = match problem {
+        _ if port.holdover => (format!("{state}, holdover"), Tone::Bad),
+        Some(problem) => (format!("{state}: {}", text::clean(problem)), Tone::Bad),
+        None => (state, Tone::Plain),
     };
     let lost = sum(&port.lost);
     Row::new(
