@@ -1,5 +1,5 @@
-//! `wirestamp doctor` on a bridge, whose driver cannot promise the timestamps that the devices below it make. Needs root
-//! and `ip`; skipped without.
+//! A bridge: `wirestamp doctor` on one, whose driver cannot promise the timestamps that the devices below it make, and what is
+//! measured on its port. Needs root and `ip`; skipped without.
 #![cfg(target_os = "linux")]
 
 mod namespaces;
@@ -19,6 +19,47 @@ fn check(told: &Value, name: &str) -> (String, String) {
     let found = found.unwrap_or_else(|| panic!("no {name}: {told}"));
     let text = |key: &str| found[key].as_str().expect("text").to_owned();
     (text("status"), text("explanation"))
+}
+
+/// Measures on the port of a bridge.
+#[test]
+fn a_port_of_a_bridge_is_named_where_nothing_comes() {
+    let Some(net) = Net::new("port") else {
+        return;
+    };
+    let near = &net.0[0];
+    for words in [
+        "link add br0 type bridge",
+        "link set sba master br0",
+        "link set br0 up",
+        "link set lo up",
+    ] {
+        assert!(
+            ip(&format!("-n {near} {words}")).status.success(),
+            "{words}"
+        );
+    }
+    let said = |arguments: &[&str]| {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", near, PROGRAM, "--json"]);
+        let output = command.args(arguments).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let why = "sba is a port of br0, which takes what arrives: name br0 instead";
+    let ptp = said(&["ptp", "sba", "--for", "1s"]);
+    assert!(ptp.contains(why) && ptp.contains("\"diverted\""), "{ptp}");
+    let peer = said(&[
+        "latency",
+        "sba",
+        "--peer",
+        "10.78.1.2",
+        "-c",
+        "3",
+        "--timeout",
+        "100ms",
+    ]);
+    assert!(peer.contains(why), "{peer}");
 }
 
 #[test]

@@ -135,6 +135,9 @@ pub struct InterfaceDescription {
     pub hardware_clock: Option<u32>,
     /// Whether the interface is simulated.
     pub simulated: bool,
+    /// The bridge, bond or team that this is a port of: it takes what arrives here. Populated on: Linux
+    /// (`IFLA_MASTER`, `IFLA_INFO_SLAVE_KIND`).
+    pub port_of: Option<InterfaceIndex>,
 }
 
 impl InterfaceDescription {
@@ -152,6 +155,7 @@ impl InterfaceDescription {
             loopback: false,
             hardware_clock: None,
             simulated: false,
+            port_of: None,
         }
     }
 

@@ -24,6 +24,8 @@ pub struct StampReport {
     pub refused: u64,
     /// Why packets did not reach the reflector, as ICMP said last: nobody listens on its port, or there is no way there.
     pub unreachable: Option<Error>,
+    /// Why replies that arrived reached no socket of the interface that was named, and what to do: another one takes them.
+    pub diverted: Option<String>,
     /// Whether it was cut short before readings of the NIC's clock had confirmed the last timestamps: a change of that clock in the last seconds
     /// would not show.
     pub unconfirmed: bool,

@@ -76,6 +76,8 @@ pub(crate) struct StampTask {
     too_large: u64,
     /// Whether the last was one since an answer came.
     is_too_large: bool,
+    /// Why no reply that arrives comes here.
+    diverted: Option<String>,
     /// The path's MTU before anything was sent.
     first_mtu: Option<u32>,
     /// Packets that did not leave, and what ICMP says.
@@ -172,6 +174,7 @@ impl StampTask {
             refused: 0,
             too_large: 0,
             is_too_large: false,
+            diverted: diverted(configuration, host),
             undelivered: Undelivered::default(),
             slowest: Span::ZERO,
             phase: Phase::Measuring,
@@ -198,6 +201,7 @@ impl StampTask {
         too_large
             .map(|how| format!("packets have {how}"))
             .or_else(unusable)
+            .or_else(|| self.diverted.clone())
     }
 
     fn source(&self) -> TimestampSource {
@@ -356,6 +360,12 @@ fn room(configuration: &Stamp) -> u16 {
     let interval = configuration.interval;
     let packets = AWAY.as_nanos() / interval.as_nanos().max(1);
     packets.clamp(TIMESTAMPS.0, TIMESTAMPS.1) as u16
+}
+
+/// Why no reply comes to the interface that is named.
+fn diverted(configuration: &Stamp, host: &Host) -> Option<String> {
+    let interface = configuration.interface.as_deref()?;
+    host.place.interface(interface).ok()?.diverted()
 }
 
 /// What the kernel says of the real-time clock, if nobody else does and the session ends.

@@ -13,6 +13,13 @@ pub enum Warning {
         /// Why not the NIC.
         error: Error,
     },
+    /// A bridge, bond or team takes what arrives at the interface: no message over UDP comes.
+    Diverted {
+        /// The port's interface.
+        interface: String,
+        /// Which takes it, and what to do.
+        why: String,
+    },
     /// The NIC's clock shows UTC, and its time is announced as PTP time, which is TAI: who takes UTC from it is wrong by the
     /// whole offset.
     ShowsUtc {
@@ -28,6 +35,7 @@ impl Warning {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::SoftwareInstead { .. } => "software_instead",
+            Self::Diverted { .. } => "diverted",
             Self::ShowsUtc { .. } => "shows_utc",
         }
     }
@@ -35,7 +43,9 @@ impl Warning {
     /// Returns the port's interface.
     pub fn interface(&self) -> &str {
         match self {
-            Self::SoftwareInstead { interface, .. } | Self::ShowsUtc { interface, .. } => interface,
+            Self::SoftwareInstead { interface, .. }
+            | Self::Diverted { interface, .. }
+            | Self::ShowsUtc { interface, .. } => interface,
         }
     }
 }
@@ -46,6 +56,7 @@ impl std::fmt::Display for Warning {
             Self::SoftwareInstead { error, .. } => {
                 write!(f, "the system timestamps instead of the NIC: {error}")
             }
+            Self::Diverted { why, .. } => f.write_str(why),
             Self::ShowsUtc {
                 interface,
                 utc_offset,

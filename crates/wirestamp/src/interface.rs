@@ -129,6 +129,18 @@ impl Interface {
         Ok(())
     }
 
+    /// Returns in a sentence why packets that arrive here reach no UDP socket of this interface, and what to do: a bridge, bond or team whose port it is takes
+    /// them. `None`: they reach it. By the [description](Self::description).
+    pub fn diverted(&self) -> Option<String> {
+        let upper = self.description.port_of?;
+        let all = self.host.interfaces().unwrap_or_default();
+        let found = all.into_iter().find(|one| one.index == upper);
+        let (name, upper) = (self.name(), found?.name);
+        Some(format!(
+            "{name} is a port of {upper}, which takes what arrives: name {upper} instead"
+        ))
+    }
+
     /// Asks what this interface could timestamp.
     ///
     /// # Errors

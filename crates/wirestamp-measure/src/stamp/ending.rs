@@ -114,6 +114,7 @@ impl StampTask {
             sent: self.sent,
             refused: self.refused,
             unreachable: self.undelivered.said().cloned(),
+            diverted: self.diverted.clone(),
             unconfirmed: !self.provisional.is_empty(),
         }
     }

@@ -19,7 +19,14 @@ impl Node<'_> {
                 error: port.not_by_nic()?.clone(),
             })
         });
-        not_by_nic.chain(self.shows_utc()).collect()
+        let diverted = self.ports.iter().filter_map(|port| {
+            Some(Warning::Diverted {
+                interface: port.interface().name().to_owned(),
+                why: port.diverted()?.to_owned(),
+            })
+        });
+        let all = not_by_nic.chain(diverted).chain(self.shows_utc());
+        all.collect()
     }
 
     /// Returns why nothing was measured, by the messages that came; of a clock that has measured, it says nothing.

@@ -61,6 +61,8 @@ pub(crate) struct Port<'e> {
     clock: SharedClock,
     /// Why the NIC does not timestamp although it was to be switched on.
     not_by_nic: Option<Error>,
+    /// Why nothing that arrives comes here.
+    diverted: Option<String>,
     outlet: Outlet,
     identity: PortIdentity,
     ledger: Ledger,
@@ -145,6 +147,7 @@ impl<'e> Port<'e> {
             changed,
             clock: Rc::new(RefCell::new(clock)),
             not_by_nic: not_by_nic.filter(|_| configuration.enable_hardware),
+            diverted: interface.diverted(),
             outlet,
             identity,
             observers: Observers::new(configuration, identity, &estimator, seed)?,
@@ -346,6 +349,11 @@ impl<'e> Port<'e> {
     /// Why the system timestamps although the NIC was to be switched on.
     pub(crate) fn not_by_nic(&self) -> Option<&Error> {
         self.not_by_nic.as_ref()
+    }
+
+    /// Why nothing that arrives at its interface comes here.
+    pub(crate) fn diverted(&self) -> Option<&str> {
+        self.diverted.as_deref()
     }
 
     pub(crate) fn clock(&self) -> &SharedClock {

@@ -10,7 +10,7 @@ use netlink_packet_core::{
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
-    LinkAttribute, LinkFlags, LinkLayerType, LinkMessage, Prop, State,
+    InfoPortKind, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage, Prop, State,
 };
 use netlink_sys::protocols::NETLINK_ROUTE;
 use std::io;
@@ -70,7 +70,7 @@ pub(super) fn describe(link: &LinkMessage) -> Option<InterfaceDescription> {
         })?;
     let mut interface = InterfaceDescription::new(name, InterfaceIndex::new(link.header.index)?);
     interface.loopback = link.header.flags.contains(LinkFlags::Loopback);
-    let mut operational = None;
+    let (mut operational, mut upper, mut is_port) = (None, None, false);
     for attribute in &link.attributes {
         match attribute {
             LinkAttribute::Mtu(mtu) => interface.mtu = *mtu,
@@ -80,6 +80,8 @@ pub(super) fn describe(link: &LinkMessage) -> Option<InterfaceDescription> {
                 interface.mac_address = bytes.as_slice().try_into().ok().map(MacAddress::new);
             }
             LinkAttribute::OperState(state) => operational = Some(*state),
+            LinkAttribute::Controller(index) => upper = InterfaceIndex::new(*index),
+            LinkAttribute::LinkInfo(information) => is_port = information.iter().any(is_taken),
             LinkAttribute::PropList(properties) => {
                 interface
                     .alternative_names
@@ -92,7 +94,19 @@ pub(super) fn describe(link: &LinkMessage) -> Option<InterfaceDescription> {
         }
     }
     interface.state = state(link.header.flags, operational);
+    interface.port_of = upper.filter(|_| is_port);
     Some(interface)
+}
+
+/// A port of a VRF keeps what arrives.
+fn is_taken(information: &LinkInfo) -> bool {
+    let LinkInfo::PortKind(kind) = information else {
+        return false;
+    };
+    matches!(
+        kind,
+        InfoPortKind::Bridge | InfoPortKind::Bond | InfoPortKind::Team
+    )
 }
 
 /// Loopback and tunnels say "unknown" of their carrier and pass packets.
@@ -190,6 +204,27 @@ mod tests {
                 .flatten();
             assert_eq!(interface.mac_address, expected, "{}", interface.name);
         }
+    }
+
+    #[test]
+    fn a_port_names_the_bridge_or_bond_that_takes_what_arrives() {
+        let described = |kind: Option<InfoPortKind>| {
+            let mut link = LinkMessage::default();
+            link.header.index = 7;
+            let information = kind.map(|kind| vec![LinkInfo::PortKind(kind)]);
+            link.attributes = vec![
+                LinkAttribute::IfName("x".into()),
+                LinkAttribute::Controller(9),
+                LinkAttribute::LinkInfo(information.unwrap_or_default()),
+            ];
+            let port_of = describe(&link).expect("described").port_of;
+            port_of.map(InterfaceIndex::get)
+        };
+        for kind in [InfoPortKind::Bridge, InfoPortKind::Bond, InfoPortKind::Team] {
+            assert_eq!(described(Some(kind.clone())), Some(9), "{kind:?}");
+        }
+        assert_eq!(described(Some(InfoPortKind::Vrf)), None, "it keeps them");
+        assert_eq!(described(None), None);
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub(in crate::commands) fn run(
         report.losses.answered == 0 && report.unusable.is_none() && !session.is_interrupted();
     let known = Path {
         unreachable: measured.unreachable.as_ref(),
+        diverted: measured.diverted.as_deref(),
         mtu: measured.path,
         smaller: match measured.unreachable.is_none() && is_silent && arguments.size > 0 {
             true => answered(&asked, &place)?,

@@ -11,6 +11,8 @@ use super::latency::OPERATION;
 pub(super) struct Path<'a> {
     /// What ICMP said.
     pub(super) unreachable: Option<&'a Error>,
+    /// What else takes the replies.
+    pub(super) diverted: Option<&'a str>,
     pub(super) mtu: PathMtu,
     /// Bytes of smaller packets that were answered.
     pub(super) smaller: Option<usize>,
@@ -50,6 +52,9 @@ pub(super) fn check_answered(
         return Err(failed(error).with_remedy(
             "measure with smaller packets (--size), or find the link whose MTU is too small: ping -M do -s SIZE",
         ));
+    }
+    if let Some(why) = path.diverted {
+        return Err(failed(format!("{cause}: {why}")));
     }
     if let Some(error) = path.unreachable {
         return Err(failed(format!("{cause}: {}", error.cause()))
