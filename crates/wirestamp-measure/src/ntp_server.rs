@@ -3,7 +3,7 @@
 use crate::moment::Moment;
 use crate::place::Place;
 use crate::state::State;
-use crate::task::{Task, Turn};
+use crate::task::{Task, Turn, is_no_end};
 use std::net::SocketAddr;
 use std::slice;
 use wirestamp::{Incoming, MonotonicTime, Received, Result, Timestamping, UdpSocket};
@@ -43,8 +43,11 @@ impl Task for NtpServerTask {
             let read = self
                 .socket
                 .try_receive_batch(slice::from_mut(&mut incoming));
-            if read? == 0 {
-                return Ok(MonotonicTime::MAX);
+            match read {
+                Ok(0) => return Ok(MonotonicTime::MAX),
+                Ok(_) => {}
+                // the answer to an earlier packet
+                Err(error) => return is_no_end(error).map(|()| MonotonicTime::MAX),
             }
             let received = incoming.received;
             self.answer(incoming.payload(), &received);
