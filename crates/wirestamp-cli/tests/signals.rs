@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 use std::fs::File;
-use std::io::{PipeWriter, Read, Write, pipe};
+use std::io::{BufRead as _, BufReader, PipeWriter, Read, Write, pipe};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -153,6 +153,40 @@ fn a_reflector_ends_with_its_summary() {
         );
         let last: Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
         assert_eq!(last["replies"], 0, "{name}: {told}");
+    }
+}
+
+/// `--for ever`: a line each second, and the summary when it is ended.
+#[test]
+fn a_run_without_an_end_writes_a_line_each_second() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let server = silent.local_addr().expect("bound").to_string();
+    for (arguments, line, summary) in [
+        (
+            &["latency", "lo", "--rate", "100", "--for", "ever"][..],
+            "came, 0 lost; wire: p50",
+            "latency on lo",
+        ),
+        (&["ntp", &server, "-d", "ever"], "starting", "0/"),
+    ] {
+        let mut child = start(arguments, |_| {});
+        let mut reader = BufReader::new(child.stdout.take().expect("piped"));
+        let mut next = || {
+            let mut text = String::new();
+            reader.read_line(&mut text).expect("text");
+            text
+        };
+        let (first, second) = (next(), next());
+        assert!(
+            first.starts_with("    1 s") && first.contains(line),
+            "{first}"
+        );
+        assert!(second.starts_with("    2 s"), "{second}");
+        send("INT", &child);
+        let mut rest = String::new();
+        reader.read_to_string(&mut rest).expect("text");
+        child.wait().expect("ends");
+        assert!(rest.contains(summary), "{rest}");
     }
 }
 

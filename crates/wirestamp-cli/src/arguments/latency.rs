@@ -26,8 +26,8 @@ pub(crate) struct Latency {
     /// How many datagrams to send: 20000, or with --for as many as fit
     #[arg(short, long, help_heading = PACKETS, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// How long to send
-    #[arg(short = 'd', long = "for", help_heading = PACKETS, value_name = "TIME", value_parser = time::duration)]
+    /// How long to send; `ever`: until Ctrl-C, with a line each second
+    #[arg(short = 'd', long = "for", help_heading = PACKETS, value_name = "TIME", value_parser = time::length)]
     pub(crate) duration: Option<Duration>,
     /// Payload of each datagram
     #[arg(
@@ -81,6 +81,11 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
+    /// Whether Ctrl-C alone ends it.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.count.is_none() && self.duration == Some(time::EVER)
+    }
+
     /// How many datagrams are sent at most: what --count says, and as many as a rate lets fit into the time of --for.
     pub(crate) fn count_at(&self, rate: Option<u32>) -> u64 {
         let Some(all) = self.duration else {

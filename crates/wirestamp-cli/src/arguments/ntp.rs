@@ -1,7 +1,7 @@
 //! The arguments of `ntp`.
 
 use super::Source;
-use super::time::fitting;
+use super::time::{EVER, fitting};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,8 +24,8 @@ pub(crate) struct Ntp {
     /// How often to ask each server: 4 times, or with --for as often as fits
     #[arg(short, long, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) count: Option<u32>,
-    /// How long to ask
-    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::duration)]
+    /// How long to ask; `ever`: until Ctrl-C, with a line each second
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::length)]
     pub(crate) duration: Option<Duration>,
     /// From one request to the next. Public servers may refuse to answer more often than every 2s
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
@@ -60,10 +60,16 @@ pub(crate) struct Ntp {
 }
 
 impl Ntp {
+    /// Whether Ctrl-C alone ends it.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.count.is_none() && self.duration == Some(EVER)
+    }
+
     /// How often each server is asked.
     pub(crate) fn count(&self) -> u32 {
         let fit = self.duration.map(|all| fitting(all, self.interval));
-        let fit = fit.map(|fit| fit.try_into().unwrap_or(MOST).min(MOST));
+        let most = if self.is_endless() { u32::MAX } else { MOST };
+        let fit = fit.map(|fit| fit.try_into().unwrap_or(most).min(most));
         match (self.count, fit) {
             (Some(count), Some(fit)) => count.min(fit),
             (Some(count), None) => count,

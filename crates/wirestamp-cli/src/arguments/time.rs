@@ -13,6 +13,17 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     })
 }
 
+/// A run that Ctrl-C ends: no clock gets there.
+pub(crate) const EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+/// Reads how long to run: a duration, or `ever`.
+pub(super) fn length(text: &str) -> Result<Duration, String> {
+    match text {
+        "ever" => Ok(EVER),
+        _ => duration(text),
+    }
+}
+
 /// Reads `50us` or `1ms 500us`, and `0`. A number alone is an error.
 pub(super) fn with_unit(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|error| {
@@ -51,6 +62,15 @@ mod tests {
         assert_eq!(duration("60"), Ok(Duration::from_secs(60)));
         assert_eq!(duration("0.1"), Ok(Duration::from_millis(100)));
         assert_eq!(duration("0"), Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_run_may_have_no_end() {
+        assert_eq!(length("ever"), Ok(EVER));
+        assert_eq!(length("2s"), Ok(Duration::from_secs(2)));
+        assert!(duration("ever").is_err(), "an interval has an end");
+        // within what the monotonic clock can count
+        assert!(i64::try_from(EVER.as_nanos()).is_ok_and(|all| all < i64::MAX / 2));
     }
 
     #[test]

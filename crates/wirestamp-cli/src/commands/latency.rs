@@ -6,7 +6,7 @@ use crate::arguments::{self, LimitedPath};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::session::Session;
+use crate::session::{self, Session};
 use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
 use watching::Watching;
@@ -24,6 +24,8 @@ pub(super) mod picture;
 mod rows;
 mod text;
 mod watching;
+
+const OPERATION: &str = "measure latency";
 
 #[derive(Serialize)]
 struct Latency {
@@ -119,7 +121,11 @@ pub(super) fn run(
     let options = options(arguments, &interface)?;
     session.listen_to_interrupts();
     let mut files = Files::create(arguments)?;
-    let report = measure(&interface, options, session, output)?;
+    let is_endless = arguments.is_endless();
+    if is_endless && interface.description().simulated {
+        return Err(session::endless(OPERATION, interface.name()).into());
+    }
+    let report = measure(&interface, options, is_endless, session, output)?;
     let exported = files.export(&exported(&report));
     let may_lose = arguments.limits.max_loss.is_some();
     let is_lossy = if may_lose {
@@ -169,12 +175,13 @@ fn exported(report: &LatencyReport) -> [(&'static str, &Histogram); 3] {
 fn measure(
     interface: &Interface,
     options: LatencyOptions,
+    is_endless: bool,
     session: &Session,
     output: &mut Output,
 ) -> Result<LatencyReport, Failure> {
     let asked = Measurements::default().path(Path::once(interface.name(), options));
     let mut engine = Engine::new(asked, session.place(interface)?)?;
-    let mut watching = Watching::new(&options, output);
+    let mut watching = Watching::new(&options, is_endless, output);
     loop {
         // a batch, which waits itself
         engine.serve(&engine.moment(), &mut watching);
@@ -192,13 +199,10 @@ fn measure(
 fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<LatencyOptions, Error> {
     let description = interface.description();
     let invalid = |cause: String, remedy: &'static str| {
-        Err(Error::new(
-            ErrorKind::InvalidInput,
-            "measure latency",
-            interface.name(),
-            cause,
+        Err(
+            Error::new(ErrorKind::InvalidInput, OPERATION, interface.name(), cause)
+                .with_remedy(remedy),
         )
-        .with_remedy(remedy))
     };
     if arguments.echo.is_none() && !description.loopback && !description.simulated {
         let cause = "the NIC does not loop back, and no other host is given".to_owned();

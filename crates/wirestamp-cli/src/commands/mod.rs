@@ -6,6 +6,7 @@ mod completions;
 mod convert;
 mod cross;
 mod doctor;
+mod each_second;
 mod enable;
 mod interfaces;
 mod latency;

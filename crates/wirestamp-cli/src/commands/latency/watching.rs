@@ -1,6 +1,7 @@
 //! What `latency` shows while packets are on their way: a bar on a terminal, and rows.
 
 use super::rows::Rows;
+use crate::commands::each_second::Packets;
 use crate::output::Output;
 use indicatif::ProgressBar;
 use std::io;
@@ -13,10 +14,16 @@ pub(super) struct Watching {
     rows: Option<Rows>,
     /// Those that are not written yet.
     packets: Vec<PacketLatency>,
+    /// Of a run without an end.
+    second: Option<Packets>,
 }
 
 impl Watching {
-    pub(super) fn new(options: &LatencyOptions, output: &Output) -> Self {
+    pub(super) fn new(options: &LatencyOptions, is_endless: bool, output: &Output) -> Self {
+        let name = match options.peer {
+            Some(_) => "round trip",
+            None => "wire",
+        };
         let rows = || Rows::new(options.peer.is_some());
         Self {
             bar: match options.count {
@@ -25,11 +32,15 @@ impl Watching {
             },
             rows: output.has_rows().then(rows),
             packets: Vec::new(),
+            second: is_endless.then(|| Packets::new(name)),
         }
     }
 
     /// Writes rows now and then.
     pub(super) fn write(&mut self, output: &mut Output) -> io::Result<()> {
+        if let Some(second) = &mut self.second {
+            second.write(output)?;
+        }
         let packets = self.packets.drain(..);
         let rows = self.rows.as_mut();
         rows.map_or(Ok(()), |rows| rows.take(packets, output))
@@ -48,11 +59,17 @@ impl Sink for Watching {
     fn sample(&mut self, _: &Sample<'_>) {}
 
     fn wants_packets(&self) -> bool {
-        self.rows.is_some()
+        self.rows.is_some() || self.second.is_some()
     }
 
     fn passed(&mut self, _: Subject<'_>, packet: &PacketLatency) {
-        self.packets.push(*packet);
+        if let Some(second) = &mut self.second {
+            let took = packet.wire.map(|wire| wire.time.saturating_nanoseconds());
+            second.note(took);
+        }
+        if self.rows.is_some() {
+            self.packets.push(*packet);
+        }
     }
 
     fn progress(&mut self, _: Subject<'_>, progress: Progress) {

@@ -5,12 +5,16 @@ mod row;
 mod text;
 
 use crate::arguments;
+use crate::commands::each_second::EachSecond;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::quantity::{rounded_up, signed};
 use crate::output::{Output, json};
-use crate::session::Session;
+use crate::session::{self, Session};
+use indicatif::ProgressBar;
 use row::Row;
 use serde::Serialize;
+use std::io;
 use wirestamp::{Error, ErrorKind, Span};
 use wirestamp_measure::goal::{AUTHENTICATE, FIND};
 use wirestamp_measure::state::NtpState;
@@ -51,10 +55,21 @@ pub(super) fn run(
         .iter()
         .map(|target| asked(target, arguments));
     let all = servers.fold(Measurements::default(), Measurements::ntp);
-    let mut engine = Engine::new(all.answered(), session.place_named(None)?)?;
-    let progress = output.progress(arguments.count().into(), "requests");
+    let place = session.place_named(None)?;
+    if arguments.is_endless() && place.is_simulated() {
+        return Err(session::endless("measure the offset", "NTP servers").into());
+    }
+    let mut engine = Engine::new(all.answered(), place)?;
+    let mut each_second = arguments.is_endless().then(EachSecond::new);
+    let progress = match each_second {
+        Some(_) => ProgressBar::hidden(),
+        None => output.progress(arguments.count().into(), "requests"),
+    };
     while !engine.is_over() && !session.is_interrupted() {
         let next = engine.serve(&engine.moment(), &mut |_: &Sample<'_>| {});
+        if let Some(seconds) = each_second.as_mut().and_then(EachSecond::due) {
+            write_second(&engine, seconds, output)?;
+        }
         let asked = requests(&engine);
         progress.set_position(asked);
         if asked == 0 {
@@ -67,6 +82,35 @@ pub(super) fn run(
     let (measured, exit) = judge(&engine, arguments, interrupted);
     output.report(&measured)?;
     Ok(exit)
+}
+
+/// Writes a line for each server, as it is known now.
+fn write_second(engine: &Engine, seconds: u32, output: &mut Output) -> io::Result<()> {
+    let ntp = engine.ntp_at(&engine.moment()).unwrap_or_default();
+    output.now(|page| {
+        for server in &ntp.servers {
+            let known = server.offset_ns.zip(server.bound_ns);
+            let known = known.map(|(offset, bound)| {
+                let answers = format!("{} of {} answered", server.responses, server.requests);
+                format!(
+                    "{} ±{}, {answers}",
+                    signed(offset, bound),
+                    rounded_up(bound)
+                )
+            });
+            let status = || {
+                server
+                    .error
+                    .clone()
+                    .unwrap_or_else(|| server.status.clone())
+            };
+            page.line(&format!(
+                "{seconds:>5} s  {}  {}",
+                server.name,
+                known.unwrap_or_else(status)
+            ));
+        }
+    })
 }
 
 /// A server as the engine asks it.

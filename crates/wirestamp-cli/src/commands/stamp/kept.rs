@@ -3,6 +3,7 @@
 use super::packets::{Packets, Rows};
 use super::probes::Probes;
 use crate::arguments;
+use crate::commands::each_second::Packets as Second;
 use crate::output::Output;
 use indicatif::ProgressBar;
 use std::io;
@@ -22,21 +23,29 @@ pub(super) struct Kept<'a> {
     progress: ProgressBar,
     count: u64,
     sent: u64,
+    /// Of a run without an end.
+    second: Option<Second>,
 }
 
 impl<'a> Kept<'a> {
     pub(super) fn new(
-        arguments: &arguments::Stamp,
+        arguments: &arguments::Latency,
         host: &str,
         count: u64,
         output: &'a mut Output,
     ) -> Result<Self, Error> {
+        let is_endless = arguments.is_endless();
+        let arguments = &arguments.stamp;
         let packets = arguments.packets.as_deref();
         Ok(Self {
             packets: packets.map(Packets::create).transpose()?,
             probes: Probes::open(arguments, host)?,
             rows: Rows::default(),
-            progress: output.progress(count, "packets"),
+            progress: match is_endless {
+                true => ProgressBar::hidden(),
+                false => output.progress(count, "packets"),
+            },
+            second: is_endless.then(|| Second::new("round trip")),
             output,
             count,
             sent: 0,
@@ -82,6 +91,12 @@ impl Sink for Kept<'_> {
             probes.add(packet);
         }
         self.rows.add(packet, self.output);
+        if let Some(second) = &mut self.second {
+            let took = packet.round_trip.filter(|_| packet.is_answered);
+            second.note(took.map(|took| took.value.saturating_nanoseconds()));
+            // whoever does not read it any more ends the run
+            let _ = second.write(self.output);
+        }
     }
 
     fn wants_packets(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::commands::limits;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::Output;
-use crate::session::Session;
+use crate::session::{self, Session};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Interface, Span, utc_error_bound};
@@ -39,13 +39,16 @@ pub(in crate::commands) fn run(
         true => Some(session.interface(arguments.interface.as_deref())?),
         false => named.transpose()?,
     };
+    if arguments.is_endless() && place.is_simulated() {
+        return Err(session::endless(OPERATION, host).into());
+    }
     let peer = resolve(host, arguments.ipv6, &place)?;
     check_in_flight(arguments, peer)?;
     let (asked, clocks) = asked(arguments, peer, interface.as_ref(), &place)?;
     let authenticated = key(asked.key_file.as_deref())?.is_some();
     let count = count(arguments);
     let mut pictures = Files::create(arguments)?;
-    let mut kept = Kept::new(&arguments.stamp, host, count, output)?;
+    let mut kept = Kept::new(arguments, host, count, output)?;
     session.listen_to_interrupts();
     let measured = measure(&asked, &place, &mut kept, || session.is_interrupted());
     let (files, measured) = (kept.finish()?, measured?);
