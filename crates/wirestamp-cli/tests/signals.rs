@@ -190,6 +190,42 @@ fn a_run_without_an_end_writes_a_line_each_second() {
     }
 }
 
+/// Nobody would see that it goes on.
+#[test]
+fn a_run_without_an_end_ends_once_its_lines_cannot_be_written() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let server = silent.local_addr().expect("bound").to_string();
+    let own = ["latency", "lo", "--rate", "100", "-d", "ever"];
+    let peer = [
+        "latency",
+        "--peer",
+        &server,
+        "--timeout",
+        "50ms",
+        "-d",
+        "ever",
+    ];
+    let ntp = ["ntp", &server, "-d", "ever"];
+    for arguments in [&own[..], &peer, &ntp] {
+        let full = File::options().write(true).open("/dev/full");
+        let mut child = start(arguments, |command| {
+            command.stdout(full.expect("it is there"));
+        });
+        let begun = Instant::now();
+        let code = loop {
+            match child.try_wait().expect("asked") {
+                Some(status) => break status.code(),
+                None if begun.elapsed() > PATIENCE => {
+                    let _ = child.kill();
+                    panic!("{arguments:?} goes on");
+                }
+                None => thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        assert_eq!(code, Some(1), "{arguments:?}");
+    }
+}
+
 /// Starts a PTP clock in a network namespace of its own, and waits until it runs. Needs root, for the
 /// ports 319 and 320. `None`: not possible here.
 fn clock_in_namespace(runtime: &Path, stdout: impl Into<Stdio>) -> Option<(Child, PathBuf)> {

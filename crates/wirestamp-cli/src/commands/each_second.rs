@@ -1,11 +1,10 @@
-//! The line that a run without an end writes each second. Measures nothing.
+//! The line that a run without an end writes each second.
 
-use crate::output::quantity::shown;
 use crate::output::{Output, grouped};
 use std::io;
 use std::time::{Duration, Instant};
-
-const SECOND: Duration = Duration::from_secs(1);
+use wirestamp::Span;
+use wirestamp::latency::{Histogram, Summary};
 
 /// When the next line is due.
 pub(super) struct EachSecond {
@@ -28,7 +27,7 @@ impl EachSecond {
 
     fn due_after(&mut self, passed: Duration) -> Option<u32> {
         let seconds = u32::try_from(passed.as_secs()).unwrap_or(u32::MAX);
-        (seconds > self.lines && passed >= SECOND).then(|| {
+        (seconds > self.lines).then(|| {
             self.lines = seconds;
             seconds
         })
@@ -38,27 +37,32 @@ impl EachSecond {
 /// Packets of this second.
 pub(super) struct Packets {
     each: EachSecond,
-    /// What took how long, in nanoseconds.
-    name: &'static str,
-    times: Vec<i64>,
+    /// The path whose times are counted.
+    path: &'static str,
+    times: Histogram,
+    came: u64,
     lost: u64,
 }
 
 impl Packets {
-    pub(super) fn new(name: &'static str) -> Self {
+    pub(super) fn new(path: &'static str) -> Self {
         Self {
             each: EachSecond::new(),
-            name,
-            times: Vec::new(),
+            path,
+            times: Histogram::new(),
+            came: 0,
             lost: 0,
         }
     }
 
-    /// How long a packet took; `None`: it is lost.
-    pub(super) fn note(&mut self, took: Option<i64>) {
-        match took {
-            Some(took) => self.times.push(took),
-            None => self.lost += 1,
+    /// Whether a packet came, and how long it took, if that is known.
+    pub(super) fn note(&mut self, has_come: bool, took: Option<Span>) {
+        match has_come {
+            true => self.came += 1,
+            false => self.lost += 1,
+        }
+        if let Some(took) = took.filter(|_| has_come) {
+            self.times.record(took);
         }
     }
 
@@ -68,25 +72,29 @@ impl Packets {
             return Ok(());
         };
         let line = self.line(seconds);
-        (self.lost, self.times) = (0, Vec::with_capacity(self.times.len()));
+        (self.came, self.lost, self.times) = (0, 0, Histogram::new());
         output.now(|page| page.line(&line))
     }
 
-    fn line(&mut self, seconds: u32) -> String {
-        self.times.sort_unstable();
-        let count = self.times.len();
-        let (came, lost) = (grouped(count as u64), grouped(self.lost));
-        let Some(last) = count.checked_sub(1) else {
-            return format!("{seconds:>5} s  nothing came, {lost} lost");
+    fn line(&self, seconds: u32) -> String {
+        let [came, lost] = [self.came, self.lost].map(grouped);
+        let times = match (Summary::of(&self.times), self.came) {
+            (_, 0) => String::new(),
+            (None, _) => format!("; {}: not measured", self.path),
+            (Some(times), _) => self.times(&times),
         };
-        let at = |share: f64| shown(self.times[(last as f64 * share).round() as usize]);
-        format!(
-            "{seconds:>5} s  {came} came, {lost} lost; {}: p50 {}, p99 {}, max {}",
-            self.name,
-            at(0.5),
-            at(0.99),
-            at(1.0),
-        )
+        format!("{seconds:>5} s  {came} came, {lost} lost{times}")
+    }
+
+    fn times(&self, times: &Summary) -> String {
+        let Summary {
+            p50, p99, maximum, ..
+        } = times;
+        let of = match self.came - times.count {
+            0 => String::new(),
+            _ => format!(" of {}", grouped(times.count)),
+        };
+        format!("; {}{of}: p50 {p50}, p99 {p99}, max {maximum}", self.path)
     }
 }
 
@@ -104,12 +112,27 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_what_came_and_what_is_lost_in_its_second() {
+    fn a_packet_that_came_without_a_time_is_not_lost() {
+        let mut packets = Packets::new("wire");
+        assert_eq!(packets.line(3), "    3 s  0 came, 0 lost");
+        packets.note(false, None);
+        assert_eq!(packets.line(3), "    3 s  0 came, 1 lost");
+        (0..1_000).for_each(|_| packets.note(true, None));
+        let line = "    3 s  1,000 came, 1 lost; wire: not measured";
+        assert_eq!(packets.line(3), line);
+        (0..200).for_each(|_| packets.note(true, Some(Span::from_nanoseconds(40))));
+        let line = "    3 s  1,200 came, 1 lost; wire of 200: p50 40 ns, p99 40 ns, max 40 ns";
+        assert_eq!(packets.line(3), line);
+    }
+
+    #[test]
+    fn where_each_packet_has_a_time_no_number_is_said_of_it() {
         let mut packets = Packets::new("round trip");
-        assert_eq!(packets.line(3), "    3 s  nothing came, 0 lost");
-        (1..=1_000).for_each(|number| packets.note(Some(1_000_000 - number * 1_000)));
-        packets.note(None);
-        let line = "   12 s  1,000 came, 1 lost; round trip: p50 500 µs, p99 989 µs, max 999 µs";
-        assert_eq!(packets.line(12), line);
+        packets.note(true, Some(Span::from_microseconds(500)));
+        let line = packets.line(12);
+        assert!(
+            line.starts_with("   12 s  1 came, 0 lost; round trip: p50 500"),
+            "{line}"
+        );
     }
 }

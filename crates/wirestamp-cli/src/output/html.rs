@@ -36,6 +36,23 @@ pub(crate) struct Grid {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
+impl Grid {
+    /// Rows of a name and a value.
+    pub(crate) fn of_values(
+        caption: &str,
+        rows: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Self {
+        let rows = rows.into_iter();
+        Self {
+            caption: caption.to_owned(),
+            columns: Vec::new(),
+            rows: rows
+                .map(|(name, value)| vec![name.to_owned(), value])
+                .collect(),
+        }
+    }
+}
+
 /// A plot, as the script in the report draws it.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Plot {

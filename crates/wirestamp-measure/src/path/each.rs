@@ -10,7 +10,7 @@ use crate::state::{PathState, State};
 use crate::task::{Task, Turn, is_no_end};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use wirestamp::latency::{LatencyOptions, LatencyRun, NotMeasured, PacketLatency, PathTime};
+use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency, PathTime};
 use wirestamp::{
     AddressFamily, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket,
 };
@@ -72,7 +72,7 @@ impl EachTask {
                 at: turn.now,
                 utc: turn.utc,
                 left: packet.left.map_or(Departure::Unknown, Departure::At),
-                has_arrived: has_arrived(&packet),
+                has_arrived: packet.has_arrived(),
                 values: &values[..known],
             });
         }
@@ -104,14 +104,6 @@ fn options(wanted: Timestamper, interface: &Interface) -> LatencyOptions {
     }
 }
 
-fn has_arrived(packet: &PacketLatency) -> bool {
-    let is_lost = matches!(
-        packet.missing,
-        Some(NotMeasured::NotArrived | NotMeasured::Late)
-    );
-    !is_lost
-}
-
 /// What a packet says, and how many of these are known: nothing of a packet that is lost.
 fn segments(packet: &PacketLatency) -> ([(Segment, Bounded<Span>); 3], usize) {
     let mut values = [(Segment::Wire, Bounded::new(Span::ZERO, Span::ZERO)); 3];
@@ -122,7 +114,7 @@ fn segments(packet: &PacketLatency) -> ([(Segment, Bounded<Span>); 3], usize) {
             known += 1;
         }
     };
-    if has_arrived(packet) {
+    if packet.has_arrived() {
         add(Segment::SendPath, packet.send_path);
         add(Segment::ReceivePath, packet.receive_path);
         add(Segment::Wire, packet.wire);

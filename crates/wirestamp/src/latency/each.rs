@@ -24,6 +24,16 @@ pub struct PacketLatency {
     pub missing: Option<NotMeasured>,
 }
 
+impl PacketLatency {
+    /// Returns whether it arrived in time. A packet that did may still have no times, for want of timestamps.
+    pub const fn has_arrived(&self) -> bool {
+        !matches!(
+            self.missing,
+            Some(NotMeasured::NotArrived | NotMeasured::Late)
+        )
+    }
+}
+
 /// How long a packet took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathTime {

@@ -84,12 +84,6 @@ impl Latency {
                 (if self.interrupted { "yes" } else { "no" }).to_owned(),
             ),
         ];
-        Grid {
-            caption: "Conditions".to_owned(),
-            columns: Vec::new(),
-            rows: rows
-                .map(|(name, value)| vec![name.to_owned(), value])
-                .into(),
-        }
+        Grid::of_values("Conditions", rows)
     }
 }

@@ -1,5 +1,5 @@
 //! The file of `latency --histogram`: an interval log as HdrHistogram's tools read it, with a
-//! histogram for each path. Measures nothing.
+//! histogram for each path.
 //!
 //! HdrHistogram holds no negative values. If a path has some, all its values are shifted up by one
 //! offset, a power of ten, and the tag says by how much: `wire+10000ns`. Subtract it from each figure.

@@ -64,8 +64,7 @@ impl Sink for Watching {
 
     fn passed(&mut self, _: Subject<'_>, packet: &PacketLatency) {
         if let Some(second) = &mut self.second {
-            let took = packet.wire.map(|wire| wire.time.saturating_nanoseconds());
-            second.note(took);
+            second.note(packet.has_arrived(), packet.wire.map(|wire| wire.time));
         }
         if self.rows.is_some() {
             self.packets.push(*packet);

@@ -142,12 +142,6 @@ impl Measurement {
             ("reflector", self.reflector()),
             ("interrupted", yes(self.interrupted)),
         ];
-        Grid {
-            caption: "Conditions".to_owned(),
-            columns: Vec::new(),
-            rows: rows
-                .map(|(name, value)| vec![name.to_owned(), value])
-                .into(),
-        }
+        Grid::of_values("Conditions", rows)
     }
 }

@@ -5,6 +5,7 @@ use super::probes::Probes;
 use crate::arguments;
 use crate::commands::each_second::Packets as Second;
 use crate::output::Output;
+use crate::signals;
 use indicatif::ProgressBar;
 use std::io;
 use wirestamp::{Error, UtcTime};
@@ -25,6 +26,8 @@ pub(super) struct Kept<'a> {
     sent: u64,
     /// Of a run without an end.
     second: Option<Second>,
+    /// What kept a line of it from being written.
+    failed: Option<io::Error>,
 }
 
 impl<'a> Kept<'a> {
@@ -49,7 +52,25 @@ impl<'a> Kept<'a> {
             output,
             count,
             sent: 0,
+            failed: None,
         })
+    }
+
+    /// Writes the line of a run without an end. What cannot be written ends it: its user would wait for the end to know.
+    fn write_second(&mut self, packet: &session::Sample) {
+        let Some(second) = &mut self.second else {
+            return;
+        };
+        second.note(packet.is_answered, packet.round_trip.map(|took| took.value));
+        let written = second.write(self.output);
+        self.failed = self.failed.take().or(written.err());
+        let of_files = [
+            self.packets.as_ref().is_some_and(Packets::has_failed),
+            self.probes.as_ref().is_some_and(Probes::has_failed),
+        ];
+        if self.failed.is_some() || self.rows.has_failed() || of_files.contains(&true) {
+            signals::stop();
+        }
     }
 
     /// All packets are judged: prints the rows that are left, and returns the files, which are as if they never were unless they are finished.
@@ -58,6 +79,7 @@ impl<'a> Kept<'a> {
     /// Rows could not be printed.
     pub(super) fn finish(self) -> io::Result<Files> {
         self.progress.finish_and_clear();
+        self.failed.map_or(Ok(()), Err)?;
         self.rows.finish(self.output)?;
         Ok(Files {
             packets: self.packets,
@@ -91,12 +113,7 @@ impl Sink for Kept<'_> {
             probes.add(packet);
         }
         self.rows.add(packet, self.output);
-        if let Some(second) = &mut self.second {
-            let took = packet.round_trip.filter(|_| packet.is_answered);
-            second.note(took.map(|took| took.value.saturating_nanoseconds()));
-            // whoever does not read it any more ends the run
-            let _ = second.write(self.output);
-        }
+        self.write_second(packet);
     }
 
     fn wants_packets(&self) -> bool {

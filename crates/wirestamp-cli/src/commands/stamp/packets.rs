@@ -78,6 +78,10 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    pub(super) const fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
     pub(super) fn add(&mut self, sample: &Sample, output: &mut Output) {
         if output.has_rows() && self.failed.is_none() {
             self.failed = self.write(sample, output).err();
@@ -117,6 +121,10 @@ impl Packets {
             draft: BufWriter::new(target.start()?),
             failed: None,
         })
+    }
+
+    pub(super) const fn has_failed(&self) -> bool {
+        self.failed.is_some()
     }
 
     pub(super) fn add(&mut self, sample: &Sample) {

@@ -49,6 +49,10 @@ impl Probes {
         }))
     }
 
+    pub(super) const fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
     pub(super) fn add(&mut self, sample: &Sample) {
         if let Ok(sent) = sample.sent {
             let at = sent.utc.nanoseconds();

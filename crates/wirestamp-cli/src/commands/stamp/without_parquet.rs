@@ -22,6 +22,10 @@ impl Probes {
         Err(error.with_remedy("build it with --features parquet"))
     }
 
+    pub(super) fn has_failed(&self) -> bool {
+        match *self {}
+    }
+
     pub(super) fn add(&mut self, _: &Sample) {
         match *self {}
     }
