@@ -65,6 +65,10 @@ impl Undelivered {
 
     /// Whether a packet whose transmit timestamp does not come did not leave, by what ICMP said so far.
     pub(crate) fn note(&mut self, reason: MissingReason, now: MonotonicTime) -> bool {
+        if !may_not_have_left(reason) {
+            self.miss(reason);
+            return false;
+        }
         if self.in_doubt.len() == MOST {
             self.give_up_oldest();
         }
@@ -87,8 +91,12 @@ impl Undelivered {
 
     fn give_up_oldest(&mut self) {
         if let Some((reason, _)) = self.in_doubt.pop_front() {
-            *self.missing.entry(reason.name().to_owned()).or_default() += 1;
+            self.miss(reason);
         }
+    }
+
+    fn miss(&mut self, reason: MissingReason) {
+        *self.missing.entry(reason.name().to_owned()).or_default() += 1;
     }
 
     /// How many did not leave.
@@ -111,6 +119,14 @@ impl Undelivered {
         counts.pending = counts.requested.saturating_sub(ended);
         counts
     }
+}
+
+/// Of a packet whose timestamp is missing for another reason, one was made: it left.
+fn may_not_have_left(reason: MissingReason) -> bool {
+    matches!(
+        reason,
+        MissingReason::NeverGenerated | MissingReason::Deadline
+    )
 }
 
 /// The newest of what ICMP said since it was asked, but that a packet was too large: the system remembers that. It comes beside
@@ -203,6 +219,20 @@ mod tests {
         assert!(undelivered.note(REASON, at(7)));
         assert!(!undelivered.note(REASON, at(8)), "five seconds later");
         assert_eq!(counts_of(3, &undelivered), [1, 0, 2]);
+    }
+
+    /// A timestamp that found the buffer full was made.
+    #[test]
+    fn a_packet_that_has_left_is_not_called_unsent() {
+        let mut undelivered = Undelivered {
+            no_way: Some(at(0)),
+            ..Undelivered::default()
+        };
+        assert!(!undelivered.note(MissingReason::BufferFull, at(1)));
+        assert!(!undelivered.is_in_doubt());
+        let full = MissingReason::BufferFull.name();
+        assert_eq!((undelivered.count(), undelivered.missing[full]), (0, 1));
+        assert!(undelivered.note(MissingReason::Deadline, at(1)));
     }
 
     #[test]
