@@ -320,6 +320,23 @@ fn once_prints_a_page_of_text_without_any_control_character() {
     );
 }
 
+/// A configuration of a simulation: who is asked answers.
+#[test]
+fn sessions_of_a_simulation_are_answered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("m.toml");
+    let text = "[[stamp]]\npeer = \"sim1\"\n[[ntp]]\nserver = \"sim1\"\ninterval = \"1s\"\n";
+    std::fs::write(&file, text).expect("written");
+    let file = file.to_str().expect("Unicode");
+    let shown = top(&[
+        "--once", "--sim", "igc", "--for", "9s", "--config", file, "--json", "--self",
+    ]);
+    let said: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    let answered = said["peers"][0]["answered"].as_u64();
+    assert!(answered.is_some_and(|answered| answered > 50), "{said}");
+    assert_eq!(said["ntp"]["servers"][0]["status"], "measured", "{said}");
+}
+
 #[test]
 fn a_named_monitor_that_does_not_answer_is_an_error() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -15,16 +15,21 @@ const EXACT: Duration = Duration::from_nanos(1);
 
 impl Measurements {
     /// Returns what runs at the other end of a simulation's cable, so that what is asked for here is answered: a reflector where STAMP peers are, NTP servers
-    /// that show the right time, a PTP clock in the other role, and for a reflector a session of ten packets a second. Hosts that are no interface of the simulation
-    /// have no peer.
+    /// that show the right time, a PTP clock in the other role, and for a reflector a session of ten packets a second. What answers itself has no peer, and neither
+    /// have hosts that are no interface of the simulation. The reflector has the key of the first session.
     #[must_use]
     pub fn peers(&self, simulation: &Simulation) -> Self {
         let place = Place::Simulation(simulation.clone());
         let own = |address: &SocketAddr| place.owner(address.ip()).is_some();
         let address = |wanted: Wanted| place.find(&wanted.goal()?)?.ok().filter(own);
+        let is_answered = |address: &SocketAddr| {
+            let reflector = self.reflector.as_ref();
+            reflector.is_some_and(|one| answers_on(one, *address, &place))
+        };
         let mut peers = Self::default();
         for stamp in &self.stamp {
-            if let Some(address) = address(Wanted::Stamp(stamp.clone())) {
+            let asked = address(Wanted::Stamp(stamp.clone()));
+            if let Some(address) = asked.filter(|address| !is_answered(address)) {
                 let reflector = peers.reflector.get_or_insert_with(|| reflector(stamp));
                 if !reflector.listen.contains(&address) {
                     reflector.listen.push(address);
@@ -38,6 +43,11 @@ impl Measurements {
             .ptp
             .iter()
             .filter_map(|ptp| clock(ptp, &place))
+            .filter(|there| {
+                self.ptp
+                    .iter()
+                    .all(|here| here.interface != there.interface)
+            })
             .collect();
         let sender = self.reflector.as_ref().and_then(|one| sender(one, &place));
         peers.stamp.extend(sender);
@@ -56,6 +66,25 @@ fn reflector(session: &Stamp) -> Reflector {
         Relation::Same | Relation::Unrelated => ClockBound::Unknown,
     };
     reflector
+}
+
+fn answers_on(reflector: &Reflector, address: SocketAddr, place: &Place) -> bool {
+    let owner = place.owner(address.ip());
+    let is_of_interface = reflector.interface.as_deref().is_none_or(|name| {
+        let owner = owner.as_ref().map(Interface::name);
+        owner == Some(name)
+    });
+    match &reflector.listen[..] {
+        [] => is_of_interface && address.port() == reflector.port,
+        listen => listen.iter().any(|own| {
+            let port = if own.port() == 0 {
+                reflector.port
+            } else {
+                own.port()
+            };
+            (own.ip(), port) == (address.ip(), address.port())
+        }),
+    }
 }
 
 /// Sends to the first address that a reflector answers on.

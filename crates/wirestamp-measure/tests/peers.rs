@@ -1,4 +1,4 @@
-//! What is asked for in a simulation is answered, and what is measured then is the truth: both ends have one clock.
+//! In a simulation everybody who is asked answers, and each measured value is the truth: both ends have one clock.
 
 use wirestamp::{Simulation, Span};
 use wirestamp_measure::state::State;
@@ -115,14 +115,50 @@ fn hosts_that_the_simulation_has_not_are_named_or_silent() {
     assert!(peer.sent > 90 && peer.answered == 0, "{peer:?}");
 }
 
+/// A session, and the reflector that it asks.
+fn asked_of_both() -> Measurements {
+    let mut reflector = Reflector::default();
+    reflector.interface = Some("sim1".to_owned());
+    let asked = Measurements::default().stamp(Stamp::with("sim1"));
+    asked.reflector(reflector)
+}
+
+#[test]
+fn two_clocks_of_one_cable_have_no_others_and_other_ports_do() {
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let both = Measurements::default()
+        .ptp(Ptp::at("sim0"))
+        .ptp(Ptp::at("sim1"));
+    assert!(both.peers(&simulation).ptp.is_empty());
+    let mut reflector = Reflector::default();
+    reflector.listen = vec!["192.0.2.2:8620".parse().expect("an address")];
+    for (peer, is_own) in [("sim1:8620", true), ("sim1", false), ("sim0:8620", false)] {
+        let asked = Measurements::default().stamp(Stamp::with(peer));
+        let peers = asked.reflector(reflector.clone()).peers(&simulation);
+        assert_eq!(peers.reflector.is_none(), is_own, "{peer}");
+    }
+}
+
+/// A configuration that is read again.
+#[test]
+fn who_is_asked_later_answers_then() {
+    let place = Place::Simulation(Simulation::preset("igc", 1).expect("a preset"));
+    let mut engine = Engine::new(Measurements::default().answered(), place).expect("it starts");
+    let asked = Measurements::default().stamp(Stamp::with("sim1"));
+    engine.exchange(asked.answered());
+    let until = engine.now() + Span::from_seconds(5);
+    engine
+        .run_until(until, &mut |_: &Sample<'_>| {})
+        .expect("it runs");
+    assert!(engine.state().peers[0].answered > 40);
+}
+
 /// A monitor whose own reflector is asked has no need of another.
 #[test]
 fn an_address_that_is_answered_already_is_left_alone() {
-    let stamp = Stamp::with("sim1");
-    let mut reflector = Reflector::default();
-    reflector.interface = Some("sim1".to_owned());
-    let asked = Measurements::default().stamp(stamp).reflector(reflector);
-    let state = run("igc", asked, 10, Segment::RoundTrip).1;
+    let state = run("igc", asked_of_both(), 10, Segment::RoundTrip).1;
+    let peers = asked_of_both().peers(&Simulation::preset("igc", 1).expect("a preset"));
+    assert!(peers.reflector.is_none(), "no other");
     let (peer, reflector) = (&state.peers[0], state.reflector.expect("it runs"));
     assert!(peer.answered > 90, "{peer:?}");
     // the session here, and that of the other end

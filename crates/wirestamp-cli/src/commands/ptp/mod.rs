@@ -99,7 +99,7 @@ pub(super) fn run(
     // dropped after the node, which restores clock and NIC
     let _unrestored = Unrestored::new();
     let (role, keep_measuring) = (configuration.role, configuration.steering.keep_measuring);
-    let mut peers = Peers::of(&configuration, &interfaces[0], session)?;
+    let mut peers = Peers::of(&configuration, &interfaces, session)?;
     let engine = Engine::new(configuration, identity_of(&interfaces[0]))?;
     let mut node = if simulated {
         Node::start_seeded(&engine, &interfaces, session.seed())?

@@ -11,16 +11,20 @@ pub(super) struct Peers(Option<Engine>);
 impl Peers {
     pub(super) fn of(
         configuration: &Configuration,
-        interface: &Interface,
+        interfaces: &[Interface],
         session: &Session,
     ) -> Result<Self, Error> {
-        let place = session.place(interface)?;
+        let place = session.place(&interfaces[0])?;
         let Place::Simulation(simulation) = &place else {
             return Ok(Self(None));
         };
-        let mut here = Ptp::at(interface.name());
-        here.options.clone_from(configuration);
-        let peers = Measurements::default().ptp(here).peers(simulation);
+        let here = interfaces.iter().map(|interface| {
+            let mut here = Ptp::at(interface.name());
+            here.options.clone_from(configuration);
+            here
+        });
+        let here = here.fold(Measurements::default(), Measurements::ptp);
+        let peers = here.peers(simulation);
         Engine::new(peers, place).map(Some).map(Self)
     }
 
