@@ -10,6 +10,7 @@ use crate::state::{PtpState, Reasons, State};
 use crate::task::{Task, Turn};
 use self_cell::self_cell;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use wirestamp::{MonotonicTime, Result, Span, UdpSocket, UtcTime};
 use wirestamp_ptp::{Engine, Node, Sample, Unmeasured, Warning, identity_of};
 
@@ -32,6 +33,8 @@ pub(crate) struct PtpTask {
     state: Option<&'static str>,
     /// When its state is looked at again.
     look_at: MonotonicTime,
+    /// How long it may measure nothing, from when it was opened on.
+    patience: Span,
     opened: Option<MonotonicTime>,
     /// Why it has measured nothing, though it had time to.
     unmeasured: Option<Unmeasured>,
@@ -40,8 +43,10 @@ pub(crate) struct PtpTask {
 
 /// How often the port's state is looked at.
 const LOOK: Span = Span::from_seconds(1);
-/// A timeTransmitter that is there was measured by then: it announces itself each 2 s at most times, and is followed after the second.
+/// A timeTransmitter that is there was measured by then, unless it announces itself seldom: it is followed after the second Announce.
 const PATIENCE: Span = Span::from_seconds(30);
+/// So many intervals of its Announce messages are waited for at least.
+const ANNOUNCES: u32 = 8;
 /// Of timers in a simulation.
 const SEED: u64 = 1;
 /// Why there is no offset to the timeTransmitter: no new Sync told one, or the clock that timestamps can't be related to the real-time clock.
@@ -74,6 +79,7 @@ impl PtpTask {
             recorded: None,
             state: None,
             look_at: MonotonicTime::MIN,
+            patience: patience(&configuration.options),
             opened: None,
             unmeasured: None,
             warnings: Vec::new(),
@@ -84,12 +90,12 @@ impl PtpTask {
 impl PtpTask {
     /// Says why nothing is measured, and what its user may not want: each once, and again if it comes back.
     fn diagnose(&mut self, turn: &mut Turn<'_>) {
-        let (unmeasured, warnings) = self
-            .running
-            .with_dependent(|_, node| (node.unmeasured(), node.warnings()));
         let opened = *self.opened.get_or_insert(turn.now);
-        let is_late = self.samples == 0 && turn.now - opened >= PATIENCE;
-        let unmeasured = is_late.then_some(unmeasured);
+        let is_late = self.samples == 0 && turn.now - opened >= self.patience;
+        let (unmeasured, warnings) = self.running.with_dependent(|_, node| {
+            let unmeasured = is_late.then(|| node.unmeasured());
+            (unmeasured, node.warnings())
+        });
         let name = self.interface.as_str();
         if let Some(why) = unmeasured.filter(|_| self.unmeasured.map(kind) != unmeasured.map(kind))
         {
@@ -102,7 +108,13 @@ impl PtpTask {
     }
 }
 
-/// What is the same, whatever has been counted meanwhile.
+fn patience(options: &wirestamp_ptp::Configuration) -> Span {
+    let announce = 2_f64.powi(options.log_announce_interval.into());
+    let announces = Duration::try_from_secs_f64(announce * f64::from(ANNOUNCES));
+    announces.map_or(PATIENCE, |all| PATIENCE.max(all.into()))
+}
+
+/// The cause without what was counted meanwhile.
 fn kind(unmeasured: Unmeasured) -> std::mem::Discriminant<Unmeasured> {
     std::mem::discriminant(&unmeasured)
 }

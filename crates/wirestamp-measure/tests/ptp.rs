@@ -1,4 +1,4 @@
-//! What the engine says of a PTP clock that measures nothing, or not as its user may think.
+//! PTP clocks that measure nothing, or not as their user may think: the engine says so.
 
 use wirestamp::{Simulation, Span};
 use wirestamp_measure::state::PtpState;
@@ -58,6 +58,17 @@ fn a_clock_that_measures_nothing_says_why_once_it_had_time_to() {
     let (mute, _) = run("rx-only", ptp(), true, 60);
     let error = mute.error.expect("it says why");
     assert!(error.contains("no Sync came"), "{error}");
+}
+
+/// Once a minute: the second Announce comes later than the usual patience.
+#[test]
+fn a_timetransmitter_that_announces_itself_seldom_is_waited_for() {
+    let mut ptp = Ptp::at("sim0");
+    ptp.options.log_announce_interval = 6;
+    let (early, _) = run("igc", ptp.clone(), false, 500);
+    assert_eq!(early.error, None, "eight minutes and a half");
+    let (late, _) = run("igc", ptp, false, 520);
+    assert!(late.error.is_some(), "{late:?}");
 }
 
 #[test]
