@@ -1,4 +1,4 @@
-//! What comes to an NTP client, responses and anything else: it does not panic, tells no bound that is none, and takes
+//! Packets that come to an NTP client, and to a server, responses and anything else: it does not panic, tells no bound that is none, and takes
 //! nothing for a response that does not bear its random origin.
 
 #![no_main]
@@ -7,7 +7,9 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
 use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
-use wirestamp_ntp::{Client, ClientOptions, LocalTime, Outcome, Response};
+use wirestamp_ntp::{
+    Client, ClientOptions, LocalTime, NtpTimestamp, Outcome, Response, ServerState, answer,
+};
 
 const STEPS: usize = 32;
 
@@ -53,6 +55,11 @@ fuzz_target!(|steps: Vec<Step>| {
         let at = time(&mut monotonic, &mut stepped, step.received);
         let before = client.measurement();
         let outcome = client.received(server, &packet, at);
+        // no answer to an answer: two servers would never end
+        let server = ServerState::primary(*b"XSIM", -25);
+        if let Some(answered) = answer(&packet, &server, [NtpTimestamp(1); 2]) {
+            assert_eq!(answer(&answered, &server, [NtpTimestamp(1); 2]), None);
+        }
         if let Ok(response) = Response::parse(&packet) {
             assert!(response.server.root_bound() > Span::ZERO);
             let bears = [32, 40]

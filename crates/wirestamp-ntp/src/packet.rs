@@ -316,6 +316,44 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_of_its_request_and_has_the_servers_state() {
+        let [origin, received, sent] = [3, 4, 5].map(NtpTimestamp);
+        let asked = request(NtpTimestamp(1), NtpTimestamp(2), origin);
+        let mut server = ServerState::primary(*b"XSIM", -25);
+        (server.root_delay, server.root_dispersion) = (
+            Span::from_milliseconds(1_500),
+            Span::from_nanoseconds(45_770),
+        );
+        let answered = answer(&asked, &server, [received, sent]).expect("a request");
+        let response = Response::parse(&answered).expect("whole");
+        assert_eq!((response.version, response.mode), (4, 4));
+        let told = (response.origin, response.receive, response.transmit);
+        assert_eq!(told, (origin, received, sent));
+        // 3 units of 2⁻¹⁶ s: an error is rounded up
+        server.root_dispersion = Span::from_nanoseconds(45_777);
+        assert_eq!(response.server, server);
+        server.root_delay = Span::from_seconds(1 << 20);
+        let most = answer(&asked, &server, [received, sent]).expect("a request");
+        let most = Response::parse(&most).expect("whole").server.root_delay;
+        assert!(most > Span::from_seconds(65_535), "no field wraps: {most}");
+    }
+
+    #[test]
+    fn nothing_but_a_request_is_answered() {
+        let server = ServerState::primary(*b"XSIM", -25);
+        let answer = |packet: &[u8]| answer(packet, &server, [NtpTimestamp(1); 2]);
+        let asked = request(NtpTimestamp(1), NtpTimestamp(2), NtpTimestamp(3));
+        for mode in 0..8 {
+            let mut packet = asked;
+            packet[0] = packet[0] & !7 | mode;
+            assert_eq!(answer(&packet).is_some(), mode == 3, "mode {mode}");
+        }
+        for length in 0..LENGTH {
+            assert_eq!(answer(&asked[..length]), None);
+        }
+    }
+
+    #[test]
     fn cut_packets_are_malformed() {
         for length in 0..LENGTH {
             assert_eq!(Response::parse(&bytes()[..length]), Err(Malformed::Short));
