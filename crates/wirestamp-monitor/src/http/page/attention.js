@@ -2,16 +2,14 @@
 
 import { staleAfter, staleClock } from "./ages.js";
 import { byId, element, fill } from "./elements.js";
-import { bound, count, duration, offset } from "./units.js";
+import { bound, count, duration, missingOfSent, offset } from "./units.js";
 
 const MOST = 20;
-const sum = (all) => Object.values(all || {}).reduce((total, number) => total + number, 0);
 let before = null;
 
 function missing(snapshot) {
   const all = [...snapshot.peers.map((peer) => [peer.name, peer.timestamps]), ...snapshot.paths.map((path) => [path.interface, path.timestamps])];
-  // packets that did not leave are no missing timestamps
-  return new Map(all.map(([name, counts]) => [name, sum(counts.missing) - (counts.missing.not_sent || 0)]));
+  return new Map(all.map(([name, counts]) => [name, missingOfSent(counts)]));
 }
 
 export function showAttention(snapshot) {

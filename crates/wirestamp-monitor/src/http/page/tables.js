@@ -1,16 +1,15 @@
 // The tables of timestamps, interfaces, tasks, and of the monitor's own cost.
 
 import { byId, element, table } from "./elements.js";
-import { bytes, count, duration, reasons, span, words } from "./units.js";
+import { bytes, count, duration, missingOfSent, reasons, span, words } from "./units.js";
 
 const MOST_ROWS = 200;
-const sum = (all) => Object.values(all || {}).reduce((total, number) => total + number, 0);
 const mark = (text, is, name) => (is ? element("b", { className: name, textContent: text }) : text);
 
 export function showTimestamps(snapshot) {
   const columns = [{ name: "Socket of" }, { name: "Kind" }, { name: "Transmit: asked for", number: true }, { name: "came", number: true }, { name: "pending", number: true }, { name: "missing", number: true },
     { name: "Missing by reason", text: true }, { name: "Received packets", number: true }, { name: "with timestamp", number: true }, { name: "Queue overflows", number: true }];
-  const row = (kind, name, counts) => [name, kind, count(counts.requested), count(counts.transmitted), count(counts.pending), mark(count(sum(counts.missing)), sum(counts.missing) > 0, "warn"),
+  const row = (kind, name, counts) => [name, kind, count(counts.requested), count(counts.transmitted), count(counts.pending), mark(count(missingOfSent(counts)), missingOfSent(counts) > 0, "warn"),
     reasons(counts.missing), count(counts.received), mark(count(counts.received_timestamped), counts.received_timestamped < counts.received, "warn"), mark(count(counts.queue_overflows), counts.queue_overflows > 0, "warn")];
   const rows = [...snapshot.peers.map((peer) => row("STAMP session", peer.name, peer.timestamps)), ...snapshot.paths.map((path) => row("path of this host", path.interface, path.timestamps)),
     ...(snapshot.ntp?.servers || []).map((server) => row("NTP server", server.name, server.timestamps))];

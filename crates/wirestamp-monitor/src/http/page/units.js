@@ -18,6 +18,9 @@ export function span(nanoseconds) {
   return `${size === 1 ? number.toFixed(0) : digits(number / size)} ${unit}`.replace("-", "−");
 }
 
+// Of counts of transmit timestamps: how many packets that left have none.
+export const missingOfSent = (counts) => Object.values(counts.missing || {}).reduce((total, number) => total + number, 0) - (counts.missing?.not_sent || 0);
+
 const SECOND = 1_000_000_000n;
 
 // Whole seconds beside an integer that may be beyond 2^53, then a text.
