@@ -21,24 +21,27 @@ fn check(told: &Value, name: &str) -> (String, String) {
     (text("status"), text("explanation"))
 }
 
-/// Measures on the port of a bridge.
+/// Runs `ip` in a namespace.
+fn make(namespace: &str, commands: &[&str]) {
+    for words in commands {
+        let made = ip(&format!("-n {namespace} {words}"));
+        assert!(made.status.success(), "{words}");
+    }
+}
+
 #[test]
 fn a_port_of_a_bridge_is_named_where_nothing_comes() {
     let Some(net) = Net::new("port") else {
         return;
     };
     let near = &net.0[0];
-    for words in [
+    let bridge = [
         "link add br0 type bridge",
         "link set sba master br0",
         "link set br0 up",
         "link set lo up",
-    ] {
-        assert!(
-            ip(&format!("-n {near} {words}")).status.success(),
-            "{words}"
-        );
-    }
+    ];
+    make(near, &bridge);
     let said = |arguments: &[&str]| {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", near, PROGRAM, "--json"]);
@@ -68,19 +71,15 @@ fn timestamps_that_come_are_believed_and_those_that_do_not_are_only_not_promised
         return;
     };
     let near = &net.0[0];
-    for words in [
+    let bridge = [
         "link add br0 type bridge",
         "addr flush dev sba",
         "link set sba master br0",
         "addr add 10.78.1.1/24 dev br0",
         "link set br0 up",
         "link set lo up",
-    ] {
-        assert!(
-            ip(&format!("-n {near} {words}")).status.success(),
-            "{words}"
-        );
-    }
+    ];
+    make(near, &bridge);
     let doctor = |more: &[&str]| -> Value {
         let mut command = Command::new("ip");
         command
