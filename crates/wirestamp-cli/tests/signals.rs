@@ -167,7 +167,7 @@ fn a_run_without_an_end_writes_a_line_each_second() {
             "came, 0 lost; wire: p50",
             "latency on lo",
         ),
-        (&["ntp", &server, "-d", "ever"], "starting", "0/"),
+        (&["ntp", &server, "-d", "ever"], &server, "0/"),
     ] {
         let mut child = start(arguments, |_| {});
         let mut reader = BufReader::new(child.stdout.take().expect("piped"));
