@@ -1,12 +1,13 @@
 //! The harmless probe: a few small datagrams that show which timestamps really come.
 //! Switches nothing but its own sockets.
 
-use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::net::SocketAddr;
 use std::time::Duration;
 use wirestamp::{
     Error, ErrorKind, Granted, Interface, Observed, Received, Source, Span, Timestamping,
     TransmitAnswer, TransmitId, TransmitOutcome, UdpSocket,
 };
+use wirestamp_measure::own_address;
 
 const PAYLOAD: &[u8] = b"wirestamp probe";
 /// How long each datagram and its timestamp are waited for.
@@ -131,29 +132,4 @@ fn last_timestamps(socket: &UdpSocket) -> Result<(), Error> {
     heard_of(socket.receive(&mut buffer, STEP))?;
     socket.counters(); // collects
     Ok(())
-}
-
-/// One of the interface's own addresses with any port, link-local ones last.
-pub(crate) fn own_address(
-    interface: &Interface,
-    wanted: impl Fn(&IpAddr) -> bool,
-) -> Result<SocketAddr, Error> {
-    let is_local =
-        |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
-    let addresses = interface
-        .description()
-        .addresses
-        .iter()
-        .map(|own| own.address);
-    match addresses.filter(wanted).min_by_key(is_local) {
-        Some(IpAddr::V6(address)) if address.is_unicast_link_local() => {
-            Ok(SocketAddrV6::new(address, 0, 0, interface.index().get()).into())
-        }
-        Some(address) => Ok((address, 0).into()),
-        None => {
-            let cause = "the interface has no address that fits";
-            let error = Error::new(ErrorKind::InvalidInput, "probe", interface.name(), cause);
-            Err(error.with_remedy("give it one, or probe an address of the other family"))
-        }
-    }
 }

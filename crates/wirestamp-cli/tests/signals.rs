@@ -190,6 +190,27 @@ fn a_run_without_an_end_writes_a_line_each_second() {
     }
 }
 
+/// Who reads rows does not have to wait for the end either, which has the last ones below the same heading.
+#[test]
+fn a_run_without_an_end_writes_the_rows_of_servers_each_second() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let server = silent.local_addr().expect("bound").to_string();
+    let arguments = ["ntp", &server, "-d", "ever", "--format", "csv"];
+    let mut child = start(&arguments, |_| {});
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut next = || lines.next().expect("a line").expect("text");
+    let (heading, first, second) = (next(), next(), next());
+    assert!(heading.starts_with("host,address,status"), "{heading}");
+    for row in [first, second] {
+        assert!(row.starts_with(&format!("{server},")), "{row}");
+    }
+    send("INT", &child);
+    child.wait().expect("ends");
+    let rest: Vec<_> = lines.map(|line| line.expect("text")).collect();
+    assert!(rest.iter().all(|row| row.starts_with(&server)), "{rest:?}");
+    assert!(!rest.is_empty());
+}
+
 /// Nobody would see that it goes on.
 #[test]
 fn a_run_without_an_end_ends_once_its_lines_cannot_be_written() {

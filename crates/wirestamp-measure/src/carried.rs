@@ -77,7 +77,10 @@ impl Carried {
         for path in &mut shown.paths {
             path.error = error.map(str::to_owned).or(path.error.take());
         }
-        shown.ptp.iter_mut().for_each(|port| grow(&mut port.age_ns));
+        for port in &mut shown.ptp {
+            grow(&mut port.age_ns);
+            port.error = error.map(str::to_owned).or(port.error.take());
+        }
         for server in shown.ntp.iter_mut().flat_map(|ntp| &mut ntp.servers) {
             grow(&mut server.age_ns);
             server.error = error.map(str::to_owned).or(server.error.take());
@@ -165,5 +168,23 @@ fn add_counts(new: &mut TimestampCounts, old: &TimestampCounts) {
 fn add_reasons(new: &mut Reasons, old: &Reasons) {
     for (reason, count) in old {
         *new.entry(reason.clone()).or_default() += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_is_down_says_why_and_not_why_it_was_silent() {
+        let mut shown = State::default();
+        shown.ptp.push(PtpState {
+            error: Some("no Announce message came".to_owned()),
+            ..PtpState::default()
+        });
+        let carried = Carried::new(shown, MonotonicTime::MIN);
+        let error = |why| carried.show(MonotonicTime::MIN, why).ptp[0].error.clone();
+        assert_eq!(error(Some("eth0 is gone")).as_deref(), Some("eth0 is gone"));
+        assert_eq!(error(None).as_deref(), Some("no Announce message came"));
     }
 }

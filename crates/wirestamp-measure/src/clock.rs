@@ -2,8 +2,10 @@
 
 mod reader;
 mod readings;
+mod recording;
 
 pub(crate) use readings::ReadingsTask;
+pub(crate) use recording::RecordingTask;
 
 use crate::moment::Moment;
 use crate::place::Place;

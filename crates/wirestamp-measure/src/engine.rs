@@ -301,14 +301,20 @@ impl Engine {
         self.slots.iter().all(Slot::is_over)
     }
 
+    /// Has recordings end once what they have yielded is confirmed; served until it [is over](Self::is_over), the engine then takes the readings
+    /// that this needs.
+    pub fn finish(&mut self) {
+        self.slots.iter_mut().for_each(Slot::finish);
+    }
+
     /// Returns when the newest of all samples was made that can be evaluated later: those of NTP.
     pub fn newest(&self) -> Option<Moment> {
         let newest = self.slots.iter().filter_map(Slot::newest);
         newest.max_by_key(|moment| moment.now)
     }
 
-    /// Returns what each of the measurements knows, as of its own newest sample, in the order in which they are asked for: NICs' clocks, readings, the
-    /// reflector, PTP, NTP, paths, STAMP.
+    /// Returns what each of the measurements knows, as of its own newest sample, in the order in which they are asked for: NICs' clocks, readings, recordings,
+    /// the reflector, PTP, NTP, paths, STAMP.
     pub fn outcomes(&self) -> Vec<Outcome<'_>> {
         let now = self.moment();
         let outcome = |slot| {

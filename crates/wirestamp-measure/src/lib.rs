@@ -38,6 +38,7 @@ mod ntp;
 mod ntp_server;
 pub mod nts;
 mod options;
+mod own_address;
 mod path;
 mod peers;
 mod place;
@@ -45,6 +46,7 @@ mod provisional;
 mod ptp;
 mod reading;
 mod realtime;
+mod recorded;
 mod reflector;
 mod report;
 mod sample;
@@ -65,11 +67,13 @@ pub use engine::{Engine, Exchanged, Outcome};
 pub use host_stamp::HostStamp;
 pub use moment::Moment;
 pub use options::{
-    ClockBound, Clocks, Family, Measurements, Ntp, Path, Ptp, Readings, Reflector, Relation, Stamp,
-    Timestamper,
+    ClockBound, Clocks, Datagrams, Family, Measurements, Ntp, Path, Ptp, Readings, Recording,
+    Reflector, Relation, Stamp, Timestamper,
 };
+pub use own_address::own_address;
 pub use place::Place;
 pub use reading::ClockReading;
+pub use recorded::{Batch, Recorded};
 pub use report::{PathMtu, StampReport};
 pub use sample::{Departure, Kind, Sample, Segment, Subject};
 pub use sink::{Known, Packet, Sink};

@@ -2,6 +2,7 @@
 
 use crate::host_stamp::HostStamp;
 use crate::reading::ClockReading;
+use crate::recorded::Recorded;
 use crate::sample::{Sample, Subject};
 use std::net::SocketAddr;
 use wirestamp::latency::{PacketLatency, Progress};
@@ -29,6 +30,9 @@ pub trait Sink {
 
     /// Takes why an interface's clock could not be read; a later reading may succeed.
     fn unread(&mut self, _subject: Subject<'_>, _error: &Error) {}
+
+    /// Takes what a recording of an interface's clock consists of.
+    fn recorded(&mut self, _subject: Subject<'_>, _recorded: &Recorded<'_>) {}
 
     /// Returns whether single packets are wanted.
     fn wants_packets(&self) -> bool {

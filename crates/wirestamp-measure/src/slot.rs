@@ -4,7 +4,7 @@ mod counting;
 mod search;
 
 use crate::carried::Carried;
-use crate::clock::{ClockTask, ReadingsTask};
+use crate::clock::{ClockTask, ReadingsTask, RecordingTask};
 use crate::goal::{Found, Goal, literal, unresolved};
 use crate::host::Host;
 use crate::key;
@@ -241,6 +241,7 @@ impl Slot {
                 tai_offset,
             } => Box::new(ClockTask::open(interface, *tai_offset, place)?),
             Wanted::Readings(readings) => Box::new(ReadingsTask::open(readings, place)?),
+            Wanted::Recording(recording) => Box::new(RecordingTask::open(recording, place)?),
             Wanted::Path(path) => path::open(path, place)?,
             Wanted::Stamp(stamp) => {
                 let after = APART.nanoseconds() * (self.number / TOGETHER) as i128;
@@ -329,6 +330,14 @@ impl Slot {
             State::Running { task, .. } => task.is_over(),
             State::Failed { .. } => self.wanted.ends(),
             State::Starting | State::Resolving(_) => false,
+        }
+    }
+
+    /// Ends once what it has yielded is confirmed.
+    pub(crate) fn finish(&mut self) {
+        if let State::Running { task, due, .. } = &mut self.state {
+            task.finish();
+            *due = MonotonicTime::MIN;
         }
     }
 

@@ -28,6 +28,9 @@ pub(crate) trait Task {
         false
     }
 
+    /// Ends once what it has yielded is confirmed; one that needs nothing for that runs on.
+    fn finish(&mut self) {}
+
     /// When its newest sample was made; `None`: it has none that can be evaluated later.
     fn newest(&self) -> Option<Moment> {
         None

@@ -1,7 +1,7 @@
 //! One thing that is asked for.
 
 use crate::goal::Goal;
-use crate::options::{Clocks, Measurements, Ntp, Path, Ptp, Readings, Reflector, Stamp};
+use crate::options::{Clocks, Measurements, Ntp, Path, Ptp, Readings, Recording, Reflector, Stamp};
 use crate::sample::{Kind, Subject};
 use std::net::SocketAddr;
 use std::path::Path as FilePath;
@@ -16,6 +16,7 @@ pub(crate) enum Wanted {
         tai_offset: i32,
     },
     Readings(Readings),
+    Recording(Recording),
     Path(Path),
     Stamp(Stamp),
     Reflector(Reflector),
@@ -34,6 +35,7 @@ impl Wanted {
             .flat_map(|one| each(one, clocks))
             .collect();
         wanted.extend(asked.readings.iter().cloned().map(Self::Readings));
+        wanted.extend(asked.recordings.iter().cloned().map(Self::Recording));
         wanted.extend(asked.reflector.iter().cloned().map(Self::Reflector));
         wanted.extend(asked.ptp.iter().cloned().map(Box::new).map(Self::Ptp));
         wanted.extend(asked.ntp_servers.iter().copied().map(Self::NtpServer));
@@ -55,7 +57,7 @@ impl Wanted {
 
     pub(crate) fn kind(&self) -> Kind {
         match self {
-            Self::Clock { .. } | Self::Readings(_) => Kind::Clock,
+            Self::Clock { .. } | Self::Readings(_) | Self::Recording(_) => Kind::Clock,
             Self::Path(_) => Kind::Path,
             Self::Stamp(_) => Kind::Stamp,
             Self::Reflector(_) => Kind::Reflector,
@@ -75,6 +77,7 @@ impl Wanted {
         match self {
             Self::Clock { interface, .. } => interface,
             Self::Readings(readings) => &readings.interface,
+            Self::Recording(recording) => &recording.interface,
             Self::Path(path) => &path.interface,
             Self::Stamp(stamp) => stamp.name(),
             Self::Reflector(_) => "reflector",
@@ -90,6 +93,7 @@ impl Wanted {
             Self::Reflector(reflector) => reflector.key_file.as_deref(),
             Self::Clock { .. }
             | Self::Readings(_)
+            | Self::Recording(_)
             | Self::Path(_)
             | Self::Ntp(_)
             | Self::NtpServer(_)
@@ -108,6 +112,7 @@ impl Wanted {
             }),
             Self::Clock { .. }
             | Self::Readings(_)
+            | Self::Recording(_)
             | Self::Path(_)
             | Self::Reflector(_)
             | Self::NtpServer(_)
@@ -123,6 +128,7 @@ impl Wanted {
             Self::Reflector(reflector) => reflector.alone,
             Self::Path(path) => path.once.is_some(),
             Self::Readings(readings) => readings.count.is_some(),
+            Self::Recording(_) => true,
             Self::Clock { .. } | Self::NtpServer(_) | Self::Ptp(_) => false,
         }
     }

@@ -56,12 +56,19 @@ pub(crate) struct Cross {
     /// How many readings to take: 20, or with --for as many as fit
     #[arg(short, long, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) count: Option<u32>,
-    /// How long to take readings
-    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::duration)]
+    /// How long to take readings; `ever`: until Ctrl-C, with a line each second
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::length)]
     pub(crate) duration: Option<Duration>,
     /// From one reading to the next
     #[arg(short, long, value_name = "TIME", default_value = "100ms", value_parser = time::duration)]
     pub(crate) interval: Duration,
+}
+
+impl Cross {
+    /// Whether Ctrl-C alone ends it.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.count.is_none() && self.duration == Some(time::EVER)
+    }
 }
 
 #[derive(Debug, Args)]

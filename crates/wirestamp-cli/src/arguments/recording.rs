@@ -12,8 +12,8 @@ pub(crate) struct Record {
     /// Name of the interface
     #[arg(value_name = "IFACE")]
     pub(crate) interface: String,
-    /// How long to record
-    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::duration)]
+    /// How long to record; `ever`: until Ctrl-C, with a line each second if the events go to a file
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::length)]
     pub(crate) duration: Duration,
     /// From one batch of readings to the next, always
     ///
@@ -43,6 +43,13 @@ pub(crate) struct Record {
     /// The name that this host has in the Parquet files; the system's if it is left out
     #[arg(long, value_name = "NAME", requires = "parquet")]
     pub(crate) host: Option<String>,
+}
+
+impl Record {
+    /// Whether Ctrl-C alone ends it.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.duration == time::EVER
+    }
 }
 
 #[derive(Debug, Args)]

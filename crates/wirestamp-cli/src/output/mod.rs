@@ -125,7 +125,7 @@ impl Output {
             Form::Table => self.page(|page| report.print(page)),
             Form::Json => self.write(&json::pretty(self.schema, report)?),
             Form::Ndjson | Form::Csv => {
-                let mut rows = self.new_rows();
+                let mut rows = self.rows.take().unwrap_or_else(|| self.new_rows());
                 report.rows(&mut rows);
                 self.write(&rows.take()?)
             }

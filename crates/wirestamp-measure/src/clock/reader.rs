@@ -1,6 +1,7 @@
 //! Readings of the clock that is behind an interface now.
 
 use crate::reading::ClockReading;
+use crate::recorded::Batch;
 use wirestamp::{ErrorKind, Frequency, HardwareClock, Interface, Result};
 
 /// Reads an interface's clock; where another one is behind the interface meanwhile, that one.
@@ -51,25 +52,61 @@ impl Reader {
     /// # Errors
     /// `NoSuchDevice` while no clock is behind the interface; that of the reading. A later reading may succeed.
     pub(super) fn read(&mut self) -> Result<ClockReading> {
+        self.with_clock(Self::reading)
+    }
+
+    /// Yields readings in quick succession.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(super) fn read_batch<T>(
+        &mut self,
+        count: usize,
+        take: impl FnOnce(&Batch<'_>) -> T,
+    ) -> Result<T> {
+        let readings = self.with_clock(|reader| reader.open()?.cross_timestamps(count))?;
+        Ok(take(&Batch {
+            readings: &readings,
+            is_another: std::mem::take(&mut self.is_another),
+            system: self.open()?.system_frequency(),
+            nominal: self.nominal_of_clock(),
+        }))
+    }
+
+    /// The next reading looks which clock is behind the interface.
+    pub(super) fn forget(&mut self) {
+        self.clock = None;
+    }
+
+    /// Reads the clock that is open, or the one that is behind the interface instead of it.
+    fn with_clock<T>(&mut self, read: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         if self.clock.is_none() {
-            return self.read_anew();
+            self.look()?;
+            return read(self);
         }
-        match self.try_read() {
+        match read(self) {
             Err(error) if error.kind() == ErrorKind::NoSuchDevice => {
                 (self.clock, self.is_another) = (None, true);
-                self.read_anew()
+                self.look()?;
+                read(self)
             }
             read => read,
         }
     }
 
     /// Looks which clock is behind the interface now: a bond may have had none for a while.
-    fn read_anew(&mut self) -> Result<ClockReading> {
+    fn look(&mut self) -> Result<()> {
+        let before = self.interface.description().hardware_clock;
         self.interface.refresh()?;
-        self.try_read()
+        self.is_another |= self.interface.description().hardware_clock != before;
+        Ok(())
     }
 
-    fn try_read(&mut self) -> Result<ClockReading> {
+    fn nominal_of_clock(&self) -> Option<Frequency> {
+        self.clock.as_ref().and_then(|opened| opened.nominal)
+    }
+
+    fn reading(&mut self) -> Result<ClockReading> {
         self.open()?;
         let before = self.interface.utc_cross_timestamp();
         let cross = self.open()?.cross_timestamp()?;
@@ -77,7 +114,7 @@ impl Reader {
             cross,
             around: [before, self.interface.utc_cross_timestamp()],
             interface: self.interface.index(),
-            nominal: self.clock.as_ref().and_then(|opened| opened.nominal),
+            nominal: self.nominal_of_clock(),
             is_another: std::mem::take(&mut self.is_another),
         })
     }

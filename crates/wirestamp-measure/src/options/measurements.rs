@@ -1,6 +1,7 @@
 //! All that is to be measured.
 
 use super::clocks::{Clocks, Path, Readings};
+use super::recording::Recording;
 use super::references::{Ntp, Ptp};
 use super::stamp::{Reflector, Stamp};
 use std::net::SocketAddr;
@@ -22,6 +23,8 @@ pub struct Measurements {
     pub clocks: Option<Clocks>,
     /// Single readings of NICs' clocks.
     pub readings: Vec<Readings>,
+    /// What timestamps of NICs' clocks can be converted by later.
+    pub recordings: Vec<Recording>,
     /// Send and receive paths of this host.
     pub path: Vec<Path>,
     /// STAMP sessions.
@@ -50,6 +53,13 @@ impl Measurements {
     #[must_use]
     pub fn readings(mut self, readings: Readings) -> Self {
         self.readings.push(readings);
+        self
+    }
+
+    /// Returns these with a recording of a NIC's clock.
+    #[must_use]
+    pub fn recording(mut self, recording: Recording) -> Self {
+        self.recordings.push(recording);
         self
     }
 

@@ -2,6 +2,7 @@
 
 use crate::delays::{Delays, Judged};
 use crate::reading::ClockReading;
+use crate::recorded::Recorded;
 use crate::sample::{Kind, Sample, Subject};
 use crate::sink::{Known, Packet, Sink};
 use crate::state::State;
@@ -87,6 +88,10 @@ impl Sink for Counting<'_> {
 
     fn unread(&mut self, subject: Subject<'_>, error: &Error) {
         self.sink.unread(subject, error);
+    }
+
+    fn recorded(&mut self, subject: Subject<'_>, recorded: &Recorded<'_>) {
+        self.sink.recorded(subject, recorded);
     }
 
     fn judged(&mut self, subject: Subject<'_>, packet: &session::Sample) {

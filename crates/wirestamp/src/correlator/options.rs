@@ -57,6 +57,17 @@ impl CorrelatorOptions {
         readings_per_batch: 5,
         budget: None,
     };
+
+    /// Returns why no clock can be read by this schedule; `None`: it can.
+    pub fn fault(&self) -> Option<&'static str> {
+        Some(match self {
+            _ if self.period.is_zero() => "a period of zero",
+            _ if self.burst_gap.is_zero() && self.burst > 1 => "a burst without a gap",
+            _ if self.readings_per_batch == 0 => "batches without a reading",
+            _ if self.budget.is_some_and(|budget| budget.is_zero()) => "a budget of nothing",
+            _ => return None,
+        })
+    }
 }
 
 /// As [`FIXED`](Self::FIXED) at the start; then as often as helps, for 100 µs of each second.
@@ -94,18 +105,14 @@ pub struct CorrelatorStatus {
 }
 
 pub(super) fn check(interface: &Interface, options: &CorrelatorOptions) -> Result<()> {
-    let wrong = match options {
-        _ if options.period.is_zero() => "a period of zero",
-        _ if options.burst_gap.is_zero() && options.burst > 1 => "a burst without a gap",
-        _ if options.readings_per_batch == 0 => "batches without a reading",
-        _ if options.budget.is_some_and(|budget| budget.is_zero()) => "a budget of nothing",
-        _ => return Ok(()),
+    let Some(fault) = options.fault() else {
+        return Ok(());
     };
     Err(Error::new(
         ErrorKind::InvalidInput,
         "start a correlator",
         interface.name(),
-        wrong,
+        fault,
     )
     .with_remedy("start from CorrelatorOptions::default()"))
 }

@@ -4,6 +4,7 @@ use super::Taken;
 use crate::arguments;
 use crate::output::json;
 use serde::Serialize;
+use std::collections::VecDeque;
 use wirestamp::latency::{Histogram, Summary};
 use wirestamp::{Correlation, Frequency, FrequencyEstimate, Interface, Span};
 use wirestamp_measure::{Bounded, ClockReading};
@@ -14,7 +15,10 @@ pub(super) struct Cross {
     pub(super) simulated: bool,
     pub(super) interval_ns: u64,
     pub(super) tai_minus_utc_s: i32,
-    pub(super) readings: Vec<Reading>,
+    /// How many there were.
+    pub(super) count: u64,
+    /// All of them; of a run without an end, the newest.
+    pub(super) readings: VecDeque<Reading>,
     pub(super) failures: u32,
     pub(super) last_failure: Option<String>,
     pub(super) nominal_frequency_hz: Option<u64>,
@@ -26,6 +30,8 @@ pub(super) struct Cross {
     pub(super) best: Option<Reading>,
     pub(super) bracket_ns: Widths,
     pub(super) interrupted: bool,
+    #[serde(skip)]
+    pub(super) narrowest: Option<Offsets>,
     #[serde(skip)]
     pub(super) widths: Histogram,
 }
@@ -83,46 +89,30 @@ impl Cross {
         taken: Taken,
         interrupted: bool,
     ) -> Self {
-        let mut widths = Histogram::new();
-        let known = taken
-            .readings
-            .iter()
-            .filter_map(|reading| reading.bracket_ns);
-        known.for_each(|width| widths.record(Span::from_nanoseconds(width.into())));
-        let known = taken.readings.iter();
-        let known = known.filter(|reading| reading.bracket_ns.is_some());
-        let best = known.min_by_key(|reading| reading.bracket_ns).copied();
         let correlation = taken.correlation.as_ref();
         let nominal = correlation.and_then(Correlation::nominal);
         let nominal = nominal.map(Frequency::hertz);
         let frequency = correlation.and_then(Correlation::frequency);
-        let newest = taken.readings.last();
+        let newest = taken.readings.back();
         Self {
             interface: interface.name().to_owned(),
             simulated: interface.description().simulated,
             tai_minus_utc_s: arguments.tai_offset,
             interval_ns: u64::try_from(arguments.interval.as_nanos()).unwrap_or(u64::MAX),
-            best,
+            best: taken.best,
+            narrowest: taken.narrowest,
+            count: taken.count,
             failures: taken.failures,
             last_failure: taken.last_failure.map(|error| error.to_string()),
             nominal_frequency_hz: nominal,
             frequency: frequency.map(|rate| FrequencyReport::of(rate, nominal)),
             generations: newest.map_or(0, |newest| newest.generation + 1),
             clock_changes: taken.clock_changes,
-            bracket_ns: Widths::of(Summary::of(&widths)),
+            bracket_ns: Widths::of(Summary::of(&taken.widths)),
             interrupted,
-            widths,
+            widths: taken.widths,
             readings: taken.readings,
         }
-    }
-
-    /// The narrowest offsets to UTC of the clock as it is now: those before a change say nothing of it.
-    pub(super) fn narrowest(&self) -> Option<Offsets> {
-        let now = self.readings.last()?.generation;
-        let of_now = self.readings.iter().filter(|one| one.generation == now);
-        let known = of_now.filter(|one| one.offsets.offset_error_bound_ns.is_some());
-        let narrowest = known.min_by_key(|one| one.offsets.offset_error_bound_ns);
-        narrowest.map(|one| one.offsets)
     }
 }
 
@@ -142,6 +132,19 @@ impl Reading {
 }
 
 impl Offsets {
+    /// Those with the narrower bound; the older of two that are alike.
+    pub(super) fn narrower(older: Option<Self>, newer: Self) -> Option<Self> {
+        let bounds = (
+            older.and_then(|older| older.offset_error_bound_ns),
+            newer.offset_error_bound_ns,
+        );
+        match bounds {
+            (Some(older_bound), Some(bound)) if bound >= older_bound => older,
+            (_, None) => older,
+            _ => Some(newer),
+        }
+    }
+
     /// `None` as well where nanoseconds do not fit: the clocks are 292 years apart.
     fn of(reading: &ClockReading, tai_offset: i32) -> Option<Self> {
         let Bounded { value, bound } = reading.offset_to_utc()?;
@@ -155,7 +158,7 @@ impl Offsets {
 }
 
 impl FrequencyReport {
-    fn of(rate: FrequencyEstimate, nominal: Option<u64>) -> Self {
+    pub(super) fn of(rate: FrequencyEstimate, nominal: Option<u64>) -> Self {
         Self {
             hertz: rate.hertz,
             error_bound_parts_per_billion: rate.error_bound_parts_per_billion,

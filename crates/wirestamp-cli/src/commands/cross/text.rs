@@ -1,11 +1,12 @@
 //! What `cross` prints.
 
+use super::Taken;
 use super::report::{Cross, FrequencyReport, Offsets, Reading};
 use crate::output::cell::good;
 use crate::output::quantity::rounded_up;
 use crate::output::{Column, Page, Report, Rows, Table, plural};
 use comfy_table::Cell;
-use wirestamp::Span;
+use wirestamp::{Correlation, Frequency, Span};
 
 /// More readings than this are shown in part.
 const SHOWN: usize = 20;
@@ -17,7 +18,7 @@ impl Report for Cross {
         } else {
             ""
         };
-        let count = plural(self.readings.len() as u64, "cross timestamp");
+        let count = plural(self.count, "cross timestamp");
         page.heading(&format!("{count} of {}{interrupted}", self.interface));
         page.table(self.table());
         page.gap();
@@ -32,7 +33,7 @@ impl Report for Cross {
             phc_minus_utc_ns: Some(utc),
             phc_minus_tai_ns: Some(tai),
             offset_error_bound_ns: Some(bound),
-        }) = self.narrowest()
+        }) = self.narrowest
         {
             let ahead = "(positive: the PHC is ahead)";
             page.field(
@@ -81,9 +82,8 @@ impl Report for Cross {
         }
     }
 
-    fn rows(&self, rows: &mut Rows) {
-        self.readings.iter().for_each(|reading| rows.row(reading));
-    }
+    /// They are written as they come.
+    fn rows(&self, _: &mut Rows) {}
 }
 
 impl Cross {
@@ -96,6 +96,7 @@ impl Cross {
             Column::Left("method"),
         ]);
         let skipped = self.readings.len().saturating_sub(SHOWN);
+        let before = self.count - self.readings.len() as u64;
         let best = self.best.map(|reading| reading.hardware_ticks);
         for (place, reading) in self.readings.iter().enumerate() {
             if skipped > 0 && (SHOWN / 2..SHOWN / 2 + skipped).contains(&place) {
@@ -109,7 +110,7 @@ impl Cross {
                 None => reading.width(),
             };
             table.row([
-                Cell::new(place + 1),
+                Cell::new(before + place as u64 + 1),
                 Cell::new(reading.monotonic_before_ns),
                 Cell::new(reading.hardware_ticks),
                 if best == Some(reading.hardware_ticks) {
@@ -121,6 +122,32 @@ impl Cross {
             ]);
         }
         table
+    }
+}
+
+impl Taken {
+    /// What a run without an end says each second.
+    pub(super) fn line(&self, seconds: u32) -> String {
+        let mut line = format!("{seconds:>5} s  {}", plural(self.count, "reading"));
+        let newest = self.readings.back().map(|newest| newest.offsets);
+        if let Some(Offsets {
+            phc_minus_utc_ns: Some(utc),
+            offset_error_bound_ns: Some(bound),
+            ..
+        }) = newest
+        {
+            line += &format!("; PHC - UTC {} ± {}", exact(utc), rounded_up(bound));
+        }
+        let correlation = self.correlation.as_ref();
+        if let Some(rate) = correlation.and_then(Correlation::frequency) {
+            let nominal = correlation.and_then(Correlation::nominal);
+            let report = FrequencyReport::of(rate, nominal.map(Frequency::hertz));
+            line += &format!("; {}", report.shown());
+        }
+        if self.failures > 0 {
+            line += &format!("; failed {}", plural(self.failures.into(), "time"));
+        }
+        line
     }
 }
 

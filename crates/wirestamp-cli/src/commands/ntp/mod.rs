@@ -69,6 +69,11 @@ pub(super) fn run(
         let next = engine.serve(&engine.moment(), &mut |_: &Sample<'_>| {});
         if let Some(seconds) = each_second.as_mut().and_then(EachSecond::due) {
             write_second(&engine, seconds, output)?;
+            if output.has_rows() {
+                let (measured, _) = judge(&engine, arguments, false);
+                let mut servers = measured.servers.iter();
+                servers.try_for_each(|server| output.row(server))?;
+            }
         }
         let asked = requests(&engine);
         progress.set_position(asked);

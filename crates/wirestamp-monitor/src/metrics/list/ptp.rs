@@ -48,6 +48,12 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
         each(|port| truth(port.holdover)),
     )?;
     into.gauge(
+        "wirestamp_ptp_silent",
+        None,
+        "1 if the port has measured nothing for some time, or cannot; the page and the log say why",
+        each(|port| truth(port.error.is_some())),
+    )?;
+    into.gauge(
         "wirestamp_ptp_steps_removed",
         None,
         "Clocks between this one and the grandmaster",

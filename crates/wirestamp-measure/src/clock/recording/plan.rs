@@ -1,21 +1,22 @@
-//! When `record` reads and how often in one batch: a fixed interval, or the library's plan.
-//! Reads nothing.
+//! When a recording reads the clock and how often in one batch: as a correlator does. Reads nothing.
 
-use crate::arguments;
+use crate::recorded::Batch;
 use std::time::Duration;
 use wirestamp::events::BATCH_GAP;
 use wirestamp::{
     Correlation, CorrelatorOptions, CrossTimestamp, Error, ErrorKind, GenerationCause, Interface,
-    Sampling, Span,
+    Result, Sampling, Span,
 };
 
 /// Batches at the end are so far apart at least, so that each is one of its own, and at most.
 const SHORTEST: Duration = Duration::from_nanos(2 * BATCH_GAP.saturating_nanoseconds() as u64);
 const LONGEST: Duration = Duration::from_secs(2);
+/// A clock that cannot be read is read again after so long at most.
+const AGAIN: Duration = Duration::from_secs(1);
 
-pub(super) struct Schedule {
+pub(super) struct Plan {
     options: CorrelatorOptions,
-    plan: Option<Sampling>,
+    sampling: Option<Sampling>,
     burst_left: u32,
     /// From the last batch to the next one.
     gap: Duration,
@@ -23,58 +24,40 @@ pub(super) struct Schedule {
     correlation: Correlation,
 }
 
-impl Schedule {
-    pub(super) fn new(arguments: &arguments::Record, interface: &Interface) -> Result<Self, Error> {
-        let wrong = match arguments.interval {
-            Some(interval) if interval.is_zero() => Some("an interval of nothing"),
-            None if arguments.budget.is_zero() => Some("a budget of nothing"),
-            _ => None,
-        };
-        if let Some(wrong) = wrong {
-            return Err(Error::new(
-                ErrorKind::InvalidInput,
-                "record",
-                interface.name(),
-                wrong,
-            ));
+impl Plan {
+    pub(super) fn new(options: CorrelatorOptions, interface: &Interface) -> Result<Self> {
+        if let Some(fault) = options.fault() {
+            let (kind, name) = (ErrorKind::InvalidInput, interface.name());
+            return Err(Error::new(kind, "record", name, fault));
         }
-        let adaptive = CorrelatorOptions {
-            budget: Some(arguments.budget),
-            ..CorrelatorOptions::default()
-        };
-        let fixed = |period| CorrelatorOptions {
-            period,
-            burst: 0,
-            ..CorrelatorOptions::FIXED
-        };
-        let options = arguments.interval.map_or(adaptive, fixed);
-        let options = CorrelatorOptions {
-            readings_per_batch: arguments.readings as usize,
-            ..options
-        };
         let nominal = interface
             .supported()
             .ok()
             .and_then(|supported| supported.nominal_frequency);
-        let correlation = Correlation::new(interface.index(), nominal);
         Ok(Self {
             options,
-            plan: Sampling::new(&options),
+            sampling: Sampling::new(&options),
             burst_left: options.burst,
             gap: options.period,
-            correlation,
+            correlation: Correlation::new(interface.index(), nominal),
         })
     }
 
+    /// How often the clock is read for a batch.
     pub(super) fn readings(&self) -> usize {
-        self.plan
+        self.sampling
             .as_ref()
             .map_or(self.options.readings_per_batch, Sampling::readings)
     }
 
     /// After how long the batch after this one is due.
-    pub(super) fn next(&mut self, batch: &[CrossTimestamp]) -> Duration {
-        self.gap = self.planned(batch);
+    pub(super) fn next(&mut self, batch: &Batch<'_>) -> Duration {
+        if batch.is_another {
+            self.burst_left = self.options.burst;
+            let interface = self.correlation.interface();
+            self.correlation.replace_clock(interface, batch.nominal);
+        }
+        self.gap = self.planned(batch.readings);
         self.gap
     }
 
@@ -84,7 +67,8 @@ impl Schedule {
     }
 
     fn planned(&mut self, batch: &[CrossTimestamp]) -> Duration {
-        let (Some(plan), Some(first), Some(last)) = (&mut self.plan, batch.first(), batch.last())
+        let (Some(plan), Some(first), Some(last)) =
+            (&mut self.sampling, batch.first(), batch.last())
         else {
             return self.options.period;
         };
@@ -98,14 +82,7 @@ impl Schedule {
     }
 
     pub(super) fn after_failure(&self) -> Duration {
-        self.options.period.min(Duration::from_secs(1))
-    }
-
-    /// The clock is another.
-    pub(super) fn replace_clock(&mut self) {
-        self.burst_left = self.options.burst;
-        let (interface, nominal) = (self.correlation.interface(), self.correlation.nominal());
-        self.correlation.replace_clock(interface, nominal);
+        self.options.period.min(AGAIN)
     }
 
     /// The NIC may have been restarted.

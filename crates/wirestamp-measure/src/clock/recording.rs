@@ -1,0 +1,264 @@
+//! A recording of a NIC's clock: readings, changes and timestamps as they come.
+
+mod plan;
+mod traffic;
+
+use super::reader::Reader;
+use crate::moment::Moment;
+use crate::options::{Datagrams, Recording};
+use crate::place::Place;
+use crate::recorded::Recorded;
+use crate::sample::{Kind, Subject};
+use crate::sink::Sink;
+use crate::state::State;
+use crate::task::{Task, Turn, is_no_end};
+use plan::Plan;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use traffic::Traffic;
+use wirestamp::events::CONFIRMING_BATCHES;
+use wirestamp::{
+    ChangeEvent, Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch,
+};
+
+/// How often a clock that is busy at the start, or unreadable at the end, is asked again, and after how long.
+const ATTEMPTS: u32 = 5;
+const RETRY: Duration = Duration::from_millis(20);
+/// When a socket is opened again.
+const REOPEN: Span = Span::from_seconds(1);
+
+/// Reads until it is ended.
+pub(crate) struct RecordingTask {
+    reader: Reader,
+    plan: Plan,
+    due: MonotonicTime,
+    changes: Receiver<ChangeEvent>,
+    _watch: Watch,
+    datagrams: Option<Datagrams>,
+    traffic: Option<Traffic>,
+    /// When its socket is opened again, if it is gone.
+    traffic_due: MonotonicTime,
+    phase: Phase,
+    has_timestamps: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    /// Nothing was read yet, in so many attempts.
+    Starting(u32),
+    Running,
+    /// The last timestamps come.
+    Settling,
+    /// So many batches are left that show whether the clock was changed before the last timestamps, and so many may fail.
+    Confirming {
+        left: u32,
+        attempts: u32,
+    },
+    Over,
+}
+
+impl RecordingTask {
+    pub(crate) fn open(wanted: &Recording, place: &Place) -> Result<Self> {
+        let interface = place.interface(&wanted.interface)?;
+        let plan = Plan::new(wanted.schedule, &interface)?;
+        let start = |datagrams| Traffic::start(&interface, datagrams);
+        let traffic = wanted.datagrams.map(start).transpose()?;
+        let (watch, changes) = watch(&interface)?;
+        let mut reader = Reader::new(interface);
+        reader.open()?;
+        Ok(Self {
+            reader,
+            plan,
+            due: MonotonicTime::MIN,
+            changes,
+            _watch: watch,
+            datagrams: wanted.datagrams,
+            traffic,
+            traffic_due: MonotonicTime::MAX,
+            phase: Phase::Starting(0),
+            has_timestamps: false,
+        })
+    }
+
+    /// Changes come before what is read after them; those before the first batch changed nothing that was read.
+    fn notice(&mut self, sink: &mut dyn Sink) {
+        if self.changes.try_iter().count() > 0 {
+            self.reader.forget();
+            self.plan.restart();
+            if !matches!(self.phase, Phase::Starting(_)) {
+                sink.recorded(subject(&self.reader), &Recorded::Notified);
+            }
+        }
+    }
+
+    /// Takes the timestamps that came, and sends. A socket whose NIC went away is opened again.
+    fn exchange_datagrams(&mut self, turn: &mut Turn<'_>) {
+        if let Err(error) = self.try_exchange(turn) {
+            self.traffic = None;
+            self.traffic_due = turn.now + REOPEN;
+            let subject = subject(&self.reader);
+            turn.sink.recorded(subject, &Recorded::Failed(&error));
+        }
+    }
+
+    fn try_exchange(&mut self, turn: &mut Turn<'_>) -> Result<()> {
+        if matches!(self.phase, Phase::Starting(_)) {
+            return Ok(()); // what is read of the clock comes first
+        }
+        if let Some(wanted) = self.datagrams.filter(|_| self.phase == Phase::Running)
+            && self.traffic.is_none()
+            && turn.now >= self.traffic_due
+        {
+            self.traffic = Some(Traffic::start(self.reader.interface(), wanted)?);
+        }
+        let Some(traffic) = &mut self.traffic else {
+            return Ok(());
+        };
+        let subject = subject(&self.reader);
+        traffic.collect(turn.is_ready, |came| match came {
+            Ok(timestamp) => {
+                self.has_timestamps = true;
+                let recorded = Recorded::Timestamp(timestamp);
+                turn.sink.recorded(subject, &recorded);
+            }
+            Err(error) => turn.sink.recorded(subject, &Recorded::Failed(&error)),
+        })?;
+        if let Err(error) = traffic.send(turn.now) {
+            turn.sink.recorded(subject, &Recorded::Failed(&error));
+            return is_no_end(error);
+        }
+        Ok(())
+    }
+
+    /// Takes a batch; the next is due after this time, unless it is for confirmation.
+    fn batch(&mut self, sink: &mut dyn Sink) -> Result<Duration> {
+        let (count, plan) = (self.plan.readings(), &mut self.plan);
+        let name = self.reader.interface().name().to_owned();
+        self.reader.read_batch(count, |batch| {
+            let (kind, name) = (Kind::Clock, name.as_str());
+            sink.recorded(Subject { kind, name }, &Recorded::Batch(*batch));
+            plan.next(batch)
+        })
+    }
+
+    /// Takes a batch, and decides when the next is due.
+    fn read(&mut self, turn: &mut Turn<'_>) {
+        let read = self.batch(turn.sink);
+        if let Err(error) = &read {
+            self.reader.forget(); // it may be back, as another
+            if !self.is_asked_again(error) {
+                let subject = subject(&self.reader);
+                turn.sink.recorded(subject, &Recorded::Failed(error));
+            }
+        }
+        let after = self.advance(read.ok());
+        let due = self.due + Span::from(after);
+        self.due = match due > turn.now {
+            true => due,
+            false => turn.now + Span::from(after),
+        };
+    }
+
+    /// A clock that is busy at the start.
+    fn is_asked_again(&self, error: &Error) -> bool {
+        matches!(self.phase, Phase::Starting(attempts) if attempts < ATTEMPTS)
+            && error.kind() == ErrorKind::Busy
+    }
+
+    /// After how long the next batch is due; `planned` if this one was read.
+    fn advance(&mut self, planned: Option<Duration>) -> Duration {
+        let pause = self.plan.pause();
+        let (phase, after) = match (self.phase, planned) {
+            (Phase::Starting(attempts), None) => match attempts + 1 {
+                next if next <= ATTEMPTS => (Phase::Starting(next), RETRY * next),
+                next => (Phase::Starting(next), self.plan.after_failure()),
+            },
+            (Phase::Starting(_), Some(planned)) => (Phase::Running, planned),
+            (Phase::Running, Some(planned)) => (Phase::Running, planned),
+            (Phase::Running, None) => (Phase::Running, self.plan.after_failure()),
+            (Phase::Confirming { left, attempts }, planned) => match planned {
+                Some(_) if left <= 1 => (Phase::Over, pause),
+                None if attempts <= 1 => (Phase::Over, pause),
+                Some(_) => (confirming(left - 1, attempts), pause),
+                None => (confirming(left, attempts - 1), pause.min(RETRY)),
+            },
+            (phase @ (Phase::Settling | Phase::Over), _) => (phase, pause),
+        };
+        self.phase = phase;
+        after
+    }
+
+    /// The last timestamps have come: what confirms them follows.
+    fn settle(&mut self, now: MonotonicTime) {
+        let is_settled = self.traffic.as_ref().is_none_or(Traffic::is_settled);
+        if self.phase == Phase::Settling && is_settled {
+            self.phase = match self.has_timestamps {
+                true => confirming(CONFIRMING_BATCHES, ATTEMPTS),
+                false => Phase::Over,
+            };
+            self.due = now + Span::from(self.plan.pause());
+        }
+    }
+
+    fn next(&self, now: MonotonicTime) -> MonotonicTime {
+        let sending = self.traffic.as_ref();
+        let sending = sending.map_or(self.traffic_due, |traffic| traffic.due(now));
+        match self.phase {
+            Phase::Over => MonotonicTime::MAX,
+            Phase::Settling => sending,
+            _ => self.due.min(sending),
+        }
+    }
+}
+
+impl Task for RecordingTask {
+    fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        self.notice(turn.sink);
+        self.exchange_datagrams(turn);
+        self.settle(turn.now);
+        let reads = !matches!(self.phase, Phase::Settling | Phase::Over);
+        if reads && turn.now >= self.due {
+            self.read(turn);
+        }
+        Ok(self.next(turn.now))
+    }
+
+    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
+        into.extend(self.traffic.iter().map(Traffic::socket));
+    }
+
+    fn show(&self, _moment: &Moment, _into: &mut State) {}
+
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    fn finish(&mut self) {
+        self.traffic.iter_mut().for_each(Traffic::stop);
+        self.phase = match self.phase {
+            Phase::Starting(_) | Phase::Running => Phase::Settling,
+            phase => phase,
+        };
+    }
+}
+
+fn confirming(left: u32, attempts: u32) -> Phase {
+    Phase::Confirming { left, attempts }
+}
+
+fn subject(reader: &Reader) -> Subject<'_> {
+    Subject {
+        kind: Kind::Clock,
+        name: reader.interface().name(),
+    }
+}
+
+/// Changes come on a thread of the library's.
+fn watch(interface: &Interface) -> Result<(Watch, Receiver<ChangeEvent>)> {
+    let (sender, changes) = channel();
+    let watch = interface.watch(move |event: &ChangeEvent| {
+        // once nobody listens any more, nobody wants to know
+        let _ = sender.send(*event);
+    })?;
+    Ok((watch, changes))
+}

@@ -1,0 +1,214 @@
+//! A recording of a simulated NIC's clock in virtual time: what it takes, in which order, and how it ends.
+
+use std::time::Duration;
+use wirestamp::events::CONFIRMING_BATCHES;
+use wirestamp::sim::NicName;
+use wirestamp::{CorrelatorOptions, ErrorKind, Simulation, Span};
+use wirestamp_measure::{
+    Datagrams, Engine, Kind, Measurements, Place, Recorded, Recording, Sample, Sink, Subject,
+};
+
+const SECOND: Span = Span::from_seconds(1);
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// What a command takes.
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Notified,
+    /// How many readings, and whether another clock was before.
+    Batch(usize, bool),
+    Timestamp,
+    Failed(ErrorKind),
+}
+
+#[derive(Default)]
+struct Taken(Vec<Part>);
+
+impl Taken {
+    fn count(&self, wanted: impl Fn(&Part) -> bool) -> usize {
+        self.0.iter().filter(|part| wanted(part)).count()
+    }
+
+    fn batches(&self) -> usize {
+        self.count(|part| matches!(part, Part::Batch(..)))
+    }
+
+    fn timestamps(&self) -> usize {
+        self.count(|part| *part == Part::Timestamp)
+    }
+}
+
+impl Sink for Taken {
+    fn sample(&mut self, _: &Sample<'_>) {}
+
+    fn recorded(&mut self, subject: Subject<'_>, recorded: &Recorded<'_>) {
+        assert_eq!((subject.kind, subject.name), (Kind::Clock, "sim0"));
+        self.0.push(match recorded {
+            Recorded::Notified => Part::Notified,
+            Recorded::Batch(batch) => Part::Batch(batch.readings.len(), batch.is_another),
+            Recorded::Timestamp(_) => Part::Timestamp,
+            Recorded::Failed(error) => Part::Failed(error.kind()),
+            _ => return,
+        });
+    }
+}
+
+struct Host {
+    simulation: Simulation,
+    engine: Engine,
+    taken: Taken,
+}
+
+impl Host {
+    /// Three readings each 100 ms, and so many timestamps a second.
+    fn new(preset: &str, timestamps: u32) -> Self {
+        let simulation = Simulation::preset(preset, 1).expect("a preset");
+        let mut recording = Recording::of("sim0");
+        recording.schedule = CorrelatorOptions {
+            period: PERIOD,
+            burst: 0,
+            readings_per_batch: 3,
+            ..CorrelatorOptions::FIXED
+        };
+        let interval = Duration::from_secs(1).checked_div(timestamps);
+        recording.datagrams = interval.map(Datagrams::each);
+        let asked = Measurements::default().recording(recording);
+        let engine = Engine::new(asked, Place::Simulation(simulation.clone()));
+        Self {
+            simulation,
+            engine: engine.expect("it starts"),
+            taken: Taken::default(),
+        }
+    }
+
+    fn run(&mut self, time: Span) {
+        let until = self.engine.now() + time;
+        let run = self.engine.run_until(until, &mut self.taken);
+        run.expect("it runs");
+    }
+
+    /// Ends it; what it took after that.
+    fn finish(&mut self) -> Vec<Part> {
+        let before = self.taken.0.len();
+        self.engine.finish();
+        let begun = self.engine.now();
+        while !self.engine.is_over() {
+            assert!(self.engine.now() - begun < SECOND, "it ends");
+            let next = self.engine.serve(&self.engine.moment(), &mut self.taken);
+            self.engine.wait(next).expect("it waits");
+        }
+        self.taken.0.split_off(before)
+    }
+}
+
+#[test]
+fn timestamps_are_confirmed_by_the_batches_that_end_it() {
+    let mut host = Host::new("igb", 20);
+    host.run(SECOND);
+    let counts = (host.taken.batches(), host.taken.timestamps());
+    assert_eq!(counts, (10, 20));
+    assert_eq!(host.taken.0[0], Part::Batch(3, false), "the clock is first");
+    assert!(!host.engine.is_over());
+    let last = host.finish();
+    let confirming = vec![Part::Batch(3, false); CONFIRMING_BATCHES as usize];
+    assert_eq!(last, confirming);
+}
+
+/// As some NICs can.
+#[test]
+fn one_timestamp_at_a_time_is_under_way() {
+    let mut host = Host::new("igb", 1_000);
+    host.run(SECOND);
+    let failed = host.taken.count(|part| matches!(part, Part::Failed(_)));
+    assert!(host.taken.timestamps() > 100, "{}", host.taken.timestamps());
+    assert_eq!(failed, 0);
+}
+
+#[test]
+fn one_without_timestamps_ends_at_once() {
+    let mut host = Host::new("igb", 0);
+    host.run(SECOND);
+    assert_eq!((host.taken.batches(), host.taken.0.len()), (10, 10));
+    assert_eq!(host.finish(), []);
+}
+
+#[test]
+fn what_is_under_way_when_it_ends_is_waited_for() {
+    let mut host = Host::new("igb", 20);
+    host.run(Span::from_milliseconds(960));
+    assert_eq!(host.taken.timestamps(), 19);
+    let next = host.engine.serve(&host.engine.moment(), &mut host.taken);
+    host.engine.wait(next).expect("it waits");
+    // the last one leaves
+    host.engine.serve(&host.engine.moment(), &mut host.taken);
+    assert_eq!(host.taken.timestamps(), 19);
+    let last = host.finish();
+    let confirming = CONFIRMING_BATCHES as usize;
+    assert_eq!(last.len(), 1 + confirming, "{last:?}");
+    assert_eq!(last[0], Part::Timestamp);
+}
+
+#[test]
+fn another_clock_is_said_with_the_first_batch_of_it() {
+    let mut host = Host::new("igb", 0);
+    host.run(SECOND);
+    let world = host.simulation.world().clone();
+    world.change_clock(NicName::Sim0, 1, Span::from_seconds(30));
+    host.run(SECOND);
+    let other = Part::Batch(3, true);
+    assert_eq!(
+        host.taken.count(|part| *part == other),
+        1,
+        "{:?}",
+        host.taken.0
+    );
+    assert!((19..=21).contains(&host.taken.batches()));
+}
+
+#[test]
+fn a_nic_that_is_back_is_read_and_timestamps_again() {
+    let mut host = Host::new("igb", 20);
+    host.run(SECOND);
+    host.simulation.world().remove_nic(NicName::Sim0);
+    host.run(SECOND + SECOND);
+    let gone = Part::Failed(ErrorKind::NoSuchDevice);
+    assert!(
+        host.taken.count(|part| *part == gone) > 2,
+        "{:?}",
+        host.taken.0
+    );
+    let before = (host.taken.batches(), host.taken.timestamps());
+    host.simulation.world().add_nic(NicName::Sim0);
+    host.run(SECOND + SECOND);
+    let more = (
+        host.taken.batches() - before.0,
+        host.taken.timestamps() - before.1,
+    );
+    assert!(more.0 >= 9 && more.1 >= 15, "{more:?}, {:?}", host.taken.0);
+    assert!(host.taken.count(|part| *part == Part::Notified) >= 2);
+    let other = Part::Batch(3, true);
+    assert_eq!(host.taken.count(|part| *part == other), 1);
+}
+
+#[test]
+fn an_interface_without_a_clock_is_not_tried_again() {
+    let mut host = Host::new("software-only", 0);
+    host.run(SECOND);
+    assert!(host.engine.is_over() && host.taken.0.is_empty());
+    let outcomes = host.engine.outcomes();
+    let error = outcomes[0].error.expect("it failed");
+    assert_eq!(error.kind(), ErrorKind::NotSupported);
+}
+
+#[test]
+fn a_schedule_that_never_waits_is_refused() {
+    let simulation = Simulation::preset("igb", 1).expect("a preset");
+    let mut recording = Recording::of("sim0");
+    recording.schedule.budget = Some(Duration::ZERO);
+    let asked = Measurements::default().recording(recording);
+    let mut engine = Engine::new(asked, Place::Simulation(simulation)).expect("it starts");
+    engine.serve(&engine.moment(), &mut Taken::default());
+    let outcomes = engine.outcomes();
+    let error = outcomes[0].error.expect("it failed");
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
