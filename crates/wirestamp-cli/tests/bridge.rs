@@ -29,19 +29,21 @@ fn make(namespace: &str, commands: &[&str]) {
     }
 }
 
+/// Makes "sba" the port of a bridge, with an address of its own all the same.
+const PORT: [&str; 4] = [
+    "link add br0 type bridge",
+    "link set sba master br0",
+    "link set br0 up",
+    "link set lo up",
+];
+
 #[test]
 fn a_port_of_a_bridge_is_named_where_nothing_comes() {
     let Some(net) = Net::new("port") else {
         return;
     };
     let near = &net.0[0];
-    let bridge = [
-        "link add br0 type bridge",
-        "link set sba master br0",
-        "link set br0 up",
-        "link set lo up",
-    ];
-    make(near, &bridge);
+    make(near, &PORT);
     let said = |arguments: &[&str]| {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", near, PROGRAM, "--json"]);
@@ -63,6 +65,33 @@ fn a_port_of_a_bridge_is_named_where_nothing_comes() {
         "100ms",
     ]);
     assert!(peer.contains(why), "{peer}");
+    let echo = said(&["latency", "sba", "--echo", "10.78.1.2:7", "-c", "3"]);
+    assert!(echo.contains(why), "{echo}");
+}
+
+#[test]
+fn a_reflector_on_the_port_of_a_bridge_says_so_when_it_starts() {
+    let Some(net) = Net::new("reflector") else {
+        return;
+    };
+    let near = &net.0[0];
+    make(near, &PORT);
+    let said = |more: &[&str]| {
+        let mut command = Command::new("ip");
+        let own = ["netns", "exec", near, PROGRAM, "reflect", "--for", "100ms"];
+        let output = command.args(own).args(more).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let why = "sba is a port of br0, which takes what arrives: name br0 instead";
+    let text = said(&["sba"]);
+    assert!(text.contains(&format!("warning: {why}")), "{text}");
+    let lines = said(&["sba", "--json"]);
+    let first = lines.lines().next().expect("a line");
+    let ready: Value = serde_json::from_str(first).expect("JSON");
+    assert_eq!(ready["warnings"], serde_json::json!([why]));
+    let all = said(&["--json"]);
+    assert!(all.contains("\"warnings\":[]"), "{all}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod recording;
 pub(crate) use readings::ReadingsTask;
 pub(crate) use recording::RecordingTask;
 
+use crate::bounded::Bounded;
 use crate::moment::Moment;
 use crate::place::Place;
 use crate::sample::{Kind, Subject};
@@ -28,6 +29,8 @@ const NANOSECONDS: u64 = 1_000_000_000;
 const OTHER_UNIT: &str = "not_nanoseconds";
 const TOO_FAR: &str = "overflow";
 const GONE: &str = "no_such_device";
+/// It could not be read now, or the real-time clock was stepped meanwhile.
+const UNREAD: &str = "unread";
 
 /// A NIC's clock and its correlation.
 pub(crate) struct ClockTask {
@@ -80,6 +83,7 @@ impl ClockTask {
         if let (Some(before), Some(now)) = (self.generation, generation)
             && before != now
         {
+            self.width_due = turn.now; // it may be another clock
             // of several changes between two looks, the cause of the last is known
             *self.changes.entry(cause.to_owned()).or_default() += now.saturating_sub(before).max(1);
             turn.sink.event(
@@ -103,21 +107,33 @@ impl ClockTask {
         self.reader.interface().name()
     }
 
-    /// The clock minus UTC as the real-time clock shows it, and the error bound; or why it is not known.
+    /// The clock minus UTC as the real-time clock shows it, and the error bound; or why it is not known. A reading says it, which is true whatever
+    /// somebody did to either clock since they were last correlated.
     fn utc_offset(&self, moment: &Moment) -> Result<(i64, i64), &'static str> {
         if !self.counts_nanoseconds {
             return Err(OTHER_UNIT);
         }
+        let (offset, bound) = match self.reader.offset_to_utc() {
+            Some(read) => {
+                let Bounded { value, bound } = read.ok_or(UNREAD)?;
+                (value.nanoseconds(), bound.nanoseconds())
+            }
+            None => self.predicted(moment)?,
+        };
+        i64::try_from(offset)
+            .and_then(|offset| Ok((offset, i64::try_from(bound)?)))
+            .map_err(|_| TOO_FAR)
+    }
+
+    /// The same where the width of a reading is not known: from the correlation.
+    fn predicted(&self, moment: &Moment) -> Result<(i128, i128), &'static str> {
         let UtcCrossTimestamp { before, utc, after } = moment.reading;
         let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
         let there = self.correlator.to_hardware(before + half);
         let there = there.map_err(ConversionError::name)?;
         let shown = i128::from(there.ticks.raw());
-        let offset = i64::try_from(shown - i128::from(utc.nanoseconds()));
-        let bound = i64::try_from(i128::from(there.bound) + half.nanoseconds() + 2);
-        offset
-            .and_then(|offset| Ok((offset, bound?)))
-            .map_err(|_| TOO_FAR)
+        let bound = i128::from(there.bound) + half.nanoseconds() + 2;
+        Ok((shown - i128::from(utc.nanoseconds()), bound))
     }
 
     /// Whether the NIC is there: the clock of one that was taken out shows nothing, and a new one when it is back.

@@ -35,6 +35,8 @@ pub(crate) struct ReflectorTask {
     clock_bound: ClockBound,
     /// Whether the kernel says how far its clock may be off: a simulated host has none.
     has_kernel: bool,
+    /// Why no request comes to the interface that is named.
+    diverted: Option<String>,
 }
 
 impl ReflectorTask {
@@ -60,7 +62,10 @@ impl ReflectorTask {
             None => Clock::software(),
         };
         let sockets = place.reflector_sockets(configuration)?;
+        let interface = configuration.interface.as_deref();
+        let interface = interface.map(|name| place.interface(name)).transpose()?;
         Ok(Self {
+            diverted: interface.and_then(|interface| interface.diverted()),
             service: ReflectorService::new(reflector, sockets, clock)?,
             is_correlated: nic.is_none(),
             nic,
@@ -122,6 +127,12 @@ fn recorded(seen: &Seen) -> Packet<'static> {
 
 impl Task for ReflectorTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        if self.opened.is_none()
+            && let Some(why) = &self.diverted
+        {
+            turn.sink
+                .event("reflector_warning", "reflector", why.clone());
+        }
         if let Some(later) = self.correlate(turn.now)? {
             return Ok(later);
         }
@@ -166,6 +177,7 @@ impl Task for ReflectorTask {
                 .map(|(source, count)| (source.to_owned(), count))
                 .collect(),
             sessions: self.service.sessions() as u64,
+            warnings: self.diverted.iter().cloned().collect(),
         });
     }
 }

@@ -5,7 +5,8 @@ use wirestamp::events::CONFIRMING_BATCHES;
 use wirestamp::sim::NicName;
 use wirestamp::{CorrelatorOptions, ErrorKind, Simulation, Span};
 use wirestamp_measure::{
-    Datagrams, Engine, Kind, Measurements, Place, Recorded, Recording, Sample, Sink, Subject,
+    Datagrams, Engine, Kind, Measurements, Place, Readings, Recorded, Recording, Sample, Sink,
+    Subject,
 };
 
 const SECOND: Span = Span::from_seconds(1);
@@ -63,6 +64,10 @@ impl Host {
     /// Three readings each 100 ms, and so many timestamps a second.
     fn new(preset: &str, timestamps: u32) -> Self {
         let simulation = Simulation::preset(preset, 1).expect("a preset");
+        Self::beside(Measurements::default(), simulation, timestamps)
+    }
+
+    fn beside(others: Measurements, simulation: Simulation, timestamps: u32) -> Self {
         let mut recording = Recording::of("sim0");
         recording.schedule = CorrelatorOptions {
             period: PERIOD,
@@ -72,7 +77,7 @@ impl Host {
         };
         let interval = Duration::from_secs(1).checked_div(timestamps);
         recording.datagrams = interval.map(Datagrams::each);
-        let asked = Measurements::default().recording(recording);
+        let asked = others.recording(recording);
         let engine = Engine::new(asked, Place::Simulation(simulation.clone()));
         Self {
             simulation,
@@ -112,6 +117,31 @@ fn timestamps_are_confirmed_by_the_batches_that_end_it() {
     let last = host.finish();
     let confirming = vec![Part::Batch(3, false); CONFIRMING_BATCHES as usize];
     assert_eq!(last, confirming);
+}
+
+/// It is not counted as a failure, and what is to be sent waits for the first batch.
+#[test]
+fn a_clock_that_is_busy_at_the_start_is_read_again() {
+    let busy = "preset = \"ideal\"\n[nic.cross]\ninterval = \"45ms\"\n";
+    let simulation = Simulation::from_toml(busy, 1).expect("a scenario");
+    let mut other = Readings::of("sim0");
+    other.count = Some(1);
+    let others = Measurements::default().readings(other);
+    let mut host = Host::beside(others, simulation, 1_000);
+    let (begun, mut turns) = (host.engine.now(), 0);
+    while host.taken.0.is_empty() {
+        let next = host.engine.serve(&host.engine.moment(), &mut host.taken);
+        host.engine.wait(next).expect("it waits");
+        turns += 1;
+    }
+    assert!(host.engine.now() - begun > Span::from_milliseconds(45));
+    assert!(turns < 20, "{turns} turns");
+    host.run(SECOND);
+    assert_eq!(host.taken.0[0], Part::Batch(3, false));
+    let failed = host.taken.count(|part| matches!(part, Part::Failed(_)));
+    assert_eq!(failed, 0, "{:?}", host.taken.0);
+    assert!((10..=11).contains(&host.taken.batches()));
+    assert!(host.taken.timestamps() > 500, "{}", host.taken.timestamps());
 }
 
 /// As some NICs can.

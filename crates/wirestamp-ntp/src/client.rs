@@ -43,7 +43,7 @@ impl Default for ClientOptions {
 }
 
 /// A client that measures the offset to one server, without I/O; the [crate] has an example.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Client {
     server: SocketAddr,
     options: ClientOptions,

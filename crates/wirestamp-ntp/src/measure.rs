@@ -32,7 +32,7 @@ impl Measurement {
 }
 
 /// Samples of one server since the last step.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Measuring {
     estimator: Estimator,
     since_step: Option<SinceStep>,

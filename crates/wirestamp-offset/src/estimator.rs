@@ -19,7 +19,7 @@ const SUSPICIOUS: i64 = 10;
 const ALWAYS_ALLOWED: i64 = 1_000_000;
 
 /// Estimates the offset to one reference from timestamps of packets in both directions.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Estimator {
     settings: Settings,
     commands: SharedCommands,

@@ -9,7 +9,7 @@ const POINTS: usize = 32;
 const FEWEST: usize = 4;
 
 /// The last differences and when they were taken, in nanoseconds.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Line {
     points: VecDeque<(i64, i64)>,
 }

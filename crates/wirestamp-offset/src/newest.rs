@@ -6,7 +6,7 @@ use crate::feasible::{Assumptions, Feasible, grown};
 use crate::rates::Rates;
 
 /// The newest packets, the widths of the last exchanges, and the rate that holds even if there was a step.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Newest {
     wander: f64,
     rates: Rates,
@@ -23,7 +23,7 @@ struct Limit {
 }
 
 /// A request and the next packet from the reference; no two exchanges overlap, so a step is in one of them at most.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Exchanges {
     /// Transmit time of the request that no packet has followed yet.
     begun: Option<i64>,

@@ -14,14 +14,14 @@ const NEAREST: i64 = 500_000_000;
 const MEMORY: i64 = 300_000_000_000;
 
 /// The possible rates on either side of several instants.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Rates {
     assumptions: Assumptions,
     splits: Vec<Split>,
 }
 
 /// An instant between packets.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Split {
     at: i64,
     /// The rate then, if there was no step before.

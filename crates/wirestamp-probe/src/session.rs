@@ -199,7 +199,7 @@ impl Session {
         }
     }
 
-    /// Judges the packets whose time is over; calls `each` with every packet that is measured, answered or not.
+    /// Judges the packets whose time is over: no reply, and no follow-up of it, is waited for any more. Calls `each` with every packet that is measured, answered or not.
     pub fn expire(&mut self, now: MonotonicTime, mut each: impl FnMut(&Sample)) {
         while let Some(flight) = self.flights.front()
             && now - flight.before > self.configuration.timeout

@@ -23,6 +23,8 @@ struct Ready {
     authenticated: bool,
     /// Who timestamps.
     source: String,
+    /// What it runs with that its user may not want.
+    warnings: Vec<String>,
 }
 
 /// A line for each part of the sandbox that this system lacks.
@@ -72,6 +74,7 @@ pub(super) fn run(
         listening: opened.listening,
         authenticated: arguments.key_file.is_some(),
         source: opened.source,
+        warnings: opened.warnings,
     };
     output.line(&ready)?;
     output.now(|page| ready.print(page))?;
@@ -165,6 +168,9 @@ impl Report for Ready {
             self.listening.join(", "),
             self.source,
         ));
+        for warning in &self.warnings {
+            page.line(&format!("warning: {warning}"));
+        }
     }
 
     fn rows(&self, rows: &mut Rows) {

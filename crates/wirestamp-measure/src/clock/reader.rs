@@ -1,8 +1,12 @@
 //! Readings of the clock that is behind an interface now.
 
+use crate::bounded::Bounded;
 use crate::reading::ClockReading;
 use crate::recorded::Batch;
-use wirestamp::{ErrorKind, Frequency, HardwareClock, Interface, Result};
+use wirestamp::{ErrorKind, Frequency, HardwareClock, Interface, Result, Span};
+
+/// How often a clock is read where the best reading counts: the first is often delayed.
+const TRIES: usize = 5;
 
 /// Reads an interface's clock; where another one is behind the interface meanwhile, that one.
 pub(super) struct Reader {
@@ -71,6 +75,30 @@ impl Reader {
             system: self.open()?.system_frequency(),
             nominal: self.nominal_of_clock(),
         }))
+    }
+
+    /// A clock that counts nanoseconds minus UTC, by the best of some readings. `Some(None)`: it could not be read; `None`: it was not read before, or the
+    /// width of its readings is not known.
+    pub(super) fn offset_to_utc(&self) -> Option<Option<Bounded<Span>>> {
+        let clock = &self.clock.as_ref()?.clock;
+        let mut best: Option<Bounded<Span>> = None;
+        for _ in 0..TRIES {
+            let before = self.interface.utc_cross_timestamp();
+            let Ok(cross) = clock.cross_timestamp() else {
+                continue; // another program may read it
+            };
+            cross.bracket()?;
+            let reading = ClockReading {
+                cross,
+                around: [before, self.interface.utc_cross_timestamp()],
+                interface: self.interface.index(),
+                nominal: Some(Frequency::GIGAHERTZ),
+                is_another: false,
+            };
+            let read = reading.offset_to_utc();
+            best = best.into_iter().chain(read).min_by_key(|one| one.bound);
+        }
+        Some(best)
     }
 
     /// The next reading looks which clock is behind the interface.

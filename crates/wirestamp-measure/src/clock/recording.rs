@@ -93,24 +93,18 @@ impl RecordingTask {
 
     /// Takes the timestamps that came, and sends. A socket whose NIC went away is opened again.
     fn exchange_datagrams(&mut self, turn: &mut Turn<'_>) {
-        if let Err(error) = self.try_exchange(turn) {
-            self.traffic = None;
-            self.traffic_due = turn.now + REOPEN;
+        let exchanged = self.collect(turn).and_then(|()| self.send(turn.now));
+        if let Err(error) = exchanged {
             let subject = subject(&self.reader);
             turn.sink.recorded(subject, &Recorded::Failed(&error));
+            if is_no_end(error).is_err() || self.traffic.is_none() {
+                self.traffic = None;
+                self.traffic_due = turn.now + REOPEN;
+            }
         }
     }
 
-    fn try_exchange(&mut self, turn: &mut Turn<'_>) -> Result<()> {
-        if matches!(self.phase, Phase::Starting(_)) {
-            return Ok(()); // what is read of the clock comes first
-        }
-        if let Some(wanted) = self.datagrams.filter(|_| self.phase == Phase::Running)
-            && self.traffic.is_none()
-            && turn.now >= self.traffic_due
-        {
-            self.traffic = Some(Traffic::start(self.reader.interface(), wanted)?);
-        }
+    fn collect(&mut self, turn: &mut Turn<'_>) -> Result<()> {
         let Some(traffic) = &mut self.traffic else {
             return Ok(());
         };
@@ -122,15 +116,25 @@ impl RecordingTask {
                 turn.sink.recorded(subject, &recorded);
             }
             Err(error) => turn.sink.recorded(subject, &Recorded::Failed(&error)),
-        })?;
-        if let Err(error) = traffic.send(turn.now) {
-            turn.sink.recorded(subject, &Recorded::Failed(&error));
-            return is_no_end(error);
-        }
-        Ok(())
+        })
     }
 
-    /// Takes a batch; the next is due after this time, unless it is for confirmation.
+    /// What is read of the clock comes first, and after the end nothing is sent.
+    fn send(&mut self, now: MonotonicTime) -> Result<()> {
+        if self.phase != Phase::Running {
+            return Ok(());
+        }
+        match (&mut self.traffic, self.datagrams) {
+            (Some(traffic), _) => traffic.send(now),
+            (None, Some(wanted)) if now >= self.traffic_due => {
+                self.traffic = Some(Traffic::start(self.reader.interface(), wanted)?);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a batch; the next is due after this time, unless it confirms.
     fn batch(&mut self, sink: &mut dyn Sink) -> Result<Duration> {
         let (count, plan) = (self.plan.readings(), &mut self.plan);
         let name = self.reader.interface().name().to_owned();
@@ -200,13 +204,15 @@ impl RecordingTask {
         }
     }
 
+    /// When there is something to do even if nothing comes.
     fn next(&self, now: MonotonicTime) -> MonotonicTime {
         let sending = self.traffic.as_ref();
         let sending = sending.map_or(self.traffic_due, |traffic| traffic.due(now));
         match self.phase {
             Phase::Over => MonotonicTime::MAX,
             Phase::Settling => sending,
-            _ => self.due.min(sending),
+            Phase::Running => self.due.min(sending),
+            Phase::Starting(_) | Phase::Confirming { .. } => self.due,
         }
     }
 }

@@ -66,6 +66,10 @@ pub(super) struct Dialogue {
     pub(super) undelivered: Undelivered,
     /// Times of the NIC's clock that are not final yet.
     provisional: Provisional,
+    /// What was measured when all of them were final last, and the moment that its last sample is of.
+    confirmed: Option<(Client, Option<LocalTime>)>,
+    /// Whether that lacks samples.
+    is_behind: bool,
     /// Responses in a row for which a timestamp was missing.
     unstamped_in_a_row: Unstamped,
     last: Option<MonotonicTime>,
@@ -105,6 +109,8 @@ impl Dialogue {
             missing: BTreeMap::new(),
             undelivered: Undelivered::default(),
             provisional: Provisional::default(),
+            confirmed: None,
+            is_behind: false,
             unstamped_in_a_row: Unstamped::default(),
             last: None,
             arrivals: [None; 2],
@@ -192,7 +198,17 @@ impl Dialogue {
         } = &self.connected;
         let now = socket.now();
         self.provisional
-            .settle(&(stamper.host(), socket), now, "the offset")
+            .settle(&(stamper.host(), socket), now, "the offset")?;
+        if self.is_final() && std::mem::take(&mut self.is_behind) {
+            self.confirmed = Some((self.client.clone(), self.sampled));
+        }
+        Ok(())
+    }
+
+    /// What no later reading of the NIC's clock can contradict, and the moment that its last sample is of.
+    pub(super) fn confirmed(&self) -> Option<(&Client, Option<LocalTime>)> {
+        let (client, sampled) = self.confirmed.as_ref()?;
+        Some((client, *sampled))
     }
 
     /// Looks whether the NIC still timestamps.
@@ -398,6 +414,7 @@ impl Dialogue {
 
     fn yields(&mut self, sample: &Sample, turn: &mut Turn<'_>) {
         self.last = Some(turn.now);
+        self.is_behind = true;
         let arrivals = self.arrivals.into_iter().flatten();
         let mut of = arrivals.filter(|arrival| arrival.utc == sample.at);
         self.sampled = of.next().or(self.sampled);

@@ -24,7 +24,11 @@ pub(super) fn of(dialogue: &Dialogue) -> Option<(&'static str, String)> {
         };
         (status, kiss.to_string())
     } else if let Some(why) = dialogue.last_no_sample {
-        ("stepped", why.to_string())
+        let status = match why {
+            NoSample::LocalStep => "stepped",
+            _ => "no_sample",
+        };
+        (status, why.to_string())
     } else if dialogue.is_late {
         ("no_answer", "no answer".to_owned())
     } else {

@@ -60,6 +60,7 @@ impl StampTask {
         }
     }
 
+    /// How long a phase lasts; how long a packet is waited for is `Session::expire`'s affair.
     fn next(&mut self, turn: &mut Turn<'_>) -> Result<Phase> {
         let timeout = Span::from(self.configuration.timeout);
         let patience = (self.slowest + self.slowest + STEP).min(timeout);

@@ -11,7 +11,8 @@ pub struct ClockState {
     pub name: String,
     /// "phc" or "realtime".
     pub kind: String,
-    /// Against UTC, in nanoseconds. Of a PTP hardware clock: against UTC as the real-time clock shows it.
+    /// Against UTC, in nanoseconds. Of a PTP hardware clock: against UTC as the real-time clock
+    /// shows it, by a reading of both that was taken for this.
     #[serde(default, with = "crate::exact")]
     pub utc_offset_ns: Option<i64>,
     /// The truth lies within this distance of `utc_offset_ns`.

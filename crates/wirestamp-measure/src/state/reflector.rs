@@ -27,4 +27,7 @@ pub struct ReflectorState {
     pub stamps: Reasons,
     /// Sessions that it keeps.
     pub sessions: u64,
+    /// What it runs with that its user may not want.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }

@@ -4,6 +4,7 @@
 //! `WORLDS` sets how many worlds are tried (by default a few), `WORLDS_FROM` the number of the first.
 #![cfg(not(windows))]
 
+mod clock;
 mod course;
 mod ntp;
 mod packet;

@@ -15,6 +15,9 @@ const AHEAD: Span = Span::from_milliseconds(250);
 /// Between two looks of the server.
 const LOOK: Span = Span::from_microseconds(500);
 
+/// How long a run without an end is looked at.
+const ALL: Span = Span::from_seconds(8);
+
 /// NTP's timestamp.
 fn stamp(utc: UtcTime) -> [u8; 8] {
     let nanoseconds = utc.nanoseconds() as u64;
@@ -61,20 +64,26 @@ impl Server {
     }
 }
 
-/// Asks it now and then, and returns each offset with the instant at which it was known.
+/// Asks it now and then, and returns each offset with the instant at which it was known. `look` is called between.
 fn measure(
     simulation: &Simulation,
     server: &Server,
     by: Timestamper,
+    count: Option<u32>,
+    mut look: impl FnMut(&Engine),
 ) -> (Vec<(MonotonicTime, Bounded<Span>)>, Engine) {
     let address = server.socket.local_address().expect("bound");
     let mut ntp = Ntp::of(address.to_string());
-    (ntp.interval, ntp.count, ntp.source) = (Duration::from_secs(1), Some(6), by);
+    (ntp.interval, ntp.count, ntp.source) = (Duration::from_secs(1), count, by);
     let place = Place::Simulation(simulation.clone());
     let mut engine = Engine::new(Measurements::default().ntp(ntp), place).expect("it starts");
     let mut samples = Vec::new();
     let begun = engine.now();
-    while !engine.is_over() {
+    let is_over = |engine: &Engine| match count {
+        Some(_) => engine.is_over(),
+        None => engine.now() - begun > ALL,
+    };
+    while !is_over(&engine) {
         assert!(
             engine.now() - begun < Span::from_seconds(60),
             "it never ends"
@@ -86,6 +95,7 @@ fn measure(
         let until = engine.now() + LOOK;
         engine.run_until(until, &mut keep).expect("it runs");
         server.answer();
+        look(&engine);
     }
     (samples, engine)
 }
@@ -101,7 +111,7 @@ fn ntp(world: u64, clocks: &Clocks<'_>, found: &mut Found) {
     let simulation = Simulation::from_toml(&changed.toml, world).expect("a scenario");
     let (utc, server) = (Utc::of(&simulation, changed.utc), Server::of(&simulation));
     let told = || format!("world {world}, {by:?}:\n{}", changed.toml);
-    let (samples, engine) = measure(&simulation, &server, by);
+    let (samples, engine) = measure(&simulation, &server, by, Some(6), |_| {});
     let [requests, _] = between(&simulation.world().truth(), PORT);
     let real = |then| utc.at(then) - server.at(then);
     let outcome = engine.outcomes().remove(0);
@@ -137,6 +147,33 @@ fn ntp(world: u64, clocks: &Clocks<'_>, found: &mut Found) {
     }
 }
 
+/// What the monitor shows of the server at any instant.
+fn shown(world: u64, clocks: &Clocks<'_>, found: &mut Found) {
+    let mut chance = Chance::of(world);
+    let changed = clocks.scenario(&mut chance);
+    let by = chance.one_of(&[Timestamper::Hardware, Timestamper::Software]);
+    let simulation = Simulation::from_toml(&changed.toml, world).expect("a scenario");
+    let (utc, server) = (Utc::of(&simulation, changed.utc), Server::of(&simulation));
+    let told = || format!("world {world}, {by:?}:\n{}", changed.toml);
+    let look = |engine: &Engine| {
+        if chance.below(200) != 0 {
+            return;
+        }
+        let moment = engine.moment();
+        let state = engine.state_at(&moment).ntp;
+        let server_state = state.as_ref().and_then(|ntp| ntp.servers.first());
+        let shown = server_state.and_then(|one| one.offset_ns.zip(one.bound_ns));
+        let Some((offset, bound)) = shown else {
+            found.lost += 1;
+            return;
+        };
+        let [offset, bound] = [offset, bound].map(|known| Span::from_nanoseconds(known.into()));
+        let at = moment.reading.before;
+        found.hold(offset, bound, utc.at(at) - server.at(at), told);
+    };
+    measure(&simulation, &server, by, None, look);
+}
+
 const fn changed(changes: &'static [Change]) -> Clocks<'static> {
     Clocks {
         presets: &["i225", "igc", "ideal", "noisy-cross"],
@@ -163,4 +200,12 @@ fn ntp_states_no_bound_that_an_offset_breaks() {
 #[test]
 fn ntp_states_no_bound_that_an_offset_breaks_across_failovers() {
     held(&changed(&[Change::Failover]), "NTP, failovers");
+}
+
+#[test]
+fn what_the_monitor_shows_of_a_server_is_true_at_any_instant() {
+    let clocks = changed(&[Change::Step, Change::Adjust, Change::Failover]);
+    let mut found = Found::default();
+    worlds().for_each(|world| shown(world, &clocks, &mut found));
+    found.report("NTP, the monitor's servers");
 }

@@ -18,8 +18,6 @@ const ARRIVED: Span = Span::from_nanoseconds(20_000);
 const LOOK: Span = Span::from_milliseconds(50);
 /// Between what is shown and the look at the truth, clocks drift apart by so much at most.
 const SLACK: i128 = 10;
-/// A clock that was set without notification is found out by then.
-const FOUND_OUT: Span = Span::from_seconds(15);
 
 /// The server whose clock is stepped.
 const LIAR: usize = 2;
@@ -234,9 +232,6 @@ impl<'e> Day<'e> {
         let (Some(offset), Some(bound)) = (clock.utc_offset_ns, clock.utc_bound_ns) else {
             return;
         };
-        if now - self.faults.unannounced < FOUND_OUT {
-            return;
-        }
         let Ok(interface) = self.simulation.interface(&clock.name) else {
             return;
         };

@@ -38,10 +38,6 @@ pub(crate) struct Faults {
     simulation: Simulation,
     state: u64,
     undo: Vec<(MonotonicTime, Undo)>,
-    /// When a clock was last set without any notification: nobody knows until it is read again.
-    pub(crate) unannounced: MonotonicTime,
-    /// So many notifications at most will be lost.
-    losing: u32,
     /// The last fault.
     pub(crate) last: String,
     pub(crate) count: u64,
@@ -61,8 +57,6 @@ impl Faults {
             simulation,
             state: seed,
             undo: Vec::new(),
-            unannounced: MonotonicTime::MIN,
-            losing: 0,
             last: String::new(),
             count: 0,
         }
@@ -80,22 +74,11 @@ impl Faults {
         least + (self.random() % (most - least + 1) as u64) as i64
     }
 
-    /// Something is told of, unless that is lost.
-    fn told(&mut self, now: MonotonicTime) {
-        if self.losing > 0 {
-            self.losing -= 1;
-            self.unannounced = now;
-        }
-    }
-
     /// Ends what is over.
     pub(crate) fn undo(&mut self, now: MonotonicTime) {
         let (over, left): (Vec<_>, _) = self.undo.drain(..).partition(|(at, _)| *at <= now);
         self.undo = left;
         for (_, undo) in over {
-            if let Undo::Add(_) = undo {
-                self.told(now);
-            }
             let world = self.simulation.world();
             match undo {
                 Undo::LinkUp => world.set_link(true),
@@ -125,19 +108,12 @@ impl Faults {
             .iter()
             .any(|(_, undo)| matches!(undo, Undo::Add(_)));
         let delay = Span::from_nanoseconds(i128::from(nanoseconds.abs() / 200));
-        // what changes nothing is not told, and uses up no loss
-        if matches!(which, 3 | 6 | 7) && !is_gone {
-            self.told(now);
-        }
         self.last = format!("{which} at {now:?}, {nic:?}, {nanoseconds} ns, until {later:?}");
         let world = self.simulation.world();
         match which {
             0 => world.step_real_time_clock(Span::from_nanoseconds(nanoseconds.into())),
             1 => world.step_real_time_clock(Span::from_nanoseconds((nanoseconds / 100_000).into())),
-            2 if !is_gone => {
-                world.step_hardware_clock(nic, nanoseconds);
-                self.unannounced = now;
-            }
+            2 if !is_gone => world.step_hardware_clock(nic, nanoseconds),
             3 if !is_gone => world.reset_nic(nic, nanoseconds.unsigned_abs()),
             4 | 5 => {
                 world.set_link(false);
@@ -148,10 +124,7 @@ impl Faults {
                 self.undo.push((later, Undo::Add(nic)));
             }
             8 => world.storm(1_000),
-            9 => {
-                world.lose_notifications(3);
-                self.losing = 3;
-            }
+            9 => world.lose_notifications(3),
             10 => {
                 world.set_extra_delay(nic, delay);
                 self.undo.push((later, Undo::NoDelay));

@@ -1,12 +1,11 @@
 //! Which timestamps were followed by so many readings that a change of the clock before them has shown.
 
+use crate::events::{BATCH_GAP, CONFIRMING_BATCHES};
 use wirestamp_core::time::{MonotonicTime, Span};
 
 /// One batch shows a step that is larger than its brackets. A change of the frequency that came just before it shows in
 /// the next one, and the bounds of everything before that are right with the third (`docs/error-bound.md`, A6).
-const ENOUGH: usize = 3;
-/// Readings closer together are one batch.
-const BATCH: Span = Span::from_milliseconds(1);
+const ENOUGH: usize = CONFIRMING_BATCHES as usize;
 /// Batches that are asked for come after such a part of the time between the usual ones: a frequency that changed
 /// between those and does not show after that makes less of a difference there than the brackets leave open.
 const PART: i128 = 4;
@@ -24,7 +23,7 @@ impl Begun {
     pub(super) fn note(&mut self, at: MonotonicTime) {
         self.1 = Some(at);
         let [.., newest] = self.0;
-        if newest.is_some_and(|newest| at - newest <= BATCH) {
+        if newest.is_some_and(|newest| at - newest <= BATCH_GAP) {
             return;
         }
         self.0.rotate_left(1);

@@ -24,7 +24,7 @@
 //! start and may be negative; the hardware counter is one of 64 bits that wraps. A reading
 //! with a zero in it is none: drivers give zeros for what they could not read.
 //!
-//! Write three batches of readings ([`CONFIRMING_BATCHES`]) after the last timestamp, each more than [`BATCH_GAP`] after the one
+//! Write three batches of readings ([`CONFIRMING_BATCHES`]) after the last timestamp, each at least twice [`BATCH_GAP`] after the one
 //! before: a clock that was stepped or adjusted just before a timestamp shows it by then, and [`Replay::confirmed`]
 //! withholds times that no batches confirm.
 //!
@@ -66,7 +66,7 @@ use wirestamp_core::cross::{CrossInvalid, CrossTimestamp};
 use wirestamp_core::time::{Frequency, HardwareTicks, Span};
 
 /// The number of batches after a timestamp that show whether the clock was changed before it. [`Replay::confirmed`] waits
-/// for them.
+/// for them, and so does [`HostClock`](crate::HostClock); who records takes so many at the end.
 pub const CONFIRMING_BATCHES: u32 = 3;
 /// The longest gap within a batch: readings closer together are one batch, whatever stands between them in the file. Batches that are
 /// to count as several are at least twice this apart.

@@ -44,6 +44,8 @@ pub(super) struct Ends {
     /// `None`: the sender is connected.
     pub(super) to: Option<SocketAddr>,
     pub(super) clocks: Clocks,
+    /// Why no answer reaches the interface.
+    pub(super) diverted: Option<String>,
     _hardware: Vec<HardwareGuard>,
 }
 
@@ -73,6 +75,7 @@ impl Ends {
         let ends = Self::on(&[interface], Arc::clone(&socket), socket, options)?;
         Self {
             to: Some(peer),
+            diverted: interface.diverted(),
             ..ends
         }
         .timestamping(options)
@@ -111,6 +114,7 @@ impl Ends {
             receiver,
             to: Some(to),
             clocks,
+            diverted: None,
             _hardware: Vec::new(),
         }
         .timestamping(options)
@@ -154,6 +158,7 @@ impl Ends {
             receiver,
             to: None,
             clocks,
+            diverted: None,
             _hardware: hardware,
         })
     }

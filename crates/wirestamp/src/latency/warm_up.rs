@@ -142,6 +142,9 @@ impl LatencyRun {
             &self.ends.name,
             cause + &from + &to,
         );
+        if let Some(why) = &self.ends.diverted {
+            return error.with_remedy(why.clone());
+        }
         error.with_remedy(match self.options.peer {
             Some(_) => {
                 "see that the peer returns every datagram to its sender (a UDP echo service) and no firewall drops \

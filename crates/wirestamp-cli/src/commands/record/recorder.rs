@@ -129,15 +129,18 @@ impl<'a, W: Write, F: FnOnce() -> Result<W, Error>> Recorder<'a, W, F> {
         self.report.batches += 1;
         self.report.readings += batch.readings.len() as u64;
         let writer = match (&mut self.writer, self.open.take()) {
-            (Some(writer), _) => writer,
+            (Some(writer), _) => {
+                if batch.is_another {
+                    writer.replaced()?;
+                }
+                writer
+            }
             (none, Some(open)) => none.insert(begin(self.interface, open()?, batch)?),
             (None, None) => return Ok(()), // it could not be opened
         };
-        if batch.is_another {
-            writer.replaced()?;
-        }
         let mut readings = batch.readings.iter();
         readings.try_for_each(|reading| writer.cross(reading))?;
+        writer.flush()?; // somebody may read along
         if let Some(store) = &mut self.store {
             store.readings(batch.readings)?;
         }

@@ -30,6 +30,7 @@ export function showAttention(snapshot) {
     if (peer.age_ns === null && peer.lost > 10) found.push(`STAMP session ${peer.name}: ${count(peer.lost)} packets, no answer yet.`);
   });
   snapshot.ptp.filter((port) => port.holdover).forEach((port) => found.push(`PTP port ${port.interface} follows no timeTransmitter any more.`));
+  for (const why of snapshot.reflector?.warnings ?? []) found.push(`STAMP reflector: ${why}.`);
   for (const port of snapshot.ptp) [port.error, ...port.warnings].filter(Boolean).forEach((why) => found.push(`PTP port ${port.interface}: ${why}.`));
   if (snapshot.history?.state === "live_only" && snapshot.history.error) found.push(`The history is not written: ${snapshot.history.error}`);
   if (snapshot.recording?.state === "failed") found.push(`Recordings fail: ${snapshot.recording.error}`);

@@ -43,6 +43,6 @@ export function showCost(snapshot) {
     ["Processor time", own.cpu_ns === null ? null : `${span(own.cpu_ns)}, ${((100 * own.cpu_ns) / snapshot.uptime_ns).toPrecision(2)} % of one processor since the start${snapshot.simulated ? " of the simulation" : ""}`],
     ["Resident memory", bytes(own.resident_bytes)], ["Turns of the measuring loop", `${count(own.turns)}; ${count(own.missed_deadlines)} began more than 5 ms late, the latest by ${span(own.latest_ns)}`],
     ["Reloads of the configuration", reasons(own.reloads)], ["History", kept], ["Recordings for the fleet", recorded],
-    ["STAMP reflector", reflector ? `answers on ${reflector.listening.join(", ")}: replies: ${count(reflector.replies)}, sessions: ${count(reflector.sessions)}, not answered: ${reasons(reflector.dropped)}` : "none: the configuration has no [reflector] table"]];
+    ["STAMP reflector", reflector ? `answers on ${reflector.listening.join(", ")}: replies: ${count(reflector.replies)}, sessions: ${count(reflector.sessions)}, not answered: ${[reasons(reflector.dropped), ...reflector.warnings].join("; ")}` : "none: the configuration has no [reflector] table"]];
   table(byId("cost-table"), null, [{ name: "What" }, { name: "Now", text: true, missing: "this system does not say" }], rows, "");
 }

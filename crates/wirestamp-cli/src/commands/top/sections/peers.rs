@@ -128,6 +128,11 @@ const REFLECTOR: [Column; 4] = [
 pub(super) fn reflector(snapshot: &Snapshot) -> Section {
     let row = |reflector: &wirestamp_monitor::snapshot::ReflectorState| {
         let dropped = sum(&reflector.dropped);
+        let listening = text::clean(&reflector.listening.join(" "));
+        let listening = match &reflector.warnings[..] {
+            [] => quiet(listening),
+            warnings => fault(text::clean(&warnings.join("; ")), 1),
+        };
         Row::new(
             Kind::Reflector,
             "reflector",
@@ -135,7 +140,7 @@ pub(super) fn reflector(snapshot: &Snapshot) -> Section {
                 reflector.replies.to_string().into(),
                 fault(listed(&reflector.dropped, "none"), dropped),
                 reflector.sessions.to_string().into(),
-                quiet(text::clean(&reflector.listening.join(" "))),
+                listening,
             ],
         )
         .with_lost(dropped)
