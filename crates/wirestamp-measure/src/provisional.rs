@@ -82,6 +82,17 @@ impl<T> Provisional<T> {
         }
     }
 
+    /// Returns how many were noted that were not final at once.
+    pub(crate) fn noted(&self) -> usize {
+        self.noted
+    }
+
+    /// Returns whether all are final that were noted until there were so many.
+    pub(crate) fn are_final_until(&self, noted: usize) -> bool {
+        let left = self.waiting.len().saturating_mul(self.each.max(1));
+        self.noted.wrapping_sub(noted) >= left
+    }
+
     /// Returns whether all times are final.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()

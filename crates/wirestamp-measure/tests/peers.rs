@@ -164,3 +164,28 @@ fn an_address_that_is_answered_already_is_left_alone() {
     // the session here, and that of the other end
     assert!(reflector.replies > 180, "{reflector:?}");
 }
+
+/// Its times are final after two or three readings of the NIC's clock, a second apart: others come meanwhile, and what is shown goes on.
+#[test]
+fn a_server_that_is_asked_often_by_the_nic_is_shown_as_it_was_seconds_ago() {
+    let simulation = Simulation::preset("i225", 1).expect("a preset");
+    let mut ntp = wirestamp_measure::Ntp::of("sim1");
+    ntp.interval = std::time::Duration::from_millis(200);
+    ntp.source = wirestamp_measure::Timestamper::Hardware;
+    let asked = Measurements::default().ntp(ntp).answered();
+    let mut engine = Engine::new(asked, Place::Simulation(simulation)).expect("it starts");
+    let mut oldest = 0;
+    for second in 0..120 {
+        let until = engine.now() + Span::from_seconds(1);
+        let run = engine.run_until(until, &mut |_: &Sample<'_>| {});
+        run.expect("it runs");
+        let moment = engine.moment();
+        let ntp = engine.ntp_at(&moment).expect("it is asked");
+        let Some(measured_at) = ntp.servers[0].measured_at_ns else {
+            assert!(second < 10, "nothing after {second} s");
+            continue;
+        };
+        oldest = oldest.max(moment.utc().nanoseconds() - measured_at);
+    }
+    assert!(oldest < 6_000_000_000, "{oldest} ns old");
+}

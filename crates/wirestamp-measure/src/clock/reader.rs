@@ -3,7 +3,7 @@
 use crate::bounded::Bounded;
 use crate::reading::ClockReading;
 use crate::recorded::Batch;
-use wirestamp::{ErrorKind, Frequency, HardwareClock, Interface, Result, Span};
+use wirestamp::{Error, ErrorKind, Frequency, HardwareClock, Interface, Result, Span};
 
 /// How often a clock is read where the best reading counts: the first is often delayed.
 const TRIES: usize = 5;
@@ -106,27 +106,31 @@ impl Reader {
         self.clock = None;
     }
 
-    /// Reads the clock that is open, or the one that is behind the interface instead of it.
+    /// Reads the clock that is open, or the one that is behind the interface instead of it. One that is back after it was gone is another one.
     fn with_clock<T>(&mut self, read: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
-        if self.clock.is_none() {
-            self.look()?;
-            return read(self);
-        }
-        match read(self) {
-            Err(error) if error.kind() == ErrorKind::NoSuchDevice => {
-                (self.clock, self.is_another) = (None, true);
-                self.look()?;
-                read(self)
+        if self.clock.is_some() {
+            match read(self) {
+                Err(error) if error.kind() == ErrorKind::NoSuchDevice => {
+                    (self.clock, self.is_another) = (None, true);
+                }
+                read => return read,
             }
-            read => read,
         }
+        let looked = self.look().and_then(|()| read(self));
+        let is_gone = |error: &Error| error.kind() == ErrorKind::NoSuchDevice;
+        self.is_another |= looked.as_ref().is_err_and(is_gone);
+        looked
     }
 
     /// Looks which clock is behind the interface now: a bond may have had none for a while.
     fn look(&mut self) -> Result<()> {
-        let before = self.interface.description().hardware_clock;
+        let behind = |interface: &Interface| {
+            let number = interface.description().hardware_clock;
+            (interface.index(), number)
+        };
+        let before = behind(&self.interface);
         self.interface.refresh()?;
-        self.is_another |= self.interface.description().hardware_clock != before;
+        self.is_another |= behind(&self.interface) != before;
         Ok(())
     }
 

@@ -91,9 +91,14 @@ impl RecordingTask {
         }
     }
 
-    /// Takes the timestamps that came, and sends. A socket whose NIC went away is opened again.
-    fn exchange_datagrams(&mut self, turn: &mut Turn<'_>) {
-        let exchanged = self.collect(turn).and_then(|()| self.send(turn.now));
+    /// Takes the timestamps that came.
+    fn take_timestamps(&mut self, turn: &mut Turn<'_>) {
+        let collected = self.collect(turn);
+        self.note(collected, turn);
+    }
+
+    /// What can't be sent or received; a socket that is of no use any more is opened again.
+    fn note(&mut self, exchanged: Result<()>, turn: &mut Turn<'_>) {
         if let Err(error) = exchanged {
             let subject = subject(&self.reader);
             turn.sink.recorded(subject, &Recorded::Failed(&error));
@@ -155,11 +160,14 @@ impl RecordingTask {
                 turn.sink.recorded(subject, &Recorded::Failed(error));
             }
         }
-        let after = self.advance(read.ok());
-        let due = self.due + Span::from(after);
-        self.due = match due > turn.now {
-            true => due,
-            false => turn.now + Span::from(after),
+        let after = Span::from(self.advance(read.ok()));
+        // those that confirm are batches of their own, however long one takes
+        let now = turn.now.max(self.plan.ended());
+        let due = self.due + after;
+        self.due = match self.phase {
+            Phase::Confirming { .. } => now + after,
+            _ if due > turn.now => due,
+            _ => turn.now + after,
         };
     }
 
@@ -192,10 +200,14 @@ impl RecordingTask {
         after
     }
 
+    /// Whether no timestamp is under way.
+    fn is_settled(&self) -> bool {
+        self.traffic.as_ref().is_none_or(Traffic::is_settled)
+    }
+
     /// The last timestamps have come: what confirms them follows.
     fn settle(&mut self, now: MonotonicTime) {
-        let is_settled = self.traffic.as_ref().is_none_or(Traffic::is_settled);
-        if self.phase == Phase::Settling && is_settled {
+        if self.phase == Phase::Settling && self.is_settled() {
             self.phase = match self.has_timestamps {
                 true => confirming(CONFIRMING_BATCHES, ATTEMPTS),
                 false => Phase::Over,
@@ -211,6 +223,7 @@ impl RecordingTask {
         match self.phase {
             Phase::Over => MonotonicTime::MAX,
             Phase::Settling => sending,
+            Phase::Running if !self.is_settled() => sending,
             Phase::Running => self.due.min(sending),
             Phase::Starting(_) | Phase::Confirming { .. } => self.due,
         }
@@ -220,11 +233,16 @@ impl RecordingTask {
 impl Task for RecordingTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
         self.notice(turn.sink);
-        self.exchange_datagrams(turn);
+        self.take_timestamps(turn);
         self.settle(turn.now);
         let reads = !matches!(self.phase, Phase::Settling | Phase::Over);
-        if reads && turn.now >= self.due {
+        // a timestamp stands where it was made: nothing is read while one is under way, and none is sent while a batch is due
+        if reads && turn.now >= self.due && self.is_settled() {
             self.read(turn);
+        }
+        if turn.now < self.due {
+            let sent = self.send(turn.now);
+            self.note(sent, turn);
         }
         Ok(self.next(turn.now))
     }

@@ -35,6 +35,9 @@ const PACKETS: usize = 64;
 /// What NTP has without extension fields.
 const HEADER: usize = 48;
 
+/// What a client has measured, and the moment that its last sample is of.
+type Measured = (Client, Option<LocalTime>);
+
 pub(super) struct Dialogue {
     name: String,
     pub(super) address: SocketAddr,
@@ -66,9 +69,11 @@ pub(super) struct Dialogue {
     pub(super) undelivered: Undelivered,
     /// Times of the NIC's clock that are not final yet.
     provisional: Provisional,
-    /// What was measured when all of them were final last, and the moment that its last sample is of.
-    confirmed: Option<(Client, Option<LocalTime>)>,
-    /// Whether that lacks samples.
+    /// What was measured with times that are final.
+    confirmed: Option<Measured>,
+    /// What follows it once its times are final: so many were noted by then.
+    candidate: Option<(Measured, usize)>,
+    /// Whether a sample came after that.
     is_behind: bool,
     /// Responses in a row for which a timestamp was missing.
     unstamped_in_a_row: Unstamped,
@@ -110,6 +115,7 @@ impl Dialogue {
             undelivered: Undelivered::default(),
             provisional: Provisional::default(),
             confirmed: None,
+            candidate: None,
             is_behind: false,
             unstamped_in_a_row: Unstamped::default(),
             last: None,
@@ -199,16 +205,35 @@ impl Dialogue {
         let now = socket.now();
         self.provisional
             .settle(&(stamper.host(), socket), now, "the offset")?;
-        if self.is_final() && std::mem::take(&mut self.is_behind) {
-            self.confirmed = Some((self.client.clone(), self.sampled));
-        }
+        self.confirm();
         Ok(())
     }
 
-    /// What no later reading of the NIC's clock can contradict, and the moment that its last sample is of.
+    /// Goes over to newer samples whose times are final. Those of the newest may wait for seconds, in which others come.
+    fn confirm(&mut self) {
+        let is_final = |noted: usize| self.provisional.are_final_until(noted);
+        if self.candidate.as_ref().is_some_and(|one| is_final(one.1)) {
+            self.confirmed = self.candidate.take().map(|(measured, _)| measured);
+        }
+        if self.candidate.is_none() && std::mem::take(&mut self.is_behind) {
+            let measured = (self.client.clone(), self.sampled);
+            let noted = self.provisional.noted();
+            match self.provisional.are_final_until(noted) {
+                true => self.confirmed = Some(measured),
+                false => self.candidate = Some((measured, noted)),
+            }
+        }
+    }
+
+    /// What no later reading of the NIC's clock can contradict, and the moment that its last sample is of; `None` as well once a clock was seen to be
+    /// stepped since.
     pub(super) fn confirmed(&self) -> Option<(&Client, Option<LocalTime>)> {
         let (client, sampled) = self.confirmed.as_ref()?;
-        Some((client, *sampled))
+        let steps = |client: &Client| {
+            let counts = client.counts();
+            (counts.local_steps, counts.contradictions)
+        };
+        (steps(client) == steps(&self.client)).then_some((client, *sampled))
     }
 
     /// Looks whether the NIC still timestamps.

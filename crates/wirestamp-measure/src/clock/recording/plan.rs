@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirestamp::events::BATCH_GAP;
 use wirestamp::{
     Correlation, CorrelatorOptions, CrossTimestamp, Error, ErrorKind, GenerationCause, Interface,
-    Result, Sampling, Span,
+    MonotonicTime, Result, Sampling, Span,
 };
 
 /// Batches at the end are so far apart at least, so that each is one of its own, and at most.
@@ -20,6 +20,8 @@ pub(super) struct Plan {
     burst_left: u32,
     /// From the last batch to the next one.
     gap: Duration,
+    /// When the last batch ended.
+    ended: MonotonicTime,
     /// What the plan looks at: how fast the bound grows.
     correlation: Correlation,
 }
@@ -39,6 +41,7 @@ impl Plan {
             sampling: Sampling::new(&options),
             burst_left: options.burst,
             gap: options.period,
+            ended: MonotonicTime::MIN,
             correlation: Correlation::new(interface.index(), nominal),
         })
     }
@@ -57,8 +60,15 @@ impl Plan {
             let interface = self.correlation.interface();
             self.correlation.replace_clock(interface, batch.nominal);
         }
+        let last = batch.readings.last();
+        self.ended = last.map_or(self.ended, CrossTimestamp::monotonic_after);
         self.gap = self.planned(batch.readings);
         self.gap
+    }
+
+    /// When the last batch ended.
+    pub(super) fn ended(&self) -> MonotonicTime {
+        self.ended
     }
 
     /// After how long another batch beside these says more: a part of the time between them, as the library's own.
