@@ -1,5 +1,6 @@
 //! One NTP server, asked again and again. What an answer means is `wirestamp-ntp`'s affair.
 
+mod confirmed;
 mod dialogue;
 mod hint;
 mod reason;

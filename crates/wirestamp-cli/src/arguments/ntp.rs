@@ -65,11 +65,10 @@ impl Ntp {
         self.count.is_none() && self.duration == Some(EVER)
     }
 
-    /// How often each server is asked.
+    /// How often each server is asked, if that has an end.
     pub(crate) fn count(&self) -> u32 {
         let fit = self.duration.map(|all| fitting(all, self.interval));
-        let most = if self.is_endless() { u32::MAX } else { MOST };
-        let fit = fit.map(|fit| fit.try_into().unwrap_or(most).min(most));
+        let fit = fit.map(|fit| fit.try_into().unwrap_or(MOST).min(MOST));
         match (self.count, fit) {
             (Some(count), Some(fit)) => count.min(fit),
             (Some(count), None) => count,

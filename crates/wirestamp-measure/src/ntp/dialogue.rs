@@ -3,6 +3,7 @@
 #[cfg(all(test, unix, feature = "nts"))]
 mod tests;
 
+use super::confirmed::{Confirmed, Measured};
 use crate::bounded::Bounded;
 use crate::goal::Found;
 use crate::host::{Connected, Host};
@@ -35,9 +36,6 @@ const PACKETS: usize = 64;
 /// What NTP has without extension fields.
 const HEADER: usize = 48;
 
-/// What a client has measured, and the moment that its last sample is of.
-type Measured = (Client, Option<LocalTime>);
-
 pub(super) struct Dialogue {
     name: String,
     pub(super) address: SocketAddr,
@@ -69,12 +67,8 @@ pub(super) struct Dialogue {
     pub(super) undelivered: Undelivered,
     /// Times of the NIC's clock that are not final yet.
     provisional: Provisional,
-    /// What was measured with times that are final.
-    confirmed: Option<Measured>,
-    /// What follows it once its times are final: so many were noted by then.
-    candidate: Option<(Measured, usize)>,
-    /// Whether a sample came after that.
-    is_behind: bool,
+    /// Samples whose times are final.
+    confirmed: Confirmed,
     /// Responses in a row for which a timestamp was missing.
     unstamped_in_a_row: Unstamped,
     last: Option<MonotonicTime>,
@@ -114,9 +108,7 @@ impl Dialogue {
             missing: BTreeMap::new(),
             undelivered: Undelivered::default(),
             provisional: Provisional::default(),
-            confirmed: None,
-            candidate: None,
-            is_behind: false,
+            confirmed: Confirmed::default(),
             unstamped_in_a_row: Unstamped::default(),
             last: None,
             arrivals: [None; 2],
@@ -205,35 +197,14 @@ impl Dialogue {
         let now = socket.now();
         self.provisional
             .settle(&(stamper.host(), socket), now, "the offset")?;
-        self.confirm();
+        self.confirmed
+            .follow(&self.provisional, || (self.client.clone(), self.sampled));
         Ok(())
     }
 
-    /// Goes over to newer samples whose times are final. Those of the newest may wait for seconds, in which others come.
-    fn confirm(&mut self) {
-        let is_final = |noted: usize| self.provisional.are_final_until(noted);
-        if self.candidate.as_ref().is_some_and(|one| is_final(one.1)) {
-            self.confirmed = self.candidate.take().map(|(measured, _)| measured);
-        }
-        if self.candidate.is_none() && std::mem::take(&mut self.is_behind) {
-            let measured = (self.client.clone(), self.sampled);
-            let noted = self.provisional.noted();
-            match self.provisional.are_final_until(noted) {
-                true => self.confirmed = Some(measured),
-                false => self.candidate = Some((measured, noted)),
-            }
-        }
-    }
-
-    /// What no later reading of the NIC's clock can contradict, and the moment that its last sample is of; `None` as well once a clock was seen to be
-    /// stepped since.
-    pub(super) fn confirmed(&self) -> Option<(&Client, Option<LocalTime>)> {
-        let (client, sampled) = self.confirmed.as_ref()?;
-        let steps = |client: &Client| {
-            let counts = client.counts();
-            (counts.local_steps, counts.contradictions)
-        };
-        (steps(client) == steps(&self.client)).then_some((client, *sampled))
+    /// What no later reading of the NIC's clock can contradict, and the moment that its last sample is of.
+    pub(super) fn confirmed(&self) -> Option<&Measured> {
+        self.confirmed.measured(&self.client)
     }
 
     /// Looks whether the NIC still timestamps.
@@ -439,7 +410,7 @@ impl Dialogue {
 
     fn yields(&mut self, sample: &Sample, turn: &mut Turn<'_>) {
         self.last = Some(turn.now);
-        self.is_behind = true;
+        self.confirmed.note();
         let arrivals = self.arrivals.into_iter().flatten();
         let mut of = arrivals.filter(|arrival| arrival.utc == sample.at);
         self.sampled = of.next().or(self.sampled);

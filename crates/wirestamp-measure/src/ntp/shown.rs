@@ -20,13 +20,15 @@ pub(super) fn of(
     moment: &Moment,
     stale_after: Span,
 ) -> NtpServerState {
-    // who asks without an end has what is final, and who waits for the end of all what it is then
+    // without an end, samples with final times alone; a run with an end waits for these
     let (client, sampled) = match configuration.count {
-        None => dialogue.confirmed().unzip(),
-        Some(_) => (Some(&dialogue.client), Some(dialogue.sampled)),
+        None => match dialogue.confirmed() {
+            Some((client, sampled)) => (Some(client), *sampled),
+            None => (None, None),
+        },
+        Some(_) => (Some(&dialogue.client), dialogue.sampled),
     };
     // what was measured before a step of this host's clock says nothing of it now
-    let sampled = sampled.flatten();
     let is_stepped = sampled.is_some_and(|sampled| is_stepped(&sampled, moment));
     let measured = client.and_then(|client| client.measurement_at(moment.utc()));
     let measured = measured.filter(|_| !is_stepped);

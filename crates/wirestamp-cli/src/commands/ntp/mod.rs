@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::io;
 use wirestamp::{Error, ErrorKind, Span};
 use wirestamp_measure::goal::{AUTHENTICATE, FIND};
-use wirestamp_measure::state::NtpState;
+use wirestamp_measure::state::{NtpServerState, NtpState};
 use wirestamp_measure::{Engine, Family, Measurements, Ntp, Outcome, Sample, Timestamper};
 
 /// How soon a signal is noticed while responses are awaited.
@@ -68,12 +68,7 @@ pub(super) fn run(
     while !engine.is_over() && !session.is_interrupted() {
         let next = engine.serve(&engine.moment(), &mut |_: &Sample<'_>| {});
         if let Some(seconds) = each_second.as_mut().and_then(EachSecond::due) {
-            write_second(&engine, seconds, output)?;
-            if output.has_rows() {
-                let (measured, _) = judge(&engine, arguments, false);
-                let mut servers = measured.servers.iter();
-                servers.try_for_each(|server| output.row(server))?;
-            }
+            write_second(&engine, arguments, seconds, output)?;
         }
         let asked = requests(&engine);
         progress.set_position(asked);
@@ -89,33 +84,48 @@ pub(super) fn run(
     Ok(exit)
 }
 
-/// Writes a line for each server, as it is known now.
-fn write_second(engine: &Engine, seconds: u32, output: &mut Output) -> io::Result<()> {
+/// Writes a row or a line for each server, as it is known now.
+fn write_second(
+    engine: &Engine,
+    arguments: &arguments::Ntp,
+    seconds: u32,
+    output: &mut Output,
+) -> io::Result<()> {
+    if output.has_rows() {
+        let (measured, _) = judge(engine, arguments, false);
+        let mut servers = measured.servers.iter();
+        return servers.try_for_each(|server| output.row(server));
+    }
     let ntp = engine.ntp_at(&engine.moment()).unwrap_or_default();
+    let outcomes = engine.outcomes();
+    let is_shown = |name: &String| ntp.servers.iter().any(|server| &server.name == name);
+    let failed = outcomes
+        .iter()
+        .filter_map(|one| Some((&one.task.name, one.error?)))
+        .filter(|(name, _)| !is_shown(name));
     output.now(|page| {
         for server in &ntp.servers {
-            let known = server.offset_ns.zip(server.bound_ns);
-            let known = known.map(|(offset, bound)| {
-                let answers = format!("{} of {} answered", server.responses, server.requests);
-                format!(
-                    "{} ±{}, {answers}",
-                    signed(offset, bound),
-                    rounded_up(bound)
-                )
-            });
-            let status = || {
-                server
-                    .error
-                    .clone()
-                    .unwrap_or_else(|| server.status.clone())
-            };
             page.line(&format!(
                 "{seconds:>5} s  {}  {}",
                 server.name,
-                known.unwrap_or_else(status)
+                shown(server)
             ));
         }
+        for (name, error) in failed {
+            page.line(&format!("{seconds:>5} s  {name}  {}", error.cause()));
+        }
     })
+}
+
+/// Its offset, or why there is none.
+fn shown(server: &NtpServerState) -> String {
+    let Some((offset, bound)) = server.offset_ns.zip(server.bound_ns) else {
+        let reason = server.error.as_ref();
+        return reason.unwrap_or(&server.status).clone();
+    };
+    let answers = format!("{} of {} answered", server.responses, server.requests);
+    let (offset, bound) = (signed(offset, bound), rounded_up(bound));
+    format!("{offset} ±{bound}, {answers}")
 }
 
 /// A server as the engine asks it.
@@ -128,7 +138,7 @@ fn asked(target: &arguments::NtpTarget, arguments: &arguments::Ntp) -> Ntp {
     ntp.nts = arguments.nts;
     ntp.nts_ca.clone_from(&arguments.nts_ca);
     ntp.port = arguments.port;
-    ntp.count = Some(arguments.count());
+    ntp.count = (!arguments.is_endless()).then(|| arguments.count());
     ntp.family = match (arguments.ipv4, arguments.ipv6) {
         (true, _) => Some(Family::Ipv4),
         (_, true) => Some(Family::Ipv6),
@@ -173,7 +183,9 @@ fn judge(engine: &Engine, arguments: &arguments::Ntp, interrupted: bool) -> (Mea
         Some(_) if rows.iter().any(Row::is_lossy) => Exit::Lossy,
         Some(_) => Exit::Success,
     };
-    let unconfirmed = interrupted && rows.iter().any(Row::is_by_hardware);
+    // a run without an end has shown final offsets alone
+    let unconfirmed =
+        interrupted && !arguments.is_endless() && rows.iter().any(Row::is_by_hardware);
     let measured = Measured {
         agreement: match together.agreement.is_empty() {
             true => "none".to_owned(),

@@ -126,6 +126,7 @@ fn reason(server: &NtpServerState, error: Option<&Error>) -> (String, Option<Str
     let Some(error) = error else {
         let reason = server.error.clone().filter(|_| server.offset_ns.is_none());
         return match (reason, server.status.as_str()) {
+            (reason, "starting") if server.requests == 0 => ("starting".to_owned(), reason),
             // a run that ended before anything came
             (reason, "" | "starting") => (
                 "no_answer".to_owned(),
