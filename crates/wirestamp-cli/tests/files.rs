@@ -194,6 +194,28 @@ mod unix {
         assert_eq!(fs::metadata(&file).expect("there").mode() & 0o777, 0o640);
     }
 
+    /// What could be written is not lost, and ends with a whole line: the digits of a number that is cut are another number.
+    #[test]
+    fn a_recording_that_fills_the_disk_is_kept_beside_its_place() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        fs::write(&file, "before").expect("writes");
+        let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --sim i225 record sim0 --for 300s --output \"$1\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", script, env!("CARGO_BIN_EXE_wirestamp"), name(&file)]);
+        let output = command.output().expect("runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let kept = folder.path().join("file.partial");
+        let where_it_is = format!("the events until then are in {}", kept.display());
+        assert!(said.contains(&where_it_is), "{said}");
+        assert_eq!(fs::read(&file).expect("there"), b"before");
+        let content = fs::read(&kept).expect("there");
+        assert!(is_recording(&content) && content.len() > 3_000);
+        let converted = run(&["convert", name(&kept), "--json"]);
+        assert_eq!(converted.status.code(), Some(0), "{converted:?}");
+    }
+
     #[test]
     fn standard_output_and_pipes_are_written_through() {
         let output = write_to(Path::new("/dev/stdout"));

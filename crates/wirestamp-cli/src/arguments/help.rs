@@ -66,7 +66,7 @@ Examples:
 pub(super) const RECORD: &str = "\
 The events are text, a line each: readings of both clocks, timestamps, notifications. A batch that fails \
 is left out and counted. Ctrl-C ends it early; what was recorded is complete. A file given with --output \
-is replaced when the recording ends, not before. With --json the summary goes to standard output, and the \
+is replaced when the recording ends, not before; if the disk is full, the events until then are in FILE.partial. With --json the summary goes to standard output, and the \
 events need --output.
 
 With --timestamps, three more batches of readings follow the end, also after Ctrl-C: the last timestamps are converted \

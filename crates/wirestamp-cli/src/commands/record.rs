@@ -3,6 +3,7 @@
 #[cfg(feature = "parquet")]
 mod parquet;
 mod recorder;
+mod run;
 #[cfg(not(feature = "parquet"))]
 mod without_parquet;
 
@@ -11,13 +12,13 @@ use super::each_second::EachSecond;
 use crate::arguments::{self, Form};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
-use crate::output::{Output, Page, Report, Rows, Target, plural};
+use crate::output::{Draft, Output, Page, Report, Rows, Target, plural};
 use crate::session::{Session, endless};
 #[cfg(feature = "parquet")]
 use parquet::Store;
-use recorder::Recorder;
+use run::Run;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io;
 use std::time::Duration;
 use wirestamp::{CorrelatorOptions, Error, ErrorKind, Interface, Span};
 use wirestamp_measure::{Datagrams, Engine, Measurements, Recording};
@@ -25,8 +26,6 @@ use wirestamp_measure::{Datagrams, Engine, Measurements, Recording};
 use without_parquet::Store;
 
 const WRITE: &str = "write events";
-/// How soon a signal is noticed.
-const NAP: Span = Span::from_milliseconds(50);
 
 #[derive(Serialize)]
 struct Recorded {
@@ -50,6 +49,11 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let interface = Interface::find(&arguments.interface)?;
     check(arguments, &interface, output)?;
+    if arguments.parquet.is_some() {
+        // without a clock no folder is made
+        let clock = interface.hardware_clock();
+        clock.map_err(|error| advised(error, &interface))?;
+    }
     let target = arguments
         .output
         .as_deref()
@@ -69,30 +73,42 @@ pub(super) fn run(
     };
     match target {
         None if run.store.is_some() => {
-            run.record(|| Ok(io::sink()), output)?;
+            run.record(|| Ok(io::sink()), output)
+                .map_err(|(_, failure)| failure)?;
             output.report(&run.report)?;
         }
         None => {
             run.each = None; // the events are there instead
             match run.record(|| Ok(io::stdout().lock()), output) {
                 // whoever read the events has seen enough, and what failed until then has failed
-                Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
-                recorded => drop(recorded?),
+                Err((_, Failure::Output(error))) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                recorded => drop(recorded.map_err(|(_, failure)| failure)?),
             }
         }
         Some(target) => {
             let name = target.name().to_owned();
-            let in_file = |failure| match failure {
-                Failure::Output(error) => told(ErrorKind::Io, WRITE, &name, &error).into(),
-                other => other,
-            };
-            let draft = run.record(|| target.start(), output).map_err(in_file)?;
-            draft.finish()?;
+            let draft = run.record(|| target.start(), output);
+            draft.map_err(|failed| kept(&name, failed))?.finish()?;
             output.report(&run.report)?;
         }
     }
     let failed = run.report.failures > 0;
     Ok(if failed { Exit::Lossy } else { Exit::Success })
+}
+
+/// Says where the events are that could be written.
+fn kept(name: &str, (draft, failure): (Option<Draft>, Failure)) -> Failure {
+    let error = match failure {
+        Failure::Output(error) => told(ErrorKind::Io, WRITE, name, &error),
+        Failure::Library(error) => error,
+        other @ Failure::OffLimit(_) => return other,
+    };
+    let kept = draft.and_then(Draft::keep_lines);
+    let kept = kept.map(|kept| format!("the events until then are in {}", kept.display()));
+    match kept {
+        Some(kept) => error.with_remedy(kept).into(),
+        None => error.into(),
+    }
 }
 
 fn check(
@@ -132,59 +148,6 @@ fn wanted(arguments: &arguments::Record) -> Recording {
         datagrams
     });
     wanted
-}
-
-struct Run<'a> {
-    interface: &'a Interface,
-    session: &'a Session,
-    engine: Engine,
-    duration: Span,
-    /// Of a run without an end.
-    each: Option<EachSecond>,
-    store: Option<Store>,
-    report: Recorded,
-}
-
-impl Run<'_> {
-    /// Opens the events' file once there is something to write; returns it when all is written.
-    fn record<W: Write>(
-        &mut self,
-        open: impl FnOnce() -> Result<W, Error>,
-        output: &mut Output,
-    ) -> Result<W, Failure> {
-        let name = self.interface.name();
-        let mut recorder = Recorder::new(name, open, self.store.take(), &mut self.report);
-        let begun = self.engine.now();
-        let until = begun + self.duration;
-        while !recorder.has_begun() || self.engine.now() < until && !self.session.is_interrupted() {
-            let next = self.engine.serve(&self.engine.moment(), &mut recorder);
-            recorder.check()?;
-            if let Some(error) = recorder.first_failure(&self.engine) {
-                return Err(advised(error, self.interface).into());
-            }
-            if let Some(seconds) = self.each.as_mut().and_then(EachSecond::due) {
-                let line = recorder.line(seconds);
-                output.now(|page| page.line(&line))?;
-            }
-            let nap = self.engine.now() + NAP;
-            let next = if recorder.has_begun() {
-                next.min(until)
-            } else {
-                next
-            };
-            self.engine.wait(next.min(nap))?;
-        }
-        recorder.ended(self.engine.now() - begun, self.session.is_interrupted());
-        self.engine.finish();
-        while !self.engine.is_over() {
-            let next = self.engine.serve(&self.engine.moment(), &mut recorder);
-            recorder.check()?;
-            if !self.engine.is_over() {
-                self.engine.wait(next)?;
-            }
-        }
-        recorder.finish()
-    }
 }
 
 impl Recorded {

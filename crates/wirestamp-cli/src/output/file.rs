@@ -3,7 +3,7 @@
 
 use crate::failure::told;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Seek as _, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use wirestamp::{Error, ErrorKind};
@@ -118,10 +118,36 @@ impl Draft {
         }
     }
 
+    /// Nothing more can be written: the draft stays beside the file, which is as it was, up to its last whole line. `None`: it cannot, or it is the
+    /// file itself.
+    pub(crate) fn keep_lines(self) -> Option<PathBuf> {
+        let To::Temporary(file, place) = self.to else {
+            return None;
+        };
+        end_with_a_line(file.as_file()).ok()?;
+        let mut partial = place.into_os_string();
+        partial.push(PARTIAL);
+        let partial = PathBuf::from(partial);
+        file.persist_noclobber(&partial).ok()?;
+        Some(partial)
+    }
+
     /// An error of writing, in the library's form.
     pub(crate) fn failed(&self, error: &io::Error) -> Error {
         told(ErrorKind::Io, self.operation, &self.name, error)
     }
+}
+
+/// Takes away the end of a file that is no whole line.
+fn end_with_a_line(mut file: &File) -> io::Result<()> {
+    let length = file.metadata()?.len();
+    let from = length.saturating_sub(LONGEST_LINE);
+    file.seek(io::SeekFrom::Start(from))?;
+    let mut end = Vec::new();
+    file.take(LONGEST_LINE).read_to_end(&mut end)?;
+    let whole = end.iter().rposition(|byte| *byte == b'\n');
+    let whole = whole.map_or(0, |place| place as u64 + 1);
+    file.set_len(from + whole)
 }
 
 impl Write for Draft {
@@ -175,6 +201,10 @@ fn way(path: &Path) -> io::Result<Way> {
 }
 
 const PREFIX: &str = ".wirestamp-";
+/// Longer lines are not written.
+const LONGEST_LINE: u64 = 1 << 16;
+/// The end of the name of a file that is not complete.
+pub(crate) const PARTIAL: &str = ".partial";
 
 /// For writing, without touching what is in it.
 fn open(path: &Path) -> io::Result<File> {

@@ -15,7 +15,7 @@ mod table;
 pub(crate) mod width;
 mod words;
 
-pub(crate) use file::{Draft, Target};
+pub(crate) use file::{Draft, PARTIAL, Target};
 pub(crate) use page::Page;
 pub(crate) use rows::Rows;
 pub(crate) use table::{Column, Table};

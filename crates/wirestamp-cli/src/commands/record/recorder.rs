@@ -79,18 +79,26 @@ impl<'a, W: Write, F: FnOnce() -> Result<W, Error>> Recorder<'a, W, F> {
         self.report.interrupted = is_interrupted;
     }
 
-    /// Writes what is left, and returns the destination of the events.
-    pub(super) fn finish(self) -> Result<W, Failure> {
-        let Some(writer) = self.writer else {
+    /// Returns the destination of the events, which nothing more can be written to; `None`: there is none.
+    pub(super) fn abandon(self) -> Option<W> {
+        let (output, _) = self.writer?.into_inner().into_parts();
+        Some(output)
+    }
+
+    /// Writes the rest, and returns the destination of the events.
+    pub(super) fn finish(mut self) -> Result<W, (Option<W>, Failure)> {
+        let Some(writer) = self.writer.take() else {
             let (kind, cause) = (io::ErrorKind::UnexpectedEof, "nothing was read");
-            return Err(io::Error::new(kind, cause).into());
+            return Err((None, io::Error::new(kind, cause).into()));
         };
-        let output = writer
-            .into_inner()
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
-        self.store.map_or(Ok(()), Store::finish)?;
-        Ok(output)
+        let output = writer.into_inner().into_inner().map_err(|error| {
+            let (error, writer) = error.into_parts();
+            (Some(writer.into_parts().0), error.into())
+        })?;
+        match self.store.map_or(Ok(()), Store::finish) {
+            Ok(()) => Ok(output),
+            Err(error) => Err((Some(output), error.into())),
+        }
     }
 
     fn write(&mut self, recorded: &Recorded<'_>) -> Result<(), Failure> {

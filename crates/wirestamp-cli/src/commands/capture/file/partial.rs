@@ -6,8 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the name of a file ends with that is not complete.
-pub(super) const PARTIAL: &str = ".partial";
+pub(super) use crate::output::PARTIAL;
 
 #[derive(Debug)]
 pub(super) enum To {
