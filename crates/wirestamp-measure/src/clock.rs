@@ -10,14 +10,16 @@ pub(crate) use recording::RecordingTask;
 use crate::bounded::Bounded;
 use crate::moment::Moment;
 use crate::place::Place;
+use crate::reading::ClockReading;
 use crate::sample::{Kind, Subject};
 use crate::sink::Known;
 use crate::state::{ClockState, Reasons, State};
 use crate::task::{Task, Turn};
 use reader::Reader;
 use wirestamp::{
-    ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, Error, ErrorKind,
+    ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, Error, ErrorKind, Frequency,
     FrequencyEstimate, GenerationCause, MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp,
+    UtcTime,
 };
 
 /// How often the correlator's state is looked at.
@@ -31,6 +33,7 @@ const TOO_FAR: &str = "overflow";
 const GONE: &str = "no_such_device";
 /// It could not be read now, or the real-time clock was stepped meanwhile.
 const UNREAD: &str = "unread";
+const NOT_READ: &str = "the clock could not be read, or the real-time clock was stepped meanwhile";
 
 /// A NIC's clock and its correlation.
 pub(crate) struct ClockTask {
@@ -48,6 +51,33 @@ pub(crate) struct ClockTask {
     looked: Option<MonotonicTime>,
     generation: Option<u64>,
     changes: Reasons,
+}
+
+/// A clock minus UTC, in nanoseconds.
+struct Offset {
+    at: UtcTime,
+    offset: i64,
+    bound: i64,
+}
+
+impl Offset {
+    fn of(at: UtcTime, offset: i128, bound: i128) -> Result<Self, &'static str> {
+        let [offset, bound] =
+            [offset, bound].map(|value| i64::try_from(value).map_err(|_| TOO_FAR));
+        let (offset, bound) = (offset?, bound?);
+        Ok(Self { at, offset, bound })
+    }
+
+    fn read(reading: &ClockReading) -> Result<Self, &'static str> {
+        // a clock whose driver states no frequency counts nanoseconds
+        let nominal = Some(Frequency::GIGAHERTZ);
+        let reading = ClockReading {
+            nominal,
+            ..*reading
+        };
+        let Bounded { value, bound } = reading.offset_to_utc().ok_or(UNREAD)?;
+        Self::of(reading.utc(), value.nanoseconds(), bound.nanoseconds())
+    }
 }
 
 impl ClockTask {
@@ -107,33 +137,30 @@ impl ClockTask {
         self.reader.interface().name()
     }
 
-    /// The clock minus UTC as the real-time clock shows it, and the error bound; or why it is not known. A reading says it, which is true whatever
-    /// somebody did to either clock since they were last correlated.
-    fn utc_offset(&self, moment: &Moment) -> Result<(i64, i64), &'static str> {
+    /// The clock minus UTC as the real-time clock shows it, or why it is not known. A reading says it, which is true whatever somebody did to
+    /// either clock since they were last correlated.
+    fn utc_offset(&self, moment: &Moment) -> Result<Offset, &'static str> {
         if !self.counts_nanoseconds {
             return Err(OTHER_UNIT);
         }
-        let (offset, bound) = match self.reader.offset_to_utc() {
-            Some(read) => {
-                let Bounded { value, bound } = read.ok_or(UNREAD)?;
-                (value.nanoseconds(), bound.nanoseconds())
-            }
-            None => self.predicted(moment)?,
-        };
-        i64::try_from(offset)
-            .and_then(|offset| Ok((offset, i64::try_from(bound)?)))
-            .map_err(|_| TOO_FAR)
+        match self.reader.read_opened() {
+            Some(read) => match read.map_err(|_| UNREAD)? {
+                read if read.cross.bracket().is_some() => Offset::read(&read),
+                _ => self.predicted(moment),
+            },
+            None => self.predicted(moment),
+        }
     }
 
-    /// The same where the width of a reading is not known: from the correlation.
-    fn predicted(&self, moment: &Moment) -> Result<(i128, i128), &'static str> {
+    /// The same before the first reading, and where the width of readings is not known: from the correlation.
+    fn predicted(&self, moment: &Moment) -> Result<Offset, &'static str> {
         let UtcCrossTimestamp { before, utc, after } = moment.reading;
         let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
         let there = self.correlator.to_hardware(before + half);
         let there = there.map_err(ConversionError::name)?;
         let shown = i128::from(there.ticks.raw());
         let bound = i128::from(there.bound) + half.nanoseconds() + 2;
-        Ok((shown - i128::from(utc.nanoseconds()), bound))
+        Offset::of(utc, shown - i128::from(utc.nanoseconds()), bound)
     }
 
     /// Whether the NIC is there: the clock of one that was taken out shows nothing, and a new one when it is back.
@@ -163,15 +190,18 @@ impl Task for ClockTask {
         let status = self.correlator.status();
         let is_there = Self::is_there(&status);
         let frequency = self.frequency().filter(|_| is_there);
-        let offset = self.utc_offset(moment).ok().filter(|_| is_there);
+        let offset = self.utc_offset(moment);
+        let unread = offset.as_ref().err().filter(|why| **why == UNREAD);
+        let unread = unread.map(|_| NOT_READ.to_owned());
+        let offset = offset.ok().filter(|_| is_there);
         let tai = i64::from(self.tai_offset) * 1_000_000_000;
         into.clocks.push(ClockState {
             name: self.name().to_owned(),
             kind: "phc".to_owned(),
-            utc_offset_ns: offset.map(|(offset, _)| offset),
-            utc_bound_ns: offset.map(|(_, bound)| bound),
-            tai_offset_ns: offset.map(|(offset, _)| offset - tai),
-            reference: offset.map(|_| "system".to_owned()),
+            utc_offset_ns: offset.as_ref().map(|known| known.offset),
+            utc_bound_ns: offset.as_ref().map(|known| known.bound),
+            tai_offset_ns: offset.as_ref().map(|known| known.offset - tai),
+            reference: offset.as_ref().map(|_| "system".to_owned()),
             frequency_ppb: frequency.map(|one| (one.hertz / 1e9 - 1.0) * 1e9),
             frequency_bound_ppb: frequency.map(|one| one.error_bound_parts_per_billion),
             generation: self.generation,
@@ -183,7 +213,7 @@ impl Task for ClockTask {
             cross_method: status.method.map(|method| method.name().to_owned()),
             readings: status.taken,
             failures: status.failures,
-            error: status.last_error.map(|error| error.to_string()),
+            error: status.last_error.map(|error| error.to_string()).or(unread),
         });
     }
 
@@ -198,11 +228,13 @@ impl Task for ClockTask {
             // which of them the numbers are of is not known
             Known::nothing(utc, ConversionError::OutsideGenerations.name())
         } else {
+            // the offset is of when it was read
+            let at = offset.as_ref().map_or(utc, |known| known.at);
             Known {
-                from: utc,
-                until: utc,
+                from: at,
+                until: at,
                 generation: generation.map(|generation| generation.0),
-                offset,
+                offset: offset.map(|known| (known.offset, known.bound)),
                 frequency_ppt: frequency.map(|one| ((one.hertz / 1e9 - 1.0) * 1e12).round() as i64),
             }
         })

@@ -22,8 +22,9 @@ pub fn own_address(interface: &Interface, wanted: impl Fn(&IpAddr) -> bool) -> R
         Some(address) => Ok((address, 0).into()),
         None => {
             let cause = "the interface has no address that fits";
-            let error = Error::new(ErrorKind::InvalidInput, "probe", interface.name(), cause);
-            Err(error.with_remedy("give it one, or probe an address of the other family"))
+            let (kind, name) = (ErrorKind::InvalidInput, interface.name());
+            let error = Error::new(kind, "choose an address to send from", name, cause);
+            Err(error.with_remedy("give it one, or send to an address of the other family"))
         }
     }
 }

@@ -63,7 +63,7 @@ impl ReflectorTask {
         };
         let sockets = place.reflector_sockets(configuration)?;
         let interface = configuration.interface.as_deref();
-        let interface = interface.map(|name| place.interface(name)).transpose()?;
+        let interface = interface.and_then(|name| place.interface(name).ok());
         Ok(Self {
             diverted: interface.and_then(|interface| interface.diverted()),
             service: ReflectorService::new(reflector, sockets, clock)?,

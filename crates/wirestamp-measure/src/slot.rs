@@ -51,6 +51,8 @@ pub(crate) struct Slot {
     pub(crate) number: usize,
     /// Of the key file that it was opened with.
     key: Option<u64>,
+    /// Whether it is to end once what it has yielded is confirmed.
+    is_finishing: bool,
 }
 
 enum State {
@@ -82,6 +84,7 @@ impl Slot {
             is_ready: false,
             number,
             key: None,
+            is_finishing: false,
         }
     }
 
@@ -198,7 +201,10 @@ impl Slot {
         let named = found.as_ref().filter(|_| is_named);
         let whereabouts = named.map(|found| Box::new(Whereabouts::new(found.address)));
         match self.opened(found, host) {
-            Ok(task) => {
+            Ok(mut task) => {
+                if self.is_finishing {
+                    task.finish();
+                }
                 if std::mem::take(&mut self.has_failed) {
                     let message = format!("the {} task runs again", self.wanted.kind().name());
                     let name = self.wanted.name();
@@ -335,6 +341,7 @@ impl Slot {
 
     /// Ends once what it has yielded is confirmed.
     pub(crate) fn finish(&mut self) {
+        self.is_finishing = true;
         if let State::Running { task, due, .. } = &mut self.state {
             task.finish();
             *due = MonotonicTime::MIN;

@@ -1,9 +1,9 @@
 //! A recording of a simulated NIC's clock in virtual time: what it takes, in which order, and how it ends.
 
 use std::time::Duration;
-use wirestamp::events::CONFIRMING_BATCHES;
+use wirestamp::events::{BATCH_GAP, CONFIRMING_BATCHES};
 use wirestamp::sim::NicName;
-use wirestamp::{CorrelatorOptions, ErrorKind, Simulation, Span};
+use wirestamp::{CorrelatorOptions, ErrorKind, MonotonicTime, Simulation, Span};
 use wirestamp_measure::{
     Datagrams, Engine, Kind, Measurements, Place, Readings, Recorded, Recording, Sample, Sink,
     Subject,
@@ -11,6 +11,7 @@ use wirestamp_measure::{
 
 const SECOND: Span = Span::from_seconds(1);
 const PERIOD: Duration = Duration::from_millis(100);
+const MS: Duration = Duration::from_millis(1);
 
 /// What a command takes.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,11 +24,17 @@ enum Part {
 }
 
 #[derive(Default)]
-struct Taken(Vec<Part>);
+struct Taken {
+    parts: Vec<Part>,
+    /// The clock at each reading and timestamp, in their order.
+    ticks: Vec<u64>,
+    /// When each batch began and ended.
+    batches: Vec<(MonotonicTime, MonotonicTime)>,
+}
 
 impl Taken {
     fn count(&self, wanted: impl Fn(&Part) -> bool) -> usize {
-        self.0.iter().filter(|part| wanted(part)).count()
+        self.parts.iter().filter(|part| wanted(part)).count()
     }
 
     fn batches(&self) -> usize {
@@ -44,10 +51,21 @@ impl Sink for Taken {
 
     fn recorded(&mut self, subject: Subject<'_>, recorded: &Recorded<'_>) {
         assert_eq!((subject.kind, subject.name), (Kind::Clock, "sim0"));
-        self.0.push(match recorded {
+        self.parts.push(match recorded {
             Recorded::Notified => Part::Notified,
-            Recorded::Batch(batch) => Part::Batch(batch.readings.len(), batch.is_another),
-            Recorded::Timestamp(_) => Part::Timestamp,
+            Recorded::Batch(batch) => {
+                let readings = batch.readings;
+                let ticks = readings.iter().map(|reading| reading.hardware().raw());
+                self.ticks.extend(ticks);
+                let ends = readings.first().zip(readings.last());
+                let ends = ends.map(|(a, z)| (a.monotonic_before(), z.monotonic_after()));
+                self.batches.extend(ends);
+                Part::Batch(readings.len(), batch.is_another)
+            }
+            Recorded::Timestamp(timestamp) => {
+                self.ticks.push(timestamp.ticks.raw());
+                Part::Timestamp
+            }
             Recorded::Failed(error) => Part::Failed(error.kind()),
             _ => return,
         });
@@ -64,13 +82,18 @@ impl Host {
     /// Three readings each 100 ms, and so many timestamps a second.
     fn new(preset: &str, timestamps: u32) -> Self {
         let simulation = Simulation::preset(preset, 1).expect("a preset");
-        Self::beside(Measurements::default(), simulation, timestamps)
+        Self::beside(Measurements::default(), simulation, timestamps, PERIOD)
     }
 
-    fn beside(others: Measurements, simulation: Simulation, timestamps: u32) -> Self {
+    fn beside(
+        others: Measurements,
+        simulation: Simulation,
+        timestamps: u32,
+        period: Duration,
+    ) -> Self {
         let mut recording = Recording::of("sim0");
         recording.schedule = CorrelatorOptions {
-            period: PERIOD,
+            period,
             burst: 0,
             readings_per_batch: 3,
             ..CorrelatorOptions::FIXED
@@ -94,7 +117,7 @@ impl Host {
 
     /// Ends it; what it took after that.
     fn finish(&mut self) -> Vec<Part> {
-        let before = self.taken.0.len();
+        let before = self.taken.parts.len();
         self.engine.finish();
         let begun = self.engine.now();
         while !self.engine.is_over() {
@@ -102,7 +125,7 @@ impl Host {
             let next = self.engine.serve(&self.engine.moment(), &mut self.taken);
             self.engine.wait(next).expect("it waits");
         }
-        self.taken.0.split_off(before)
+        self.taken.parts.split_off(before)
     }
 }
 
@@ -112,14 +135,18 @@ fn timestamps_are_confirmed_by_the_batches_that_end_it() {
     host.run(SECOND);
     let counts = (host.taken.batches(), host.taken.timestamps());
     assert_eq!(counts, (10, 20));
-    assert_eq!(host.taken.0[0], Part::Batch(3, false), "the clock is first");
+    assert_eq!(
+        host.taken.parts[0],
+        Part::Batch(3, false),
+        "the clock is first"
+    );
     assert!(!host.engine.is_over());
     let last = host.finish();
     let confirming = vec![Part::Batch(3, false); CONFIRMING_BATCHES as usize];
     assert_eq!(last, confirming);
 }
 
-/// It is not counted as a failure, and what is to be sent waits for the first batch.
+/// That is not counted as a failure, and datagrams wait for the first batch.
 #[test]
 fn a_clock_that_is_busy_at_the_start_is_read_again() {
     let busy = "preset = \"ideal\"\n[nic.cross]\ninterval = \"45ms\"\n";
@@ -127,9 +154,9 @@ fn a_clock_that_is_busy_at_the_start_is_read_again() {
     let mut other = Readings::of("sim0");
     other.count = Some(1);
     let others = Measurements::default().readings(other);
-    let mut host = Host::beside(others, simulation, 1_000);
+    let mut host = Host::beside(others, simulation, 1_000, PERIOD);
     let (begun, mut turns) = (host.engine.now(), 0);
-    while host.taken.0.is_empty() {
+    while host.taken.parts.is_empty() {
         let next = host.engine.serve(&host.engine.moment(), &mut host.taken);
         host.engine.wait(next).expect("it waits");
         turns += 1;
@@ -137,11 +164,43 @@ fn a_clock_that_is_busy_at_the_start_is_read_again() {
     assert!(host.engine.now() - begun > Span::from_milliseconds(45));
     assert!(turns < 20, "{turns} turns");
     host.run(SECOND);
-    assert_eq!(host.taken.0[0], Part::Batch(3, false));
+    assert_eq!(host.taken.parts[0], Part::Batch(3, false));
     let failed = host.taken.count(|part| matches!(part, Part::Failed(_)));
-    assert_eq!(failed, 0, "{:?}", host.taken.0);
+    assert_eq!(failed, 0, "{:?}", host.taken.parts);
     assert!((10..=11).contains(&host.taken.batches()));
     assert!(host.taken.timestamps() > 500, "{}", host.taken.timestamps());
+}
+
+/// The format takes a timestamp to be made just before its line: nothing is read while one is under way, however long it takes, and batches are
+/// not put off for ever.
+#[test]
+fn a_timestamp_that_is_slow_stands_where_it_was_made() {
+    let slow = "preset = \"ideal\"\n[nic.transmit]\ncollection = \"30ms\"\n";
+    let simulation = Simulation::from_toml(slow, 1).expect("a scenario");
+    let mut host = Host::beside(Measurements::default(), simulation, 50, PERIOD);
+    host.run(SECOND + SECOND);
+    host.finish();
+    let counts = (host.taken.batches(), host.taken.timestamps());
+    assert!(counts.0 >= 18 && counts.1 >= 30, "{counts:?}");
+    assert!(host.taken.ticks.is_sorted(), "{:?}", host.taken.ticks);
+}
+
+/// Readings closer together than a millisecond are one batch to who reads them.
+#[test]
+fn batches_that_end_it_are_batches_of_their_own_however_long_one_takes() {
+    let long = "preset = \"ideal\"\n[nic.cross]\nmethod = \"extended\"\nback = \"1ms\"\n";
+    let simulation = Simulation::from_toml(long, 1).expect("a scenario");
+    let mut host = Host::beside(Measurements::default(), simulation, 50, 4 * MS);
+    host.run(SECOND);
+    let before = host.taken.batches.len();
+    host.finish();
+    let last = &host.taken.batches[before - 1..];
+    assert_eq!(last.len(), 1 + CONFIRMING_BATCHES as usize);
+    for pair in last.windows(2) {
+        let ((begun, ended), (next, _)) = (pair[0], pair[1]);
+        assert!(ended - begun > BATCH_GAP + BATCH_GAP, "a long one");
+        assert!(next - ended > BATCH_GAP, "{}", next - ended);
+    }
 }
 
 /// As some NICs can.
@@ -158,7 +217,7 @@ fn one_timestamp_at_a_time_is_under_way() {
 fn one_without_timestamps_ends_at_once() {
     let mut host = Host::new("igb", 0);
     host.run(SECOND);
-    assert_eq!((host.taken.batches(), host.taken.0.len()), (10, 10));
+    assert_eq!((host.taken.batches(), host.taken.parts.len()), (10, 10));
     assert_eq!(host.finish(), []);
 }
 
@@ -190,7 +249,7 @@ fn another_clock_is_said_with_the_first_batch_of_it() {
         host.taken.count(|part| *part == other),
         1,
         "{:?}",
-        host.taken.0
+        host.taken.parts
     );
     assert!((19..=21).contains(&host.taken.batches()));
 }
@@ -205,7 +264,7 @@ fn a_nic_that_is_back_is_read_and_timestamps_again() {
     assert!(
         host.taken.count(|part| *part == gone) > 2,
         "{:?}",
-        host.taken.0
+        host.taken.parts
     );
     let before = (host.taken.batches(), host.taken.timestamps());
     host.simulation.world().add_nic(NicName::Sim0);
@@ -214,17 +273,27 @@ fn a_nic_that_is_back_is_read_and_timestamps_again() {
         host.taken.batches() - before.0,
         host.taken.timestamps() - before.1,
     );
-    assert!(more.0 >= 9 && more.1 >= 15, "{more:?}, {:?}", host.taken.0);
+    assert!(
+        more.0 >= 9 && more.1 >= 15,
+        "{more:?}, {:?}",
+        host.taken.parts
+    );
     assert!(host.taken.count(|part| *part == Part::Notified) >= 2);
     let other = Part::Batch(3, true);
     assert_eq!(host.taken.count(|part| *part == other), 1);
 }
 
 #[test]
+fn one_that_is_ended_before_it_begins_ends() {
+    let mut host = Host::new("igb", 20);
+    assert_eq!(host.finish(), []);
+}
+
+#[test]
 fn an_interface_without_a_clock_is_not_tried_again() {
     let mut host = Host::new("software-only", 0);
     host.run(SECOND);
-    assert!(host.engine.is_over() && host.taken.0.is_empty());
+    assert!(host.engine.is_over() && host.taken.parts.is_empty());
     let outcomes = host.engine.outcomes();
     let error = outcomes[0].error.expect("it failed");
     assert_eq!(error.kind(), ErrorKind::NotSupported);

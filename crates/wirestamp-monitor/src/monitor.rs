@@ -206,7 +206,9 @@ impl Monitor {
             return;
         };
         self.clocks_due = moment.now + KEEP_CLOCKS;
-        for clock in self.engine.clocks_at(moment) {
+        // the turn may have taken a while, and clocks are read now
+        let moment = self.engine.moment();
+        for clock in self.engine.clocks_at(&moment) {
             if let Some(bound_ns) = clock.utc_bound_ns {
                 history.add(Record::Clock {
                     time: moment.utc().rfc3339().to_string(),

@@ -91,55 +91,51 @@ impl RecordingTask {
         }
     }
 
-    /// Takes the timestamps that came.
+    /// Takes the timestamps that came. A socket that cannot be read is of no use any more.
     fn take_timestamps(&mut self, turn: &mut Turn<'_>) {
-        let collected = self.collect(turn);
-        self.note(collected, turn);
-    }
-
-    /// What can't be sent or received; a socket that is of no use any more is opened again.
-    fn note(&mut self, exchanged: Result<()>, turn: &mut Turn<'_>) {
-        if let Err(error) = exchanged {
-            let subject = subject(&self.reader);
-            turn.sink.recorded(subject, &Recorded::Failed(&error));
-            if is_no_end(error).is_err() || self.traffic.is_none() {
-                self.traffic = None;
-                self.traffic_due = turn.now + REOPEN;
-            }
-        }
-    }
-
-    fn collect(&mut self, turn: &mut Turn<'_>) -> Result<()> {
         let Some(traffic) = &mut self.traffic else {
-            return Ok(());
+            return;
         };
         let subject = subject(&self.reader);
-        traffic.collect(turn.is_ready, |came| match came {
+        let collected = traffic.collect(turn.is_ready, |came| match came {
             Ok(timestamp) => {
                 self.has_timestamps = true;
                 let recorded = Recorded::Timestamp(timestamp);
                 turn.sink.recorded(subject, &recorded);
             }
             Err(error) => turn.sink.recorded(subject, &Recorded::Failed(&error)),
-        })
+        });
+        if let Err(error) = collected {
+            turn.sink.recorded(subject, &Recorded::Failed(&error));
+            self.traffic = None;
+            self.traffic_due = turn.now + REOPEN;
+        }
     }
 
-    /// What is read of the clock comes first, and after the end nothing is sent.
-    fn send(&mut self, now: MonotonicTime) -> Result<()> {
-        if self.phase != Phase::Running {
-            return Ok(());
-        }
-        match (&mut self.traffic, self.datagrams) {
-            (Some(traffic), _) => traffic.send(now),
-            (None, Some(wanted)) if now >= self.traffic_due => {
-                self.traffic = Some(Traffic::start(self.reader.interface(), wanted)?);
-                Ok(())
+    /// Sends, if it is time to. A socket whose NIC went away is opened again, perhaps with another address.
+    fn send(&mut self, turn: &mut Turn<'_>) {
+        let sent = match (&mut self.traffic, self.datagrams) {
+            _ if self.phase != Phase::Running => return,
+            (Some(traffic), _) => traffic.send(turn.now),
+            (None, Some(wanted)) if turn.now >= self.traffic_due => {
+                self.traffic_due = turn.now + REOPEN;
+                let looked = self.reader.look();
+                let started = looked.and_then(|()| Traffic::start(self.reader.interface(), wanted));
+                started.map(|traffic| self.traffic = Some(traffic))
             }
-            _ => Ok(()),
+            _ => return,
+        };
+        if let Err(error) = sent {
+            let subject = subject(&self.reader);
+            turn.sink.recorded(subject, &Recorded::Failed(&error));
+            if is_no_end(error).is_err() {
+                self.traffic = None;
+                self.traffic_due = turn.now + REOPEN;
+            }
         }
     }
 
-    /// Takes a batch; the next is due after this time, unless it confirms.
+    /// Takes a batch; the next one is due after this time, unless it confirms.
     fn batch(&mut self, sink: &mut dyn Sink) -> Result<Duration> {
         let (count, plan) = (self.plan.readings(), &mut self.plan);
         let name = self.reader.interface().name().to_owned();
@@ -236,14 +232,11 @@ impl Task for RecordingTask {
         self.take_timestamps(turn);
         self.settle(turn.now);
         let reads = !matches!(self.phase, Phase::Settling | Phase::Over);
-        // a timestamp stands where it was made: nothing is read while one is under way, and none is sent while a batch is due
+        // a timestamp stands where it was made: nothing is read while one is under way
         if reads && turn.now >= self.due && self.is_settled() {
             self.read(turn);
         }
-        if turn.now < self.due {
-            let sent = self.send(turn.now);
-            self.note(sent, turn);
-        }
+        self.send(turn);
         Ok(self.next(turn.now))
     }
 

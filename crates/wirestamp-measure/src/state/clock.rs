@@ -30,7 +30,7 @@ pub struct ClockState {
     pub generation: Option<u64>,
     /// Changes of the generation since the start, by cause.
     pub generation_changes: Reasons,
-    /// Time since the last successful reading or exchange, at most.
+    /// Time since the last successful reading or exchange, at most; the reading that `utc_offset_ns` is of does not count.
     pub age_ns: Option<i64>,
     /// How long the narrowest of the last cross timestamps took.
     pub cross_width_ns: Option<i64>,

@@ -121,7 +121,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// Yields what has come since. `is_ready`: something ended a wait for the socket, and ends each wait until it is read.
+    /// Yields the timestamps since the last call. `is_ready`: something ended a wait for the socket, and ends each wait until it is read.
     pub(super) fn collect(
         &mut self,
         is_ready: bool,
