@@ -58,21 +58,23 @@ fn the_monitor_says_as_well_that_packets_are_larger_than_a_link() {
     let host = network.host("a");
     let mut monitor = host.command(PROGRAM);
     monitor
-        .args(["monitor", "--for", "10s", "--config"])
+        .args(["monitor", "--for", "60s", "--config"])
         .arg(&file);
     let mut monitor = monitor.spawn().expect("it runs");
     let error = || {
         let mut top = host.command(PROGRAM);
         top.args(["--json", "top", "--once", "http://127.0.0.1:9862"]);
         let output = top.output().expect("it runs");
-        let snapshot: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
-        snapshot["peers"][0]["error"]
-            .as_str()
-            .map(ToOwned::to_owned)
+        match serde_json::from_slice::<serde_json::Value>(&output.stdout) {
+            Ok(snapshot) => snapshot["peers"][0]["error"]
+                .as_str()
+                .map(ToOwned::to_owned),
+            Err(_) => Some(String::from_utf8_lossy(&output.stderr).into_owned()),
+        }
     };
     let said = "packets have 1301 bytes with headers, and the path's MTU is 1300";
     let mut last = None;
-    let found = (0..80).any(|_| {
+    let found = (0..300).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(100));
         last = error().or(last.take());
         last.as_deref() == Some(said)
