@@ -10,7 +10,7 @@ use crate::moment::Moment;
 use crate::options::{Measurements, TAI_OFFSET};
 use crate::place::Place;
 use crate::realtime::Realtime;
-use crate::report::StampReport;
+use crate::report::{PtpReport, Report, StampReport};
 use crate::sample::Sample;
 use crate::sink::Sink;
 use crate::slot::Slot;
@@ -21,6 +21,7 @@ use exchange::exchange;
 use std::net::{Ipv4Addr, SocketAddr};
 use wirestamp::latency::LatencyReport;
 use wirestamp::{Error, MonotonicTime, Result, Span, UdpSocket};
+use wirestamp_ptp::{Node, Warning};
 
 /// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
 const LONGEST_WAIT: Span = Span::from_seconds(1);
@@ -301,7 +302,7 @@ impl Engine {
         self.slots.iter().all(Slot::is_over)
     }
 
-    /// Has recordings end once what they have yielded is confirmed; served until it [is over](Self::is_over), the engine then takes the readings
+    /// Has recordings and PTP clocks that are alone end once what they have yielded is confirmed; served until it [is over](Self::is_over), the engine then takes the readings
     /// that this needs.
     pub fn finish(&mut self) {
         self.slots.iter_mut().for_each(Slot::finish);
@@ -333,17 +334,52 @@ impl Engine {
     /// Ends everything, and returns the reports of the STAMP sessions, in the order in which they are asked for, or why there is none. What is in flight is
     /// judged now.
     pub fn into_reports(self, sink: &mut dyn Sink) -> Vec<Result<StampReport>> {
-        let sessions = self.slots.into_iter();
-        let sessions = sessions.filter(|slot| slot.wanted.is_session());
-        sessions.map(|slot| slot.report(sink)).collect()
+        let stamp = |report| match report {
+            Report::Stamp(report) => Some(*report),
+            Report::Path(_) | Report::Ptp(_) => None,
+        };
+        self.reports(Wanted::is_session, stamp, sink)
     }
 
     /// Ends everything, and returns the reports of the paths that are measured once, in the order in which they are asked for, or why there is
     /// none. What is in flight counts as unresolved.
     pub fn into_latency(self, sink: &mut dyn Sink) -> Vec<Result<LatencyReport>> {
-        let paths = self.slots.into_iter();
-        let paths = paths.filter(|slot| slot.wanted.is_path_once());
-        paths.map(|slot| slot.latency(sink)).collect()
+        let path = |report| match report {
+            Report::Path(report) => Some(*report),
+            Report::Stamp(_) | Report::Ptp(_) => None,
+        };
+        self.reports(Wanted::is_path_once, path, sink)
+    }
+
+    /// Ends everything, and returns the reports of the PTP clocks that are [alone](crate::Ptp::alone), in the order in which they are asked for, or
+    /// why there is none. Steering ends; samples that are not confirmed yet are left out: [`finish`](Self::finish) has them confirmed.
+    pub fn into_ptp(self, sink: &mut dyn Sink) -> Vec<Result<PtpReport>> {
+        let ptp = |report| match report {
+            Report::Ptp(report) => Some(*report),
+            Report::Stamp(_) | Report::Path(_) => None,
+        };
+        self.reports(Wanted::is_ptp_alone, ptp, sink)
+    }
+
+    fn reports<T>(
+        self,
+        which: fn(&Wanted) -> bool,
+        pick: fn(Report) -> Option<T>,
+        sink: &mut dyn Sink,
+    ) -> Vec<Result<T>> {
+        let asked = self.slots.into_iter().filter(|slot| which(&slot.wanted));
+        asked
+            .filter_map(|slot| slot.report(sink).map(pick).transpose())
+            .collect()
+    }
+
+    /// Asks each PTP clock that runs; it is told what its user may not want, too, as it was a second ago at most.
+    pub fn ptp<R>(&self, mut ask: impl FnMut(&Node<'_>, &[Warning]) -> R) -> Vec<R> {
+        let mut answers = Vec::new();
+        for task in self.slots.iter().filter_map(Slot::task) {
+            task.ask_ptp(&mut |node, warnings| answers.push(ask(node, warnings)));
+        }
+        answers
     }
 
     /// Returns everything that is asked for, and whether it runs.

@@ -74,7 +74,7 @@ pub use own_address::own_address;
 pub use place::Place;
 pub use reading::ClockReading;
 pub use recorded::{Batch, Recorded};
-pub use report::{PathMtu, StampReport};
+pub use report::{PathMtu, PtpReport, StampReport};
 pub use sample::{Departure, Kind, Sample, Segment, Subject};
 pub use sink::{Known, Packet, Sink};
 pub use state::State;

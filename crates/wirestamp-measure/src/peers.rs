@@ -42,11 +42,11 @@ impl Measurements {
         peers.ptp = self
             .ptp
             .iter()
-            .filter_map(|ptp| clock(ptp, &place))
+            .flat_map(|ptp| ptp.interfaces().iter().map(move |name| (ptp, name)))
+            .filter_map(|(ptp, name)| clock(ptp, name, &place))
             .filter(|there| {
-                self.ptp
-                    .iter()
-                    .all(|here| here.interface != there.interface)
+                let mut here = self.ptp.iter().flat_map(Ptp::interfaces);
+                here.all(|here| *here != there.interface)
             })
             .collect();
         let sender = self.reflector.as_ref().and_then(|one| sender(one, &place));
@@ -108,8 +108,8 @@ fn sender(reflector: &Reflector, place: &Place) -> Option<Stamp> {
 }
 
 /// A clock in the other role, which else is configured as the one here: domain, transport, intervals.
-fn clock(here: &Ptp, place: &Place) -> Option<Ptp> {
-    let far = other_end(&place.interface(&here.interface).ok()?, place)?;
+fn clock(here: &Ptp, interface: &str, place: &Place) -> Option<Ptp> {
+    let far = other_end(&place.interface(interface).ok()?, place)?;
     let mut there = Ptp::at(far.name());
     let options = &mut there.options;
     options.clone_from(&here.options);

@@ -1,17 +1,19 @@
-//! A PTP clock that measures. The protocol and the estimates are `wirestamp-ptp`'s affair.
+//! A PTP clock. The protocol, the estimates and steering are `wirestamp-ptp`'s affair.
+
+mod shown;
 
 use crate::bounded::Bounded;
 use crate::moment::Moment;
 use crate::options::Ptp;
 use crate::place::Place;
+use crate::report::{PtpReport, Report};
 use crate::sample::{self, Departure, Kind, Segment, Subject};
-use crate::sink::Known;
-use crate::state::{PtpState, Reasons, State};
+use crate::sink::{Known, Sink};
+use crate::state::State;
 use crate::task::{Task, Turn};
 use self_cell::self_cell;
-use std::collections::BTreeMap;
 use std::time::Duration;
-use wirestamp::{MonotonicTime, Result, Span, UdpSocket, UtcTime};
+use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, UtcTime};
 use wirestamp_ptp::{Engine, Node, Sample, Unmeasured, Warning, identity_of};
 
 self_cell! {
@@ -22,7 +24,7 @@ self_cell! {
     }
 }
 
-/// A clock with one port.
+/// A clock with one port, or that of a whole program.
 pub(crate) struct PtpTask {
     interface: String,
     running: Running,
@@ -39,6 +41,17 @@ pub(crate) struct PtpTask {
     /// Why it has measured nothing, though it had time to.
     unmeasured: Option<Unmeasured>,
     warnings: Vec<Warning>,
+    /// Whether it is the clock of a whole program, and what that wants.
+    alone: Option<Alone>,
+}
+
+/// What the clock of a whole program is to do.
+struct Alone {
+    /// Go on when an offset beyond the limit has lasted.
+    keeps_measuring: bool,
+    /// End once all samples are confirmed.
+    is_finishing: bool,
+    is_over: bool,
 }
 
 /// How often the port's state is looked at.
@@ -47,8 +60,6 @@ const LOOK: Span = Span::from_seconds(1);
 const PATIENCE: Span = Span::from_seconds(30);
 /// So many intervals of its Announce messages are waited for at least.
 const ANNOUNCES: u32 = 8;
-/// Of timers in a simulation.
-const SEED: u64 = 1;
 /// Why there is no offset to the timeTransmitter: no new Sync told one, or the clock that timestamps can't be related to the real-time clock.
 const NO_SAMPLE: &str = "no_sample";
 const NOT_RELATED: &str = "not_related";
@@ -60,16 +71,31 @@ pub(crate) fn recorded_as(interface: &str) -> String {
 
 impl PtpTask {
     pub(crate) fn open(configuration: &Ptp, place: &Place) -> Result<Self> {
-        let interface = place.interface(&configuration.interface)?;
+        let interfaces = configuration.interfaces().iter();
+        let interfaces: Vec<_> = interfaces
+            .map(|name| place.interface(name))
+            .collect::<Result<_>>()?;
+        let first = interfaces.first().ok_or_else(no_port)?;
         let mut options = configuration.options.clone();
-        options.interfaces = vec![interface.name().to_owned()];
-        wirestamp_ptp::check_free(&options, std::slice::from_ref(&interface))?;
-        let engine = Engine::new(options, identity_of(&interface))?;
-        let simulated = place.is_simulated();
-        let running = Running::try_new(engine, |engine| match simulated {
-            // the same in every run
-            true => Node::start_seeded(engine, &[interface], SEED),
-            false => Node::start(engine, &[interface]),
+        let named = interfaces.iter().map(Interface::name);
+        options.interfaces = named.map(str::to_owned).collect();
+        wirestamp_ptp::check_free(&options, &interfaces)?;
+        let alone = configuration.alone.then_some(Alone {
+            keeps_measuring: options.steering.keep_measuring,
+            is_finishing: false,
+            is_over: false,
+        });
+        let engine = Engine::new(options, identity_of(first))?;
+        let seed = place.is_simulated().then_some(configuration.seed);
+        let running = Running::try_new(engine, |engine| {
+            let mut node = match seed {
+                Some(seed) => Node::start_seeded(engine, &interfaces, seed)?,
+                None => Node::start(engine, &interfaces)?,
+            };
+            if configuration.alone {
+                node.steer()?;
+            }
+            Ok(node)
         })?;
         Ok(Self {
             interface: configuration.interface.clone(),
@@ -83,11 +109,28 @@ impl PtpTask {
             opened: None,
             unmeasured: None,
             warnings: Vec::new(),
+            alone,
         })
     }
-}
 
-impl PtpTask {
+    /// Serves it, and takes the samples that have become final: all, where nothing comes after that.
+    fn taken(&mut self) -> Vec<Sample> {
+        let is_finishing = self.alone.as_ref().is_some_and(|alone| alone.is_finishing);
+        let (samples, refused) = self.running.with_dependent_mut(|_, node| {
+            node.serve();
+            let samples = match is_finishing {
+                true => node.finish(),
+                false => node.samples(),
+            };
+            (samples, node.refused_offset())
+        });
+        if let Some(alone) = &mut self.alone {
+            let is_refused = refused.is_some_and(|refused| refused.is_final);
+            alone.is_over = is_finishing || is_refused && !alone.keeps_measuring;
+        }
+        samples
+    }
+
     /// Says why nothing is measured, and what its user may not want: each once, and again if it comes back.
     fn diagnose(&mut self, turn: &mut Turn<'_>) {
         let opened = *self.opened.get_or_insert(turn.now);
@@ -108,6 +151,16 @@ impl PtpTask {
     }
 }
 
+fn no_port() -> Error {
+    let error = Error::new(
+        ErrorKind::InvalidInput,
+        "start a PTP clock",
+        "no interface",
+        "it has no port",
+    );
+    error.with_remedy("name at least one interface")
+}
+
 fn patience(options: &wirestamp_ptp::Configuration) -> Span {
     let announce = 2_f64.powi(options.log_announce_interval.into());
     let announces = Duration::try_from_secs_f64(announce * f64::from(ANNOUNCES));
@@ -122,18 +175,19 @@ fn kind(unmeasured: Unmeasured) -> std::mem::Discriminant<Unmeasured> {
 impl Task for PtpTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
         let looks = turn.now >= self.look_at;
-        let (samples, status, next) = self.running.with_dependent_mut(|_, node| {
-            node.serve();
-            let status = looks.then(|| node.status());
-            (node.samples(), status, node.next_at())
-        });
+        let samples = self.taken();
+        let (status, next) = self
+            .running
+            .with_dependent(|_, node| (looks.then(|| node.status()), node.next_at()));
         self.samples += samples.len() as u64;
         for sample in &samples {
+            let subject = Subject {
+                kind: Kind::Ptp,
+                name: &sample.interface,
+            };
+            turn.sink.followed(subject, sample);
             turn.sink.sample(&sample::Sample {
-                subject: Subject {
-                    kind: Kind::Ptp,
-                    name: &sample.interface,
-                },
+                subject,
                 sequence: 0,
                 at: turn.now,
                 utc: turn.utc,
@@ -171,40 +225,38 @@ impl Task for PtpTask {
 
     fn show(&self, _moment: &Moment, into: &mut State) {
         let status = self.running.with_dependent(|_, node| node.status());
-        let reasons = |counts: &BTreeMap<&'static str, u64>| -> Reasons {
-            counts
-                .iter()
-                .map(|(reason, count)| ((*reason).to_owned(), *count))
-                .collect()
-        };
-        for port in &status.ports {
-            let held = port.estimate;
-            into.ptp.push(PtpState {
-                interface: port.interface.clone(),
-                state: port.state.name().to_owned(),
-                time_transmitter: status.time_transmitter.map(|identity| identity.to_string()),
-                grandmaster: status.grandmaster.to_string(),
-                steps_removed: status.steps_removed,
-                source: port.source.name().to_owned(),
-                offset_ns: held.map(|held| held.offset_ns),
-                bound_ns: held.map(|held| held.error_bound_ns),
-                system_offset_ns: self.last.as_ref().and_then(|last| last.system_offset_ns),
-                system_bound_ns: self
-                    .last
-                    .as_ref()
-                    .and_then(|last| last.system_error_bound_ns),
-                path_delay_ns: held.map(|held| held.mean_path_delay_ns),
-                frequency_ppb: held.and_then(|held| held.frequency_ppb),
-                age_ns: held.map(|held| held.age_ns),
-                holdover: held.is_some_and(|held| held.holdover),
-                agreement: status.agreement.name().to_owned(),
-                error: self.unmeasured.map(|why| why.to_string()),
-                warnings: self.warnings.iter().map(Warning::to_string).collect(),
-                samples: self.samples,
-                lost: reasons(&port.counts.lost),
-                ignored: reasons(&port.counts.ignored),
-            });
+        into.ptp.extend(self.shown(&status));
+    }
+
+    fn ask_ptp(&self, ask: &mut dyn FnMut(&Node<'_>, &[Warning])) {
+        self.running
+            .with_dependent(|_, node| ask(node, &self.warnings));
+    }
+
+    fn is_over(&self) -> bool {
+        self.alone.as_ref().is_some_and(|alone| alone.is_over)
+    }
+
+    fn finish(&mut self) {
+        if let Some(alone) = &mut self.alone {
+            alone.is_finishing = true;
         }
+    }
+
+    fn report(&mut self, _sink: &mut dyn Sink) -> Option<Result<Report>> {
+        let report = self.running.with_dependent_mut(|_, node| {
+            let refused_offset = node.refused_offset();
+            let ended = node.end_steering();
+            PtpReport {
+                counts: node.counts(),
+                agreement: node.agreement(),
+                unmeasured: node.unmeasured(),
+                refused_offset,
+                steering_error: node.steering_error().cloned(),
+                ended,
+            }
+        });
+        Some(Ok(Report::Ptp(Box::new(report))))
     }
 
     fn estimate(&mut self, moment: &Moment) -> Option<Known> {

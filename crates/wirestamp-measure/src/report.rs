@@ -1,8 +1,36 @@
 //! Reports of measurements that end.
 
 use std::net::SocketAddr;
-use wirestamp::{Error, TimestampSource};
+use wirestamp::latency::LatencyReport;
+use wirestamp::{Error, Result, TimestampSource};
 use wirestamp_probe::session::SessionReport;
+use wirestamp_ptp::{Agreement, Counts, RefusedOffset, Unmeasured};
+
+/// What a measurement that ends has come to.
+#[derive(Debug)]
+pub(crate) enum Report {
+    Stamp(Box<StampReport>),
+    Path(Box<LatencyReport>),
+    Ptp(Box<PtpReport>),
+}
+
+/// The report of a PTP clock that has ended.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PtpReport {
+    /// Exchanges without a sample and ignored messages, by reason.
+    pub counts: Counts,
+    /// Whether the configured sources agreed at the end.
+    pub agreement: Agreement,
+    /// Why nothing was measured, by the messages that came; of a clock that has measured, it says nothing.
+    pub unmeasured: Unmeasured,
+    /// The offset that was not followed at the end, because it is beyond the configured limits.
+    pub refused_offset: Option<RefusedOffset>,
+    /// Why the clock could not be moved the last time, if so.
+    pub steering_error: Option<Error>,
+    /// Whether steering could be ended: what remains in force is the frequency that was learnt.
+    pub ended: Result<()>,
+}
 
 /// The report of a STAMP session that has ended.
 #[derive(Debug, Clone)]

@@ -45,6 +45,9 @@ pub trait Sink {
     /// Takes everything that is known of a packet of a path of this host, once it is final. Of a path that is measured once, if packets are wanted.
     fn passed(&mut self, _subject: Subject<'_>, _packet: &PacketLatency) {}
 
+    /// Takes everything that is known of a sample of a PTP clock, once it is final.
+    fn followed(&mut self, _subject: Subject<'_>, _sample: &wirestamp_ptp::Sample) {}
+
     /// Takes how far a path is that is measured once, now and then.
     fn progress(&mut self, _subject: Subject<'_>, _progress: Progress) {}
 

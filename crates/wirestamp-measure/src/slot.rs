@@ -14,7 +14,7 @@ use crate::ntp_server::NtpServerTask;
 use crate::path;
 use crate::ptp::{PtpTask, recorded_as};
 use crate::reflector::ReflectorTask;
-use crate::report::StampReport;
+use crate::report::Report;
 use crate::sink::{Known, Sink};
 use crate::stamp::StampTask;
 use crate::state::{State as Shown, TaskState};
@@ -22,7 +22,6 @@ use crate::task::{Task, Turn};
 use crate::wanted::Wanted;
 use counting::Distributions;
 use search::{LATER, Looked, Search, Whereabouts};
-use wirestamp::latency::LatencyReport;
 use wirestamp::{Error, MonotonicTime, Result, Span};
 
 /// How soon a failed task is tried again, at first and at most.
@@ -349,25 +348,16 @@ impl Slot {
     }
 
     /// Its report, or why there is none.
-    pub(crate) fn report(self, sink: &mut dyn Sink) -> Result<StampReport> {
-        let none = || unresolved(self.wanted.name(), "it is still looked for".into());
-        match self.state {
-            State::Running { mut task, .. } => task.report(sink).ok_or_else(none),
-            State::Failed { error, .. } => Err(error),
-            State::Starting | State::Resolving(_) => Err(none()),
-        }
-    }
-
-    /// The report of a path that is measured once, or why there is none.
-    pub(crate) fn latency(self, sink: &mut dyn Sink) -> Result<LatencyReport> {
-        let none = || unresolved(self.wanted.name(), "it was not begun".into());
+    pub(crate) fn report(self, sink: &mut dyn Sink) -> Result<Report> {
+        let none = |why: &str| Err(unresolved(self.wanted.name(), why.into()));
         match self.state {
             State::Running { mut task, .. } => {
-                let report = task.latency(sink);
-                report.unwrap_or_else(|| Err(none()))
+                let report = task.report(sink);
+                report.unwrap_or_else(|| none("it has no report"))
             }
             State::Failed { error, .. } => Err(error),
-            State::Starting | State::Resolving(_) => Err(none()),
+            State::Starting => none("it was not begun"),
+            State::Resolving(_) => none("it is still looked for"),
         }
     }
 

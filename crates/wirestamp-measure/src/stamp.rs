@@ -12,7 +12,7 @@ use crate::moment::Moment;
 use crate::nic::NicClock;
 use crate::options::{Relation, Stamp};
 use crate::provisional::{LOOKED, Provisional};
-use crate::report::StampReport;
+use crate::report::Report;
 use crate::sample::{Kind, Subject};
 use crate::sink::Sink;
 use crate::state::{PeerState, Reasons, State};
@@ -418,8 +418,8 @@ impl Task for StampTask {
         matches!(self.phase, Phase::Over) && self.provisional.is_empty()
     }
 
-    fn report(&mut self, sink: &mut dyn Sink) -> Option<StampReport> {
-        Some(self.finish(sink))
+    fn report(&mut self, sink: &mut dyn Sink) -> Option<Result<Report>> {
+        Some(Ok(Report::Stamp(Box::new(self.finish(sink)))))
     }
 
     fn show(&self, moment: &Moment, into: &mut State) {

@@ -1,11 +1,11 @@
 //! The trait of measurements: one loop serves each in turn, and none of them waits.
 
 use crate::moment::Moment;
-use crate::report::StampReport;
+use crate::report::Report;
 use crate::sink::{Known, Sink};
 use crate::state::{State, TimestampCounts};
-use wirestamp::latency::LatencyReport;
 use wirestamp::{Error, ErrorKind, MissingReason, MonotonicTime, Result, Span, UdpSocket, UtcTime};
+use wirestamp_ptp::{Node, Warning};
 
 /// Something that runs. It never waits; the loop does.
 pub(crate) trait Task {
@@ -37,14 +37,12 @@ pub(crate) trait Task {
     }
 
     /// Judges what is left, and reports; `None`: it has no report. Nothing is to be measured after that.
-    fn report(&mut self, _sink: &mut dyn Sink) -> Option<StampReport> {
+    fn report(&mut self, _sink: &mut dyn Sink) -> Option<Result<Report>> {
         None
     }
 
-    /// Ends a path that is measured once, and reports; `None`: it is none.
-    fn latency(&mut self, _sink: &mut dyn Sink) -> Option<Result<LatencyReport>> {
-        None
-    }
+    /// Lets a PTP clock be asked, and what its user may not want; others leave it.
+    fn ask_ptp(&self, _ask: &mut dyn FnMut(&Node<'_>, &[Warning])) {}
 
     /// What it knows of its clock now; `None`: it has none.
     fn estimate(&mut self, _moment: &Moment) -> Option<Known> {

@@ -55,6 +55,11 @@ impl Wanted {
         matches!(self, Self::Path(path) if path.once.is_some())
     }
 
+    /// Returns whether it is the PTP clock of a whole program.
+    pub(crate) fn is_ptp_alone(&self) -> bool {
+        matches!(self, Self::Ptp(ptp) if ptp.alone)
+    }
+
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Clock { .. } | Self::Readings(_) | Self::Recording(_) => Kind::Clock,
@@ -128,8 +133,9 @@ impl Wanted {
             Self::Reflector(reflector) => reflector.alone,
             Self::Path(path) => path.once.is_some(),
             Self::Readings(readings) => readings.count.is_some(),
+            Self::Ptp(ptp) => ptp.alone,
             Self::Recording(_) => true,
-            Self::Clock { .. } | Self::NtpServer(_) | Self::Ptp(_) => false,
+            Self::Clock { .. } | Self::NtpServer(_) => false,
         }
     }
 }

@@ -159,3 +159,31 @@ fn ntp_knows_no_stamp_and_nothing_knows_a_store() {
         }
     }
 }
+
+/// What a trait declares with a body of its own, a wrapper loses without a word.
+#[test]
+fn the_sink_in_between_passes_everything_on() {
+    let source = |name: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        std::fs::read_to_string(path.join(name)).expect("a module")
+    };
+    let methods = |text: &str| -> Vec<String> {
+        let names = text.lines().filter_map(|line| line.strip_prefix("    fn "));
+        let names = names.filter_map(|rest| rest.split('(').next());
+        names.map(str::to_owned).collect()
+    };
+    let (sink, counting) = (source("sink.rs"), source("slot/counting.rs"));
+    let body = |text: &str, head: &str| {
+        let (_, rest) = text.split_once(head).expect("it is there");
+        let end = rest.find("\n}\n").expect("it ends");
+        methods(&rest[..end])
+    };
+    let declared = body(&sink, "pub trait Sink {");
+    let passed = body(&counting, "impl Sink for Counting<'_> {");
+    assert!(declared.len() > 8, "{declared:?}");
+    let lost: Vec<_> = declared
+        .iter()
+        .filter(|one| !passed.contains(one))
+        .collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}

@@ -1,8 +1,9 @@
-//! PTP clocks that measure nothing, or not as their user may think: the engine says so.
+//! PTP clocks: those that measure nothing, or not as their user may think, say so; that of a whole program ends and reports.
 
 use wirestamp::{Simulation, Span};
 use wirestamp_measure::state::PtpState;
-use wirestamp_measure::{Engine, Measurements, Place, Ptp, Sample, Sink};
+use wirestamp_measure::{Engine, Measurements, Place, Ptp, Sample, Sink, Subject};
+use wirestamp_ptp::{Clock, Source};
 
 /// Kinds and texts of what happened.
 #[derive(Default)]
@@ -87,4 +88,80 @@ fn timestamps_of_the_system_instead_of_the_nic_are_warned_of_once() {
         matches!(warnings[..], [warning] if said(warning)),
         "{warnings:?}"
     );
+}
+
+/// Samples of a clock.
+#[derive(Default)]
+struct Followed(Vec<wirestamp_ptp::Sample>);
+
+impl Sink for Followed {
+    fn sample(&mut self, _: &Sample<'_>) {}
+
+    fn followed(&mut self, subject: Subject<'_>, sample: &wirestamp_ptp::Sample) {
+        assert_eq!(subject.name, sample.interface);
+        self.0.push(sample.clone());
+    }
+}
+
+fn alone(interfaces: &[&str]) -> wirestamp_ptp::Configuration {
+    let mut options = wirestamp_ptp::Configuration::default();
+    options.interfaces = interfaces.iter().map(|name| (*name).to_owned()).collect();
+    options
+}
+
+fn engine(options: wirestamp_ptp::Configuration) -> Engine {
+    let place = Place::Simulation(Simulation::preset("i225", 1).expect("a preset"));
+    let asked = Measurements::default().ptp(Ptp::alone(options)).answered();
+    Engine::new(asked, place).expect("it starts")
+}
+
+#[test]
+fn the_clock_of_a_whole_program_ends_with_all_samples_confirmed_and_reports() {
+    let mut options = alone(&["sim0"]);
+    (options.source, options.enable_hardware) = (Source::Hardware, true);
+    let mut engine = engine(options);
+    let mut followed = Followed::default();
+    let until = engine.now() + Span::from_seconds(60);
+    engine.run_until(until, &mut followed).expect("it runs");
+    let (confirmed, before) = (followed.0.len(), engine.state().ptp[0].samples);
+    assert!(confirmed > 30 && before == confirmed as u64, "{confirmed}");
+    assert!(!engine.is_over());
+    let states = engine.ptp(|node, warnings| (node.status().ports.len(), warnings.len()));
+    assert_eq!(states, [(1, 0)]);
+
+    engine.finish();
+    engine.serve(&engine.moment(), &mut followed);
+    assert!(engine.is_over() && followed.0.len() > confirmed);
+    let report = engine.into_ptp(&mut followed).remove(0).expect("it ran");
+    assert!(report.ended.is_ok() && report.steering_error.is_none());
+    assert_eq!(report.counts, followed.0.last().expect("some").counts);
+}
+
+#[test]
+fn a_clock_that_cannot_be_steered_is_over_and_says_why() {
+    let mut options = alone(&["sim0"]);
+    options.clock = Clock::Nic;
+    let mut engine = engine(options);
+    engine.serve(&engine.moment(), &mut Followed::default());
+    assert!(engine.is_over(), "it is not opened again");
+    let mut reports = engine.into_ptp(&mut Followed::default());
+    let error = reports.remove(0).expect_err("its time is virtual");
+    assert!(error.to_string().contains("virtual"), "{error}");
+
+    let mut engine = self::engine(alone(&[]));
+    engine.serve(&engine.moment(), &mut Followed::default());
+    let error = engine.outcomes()[0].error.cloned().expect("no port");
+    assert!(error.to_string().contains("no port"), "{error}");
+}
+
+#[test]
+fn a_boundary_clock_has_a_port_on_each_interface() {
+    let mut engine = engine(alone(&["sim0", "sim1"]));
+    engine.serve(&engine.moment(), &mut Followed::default());
+    let names = engine.ptp(|node, _| {
+        let ports = node.status().ports.into_iter();
+        ports.map(|port| port.interface).collect::<Vec<_>>()
+    });
+    assert_eq!(names, [["sim0", "sim1"]]);
+    assert_eq!(engine.state().ptp.len(), 2);
 }

@@ -97,7 +97,7 @@ impl Ntp {
     }
 }
 
-/// A PTP clock that measures and steers nothing.
+/// A PTP clock. It steers nothing, unless it is [alone](Self::alone).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -107,6 +107,13 @@ pub struct Ptp {
     /// As in the file of `wirestamp ptp --config`.
     #[serde(default)]
     pub options: wirestamp_ptp::Configuration,
+    /// Whether it is the clock of a whole program: with a port at each interface that its options name, it steers the clock that they name,
+    /// and is not opened again once it failed. Default: no.
+    #[serde(skip)]
+    pub alone: bool,
+    /// Decides in a simulation when its random timers go off.
+    #[serde(skip, default = "first")]
+    pub seed: u64,
 }
 
 impl Ptp {
@@ -115,8 +122,34 @@ impl Ptp {
         Self {
             interface: interface.into(),
             options: wirestamp_ptp::Configuration::default(),
+            alone: false,
+            seed: first(),
         }
     }
+
+    /// Returns the clock of a whole program: it has a port at each interface that the options name, and steers the clock that they name. It ends
+    /// once an offset beyond the limit has lasted, unless the options let it go on measuring. While it runs,
+    /// [`Engine::ptp`](crate::Engine::ptp) asks it; [`Engine::into_ptp`](crate::Engine::into_ptp) is its report.
+    pub fn alone(options: wirestamp_ptp::Configuration) -> Self {
+        Self {
+            interface: options.interfaces.first().cloned().unwrap_or_default(),
+            options,
+            alone: true,
+            seed: first(),
+        }
+    }
+
+    /// Where it has ports.
+    pub(crate) fn interfaces(&self) -> &[String] {
+        match self.alone {
+            true => &self.options.interfaces,
+            false => std::slice::from_ref(&self.interface),
+        }
+    }
+}
+
+fn first() -> u64 {
+    1
 }
 
 fn five_hundred() -> u32 {

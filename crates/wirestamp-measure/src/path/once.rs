@@ -3,13 +3,14 @@
 
 use super::shown::shown;
 use crate::moment::Moment;
+use crate::report::Report;
 use crate::sample::{Kind, Subject};
 use crate::sink::Sink;
 use crate::state::State;
 use crate::task::{Task, Turn};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use wirestamp::latency::{LatencyOptions, LatencyReport, LatencyRun, PacketLatency};
+use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency};
 use wirestamp::{Interface, MonotonicTime, Result, UdpSocket};
 
 /// How long a batch takes: who runs the engine notices a signal after that.
@@ -96,9 +97,9 @@ impl Task for OnceTask {
         self.phase == Phase::Over
     }
 
-    fn latency(&mut self, sink: &mut dyn Sink) -> Option<Result<LatencyReport>> {
+    fn report(&mut self, sink: &mut dyn Sink) -> Option<Result<Report>> {
         let report = self.run.take()?.stop();
         self.pass(sink);
-        Some(report)
+        Some(report.map(Box::new).map(Report::Path))
     }
 }

@@ -94,6 +94,10 @@ impl Sink for Counting<'_> {
         self.sink.recorded(subject, recorded);
     }
 
+    fn followed(&mut self, subject: Subject<'_>, sample: &wirestamp_ptp::Sample) {
+        self.sink.followed(subject, sample);
+    }
+
     fn judged(&mut self, subject: Subject<'_>, packet: &session::Sample) {
         self.sink.judged(subject, packet);
     }

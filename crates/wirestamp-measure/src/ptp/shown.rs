@@ -1,0 +1,47 @@
+//! What is shown of a PTP clock.
+
+use super::PtpTask;
+use crate::state::{PtpState, Reasons};
+use std::collections::BTreeMap;
+use wirestamp_ptp::{PortStatus, Status, Warning};
+
+impl PtpTask {
+    /// Each of its ports.
+    pub(super) fn shown(&self, status: &Status) -> impl Iterator<Item = PtpState> {
+        status.ports.iter().map(|port| self.port(status, port))
+    }
+
+    fn port(&self, status: &Status, port: &PortStatus) -> PtpState {
+        let held = port.estimate;
+        let last = self.last.as_ref();
+        PtpState {
+            interface: port.interface.clone(),
+            state: port.state.name().to_owned(),
+            time_transmitter: status.time_transmitter.map(|identity| identity.to_string()),
+            grandmaster: status.grandmaster.to_string(),
+            steps_removed: status.steps_removed,
+            source: port.source.name().to_owned(),
+            offset_ns: held.map(|held| held.offset_ns),
+            bound_ns: held.map(|held| held.error_bound_ns),
+            system_offset_ns: last.and_then(|last| last.system_offset_ns),
+            system_bound_ns: last.and_then(|last| last.system_error_bound_ns),
+            path_delay_ns: held.map(|held| held.mean_path_delay_ns),
+            frequency_ppb: held.and_then(|held| held.frequency_ppb),
+            age_ns: held.map(|held| held.age_ns),
+            holdover: held.is_some_and(|held| held.holdover),
+            agreement: status.agreement.name().to_owned(),
+            error: self.unmeasured.map(|why| why.to_string()),
+            warnings: self.warnings.iter().map(Warning::to_string).collect(),
+            samples: self.samples,
+            lost: reasons(&port.counts.lost),
+            ignored: reasons(&port.counts.ignored),
+        }
+    }
+}
+
+fn reasons(counts: &BTreeMap<&'static str, u64>) -> Reasons {
+    let owned = counts
+        .iter()
+        .map(|(reason, count)| ((*reason).to_owned(), *count));
+    owned.collect()
+}
