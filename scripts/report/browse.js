@@ -76,8 +76,8 @@ async function look(browser, name, plots) {
 
 async function main() {
   const browser = await chromium.launch({ executablePath, headless: true, args: [...quiet, ...sandbox] });
-  const faults = [...(await look(browser, "latency", 2)), ...(await look(browser, "convert", 1)), ...(await look(browser, "hostile", 1))];
-  for (const picture of ["latency", "convert"]) {
+  const faults = [...(await look(browser, "latency", 2)), ...(await look(browser, "convert", 1)), ...(await look(browser, "ptp", 2)), ...(await look(browser, "hostile", 1))];
+  for (const picture of ["latency", "convert", "ptp"]) {
     for (const width of [800, 1600]) {
       const { context, page, faults: found } = await open(browser, `${picture}.svg`, { viewport: { width, height: 900 } });
       await page.screenshot({ path: `${folder}/${picture}-svg-${width}.png` });
@@ -87,7 +87,7 @@ async function main() {
   }
   await browser.close();
   faults.forEach((fault) => console.error(fault));
-  console.log(`reports: 3 in 4 settings each, ${faults.length} faults`);
+  console.log(`reports: 4 in 4 settings each, ${faults.length} faults`);
   process.exitCode = faults.length ? 1 : 0;
 }
 

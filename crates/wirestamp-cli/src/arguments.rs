@@ -355,7 +355,7 @@ mod tests {
             "latency --html x.html --key-file key",
             "latency --histogram x --least-delay 1us",
             "latency --max-p999 1ms --ecn 1",
-            "ptp eth0 --plot x.svg",
+            "ptp --simulate quiet --html x.html",
             "ptp eth0 --runs 5",
             "ptp eth0 --only 5",
             #[cfg(feature = "monitor")]

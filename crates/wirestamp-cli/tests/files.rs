@@ -31,7 +31,7 @@ fn entries(folder: &Path) -> Vec<String> {
 }
 
 /// Each command that writes a file, without that file's name; and one that fails.
-const WRITERS: [(&[&str], &[&str]); 4] = [
+const WRITERS: [(&[&str], &[&str]); 6] = [
     (
         &["latency", "sim0", "--count", "50", "--histogram"],
         &["latency", "sim0", "--size", "70000", "--histogram"],
@@ -55,6 +55,14 @@ const WRITERS: [(&[&str], &[&str]); 4] = [
     (
         &["ptp", "--simulate", "quiet", "--plot"],
         &["ptp", "--simulate", "no such scenario", "--plot"],
+    ),
+    (
+        &["ptp", "sim0", "--for", "30s", "--plot"],
+        &["ptp", "sim0", "--for", "3s", "--plot"],
+    ),
+    (
+        &["ptp", "sim0", "--for", "30s", "--html"],
+        &["ptp", "sim0", "--for", "3s", "--html"],
     ),
 ];
 

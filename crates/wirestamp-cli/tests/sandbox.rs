@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;
+use std::os::unix::fs::chown;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -97,17 +98,15 @@ fn of_process(child: &Child, field: &str) -> String {
 #[test]
 fn a_clock_in_the_sandbox_works_as_one_outside() {
     let Some(net) = Net::new("works") else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let transmitter = net.start(
-        0,
-        &[&["sba", "--transmit", "--for", "120s"], &OPTIONS[..]].concat(),
-        folder.path(),
-    );
-    let receiver = net.start(
-        1,
-        &[&["sbb", "--for", "120s"], &OPTIONS[..]].concat(),
-        folder.path(),
-    );
+    let [folder, own, anothers] = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+    chown(anothers.path(), Some(65_534), Some(65_534)).expect("as root");
+    let files = [&own, &anothers].map(|folder| folder.path().join("offset"));
+    fs::write(&files[0], "an older one").expect("writes");
+    let [plot, html] = files.each_ref().map(|file| file.to_str().expect("UTF-8"));
+    let transmits = ["sba", "--transmit", "--for", "120s", "--html", html];
+    let transmitter = net.start(0, &[&transmits[..], &OPTIONS].concat(), folder.path());
+    let receives = ["sbb", "--for", "120s", "--plot", plot];
+    let receiver = net.start(1, &[&receives[..], &OPTIONS].concat(), folder.path());
     until("it measures", || measures(folder.path()));
     // CAP_NET_BIND_SERVICE alone, for this process and all that it could become
     for field in ["CapEff", "CapPrm", "CapBnd"] {
@@ -161,6 +160,12 @@ fn a_clock_in_the_sandbox_works_as_one_outside() {
         .filter(|line| line["offset_ns"].is_i64())
         .count();
     assert!(samples >= 2, "{samples}");
+    for (file, head) in files.iter().zip(["<svg", "<!DOCTYPE html>"]) {
+        let drawn = fs::read_to_string(file).expect("it took its place");
+        assert!(drawn.starts_with(head), "{file:?}");
+        let beside = fs::read_dir(file.parent().expect("a folder")).expect("there");
+        assert_eq!(beside.count(), 1, "nothing is left beside it");
+    }
     let left: Vec<_> = fs::read_dir(folder.path().join("wirestamp"))
         .expect("there")
         .collect();

@@ -154,7 +154,7 @@ CAP_NET_BIND_SERVICE. With --json, one object a line: every Sync that told somet
 of state, and at the end a summary.
 
 Examples:
-  wirestamp ptp eth0 --for 60s
+  wirestamp ptp eth0 --for 1h --html offset.html
   wirestamp ptp eth0 --p2p --ipv6 --domain 24 --json
   wirestamp ptp eth0 --transmit --profile w32time --sync 125ms
   wirestamp ptp eth0 eth1 --transmit --config ptp.toml

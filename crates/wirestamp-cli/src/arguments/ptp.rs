@@ -27,13 +27,6 @@ pub(crate) struct Ptp {
     /// `all` runs each of them, `campaign` many seeded runs of a steered clock.
     #[arg(long, help_heading = SIMULATION, value_name = "SCENARIO", conflicts_with = "interfaces")]
     pub(crate) simulate: Option<String>,
-    /// Draw the simulation's errors and bounds into an SVG file
-    #[arg(long, help_heading = SIMULATION,
-        value_name = "FILE",
-        requires = "simulate",
-        conflicts_with = "interfaces"
-    )]
-    pub(crate) plot: Option<PathBuf>,
     /// Runs of the campaign
     #[arg(long, help_heading = SIMULATION, hide_short_help = true,
         value_name = "N",
@@ -55,6 +48,14 @@ pub(crate) struct Ptp {
     /// A TOML file; options go before it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Draw offsets and their error bounds over time into an SVG file
+    ///
+    /// With --simulate, errors and the bounds that were stated.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Write a report for a browser, with plots that can be zoomed
+    #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
+    pub(crate) html: Option<PathBuf>,
     /// default, or w32time: PTP timescale and valid UTC offset announced
     #[arg(long, help_heading = TRANSMIT, value_name = "NAME")]
     pub(crate) profile: Option<String>,
@@ -109,7 +110,9 @@ pub(crate) struct Ptp {
     /// Switch the NIC's hardware timestamping on meanwhile (needs CAP_NET_ADMIN)
     #[arg(long, help_heading = TIMESTAMPS)]
     pub(crate) enable_hardware: bool,
-    /// Which clock to steer; without it nothing is changed
+    /// Steer this clock
+    ///
+    /// Without it nothing is changed.
     #[arg(long, help_heading = STEER, value_enum, value_name = "CLOCK")]
     pub(crate) steer: Option<Steered>,
     /// At the start, step the steered clock if it is off by more [default: 20us]

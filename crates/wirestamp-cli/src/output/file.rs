@@ -132,6 +132,14 @@ impl Draft {
         Some(partial)
     }
 
+    /// The folder in which it takes its place; `None`: it is the file itself.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match &self.to {
+            To::Temporary(_, place) => Some(folder_of(place)),
+            To::Itself(_) => None,
+        }
+    }
+
     /// An error of writing, in the library's form.
     pub(crate) fn failed(&self, error: &io::Error) -> Error {
         told(ErrorKind::Io, self.operation, &self.name, error)

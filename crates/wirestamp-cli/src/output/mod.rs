@@ -12,6 +12,7 @@ pub(crate) mod picture;
 pub(crate) mod quantity;
 mod rows;
 mod table;
+pub(crate) mod thinned;
 pub(crate) mod width;
 mod words;
 

@@ -177,6 +177,13 @@ fn allowed(needs: &Needs) -> Result<Rules, Error> {
         libc::SYS_clock_settime,
         libc::SYS_adjtimex,
     ];
+    let renames = [
+        libc::SYS_fsync,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_rename,
+        libc::SYS_renameat,
+        libc::SYS_renameat2,
+    ];
     let rings = [
         libc::SYS_io_uring_setup,
         libc::SYS_io_uring_enter,
@@ -194,6 +201,8 @@ fn allowed(needs: &Needs) -> Result<Rules, Error> {
             .filter(|_| needs.uses_rings)
             .map(|call| (call, Vec::new())),
     );
+    let renames = renames.into_iter().filter(|_| needs.renames_files);
+    rules.extend(renames.map(|call| (call, Vec::new())));
 
     // no memory that can be executed
     let no_execution = || rule(&[(2, MaskedEq(libc::PROT_EXEC as u64), 0)]);

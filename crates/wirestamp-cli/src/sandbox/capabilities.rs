@@ -3,6 +3,8 @@
 use super::Needs;
 use caps::errors::CapsError;
 use caps::{CapSet, Capability, CapsHashSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 /// From this version on, a socket that is bound to no interface can be bound to one without `CAP_NET_RAW`.
 const BINDS_WITHOUT_RAW: (u32, u32) = (5, 7);
@@ -33,6 +35,9 @@ fn needed(needs: &Needs, kernel: Option<(u32, u32)>) -> CapsHashSet {
     if needs.switches_hardware {
         needed.insert(Capability::CAP_NET_ADMIN);
     }
+    if needs.renames_files && needs.folders.iter().any(|folder| is_anothers(folder)) {
+        needed.insert(Capability::CAP_DAC_OVERRIDE);
+    }
     if needs.sets_system_clock {
         needed.insert(Capability::CAP_SYS_TIME);
     }
@@ -40,6 +45,12 @@ fn needed(needs: &Needs, kernel: Option<(u32, u32)>) -> CapsHashSet {
         needed.insert(Capability::CAP_NET_RAW);
     }
     needed
+}
+
+/// Whether only a capability lets this user write there, if anything does.
+fn is_anothers(folder: &Path) -> bool {
+    let owner = |path: &Path| std::fs::metadata(path).ok().map(|found| found.uid());
+    owner(folder) != owner(Path::new("/proc/self"))
 }
 
 fn kernel() -> Option<(u32, u32)> {

@@ -23,6 +23,8 @@ pub(crate) struct Needs {
     pub(crate) switches_hardware: bool,
     /// Receives through io_uring.
     pub(crate) uses_rings: bool,
-    /// The folder of its status socket.
+    /// Has files that take their places at the end, in its folders.
+    pub(crate) renames_files: bool,
+    /// The folder of its status socket, and those of the files that it writes.
     pub(crate) folders: Vec<PathBuf>,
 }

@@ -6,6 +6,7 @@ use crate::output::graph::{
     Axis, Drawn, FIRST, FONT, INK, SECOND, Scale, TEXT, THIRD, TITLE, grid,
 };
 use crate::output::html::{self, Kind, Style};
+use crate::output::thinned::{self, Thinned};
 use plotters::prelude::{
     AreaSeries, ChartBuilder, Circle, Color as _, IntoDrawingArea, IntoFont as _, LineSeries,
     PathElement, Rectangle, SVGBackend, SeriesLabelPosition, ShapeStyle, WHITE,
@@ -15,18 +16,11 @@ use wirestamp::events::Summary;
 use wirestamp::{Correlation, CrossTimestamp};
 
 const SIZE: (u32, u32) = (1_200, 600);
-/// At most so many points are drawn, and at least half as many where there are so many readings: of
-/// each slice of readings the one with the largest residual.
-const SLICES: usize = 3_000;
 
-/// The comparisons so far.
-#[derive(Debug)]
+/// The comparisons so far: of each slice of readings the one with the largest residual.
+#[derive(Debug, Default)]
 pub(super) struct Plot {
-    points: Vec<Point>,
-    /// Each point stands for so many readings, but for the last one, which may still grow.
-    size: usize,
-    /// How many readings the last point stands for.
-    filled: usize,
+    points: Thinned<Point>,
     /// The system time of the first reading.
     start: Option<i64>,
 }
@@ -43,17 +37,6 @@ struct Point {
     bound: f64,
 }
 
-impl Default for Plot {
-    fn default() -> Self {
-        Self {
-            points: Vec::new(),
-            size: 1,
-            filled: 0,
-            start: None,
-        }
-    }
-}
-
 impl Plot {
     /// Compares a reading with what the earlier ones say of it.
     pub(super) fn compare(&mut self, correlation: &Correlation, reading: &CrossTimestamp) {
@@ -65,7 +48,7 @@ impl Plot {
             return;
         };
         let residual = i128::from(middle.nanoseconds()) * 1_000 - estimate.total_picoseconds();
-        self.add(Point {
+        self.points.add(Point {
             at: middle.nanoseconds().saturating_sub(start) as f64 / 1e9,
             residual: residual as f64 / 1e3,
             half: reading
@@ -73,26 +56,6 @@ impl Plot {
                 .map_or(0.0, |width| width.nanoseconds() as f64 / 2.0),
             bound: estimate.bound_picoseconds as f64 / 1e3,
         });
-    }
-
-    /// Takes a point in; once there are too many, each two become one.
-    fn add(&mut self, point: Point) {
-        match self.points.last_mut() {
-            Some(last) if self.filled < self.size => *last = last.wider(point),
-            _ => {
-                if self.points.len() == SLICES {
-                    self.points = self
-                        .points
-                        .chunks(2)
-                        .map(|two| two[0].wider(two[1]))
-                        .collect();
-                    self.size *= 2;
-                }
-                self.points.push(point);
-                self.filled = 0;
-            }
-        }
-        self.filled += 1;
     }
 
     /// The picture: points above and below the middle, on a scale that shows small ones beside wild ones.
@@ -103,7 +66,7 @@ impl Plot {
     }
 
     fn paint(&self, text: &mut String, summary: &Summary) -> Drawn {
-        let points = &self.points;
+        let points = &self.points[..];
         let end = points.last().map_or(1.0, |last| last.at).max(1e-3);
         let scale = self.scale();
         let place = |nanoseconds: f64| scale.place(nanoseconds);
@@ -240,11 +203,13 @@ impl Point {
     fn reach(&self) -> f64 {
         self.bound.max(self.residual.abs() + self.half)
     }
+}
 
-    /// Of two points the one with the larger residual.
-    fn wider(self, other: Self) -> Self {
-        if other.residual.abs() >= self.residual.abs() {
-            other
+impl thinned::Point for Point {
+    /// The one with the larger residual.
+    fn and(self, next: Self) -> Self {
+        if next.residual.abs() >= self.residual.abs() {
+            next
         } else {
             self
         }
@@ -254,10 +219,11 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::thinned::MOST;
 
     #[test]
     fn any_number_of_points_is_thinned_and_the_widest_stay() {
-        for count in [10, SLICES, SLICES + 1, 1_000_000] {
+        for count in [10, MOST, MOST + 1, 1_000_000] {
             let mut plot = Plot::default();
             for number in 0..count {
                 let residual = if number == count / 3 {
@@ -265,7 +231,7 @@ mod tests {
                 } else {
                     (number % 1_000) as f64
                 };
-                plot.add(Point {
+                plot.points.add(Point {
                     at: number as f64,
                     residual,
                     half: 0.0,
@@ -273,7 +239,7 @@ mod tests {
                 });
             }
             assert!(
-                plot.points.len() <= SLICES && plot.points.len() >= count.min(SLICES / 2),
+                plot.points.len() <= MOST && plot.points.len() >= count.min(MOST / 2),
                 "{count}"
             );
             assert!(

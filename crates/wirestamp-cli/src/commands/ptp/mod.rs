@@ -1,9 +1,11 @@
 //! `ptp`: the engine, run as a PTP clock, and what it prints.
 
 mod campaign;
+mod course;
 mod line;
 mod live;
 mod off_limit;
+mod pictures;
 mod plot;
 mod reports;
 mod run;
@@ -19,11 +21,12 @@ use crate::sandbox::{Needs, Sandbox};
 use crate::session::{self, Session};
 use crate::signals::Unrestored;
 use off_limit::off_limit;
+use pictures::Pictures;
 use reports::Reports;
 use run::Run;
 use serde::Serialize;
 use std::io;
-use summary::Tally;
+use summary::Summary;
 use wirestamp::{Error, ErrorKind, Interface, file};
 use wirestamp_measure::PtpReport;
 use wirestamp_ptp::{Agreement, Clock, Configuration, Role, Source, StatusServer};
@@ -56,9 +59,10 @@ pub(super) fn run(
     if simulated && arguments.duration.is_none() {
         return Err(session::endless("run a PTP clock", interfaces[0].name()).into());
     }
+    let pictures = Pictures::create(arguments)?;
     let sandboxed = !simulated && !arguments.no_sandbox;
     let sandbox = sandboxed
-        .then(|| confine(&configuration, &interfaces, output))
+        .then(|| confine(&configuration, &interfaces, &pictures, output))
         .transpose()?;
     session.listen_to_interrupts();
     if !simulated {
@@ -74,7 +78,14 @@ pub(super) fn run(
     }
     run.serve(arguments.duration, session, &mut reports)?;
     let report = run.end(&mut reports)?;
-    finish(&reports.into_tally(), report, &asked, output)
+    let (tally, course) = reports.into_samples();
+    let summary = tally.summary(report.counts.clone());
+    summary.write(output)?;
+    let ended = finish(&summary, report, &asked);
+    if ended.is_ok() || summary.samples > 0 {
+        pictures.draw(&asked.interfaces[0], &course, &summary)?;
+    }
+    ended
 }
 
 /// The longest configuration that is read.
@@ -136,6 +147,7 @@ fn interfaces(configuration: &Configuration, session: &Session) -> Result<Vec<In
 fn confine(
     configuration: &Configuration,
     interfaces: &[Interface],
+    pictures: &Pictures,
     output: &mut Output,
 ) -> Result<Sandbox, Failure> {
     wirestamp_ptp::check_free(configuration, interfaces)?;
@@ -146,7 +158,11 @@ fn confine(
         reads_hardware_clock: hardware,
         switches_hardware: configuration.enable_hardware,
         uses_rings: std::env::var_os("WIRESTAMP_ENGINE").is_some_and(|engine| engine == "ring"),
-        folders: StatusServer::folder().into_iter().collect(),
+        renames_files: pictures.folders().next().is_some(),
+        folders: StatusServer::folder()
+            .into_iter()
+            .chain(pictures.folders())
+            .collect(),
         ..Needs::default()
     });
     for missing in &missing {
@@ -163,16 +179,9 @@ fn warn(output: &mut Output, missing: &str) -> io::Result<()> {
     output.now(|page| page.line(&format!("sandbox: {missing}")))
 }
 
-/// Sums it up, and returns the error that it ended with: one of steering before all others.
-fn finish(
-    tally: &Tally,
-    report: PtpReport,
-    asked: &Configuration,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+/// Returns the error that it ended with: one of steering before all others.
+fn finish(summary: &Summary, report: PtpReport, asked: &Configuration) -> Result<Exit, Failure> {
     let interface = asked.interfaces[0].as_str();
-    let summary = tally.summary(report.counts);
-    summary.write(output)?;
     if let Some(error) = report.steering_error {
         return Err(error.into());
     }

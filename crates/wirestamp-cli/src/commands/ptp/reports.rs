@@ -1,5 +1,6 @@
 //! What a PTP clock says while it runs: samples, changes of state, warnings, a line a second.
 
+use super::course::Course;
 use super::line::Line;
 use super::live::Live;
 use super::off_limit::off_limit;
@@ -46,6 +47,7 @@ struct NotFollowed {
 pub(super) struct Reports<'a> {
     output: &'a mut Output,
     tally: Tally,
+    course: Course,
     live: Live,
     warned: Vec<Warning>,
     /// Of each port: its state, and whom it follows.
@@ -62,6 +64,7 @@ impl<'a> Reports<'a> {
         Self {
             output,
             tally: Tally::default(),
+            course: Course::default(),
             live: Live::default(),
             warned: Vec::new(),
             states: Vec::new(),
@@ -86,8 +89,8 @@ impl<'a> Reports<'a> {
     }
 
     /// All samples, at the end.
-    pub(super) fn into_tally(self) -> Tally {
-        self.tally
+    pub(super) fn into_samples(self) -> (Tally, Course) {
+        (self.tally, self.course)
     }
 
     /// Says what has changed.
@@ -184,6 +187,7 @@ impl Sink for Reports<'_> {
             self.written = self.output.sample(&Line::of_sample(sample));
         }
         self.tally.add(sample);
+        self.course.add(sample);
         self.live.note(sample.clone());
     }
 }

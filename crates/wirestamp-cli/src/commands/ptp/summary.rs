@@ -92,6 +92,34 @@ impl Tally {
 }
 
 impl Summary {
+    /// What a report has of it: names and values.
+    pub(super) fn values(&self) -> Vec<(&'static str, String)> {
+        let shown = |value: Option<i64>| {
+            let span = |value: i64| Span::from_nanoseconds(value.into()).to_string();
+            value.map_or_else(|| "-".to_owned(), span)
+        };
+        let bound = |value: Option<i64>| value.map_or_else(|| "-".to_owned(), rounded_up);
+        let transmitters: Vec<_> = self.time_transmitters.iter().map(String::as_str).collect();
+        vec![
+            ("samples", self.samples.to_string()),
+            ("duration", shown(Some(self.duration_ns))),
+            ("timestamps", self.source.unwrap_or("-").to_owned()),
+            ("timeTransmitter", transmitters.join(", ")),
+            ("offset, median", shown(self.median_offset_ns)),
+            ("offset, largest", shown(self.largest_absolute_offset_ns)),
+            ("error bound, median", bound(self.median_error_bound_ns)),
+            ("error bound, largest", bound(self.largest_error_bound_ns)),
+            ("path delay, median", shown(self.median_mean_path_delay_ns)),
+            (
+                "frequency",
+                self.frequency_ppb
+                    .map_or_else(|| "not known".to_owned(), rate),
+            ),
+            ("lost exchanges", counted(&self.lost)),
+            ("ignored", counted(&self.ignored)),
+        ]
+    }
+
     pub(super) fn write(&self, output: &mut Output) -> io::Result<()> {
         output.line(&Wrapped { summary: self })?;
         output.now(|page| {
