@@ -12,9 +12,10 @@ use crate::sink::{Known, Sink};
 use crate::state::State;
 use crate::task::{Task, Turn};
 use self_cell::self_cell;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, UtcTime};
-use wirestamp_ptp::{Engine, Node, Sample, Unmeasured, Warning, identity_of};
+use wirestamp_ptp::{Engine, Node, Sample, Status, Unmeasured, Warning, identity_of};
 
 self_cell! {
     struct Running {
@@ -28,11 +29,13 @@ self_cell! {
 pub(crate) struct PtpTask {
     interface: String,
     running: Running,
-    samples: u64,
+    /// Of each interface.
+    samples: BTreeMap<String, u64>,
     last: Option<Sample>,
     /// The last that was recorded.
     recorded: Option<UtcTime>,
-    state: Option<&'static str>,
+    /// Of each port.
+    states: Vec<&'static str>,
     /// When its state is looked at again.
     look_at: MonotonicTime,
     /// How long it may measure nothing, from when it was opened on.
@@ -54,6 +57,8 @@ struct Alone {
     is_over: bool,
 }
 
+/// The clock of a whole program is looked at so often, whatever comes.
+const NAP: Span = Span::from_milliseconds(200);
 /// How often the port's state is looked at.
 const LOOK: Span = Span::from_seconds(1);
 /// A timeTransmitter that is there was measured by then, unless it announces itself seldom: it is followed after the second Announce.
@@ -100,10 +105,10 @@ impl PtpTask {
         Ok(Self {
             interface: configuration.interface.clone(),
             running,
-            samples: 0,
+            samples: BTreeMap::new(),
             last: None,
             recorded: None,
-            state: None,
+            states: Vec::new(),
             look_at: MonotonicTime::MIN,
             patience: patience(&configuration.options),
             opened: None,
@@ -131,10 +136,22 @@ impl PtpTask {
         samples
     }
 
+    /// Yields an event for each port whose state is another one than before.
+    fn watch(&mut self, status: &Status, turn: &mut Turn<'_>) {
+        let states: Vec<_> = status.ports.iter().map(|port| port.state.name()).collect();
+        for ((port, now), before) in status.ports.iter().zip(&states).zip(&self.states) {
+            if now != before {
+                let message = format!("the PTP port is now {now}");
+                turn.sink.event("ptp_state", &port.interface, message);
+            }
+        }
+        self.states = states;
+    }
+
     /// Says why nothing is measured, and what its user may not want: each once, and again if it comes back.
     fn diagnose(&mut self, turn: &mut Turn<'_>) {
         let opened = *self.opened.get_or_insert(turn.now);
-        let is_late = self.samples == 0 && turn.now - opened >= self.patience;
+        let is_late = self.samples.is_empty() && turn.now - opened >= self.patience;
         let (unmeasured, warnings) = self.running.with_dependent(|_, node| {
             let unmeasured = is_late.then(|| node.unmeasured());
             (unmeasured, node.warnings())
@@ -175,12 +192,15 @@ fn kind(unmeasured: Unmeasured) -> std::mem::Discriminant<Unmeasured> {
 impl Task for PtpTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
         let looks = turn.now >= self.look_at;
+        if self.is_over() {
+            return Ok(MonotonicTime::MAX);
+        }
         let samples = self.taken();
         let (status, next) = self
             .running
             .with_dependent(|_, node| (looks.then(|| node.status()), node.next_at()));
-        self.samples += samples.len() as u64;
         for sample in &samples {
+            *self.samples.entry(sample.interface.clone()).or_default() += 1;
             let subject = Subject {
                 kind: Kind::Ptp,
                 name: &sample.interface,
@@ -201,24 +221,20 @@ impl Task for PtpTask {
             self.look_at = turn.now + LOOK;
             self.diagnose(turn);
         }
-        if let Some(port) = status.as_ref().and_then(|status| status.ports.first()) {
-            let state = port.state.name();
-            if self
-                .state
-                .replace(state)
-                .is_some_and(|before| before != state)
-            {
-                turn.sink.event(
-                    "ptp_state",
-                    &port.interface,
-                    format!("the PTP port is now {state}"),
-                );
-            }
+        if let Some(status) = status {
+            self.watch(&status, turn);
         }
-        Ok(next.min(self.look_at))
+        Ok(match &self.alone {
+            None => next.min(self.look_at),
+            Some(alone) if alone.is_over => MonotonicTime::MAX,
+            Some(_) => next.min(turn.now + NAP),
+        })
     }
 
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
+        if self.is_over() {
+            return;
+        }
         self.running
             .with_dependent(|_, node| into.extend(node.sockets()));
     }

@@ -132,6 +132,13 @@ fn the_clock_of_a_whole_program_ends_with_all_samples_confirmed_and_reports() {
     engine.finish();
     engine.serve(&engine.moment(), &mut followed);
     assert!(engine.is_over() && followed.0.len() > confirmed);
+    // it is over, though other measurements may go on
+    let all = followed.0.len();
+    let until = engine.now() + Span::from_seconds(30);
+    engine.run_until(until, &mut followed).expect("it runs");
+    engine.finish();
+    engine.serve(&engine.moment(), &mut followed);
+    assert_eq!(followed.0.len(), all);
     let report = engine.into_ptp(&mut followed).remove(0).expect("it ran");
     assert!(report.ended.is_ok() && report.steering_error.is_none());
     assert_eq!(report.counts, followed.0.last().expect("some").counts);
@@ -157,7 +164,14 @@ fn a_clock_that_cannot_be_steered_is_over_and_says_why() {
 #[test]
 fn a_boundary_clock_has_a_port_on_each_interface() {
     let mut engine = engine(alone(&["sim0", "sim1"]));
-    engine.serve(&engine.moment(), &mut Followed::default());
+    let until = engine.now() + Span::from_seconds(3);
+    while engine.now() < until {
+        let next = engine.serve(&engine.moment(), &mut Followed::default());
+        // whatever comes: an interface may be gone
+        let nap = next - engine.now();
+        assert!(nap <= Span::from_milliseconds(200), "{nap}");
+        engine.wait(next).expect("it waits");
+    }
     let names = engine.ptp(|node, _| {
         let ports = node.status().ports.into_iter();
         ports.map(|port| port.interface).collect::<Vec<_>>()

@@ -128,7 +128,7 @@ impl Ptp {
     }
 
     /// Returns the clock of a whole program: it has a port at each interface that the options name, and steers the clock that they name. It ends
-    /// once an offset beyond the limit has lasted, unless the options let it go on measuring. While it runs,
+    /// when an offset beyond the limit has lasted, or is the first, unless the options let it go on measuring. While it runs,
     /// [`Engine::ptp`](crate::Engine::ptp) asks it; [`Engine::into_ptp`](crate::Engine::into_ptp) is its report.
     pub fn alone(options: wirestamp_ptp::Configuration) -> Self {
         Self {

@@ -13,7 +13,9 @@ impl PtpTask {
 
     fn port(&self, status: &Status, port: &PortStatus) -> PtpState {
         let held = port.estimate;
-        let last = self.last.as_ref();
+        let name = port.interface.as_str();
+        let last = self.last.as_ref().filter(|last| last.interface == name);
+        let warnings = self.warnings.iter().filter(|one| one.interface() == name);
         PtpState {
             interface: port.interface.clone(),
             state: port.state.name().to_owned(),
@@ -31,8 +33,8 @@ impl PtpTask {
             holdover: held.is_some_and(|held| held.holdover),
             agreement: status.agreement.name().to_owned(),
             error: self.unmeasured.map(|why| why.to_string()),
-            warnings: self.warnings.iter().map(Warning::to_string).collect(),
-            samples: self.samples,
+            warnings: warnings.map(Warning::to_string).collect(),
+            samples: self.samples.get(name).copied().unwrap_or(0),
             lost: reasons(&port.counts.lost),
             ignored: reasons(&port.counts.ignored),
         }

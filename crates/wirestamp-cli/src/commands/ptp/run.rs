@@ -39,6 +39,7 @@ impl Run {
             server: None,
         };
         run.turn(reports)?;
+        run.begun = run.engine.now(); // to switch a NIC's timestamping on can take seconds
         // nobody can ask a simulated clock, and a real one is no worse if nobody can
         if !first.description().simulated {
             run.server = StatusServer::open(first.name()).ok();
