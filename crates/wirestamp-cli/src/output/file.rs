@@ -1,5 +1,5 @@
-//! Files that a command writes: nothing is created before there is something to write, and a file that
-//! is there already is replaced as a whole, or not at all.
+//! Files that a command writes: a file that is there already is replaced as a whole, or not at all, and one that is not there appears when all of
+//! it is written.
 
 use crate::failure::told;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -45,6 +45,8 @@ pub(crate) struct Draft {
 enum To {
     Temporary(NamedTempFile, PathBuf),
     Itself(File),
+    /// The file as it was, until something is written.
+    Untouched(File),
 }
 
 impl Target {
@@ -109,6 +111,7 @@ impl Draft {
         let failed = |error: &io::Error| told(ErrorKind::Io, self.operation, &self.name, error);
         match self.to {
             To::Itself(mut file) => file.flush().map_err(|error| failed(&error)),
+            To::Untouched(file) => file.set_len(0).map_err(|error| failed(&error)),
             To::Temporary(file, place) => {
                 file.as_file().sync_all().map_err(|error| failed(&error))?;
                 file.persist(place)
@@ -136,7 +139,7 @@ impl Draft {
     pub(crate) fn folder(&self) -> Option<&Path> {
         match &self.to {
             To::Temporary(_, place) => Some(folder_of(place)),
-            To::Itself(_) => None,
+            To::Itself(_) | To::Untouched(_) => None,
         }
     }
 
@@ -160,17 +163,21 @@ fn end_with_a_line(mut file: &File) -> io::Result<()> {
 
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let To::Untouched(file) = &self.to {
+            file.set_len(0)?;
+            self.to = To::Itself(file.try_clone()?);
+        }
         match &mut self.to {
             // the file's own errors: tempfile's have its name
             To::Temporary(file, _) => file.as_file_mut().write(bytes),
-            To::Itself(file) => file.write(bytes),
+            To::Itself(file) | To::Untouched(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
             To::Temporary(file, _) => file.as_file_mut().flush(),
-            To::Itself(file) => file.flush(),
+            To::Itself(file) | To::Untouched(file) => file.flush(),
         }
     }
 }
@@ -220,11 +227,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 fn over(place: &Path) -> io::Result<To> {
-    OpenOptions::new()
-        .write(true)
-        .truncate(true)
-        .open(place)
-        .map(To::Itself)
+    open(place).map(To::Untouched)
 }
 
 /// Where a link leads, whether or not there is something.
@@ -316,5 +319,32 @@ mod system {
 
     pub(super) fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_replaced_stays_until_something_is_written() {
+        let mut file = NamedTempFile::new().expect("a file");
+        file.write_all(b"a long one from yesterday")
+            .expect("writes");
+        let draft = |place: &Path| Draft {
+            operation: "try",
+            name: String::new(),
+            to: over(place).expect("it is there"),
+        };
+        let content = || fs::read_to_string(file.path()).expect("readable");
+        drop(draft(file.path()));
+        assert_eq!(content(), "a long one from yesterday");
+        let mut new = draft(file.path());
+        new.write_all(b"short").expect("writes");
+        new.write_all(b"er").expect("writes");
+        new.finish().expect("finishes");
+        assert_eq!(content(), "shorter");
+        draft(file.path()).finish().expect("finishes");
+        assert_eq!(content(), "", "all of nothing is written");
     }
 }
