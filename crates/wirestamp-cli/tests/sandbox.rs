@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -98,12 +98,24 @@ fn of_process(child: &Child, field: &str) -> String {
 #[test]
 fn a_clock_in_the_sandbox_works_as_one_outside() {
     let Some(net) = Net::new("works") else { return };
-    let [folder, own, anothers] = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+    let [folder, own, closed, anothers] = [(); 4].map(|()| tempfile::tempdir().expect("a folder"));
+    // only a capability lets root write into these
+    fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o555)).expect("its own");
     chown(anothers.path(), Some(65_534), Some(65_534)).expect("as root");
-    let files = [&own, &anothers].map(|folder| folder.path().join("offset"));
+    let files = [&own, &closed, &anothers].map(|folder| folder.path().join("offset"));
     fs::write(&files[0], "an older one").expect("writes");
-    let [plot, html] = files.each_ref().map(|file| file.to_str().expect("UTF-8"));
-    let transmits = ["sba", "--transmit", "--for", "120s", "--html", html];
+    let paths = files.each_ref().map(|file| file.to_str().expect("UTF-8"));
+    let [plot, closed_plot, html] = paths;
+    let transmits = [
+        "sba",
+        "--transmit",
+        "--for",
+        "120s",
+        "--plot",
+        closed_plot,
+        "--html",
+        html,
+    ];
     let transmitter = net.start(0, &[&transmits[..], &OPTIONS].concat(), folder.path());
     let receives = ["sbb", "--for", "120s", "--plot", plot];
     let receiver = net.start(1, &[&receives[..], &OPTIONS].concat(), folder.path());
@@ -160,7 +172,7 @@ fn a_clock_in_the_sandbox_works_as_one_outside() {
         .filter(|line| line["offset_ns"].is_i64())
         .count();
     assert!(samples >= 2, "{samples}");
-    for (file, head) in files.iter().zip(["<svg", "<!DOCTYPE html>"]) {
+    for (file, head) in files.iter().zip(["<svg", "<svg", "<!DOCTYPE html>"]) {
         let drawn = fs::read_to_string(file).expect("it took its place");
         assert!(drawn.starts_with(head), "{file:?}");
         let beside = fs::read_dir(file.parent().expect("a folder")).expect("there");

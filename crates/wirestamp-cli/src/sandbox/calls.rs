@@ -177,10 +177,13 @@ fn allowed(needs: &Needs) -> Result<Rules, Error> {
         libc::SYS_clock_settime,
         libc::SYS_adjtimex,
     ];
-    let renames = [
+    let written = [
         libc::SYS_fsync,
+        libc::SYS_ftruncate,
         #[cfg(target_arch = "x86_64")]
         libc::SYS_rename,
+        // newer architectures never had it
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         libc::SYS_renameat,
         libc::SYS_renameat2,
     ];
@@ -201,8 +204,8 @@ fn allowed(needs: &Needs) -> Result<Rules, Error> {
             .filter(|_| needs.uses_rings)
             .map(|call| (call, Vec::new())),
     );
-    let renames = renames.into_iter().filter(|_| needs.renames_files);
-    rules.extend(renames.map(|call| (call, Vec::new())));
+    let written = written.into_iter().filter(|_| needs.writes_files);
+    rules.extend(written.map(|call| (call, Vec::new())));
 
     // no memory that can be executed
     let no_execution = || rule(&[(2, MaskedEq(libc::PROT_EXEC as u64), 0)]);

@@ -3,7 +3,6 @@
 use super::Needs;
 use caps::errors::CapsError;
 use caps::{CapSet, Capability, CapsHashSet};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// From this version on, a socket that is bound to no interface can be bound to one without `CAP_NET_RAW`.
@@ -12,10 +11,11 @@ const BINDS_WITHOUT_RAW: (u32, u32) = (5, 7);
 /// Gives up all capabilities of this thread but those that are needed.
 pub(super) fn keep(needs: &Needs) -> Result<(), CapsError> {
     let held = caps::read(None, CapSet::Permitted)?;
-    let kept: CapsHashSet = needed(needs, kernel())
-        .intersection(&held)
-        .copied()
-        .collect();
+    let mut needed = needed(needs, kernel());
+    if needs.renames_in.iter().any(|folder| is_closed(folder)) {
+        needed.insert(Capability::CAP_DAC_OVERRIDE);
+    }
+    let kept: CapsHashSet = needed.intersection(&held).copied().collect();
     // needs CAP_SETPCAP; without it there is nothing that could be regained either
     for capability in caps::all().difference(&kept) {
         let _ = caps::drop(None, CapSet::Bounding, *capability);
@@ -35,9 +35,6 @@ fn needed(needs: &Needs, kernel: Option<(u32, u32)>) -> CapsHashSet {
     if needs.switches_hardware {
         needed.insert(Capability::CAP_NET_ADMIN);
     }
-    if needs.renames_files && needs.folders.iter().any(|folder| is_anothers(folder)) {
-        needed.insert(Capability::CAP_DAC_OVERRIDE);
-    }
     if needs.sets_system_clock {
         needed.insert(Capability::CAP_SYS_TIME);
     }
@@ -47,10 +44,10 @@ fn needed(needs: &Needs, kernel: Option<(u32, u32)>) -> CapsHashSet {
     needed
 }
 
-/// Whether only a capability lets this user write there, if anything does.
-fn is_anothers(folder: &Path) -> bool {
-    let owner = |path: &Path| std::fs::metadata(path).ok().map(|found| found.uid());
-    owner(folder) != owner(Path::new("/proc/self"))
+/// Whether nothing but a capability lets this process add files to a folder: tries it without.
+fn is_closed(folder: &Path) -> bool {
+    let _ = caps::drop(None, CapSet::Effective, Capability::CAP_DAC_OVERRIDE);
+    tempfile::NamedTempFile::new_in(folder).is_err()
 }
 
 fn kernel() -> Option<(u32, u32)> {

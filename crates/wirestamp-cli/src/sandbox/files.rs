@@ -1,5 +1,5 @@
 //! Which files can be opened: those of the kernel for reading, the clocks that there are, the
-//! folder of the status socket.
+//! folder of the status socket. In other folders, files that are open can only take their places.
 
 use super::Needs;
 use landlock::{
@@ -27,6 +27,8 @@ fn restricted(needs: &Needs) -> Result<RulesetStatus, RulesetError> {
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
     let own =
         read | AccessFs::WriteFile | AccessFs::MakeReg | AccessFs::MakeSock | AccessFs::RemoveFile;
+    // what takes its place is open, and removes what was there
+    let renamed = AccessFs::MakeReg | AccessFs::RemoveFile;
     let clocks = if needs.reads_hardware_clock || needs.sets_hardware_clock {
         clocks()
     } else {
@@ -41,6 +43,7 @@ fn restricted(needs: &Needs) -> Result<RulesetStatus, RulesetError> {
         .add_rules(path_beneath_rules(["/dev/null", "/dev/urandom"], device))?
         .add_rules(path_beneath_rules(clocks, device))?
         .add_rules(path_beneath_rules(&needs.folders, own))?
+        .add_rules(path_beneath_rules(&needs.renames_in, renamed))?
         .restrict_self()?;
     Ok(status.ruleset)
 }

@@ -23,8 +23,10 @@ pub(crate) struct Needs {
     pub(crate) switches_hardware: bool,
     /// Receives through io_uring.
     pub(crate) uses_rings: bool,
-    /// Has files that take their places at the end, in its folders.
-    pub(crate) renames_files: bool,
-    /// The folder of its status socket, and those of the files that it writes.
+    /// Writes files at the end, which are open already.
+    pub(crate) writes_files: bool,
+    /// The folders in which these take their places.
+    pub(crate) renames_in: Vec<PathBuf>,
+    /// The folder of its status socket.
     pub(crate) folders: Vec<PathBuf>,
 }

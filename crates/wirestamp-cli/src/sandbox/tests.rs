@@ -11,16 +11,22 @@ use std::{env, fs, net, path, thread};
 const TASK: &str = "WIRESTAMP_SANDBOX_TASK";
 /// The folder that it may write into. Nothing in the sandbox could remove it.
 const FOLDER: &str = "WIRESTAMP_SANDBOX_FOLDER";
+/// The folder in which files that are open take their places.
+const PICTURES: &str = "WIRESTAMP_SANDBOX_PICTURES";
 
 /// Runs one of the tasks below in a copy of this test that is in the sandbox.
 fn confined(task: &str) -> (ExitStatus, String) {
     let program = env::current_exe().expect("this test");
     let name = "sandbox::tests::a_task_in_the_sandbox";
-    let folder = tempfile::tempdir().expect("a folder");
+    let [folder, pictures] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    for name in ["draft", "picture", "other"] {
+        fs::write(pictures.path().join(name), name).expect("writes");
+    }
     let done = Command::new(program)
         .args(["--exact", name, "--nocapture"])
         .env(TASK, task)
         .env(FOLDER, folder.path())
+        .env(PICTURES, pictures.path())
         .output()
         .expect("runs");
     let said =
@@ -31,17 +37,27 @@ fn confined(task: &str) -> (ExitStatus, String) {
 #[test]
 fn a_task_in_the_sandbox() {
     let Ok(task) = env::var(TASK) else { return };
-    let own = path::PathBuf::from(env::var_os(FOLDER).expect("a folder"));
+    let [own, pictures] =
+        [FOLDER, PICTURES].map(|name| path::PathBuf::from(env::var_os(name).expect("a folder")));
     let waiting = thread::spawn(thread::park); // filters hold for threads that are there already
     let (sandbox, missing) = Sandbox::enter(Needs {
         folders: vec![own.clone()],
+        writes_files: true,
+        renames_in: vec![pictures.clone()],
+        // which lets it open files for reading and writing
+        reads_hardware_clock: true,
         ..Needs::default()
     });
     let landlock = !missing.iter().any(|missing| missing.contains("Landlock"));
     assert_eq!(sandbox.close(), None);
     match task.as_str() {
-        "everything needed" => needed(&own),
-        "refusals" => refusals(&own, landlock),
+        "everything needed" => needed(&own, &pictures),
+        "refusals" => {
+            refusals(&own, landlock);
+            if landlock {
+                others_in(&pictures);
+            }
+        }
         "exec" => panic!("{}", Command::new("/bin/true").exec()),
         "exec from another thread" => {
             let thread = thread::spawn(|| panic!("{}", Command::new("/bin/true").exec()));
@@ -53,7 +69,18 @@ fn a_task_in_the_sandbox() {
     waiting.join().expect("no panic");
 }
 
-fn needed(own: &path::Path) {
+/// Of a folder in which files take their places, none can be opened.
+fn others_in(pictures: &path::Path) {
+    let other = pictures.join("other");
+    let both = fs::OpenOptions::new().read(true).write(true).open(&other);
+    let read = fs::read(&other).map(drop);
+    for refused in [both.map(drop), read, fs::read_dir(pictures).map(drop)] {
+        assert_eq!(refused.expect_err("closed").kind(), PermissionDenied);
+    }
+}
+
+fn needed(own: &path::Path, pictures: &path::Path) {
+    fs::rename(pictures.join("draft"), pictures.join("picture")).expect("it takes its place");
     assert!(
         fs::read_to_string("/proc/self/status")
             .expect("readable")

@@ -20,8 +20,10 @@ pub(super) struct Point {
     pub(super) delay: f64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Course {
+    /// A clock that is steered comes near, and is shown as it is.
+    is_steered: bool,
     begun: Option<MonotonicTime>,
     /// Taken off all offsets, ns: a NIC's clock may be decades away, and its course is of interest.
     from: i64,
@@ -29,18 +31,35 @@ pub(super) struct Course {
 }
 
 impl Course {
-    pub(super) fn add(&mut self, sample: &Sample) {
-        if self.begun.is_none() && sample.offset_ns.unsigned_abs() > NEAR {
-            self.from = sample.offset_ns;
+    pub(super) fn of(is_steered: bool) -> Self {
+        Self {
+            is_steered,
+            begun: None,
+            from: 0,
+            points: Thinned::default(),
         }
-        let begun = *self.begun.get_or_insert(sample.at);
-        let offset = i128::from(sample.offset_ns) - i128::from(self.from);
-        let (offset, bound) = (offset as f64, sample.error_bound_ns as f64);
+    }
+
+    pub(super) fn add(&mut self, sample: &Sample) {
+        let offset = (sample.offset_ns, sample.error_bound_ns);
+        self.add_offset(sample.at, offset, sample.mean_path_delay_ns);
+    }
+
+    fn add_offset(&mut self, at: MonotonicTime, (offset, bound): (i64, i64), delay: i64) {
+        if !self.is_steered && self.begun.is_none() && offset.unsigned_abs() > NEAR {
+            self.from = offset;
+        }
+        let begun = *self.begun.get_or_insert(at);
+        let offset = i128::from(offset) - i128::from(self.from);
+        let (offset, bound) = (offset as f64, bound as f64);
+        let at = (at - begun).nanoseconds() as f64 / 1e9;
+        // another port's may have become final before
+        let last = self.points.last().map_or(0.0, |last| last.at);
         self.points.add(Point {
-            at: (sample.at - begun).nanoseconds() as f64 / 1e9,
+            at: at.max(last),
             offset,
             within: [offset - bound, offset + bound],
-            delay: sample.mean_path_delay_ns as f64,
+            delay: delay as f64,
         });
     }
 
@@ -71,8 +90,31 @@ impl thinned::Point for Point {
 
 #[cfg(test)]
 mod tests {
-    use super::Point;
-    use crate::output::thinned::{MOST, Thinned};
+    use super::{Course, Point, Thinned};
+    use crate::output::thinned::MOST;
+    use wirestamp::{MonotonicTime, Span};
+
+    /// One second after the other, and then one of another port that became final late.
+    fn course(is_steered: bool) -> Course {
+        let mut course = Course::of(is_steered);
+        for (second, offset) in [(0, 37_000_000_000), (1, 37_000_000_400), (0, 90)] {
+            let at = MonotonicTime::from_nanoseconds(5) + Span::from_seconds(second);
+            course.add_offset(at, (offset, 20), 700);
+        }
+        course
+    }
+
+    #[test]
+    fn a_clock_that_is_far_away_is_shown_from_there_unless_it_comes_near() {
+        let far = course(false);
+        assert_eq!(far.from(), Some(Span::from_seconds(37)));
+        assert_eq!(far.points()[1].within.map(|edge| edge as i64), [380, 420]);
+        let steered = course(true);
+        assert_eq!(steered.from(), None);
+        let band = steered.points()[2].within;
+        assert_eq!(band.map(|edge| edge as i64), [70, 110]);
+        assert!(steered.points().is_sorted_by(|one, next| one.at <= next.at));
+    }
 
     #[test]
     fn whatever_a_point_stands_for_lies_within_its_band() {

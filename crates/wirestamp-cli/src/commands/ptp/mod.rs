@@ -20,6 +20,7 @@ use crate::output::Output;
 use crate::sandbox::{Needs, Sandbox};
 use crate::session::{self, Session};
 use crate::signals::Unrestored;
+use course::Course;
 use off_limit::off_limit;
 use pictures::Pictures;
 use reports::Reports;
@@ -71,7 +72,8 @@ pub(super) fn run(
     // dropped after the engine, which restores clock and NIC
     let _unrestored = Unrestored::new();
     let asked = configuration.clone();
-    let mut reports = Reports::to(output);
+    let is_steered = asked.clock != Clock::Measure;
+    let mut reports = Reports::to(output, Course::of(is_steered));
     let mut run = Run::begin(configuration, &interfaces[0], session, &mut reports)?;
     if let Some(missing) = sandbox.as_ref().and_then(Sandbox::close) {
         warn(reports.output(), &missing)?;
@@ -82,10 +84,12 @@ pub(super) fn run(
     let summary = tally.summary(report.counts.clone());
     summary.write(output)?;
     let ended = finish(&summary, report, &asked);
-    if ended.is_ok() || summary.samples > 0 {
-        pictures.draw(&asked.interfaces[0], &course, &summary)?;
-    }
-    ended
+    let has_some = ended.is_ok() || summary.samples > 0;
+    let drawn = has_some.then(|| pictures.draw(&asked.interfaces[0], &course, &summary));
+    // its own error comes before one of drawing
+    let exit = ended?;
+    drawn.transpose()?;
+    Ok(exit)
 }
 
 /// The longest configuration that is read.
@@ -158,11 +162,9 @@ fn confine(
         reads_hardware_clock: hardware,
         switches_hardware: configuration.enable_hardware,
         uses_rings: std::env::var_os("WIRESTAMP_ENGINE").is_some_and(|engine| engine == "ring"),
-        renames_files: pictures.folders().next().is_some(),
-        folders: StatusServer::folder()
-            .into_iter()
-            .chain(pictures.folders())
-            .collect(),
+        writes_files: !pictures.is_empty(),
+        renames_in: pictures.folders().collect(),
+        folders: StatusServer::folder().into_iter().collect(),
         ..Needs::default()
     });
     for missing in &missing {

@@ -1,5 +1,5 @@
-//! The files of a run: `--plot` as SVG, `--html` as a report with plots that can be zoomed. That they can be written is known before anything
-//! is measured, and what they are written through is opened then: the sandbox opens nothing.
+//! The files of a run: `--plot` as SVG, `--html` as a report with plots that can be zoomed. They are opened before anything is measured, for the
+//! sandbox opens none.
 
 use super::course::{Course, Point};
 use super::summary::Summary;
@@ -12,7 +12,9 @@ use plotters::prelude::{
     Rectangle, SVGBackend, SeriesLabelPosition, WHITE,
 };
 use std::error::Error as StdError;
+use std::f64::consts::LN_2;
 use std::io::Write as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use wirestamp::{Error, ErrorKind};
 
@@ -50,12 +52,17 @@ impl Pictures {
         opened.collect::<Result<_, Error>>().map(Self)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Where they take their places.
     pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let folders = self.0.iter().filter_map(|(draft, ..)| draft.folder());
         folders.map(Path::to_owned)
     }
 
+    /// Writes each of them, whatever becomes of the others; returns the first error.
     pub(super) fn draw(
         self,
         interface: &str,
@@ -67,15 +74,16 @@ impl Pictures {
             course,
             summary,
         };
-        for (mut draft, name, draw) in self.0 {
+        let write = |(mut draft, name, draw): (Draft, String, Draw)| {
             let text = draw(&shown)
                 .map_err(|error| Error::new(ErrorKind::Io, "draw", name, error.to_string()))?;
             draft
                 .write_all(text.as_bytes())
                 .map_err(|error| draft.failed(&error))?;
-            draft.finish()?;
-        }
-        Ok(())
+            draft.finish()
+        };
+        let written: Vec<_> = self.0.into_iter().map(write).collect();
+        written.into_iter().collect()
     }
 }
 
@@ -155,7 +163,7 @@ impl Shown<'_> {
         let places = points.iter().map(|point| scale.place(point.delay));
         let range = match points.is_empty() {
             true => scale.place(1.0)..scale.place(1_000.0),
-            false => graph::around(places),
+            false => wide(graph::around(places)),
         };
         let mut chart = ChartBuilder::on(area)
             .margin(12)
@@ -260,8 +268,21 @@ impl Shown<'_> {
     }
 }
 
-/// An axis of seconds, with round ticks.
+/// A range of places that has round values: from a half to twice as much at least.
+fn wide(range: Range<f64>) -> Range<f64> {
+    let middle = range.start.midpoint(range.end);
+    range.start.min(middle - LN_2)..range.end.max(middle + LN_2)
+}
+
+/// An axis of seconds.
 fn seconds(end: f64) -> Axis {
+    Axis::new(0.0..end, ticks_of(end), |tick| {
+        format!("{}", (tick * 1e6).round() / 1e6)
+    })
+}
+
+/// Round values up to the end.
+fn ticks_of(end: f64) -> Vec<f64> {
     const MOST: f64 = 12.0;
     let rough = end / MOST;
     let power = 10_f64.powf(rough.log10().floor());
@@ -271,8 +292,29 @@ fn seconds(end: f64) -> Axis {
         .find(|step| *step >= rough);
     let step = step.unwrap_or(rough);
     let ticks = (0..).map(|number| f64::from(number) * step);
-    let ticks = ticks.take_while(|tick| *tick <= end).collect();
-    Axis::new(0.0..end, ticks, |tick| {
-        format!("{}", (tick * 1e6).round() / 1e6)
-    })
+    ticks.take_while(|tick| *tick <= end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_that_hardly_varies_has_ticks_beside_it() {
+        for delay in (1..4_000).map(f64::from) {
+            let scale = Scale::of(delay);
+            let range = wide(graph::around([scale.place(delay)].into_iter()));
+            let ticks = scale.ticks(range.start, range.end, 4);
+            assert!((2..=4).contains(&ticks.len()), "{delay}: {ticks:?}");
+        }
+    }
+
+    #[test]
+    fn seconds_have_some_ticks_and_not_many() {
+        for end in [1.0, 1.5, 59.0, 60.0, 3_601.0, 3e9] {
+            let ticks = ticks_of(end);
+            assert!((5..=13).contains(&ticks.len()), "{end}: {ticks:?}");
+            assert!(ticks.is_sorted() && ticks.iter().all(|tick| *tick <= end));
+        }
+    }
 }

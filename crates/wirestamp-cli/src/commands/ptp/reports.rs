@@ -60,11 +60,11 @@ pub(super) struct Reports<'a> {
 }
 
 impl<'a> Reports<'a> {
-    pub(super) fn to(output: &'a mut Output) -> Self {
+    pub(super) fn to(output: &'a mut Output, course: Course) -> Self {
         Self {
             output,
             tally: Tally::default(),
-            course: Course::default(),
+            course,
             live: Live::default(),
             warned: Vec::new(),
             states: Vec::new(),
