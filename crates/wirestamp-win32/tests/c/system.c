@@ -156,28 +156,34 @@ static void the_error_number_is_the_threads_own(void)
     CHECK(CloseHandle(thread));
 }
 
-static void *plain_thread(void *event)
+/* The event that is waited for, and one that says so. */
+struct passing {
+    HANDLE event, passed;
+};
+
+static void *plain_thread(void *of)
 {
-    CHECK_EQUAL(WaitForSingleObject((HANDLE)event, 10000), WAIT_OBJECT_0);
+    struct passing *passing = (struct passing *)of;
+    CHECK_EQUAL(WaitForSingleObject(passing->event, 60000), WAIT_OBJECT_0);
+    CHECK(SetEvent(passing->passed));
     return NULL;
 }
 
+/* Each set of an automatic event lets one thread through, whether it waits already or not. */
 static void threads_of_the_c_library_can_wait_too(void)
 {
-    HANDLE event = CreateEvent(NULL, FALSE, FALSE, NULL);
+    struct passing passing;
     pthread_t threads[3];
     int i;
-    for (i = 0; i < 3; i++) CHECK_EQUAL(pthread_create(&threads[i], NULL, plain_thread, event), 0);
+    passing.event = CreateEvent(NULL, FALSE, FALSE, NULL);
+    passing.passed = CreateEvent(NULL, FALSE, FALSE, NULL);
+    for (i = 0; i < 3; i++) CHECK_EQUAL(pthread_create(&threads[i], NULL, plain_thread, &passing), 0);
     for (i = 0; i < 3; i++) {
-        CHECK(SetEvent(event));
-        Sleep(20);
-    }
-    for (i = 0; i < 3; i++) {
-        SetEvent(event); /* in case two sets met before a waiter came */
-        Sleep(5);
+        CHECK(SetEvent(passing.event));
+        CHECK_EQUAL(WaitForSingleObject(passing.passed, 60000), WAIT_OBJECT_0);
     }
     for (i = 0; i < 3; i++) CHECK_EQUAL(pthread_join(threads[i], NULL), 0);
-    CHECK(CloseHandle(event));
+    CHECK(CloseHandle(passing.event) && CloseHandle(passing.passed));
 }
 
 static void the_c_librarys_functions_agree_on_addresses(void)
