@@ -109,8 +109,8 @@ impl Screen {
             "#{alternate_on} #{cursor_flag} #{mouse_any_flag}",
         ]);
         assert_eq!(flags.trim(), "0 1 0");
-        self.type_line("stty -a");
-        let text = self.await_text(&["min = 1"]);
+        self.type_line("stty -a; echo all of it: $?");
+        let text = self.await_text(&["all of it: 0"]);
         let words: Vec<_> = text.split_whitespace().collect();
         for mode in ["icanon", "echo", "isig", "opost"] {
             assert!(words.contains(&mode), "{mode}:\n{text}");
