@@ -3,6 +3,8 @@
 #include "sockets.h"
 #include <dirent.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static int rounds(int wanted) { return getenv("FEW") != NULL ? wanted / 20 : wanted; }
 
@@ -191,22 +193,50 @@ static void four_threads_open_and_close(void)
 }
 
 /* One thread waits for a datagram, another closes the socket. */
+struct waiter {
+    SOCKET own;
+    int number;
+};
+
 static void *receive_until_closed(void *argument)
 {
-    struct received got = receive(*(SOCKET *)argument);
+    struct waiter *waiter = (struct waiter *)argument;
+    struct received got;
+    __atomic_store_n(&waiter->number, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+    got = receive(waiter->own);
     CHECK(got.error == WSAEINTR || got.error == WSAENOTSOCK || got.error == WSA_OPERATION_ABORTED);
     return NULL;
+}
+
+/* Whether a thread of this process sleeps; one that could run and has no processor does not. */
+static int sleeps(int number)
+{
+    char path[64], line[256] = "", *end;
+    FILE *file;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", number);
+    file = fopen(path, "r");
+    if (file == NULL) return 0;
+    if (fgets(line, sizeof(line), file) == NULL) line[0] = 0;
+    fclose(file);
+    end = strrchr(line, ')');
+    return end != NULL && end[1] == ' ' && end[2] == 'S';
 }
 
 static void closing_wakes_who_waits(void)
 {
     pthread_t running;
-    SOCKET s;
+    struct waiter waiter = { 0, 0 };
+    int asleep = 0, tries;
     start();
-    s = open_udp();
-    CHECK_EQUAL(pthread_create(&running, NULL, receive_until_closed, &s), 0);
-    Sleep(100);
-    CHECK_EQUAL(closesocket(s), 0);
+    waiter.own = open_udp();
+    CHECK_EQUAL(pthread_create(&running, NULL, receive_until_closed, &waiter), 0);
+    for (tries = 0; tries < 6000 && asleep < 20; tries++) {
+        int number = __atomic_load_n(&waiter.number, __ATOMIC_SEQ_CST);
+        Sleep(10);
+        asleep = number != 0 && sleeps(number) ? asleep + 1 : 0;
+    }
+    CHECK_EQUAL(asleep, 20);
+    CHECK_EQUAL(closesocket(waiter.own), 0);
     CHECK_EQUAL(pthread_join(running, NULL), 0);
 }
 
