@@ -7,7 +7,6 @@ mod recording;
 pub(crate) use readings::ReadingsTask;
 pub(crate) use recording::RecordingTask;
 
-use crate::bounded::Bounded;
 use crate::moment::Moment;
 use crate::place::Place;
 use crate::reading::ClockReading;
@@ -17,9 +16,9 @@ use crate::state::{ClockState, Reasons, State};
 use crate::task::{Task, Turn};
 use reader::Reader;
 use wirestamp::{
-    ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, Error, ErrorKind, Frequency,
-    FrequencyEstimate, GenerationCause, MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp,
-    UtcTime,
+    Bounded, ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, Error, ErrorKind,
+    Frequency, FrequencyEstimate, GenerationCause, MonotonicTime, Result, Span, UdpSocket,
+    UtcCrossTimestamp, UtcTime,
 };
 
 /// How often the correlator's state is looked at.
@@ -53,19 +52,23 @@ pub(crate) struct ClockTask {
     changes: Reasons,
 }
 
-/// A clock minus UTC, in nanoseconds.
+/// A clock minus UTC.
 struct Offset {
     at: UtcTime,
-    offset: i64,
-    bound: i64,
+    offset: Bounded<Span>,
 }
 
 impl Offset {
     fn of(at: UtcTime, offset: i128, bound: i128) -> Result<Self, &'static str> {
-        let [offset, bound] =
-            [offset, bound].map(|value| i64::try_from(value).map_err(|_| TOO_FAR));
-        let (offset, bound) = (offset?, bound?);
-        Ok(Self { at, offset, bound })
+        let is_near = |value| i64::try_from(value).is_ok();
+        if !is_near(offset) || !is_near(bound) {
+            return Err(TOO_FAR);
+        }
+        let [offset, bound] = [offset, bound].map(Span::from_nanoseconds);
+        Ok(Self {
+            at,
+            offset: Bounded::new(offset, bound),
+        })
     }
 
     fn read(reading: &ClockReading) -> Result<Self, &'static str> {
@@ -194,13 +197,16 @@ impl Task for ClockTask {
         let unread = offset.as_ref().err().filter(|why| **why == UNREAD);
         let unread = unread.map(|_| NOT_READ.to_owned());
         let offset = offset.ok().filter(|_| is_there);
+        let shown = offset.as_ref().map(|known| {
+            [known.offset.value, known.offset.bound].map(Span::saturating_nanoseconds)
+        });
         let tai = i64::from(self.tai_offset) * 1_000_000_000;
         into.clocks.push(ClockState {
             name: self.name().to_owned(),
             kind: "phc".to_owned(),
-            utc_offset_ns: offset.as_ref().map(|known| known.offset),
-            utc_bound_ns: offset.as_ref().map(|known| known.bound),
-            tai_offset_ns: offset.as_ref().map(|known| known.offset - tai),
+            utc_offset_ns: shown.map(|[offset, _]| offset),
+            utc_bound_ns: shown.map(|[_, bound]| bound),
+            tai_offset_ns: shown.map(|[offset, _]| offset.saturating_sub(tai)),
             reference: offset.as_ref().map(|_| "system".to_owned()),
             frequency_ppb: frequency.map(|one| (one.hertz / 1e9 - 1.0) * 1e9),
             frequency_bound_ppb: frequency.map(|one| one.error_bound_parts_per_billion),
@@ -234,7 +240,7 @@ impl Task for ClockTask {
                 from: at,
                 until: at,
                 generation: generation.map(|generation| generation.0),
-                offset: offset.map(|known| (known.offset, known.bound)),
+                offset: offset.map(|known| known.offset),
                 frequency_ppt: frequency.map(|one| ((one.hertz / 1e9 - 1.0) * 1e12).round() as i64),
             }
         })

@@ -189,20 +189,16 @@ mod tests {
     }
 
     fn lies_between(stamp: &HostStamp, [before, after]: [UtcCrossTimestamp; 2]) {
-        let HostStamp {
-            at,
-            bound,
-            utc,
-            utc_bound,
-            ..
-        } = *stamp;
+        let HostStamp { monotonic, utc, .. } = *stamp;
+        let (at, bound) = (monotonic.value, monotonic.bound);
         assert!(before.before <= at + bound, "{stamp:?} {before:?}");
         assert!(at <= after.after + bound, "{stamp:?} {after:?}");
+        let (utc, bound) = (utc.value, utc.bound);
         assert!(
-            before.utc <= utc + utc_bound && utc <= after.utc + utc_bound,
+            before.utc <= utc + bound && utc <= after.utc + bound,
             "{stamp:?}"
         );
-        assert!(utc_bound < Span::from_microseconds(10), "{stamp:?}");
+        assert!(bound < Span::from_microseconds(10), "{stamp:?}");
     }
 
     #[test]
@@ -210,7 +206,7 @@ mod tests {
         let (stamp, readings) = sent(Timestamper::Hardware);
         assert_eq!(stamp.source, TimestampSource::Hardware);
         lies_between(&stamp, readings);
-        assert!(stamp.utc_bound > Span::ZERO, "a conversion has a bound");
+        assert!(stamp.utc.bound > Span::ZERO, "a conversion has a bound");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::nic::NicClock;
 use std::cell::Cell;
 use std::rc::Rc;
 use wirestamp::{
-    HostClock, HostTime, MonotonicTime, Result, Source, Span, TimestampPolicy, TimestampSource,
+    Bounded, HostClock, HostTime, MonotonicTime, Result, Source, TimestampPolicy, TimestampSource,
     Timestamping, Timestamps, UdpSocket, UtcTime,
 };
 
@@ -12,13 +12,9 @@ use wirestamp::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostStamp {
     /// On the monotonic clock.
-    pub at: MonotonicTime,
-    /// Error bound of that.
-    pub bound: Span,
-    /// On the real-time clock. What that is off is not in the bound.
-    pub utc: UtcTime,
-    /// Error bound of that.
-    pub utc_bound: Span,
+    pub monotonic: Bounded<MonotonicTime>,
+    /// On the real-time clock. Its error bound does not contain that clock's error.
+    pub utc: Bounded<UtcTime>,
     /// Who made it.
     pub source: TimestampSource,
 }
@@ -98,10 +94,8 @@ impl Stamper {
         let utc = self.clock.utc(&time, both).ok()?;
         self.read.set(self.read.get() + 1);
         let stamp = HostStamp {
-            at: time.monotonic.at,
-            bound: time.monotonic.bound,
-            utc: utc.at,
-            utc_bound: utc.bound,
+            monotonic: time.monotonic.bounded(),
+            utc: utc.bounded(),
             source: time.source,
         };
         Some((stamp, time))

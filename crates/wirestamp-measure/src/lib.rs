@@ -20,7 +20,6 @@
 
 #![forbid(unsafe_code)]
 
-mod bounded;
 mod carried;
 mod claim;
 mod clock;
@@ -60,7 +59,6 @@ mod undelivered;
 mod unstamped;
 mod wanted;
 
-pub use bounded::Bounded;
 pub use claim::Claim;
 pub use delays::{Delays, Longest};
 pub use engine::{Engine, Exchanged, Outcome};

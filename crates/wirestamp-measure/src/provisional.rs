@@ -3,8 +3,8 @@
 use crate::host_stamp::HostStamp;
 use std::collections::VecDeque;
 use wirestamp::{
-    Error, ErrorKind, Estimate, HostClock, HostTime, MonotonicTime, Result, Span, UdpSocket, Utc,
-    UtcTime,
+    Bounded, Error, ErrorKind, Estimate, HostClock, HostTime, MonotonicTime, Result, Span,
+    UdpSocket, Utc, UtcTime,
 };
 
 /// So many timestamps wait at most: those of some seconds.
@@ -23,8 +23,7 @@ pub(crate) const LOOKED: Span = Span::from_seconds(1);
 #[derive(Debug)]
 pub(crate) struct Used {
     time: HostTime,
-    utc: UtcTime,
-    utc_bound: Span,
+    utc: Bounded<UtcTime>,
 }
 
 /// Says of a time whether it is right after all.
@@ -178,7 +177,6 @@ impl Used {
         Self {
             time,
             utc: stamp.utc,
-            utc_bound: stamp.utc_bound,
         }
     }
 }
@@ -189,7 +187,10 @@ impl Judges<Used> for (&HostClock, &UdpSocket) {
         let (clock, socket) = self;
         let holds = clock.bears_out(&used.time)?;
         let utc = || clock.utc(&used.time, || socket.utc_cross_timestamp());
-        let agrees = |now: Estimate<Utc>| (now.at - used.utc).abs() <= now.bound + used.utc_bound;
+        let agrees = |now: Estimate<Utc>| {
+            let used = now.bounded() - used.utc;
+            used.contains(Span::ZERO)
+        };
         Some(used.time.is_final || (holds && utc().is_ok_and(agrees)))
     }
 }

@@ -2,7 +2,6 @@
 
 mod shown;
 
-use crate::bounded::Bounded;
 use crate::moment::Moment;
 use crate::options::Ptp;
 use crate::place::Place;
@@ -14,7 +13,9 @@ use crate::task::{Task, Turn};
 use self_cell::self_cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, UtcTime};
+use wirestamp::{
+    Bounded, Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, UtcTime,
+};
 use wirestamp_ptp::{Engine, Node, Sample, Status, Unmeasured, Warning, identity_of};
 
 self_cell! {
@@ -281,10 +282,7 @@ impl Task for PtpTask {
         let known = match fresh {
             None => Known::nothing(moment.reading.utc, NO_SAMPLE),
             Some(sample) => Known {
-                offset: sample
-                    .system_offset_ns
-                    .zip(sample.system_error_bound_ns)
-                    .ok_or(NOT_RELATED),
+                offset: sample.system_offset.ok_or(NOT_RELATED),
                 ..Known::nothing(sample.time, NO_SAMPLE)
             },
         };
@@ -297,10 +295,10 @@ impl Task for PtpTask {
 /// the path delay.
 fn segments(sample: &Sample) -> [(Segment, Bounded<Span>); 2] {
     let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
-    let bound = span(sample.error_bound_ns);
+    let bound = sample.offset.bound;
     let path = span(sample.mean_path_delay_ns);
     [
-        (Segment::Offset, Bounded::new(span(sample.offset_ns), bound)),
+        (Segment::Offset, sample.offset),
         (Segment::Path, Bounded::new(path, bound + bound)),
     ]
 }

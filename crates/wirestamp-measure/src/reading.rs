@@ -1,7 +1,8 @@
 //! A reading of a NIC's clock, with what it needs to be compared with UTC.
 
-use crate::bounded::Bounded;
-use wirestamp::{CrossTimestamp, Frequency, InterfaceIndex, Span, UtcCrossTimestamp, UtcTime};
+use wirestamp::{
+    Bounded, CrossTimestamp, Frequency, InterfaceIndex, Span, UtcCrossTimestamp, UtcTime,
+};
 
 /// A reading of the hardware clock that was behind an interface, between two readings of the real-time clock.
 #[derive(Debug, Clone, Copy, PartialEq)]

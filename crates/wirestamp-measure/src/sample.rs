@@ -1,7 +1,6 @@
 //! What a measurement yields.
 
-use crate::bounded::Bounded;
-use wirestamp::{MonotonicTime, Span, UtcTime};
+use wirestamp::{Bounded, MonotonicTime, Span, UtcTime};
 
 /// What kind of thing is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

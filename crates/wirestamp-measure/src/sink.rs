@@ -6,7 +6,7 @@ use crate::recorded::Recorded;
 use crate::sample::{Sample, Subject};
 use std::net::SocketAddr;
 use wirestamp::latency::{PacketLatency, Progress};
-use wirestamp::{Error, UtcTime};
+use wirestamp::{Bounded, Error, Span, UtcTime};
 use wirestamp_probe::session;
 
 /// Takes what is measured. Only [`sample`](Self::sample) must be there; a closure that takes a sample is a sink as well.
@@ -92,8 +92,8 @@ pub struct Known {
     pub until: UtcTime,
     /// The clock's generation.
     pub generation: Option<u32>,
-    /// Nanoseconds that it is ahead of UTC at `from`, and an error bound that holds until `until`; or why there is none.
-    pub offset: Result<(i64, i64), &'static str>,
+    /// By how much it is ahead of UTC at `from`, with an error bound that holds until `until`; or why that is not known.
+    pub offset: Result<Bounded<Span>, &'static str>,
     /// How much faster it runs than the monotonic clock, in parts per 10^12.
     pub frequency_ppt: Option<i64>,
 }

@@ -25,11 +25,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use wirestamp::{
-    MonotonicTime, Result, Span, TimestampSource, TransmitRecord, UdpSocket, UtcTime,
+    Bounded, MonotonicTime, Result, Span, TimestampSource, TransmitRecord, UdpSocket, UtcTime,
     utc_error_bound,
 };
 use wirestamp_probe::endpoint::Clock;
-use wirestamp_probe::session::{self, Clocks, Measured, Rejected, Session, SessionConfiguration};
+use wirestamp_probe::session::{self, Clocks, Rejected, Session, SessionConfiguration};
 
 /// Room for transmit timestamps: those of a second, for which the loop is hardly ever away, between these limits.
 const TIMESTAMPS: (u128, u128) = (16, 256);
@@ -96,7 +96,7 @@ pub(crate) struct StampTask {
     /// The last answered packet.
     last: Option<MonotonicTime>,
     /// The last whose path delay is known: some of the timestamps that it needs can be missing.
-    path: Option<(MonotonicTime, Measured)>,
+    path: Option<(MonotonicTime, Bounded<Span>)>,
     error: Option<String>,
 }
 
@@ -427,7 +427,7 @@ impl Task for StampTask {
         let rejected = Rejected::ALL
             .map(|reason| (reason.name().to_owned(), self.session.rejected_for(reason)));
         let age = |at: MonotonicTime| (moment.now - at).saturating_nanoseconds();
-        let nanoseconds = |pick: fn(&Measured) -> Span| {
+        let nanoseconds = |pick: fn(&Bounded<Span>) -> Span| {
             self.path
                 .map(|(_, delay)| pick(&delay).saturating_nanoseconds())
         };

@@ -2,19 +2,16 @@
 
 use crate::packet::ServerState;
 use crate::timestamp::NtpTimestamp;
-use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
 
 /// A timestamp of the local host, on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalTime {
-    /// On the real-time clock, whose offset is measured.
-    pub utc: UtcTime,
-    /// The error bound of `utc`: 0 for the kernel's timestamps, the conversion's bound for the NIC's.
-    pub utc_bound: Span,
+    /// On the real-time clock, whose offset is measured. Its error bound is 0 for the kernel's timestamps, and the conversion's
+    /// for the NIC's.
+    pub utc: Bounded<UtcTime>,
     /// On the monotonic clock, which shows whether the real-time clock was stepped.
-    pub monotonic: MonotonicTime,
-    /// The error bound of `monotonic`.
-    pub monotonic_bound: Span,
+    pub monotonic: Bounded<MonotonicTime>,
 }
 
 impl LocalTime {
@@ -22,10 +19,10 @@ impl LocalTime {
     /// and the assumed drift.
     pub(crate) fn was_stepped_before(&self, later: &Self, max_drift_ppm: u32) -> bool {
         let elapsed = later.monotonic - self.monotonic;
-        let by = (later.utc - self.utc) - elapsed;
-        let unsure = [self, later].map(|one| one.utc_bound + one.monotonic_bound);
-        let drift = elapsed.abs().nanoseconds() * i128::from(max_drift_ppm) / 1_000_000;
-        by.abs() > unsure[0] + unsure[1] + Span::from_nanoseconds(drift)
+        let shown = later.utc - self.utc;
+        let drift = elapsed.value.abs().nanoseconds() * i128::from(max_drift_ppm) / 1_000_000;
+        let by = (shown.value - elapsed.value).abs();
+        by > shown.bound + elapsed.bound + Span::from_nanoseconds(drift)
     }
 }
 
@@ -35,10 +32,9 @@ impl LocalTime {
 pub struct Sample {
     /// When the response arrived.
     pub at: UtcTime,
-    /// The offset, local minus server: the middle of the possible interval.
-    pub offset: Span,
-    /// The error bound of `offset`, without the drift during the exchange.
-    pub error_bound: Span,
+    /// The offset, local minus server: the middle of the possible interval. Its error bound is without the drift during the
+    /// exchange.
+    pub offset: Bounded<Span>,
     /// The path delay of both directions together, without the residence time.
     pub path_delay: Span,
     /// The time from the request's arrival at the server to the response's departure.
@@ -77,9 +73,9 @@ impl Exchange {
         interleaved: bool,
         server: ServerState,
     ) -> Option<(Sample, Bounds)> {
-        let (t1, t4) = (self.t1.utc, self.t4.utc);
+        let (t1, t4) = (self.t1.utc.value, self.t4.utc.value);
         let (t2, t3) = (self.t2.to_utc(t1)?, t3.to_utc(t4)?);
-        let unsure = server.timestamp_bound() + self.t1.utc_bound.max(self.t4.utc_bound);
+        let unsure = server.timestamp_bound() + self.t1.utc.bound.max(self.t4.utc.bound);
         let residence_time = t3 - t2;
         let path_delay = (t4 - t1) - residence_time;
         let (at_least, at_most) = (t1 - t2 - unsure, t4 - t3 + unsure);
@@ -97,8 +93,7 @@ impl Exchange {
         let half = at_most.nanoseconds() - offset;
         let sample = Sample {
             at: t4,
-            offset: Span::from_nanoseconds(offset),
-            error_bound: Span::from_nanoseconds(half),
+            offset: Bounded::new(Span::from_nanoseconds(offset), Span::from_nanoseconds(half)),
             path_delay,
             residence_time,
             interleaved,

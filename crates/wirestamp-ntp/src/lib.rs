@@ -24,13 +24,13 @@
 //!
 //! ```
 //! use std::net::SocketAddr;
-//! use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+//! use wirestamp_core::time::{Bounded, MonotonicTime, UtcTime};
 //! use wirestamp_ntp::{Client, ClientOptions, LocalTime, Outcome};
 //!
 //! # fn exchange(_: &[u8]) -> Vec<u8> { Vec::new() }
 //! # let now = || LocalTime {
-//! #     utc: UtcTime::from_nanoseconds(0), utc_bound: Span::ZERO,
-//! #     monotonic: MonotonicTime::from_nanoseconds(0), monotonic_bound: Span::ZERO,
+//! #     utc: Bounded::exact(UtcTime::from_nanoseconds(0)),
+//! #     monotonic: Bounded::exact(MonotonicTime::from_nanoseconds(0)),
 //! # };
 //! let server: SocketAddr = "192.0.2.7:123".parse()?;
 //! let mut client = Client::new(server, ClientOptions::default());
@@ -39,8 +39,8 @@
 //! client.sent(now());
 //! if let Outcome::Sample(_) = client.received(server, &response, Some(now())) {
 //!     let measured = client.measurement().expect("one sample is enough");
-//!     let (offset, bound) = (measured.offset.nanoseconds(), measured.error_bound.nanoseconds());
-//!     println!("{offset} ns ± {bound} ns");
+//!     let (offset, bound) = (measured.offset.value, measured.offset.bound);
+//!     println!("{offset} ±{bound}");
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -2,7 +2,7 @@
 
 use crate::exchange::{Bounds, Sample};
 use crate::select::Interval;
-use wirestamp_core::time::{Span, UtcTime};
+use wirestamp_core::time::{Bounded, Span, UtcTime};
 use wirestamp_offset::{Assumptions, Contradiction, Estimator, Settings, SharedCommands};
 
 /// The offset to one server, from all samples since the last step of a clock.
@@ -11,10 +11,9 @@ use wirestamp_offset::{Assumptions, Contradiction, Estimator, Settings, SharedCo
 pub struct Measurement {
     /// Local time of the measurement.
     pub at: UtcTime,
-    /// The offset, local minus server (positive: the local clock is ahead).
-    pub offset: Span,
-    /// The error bound relative to the server's clock; it follows from the timestamps alone.
-    pub error_bound: Span,
+    /// The offset, local minus server (positive: the local clock is ahead). Its error bound is relative to the server's clock,
+    /// and follows from the timestamps alone.
+    pub offset: Bounded<Span>,
     /// The largest error of the server's clock against UTC that it stated with these samples.
     pub root_bound: Span,
     /// Smallest path delay of these samples, both directions together.
@@ -27,7 +26,7 @@ impl Measurement {
     /// Returns the error bound relative to UTC, provided that the server's statement is true.
     #[must_use]
     pub fn utc_bound(&self) -> Span {
-        self.error_bound + self.root_bound
+        self.offset.bound + self.root_bound
     }
 }
 
@@ -113,11 +112,9 @@ impl Measuring {
         let (low, high) = self.estimator.possible_at(at)?;
         // the middle is the estimate with the least bound
         let [low, high] = [low, high].map(|end| Span::from_nanoseconds(end.into()));
-        let (offset, error_bound) = Interval { low, high }.middle();
         Some(Measurement {
             at: UtcTime::from_nanoseconds(at),
-            offset,
-            error_bound,
+            offset: Interval { low, high }.middle(),
             root_bound: known.root_bound,
             path_delay: known.path_delay,
             samples: known.samples,

@@ -1,7 +1,7 @@
 //! The servers that can be right together: Marzullo's intersection of intervals (RFC 5905 §11.2.1), without the RFC's
 //! condition on midpoints, which is for estimates and not for bounds.
 
-use wirestamp_core::time::Span;
+use wirestamp_core::time::{Bounded, Span};
 
 /// The possible offsets, local minus UTC, that follow from one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +66,12 @@ impl Interval {
         }
     }
 
-    /// Returns its middle, and the distance to either end, rounded up.
+    /// Returns its middle, with the distance to either end, rounded up.
     #[must_use]
-    pub fn middle(&self) -> (Span, Span) {
+    pub fn middle(&self) -> Bounded<Span> {
         let middle = (self.low.nanoseconds() + self.high.nanoseconds()).div_euclid(2);
         let half = self.high.nanoseconds() - middle;
-        (Span::from_nanoseconds(middle), Span::from_nanoseconds(half))
+        Bounded::new(Span::from_nanoseconds(middle), Span::from_nanoseconds(half))
     }
 
     fn contains(&self, offset: Span) -> bool {

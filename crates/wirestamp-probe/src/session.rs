@@ -32,7 +32,7 @@ pub use configuration::{Clocks, SessionConfiguration};
 pub use direction::{DelayVariation, Delays};
 pub use losses::{DirectionalLoss, Losses};
 pub use reply::{Rejected, ReplyArrival};
-pub use report::{Measured, OffsetInterval, Sample, SessionReport};
+pub use report::{OffsetInterval, Sample, SessionReport};
 pub use unusable::Unusable;
 pub use windows::{Departed, Differences, Window, Windows};
 

@@ -25,7 +25,7 @@
 //!     node.run(wirestamp::MonotonicTime::MAX)?;
 //!     // final ones: with the NIC's timestamps some seconds after they were made
 //!     for sample in node.samples() {
-//!         println!("{} ns ± {} ns", sample.offset_ns, sample.error_bound_ns);
+//!         println!("{} ±{}", sample.offset.value, sample.offset.bound);
 //!     }
 //! }
 //! # }

@@ -7,7 +7,7 @@ use crate::timestamping::Made;
 use crate::trust::Agreement;
 use serde::Serialize;
 use serde::ser::Serializer;
-use wirestamp::{MonotonicTime, TimestampSource, UtcTime};
+use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource, UtcTime};
 
 /// The measurement of one Sync: an offset with its error bound.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +19,9 @@ pub struct Sample {
     /// The same on the monotonic clock, which nobody steps.
     #[serde(skip)]
     pub at: MonotonicTime,
+    /// When the Sync came.
+    #[serde(skip)]
+    pub(crate) came: MonotonicTime,
     /// Name of the interface.
     pub interface: String,
     /// Number of the port in this clock, from 1.
@@ -29,17 +32,15 @@ pub struct Sample {
     /// What the clock that timestamps showed when the Sync came, on the timeTransmitter's timescale, in
     /// nanoseconds.
     pub local_ns: i64,
-    /// The clock that timestamps minus the timeTransmitter's, in nanoseconds.
-    pub offset_ns: i64,
-    /// The truth lies within this distance of it, in nanoseconds: timestamp resolution, what the
+    /// The clock that timestamps minus the timeTransmitter's. Its error bound contains the timestamps' resolution, what the
     /// clocks may have done since the last exchange, and half the path delay that is not explained.
-    pub error_bound_ns: i64,
+    #[serde(flatten, serialize_with = "offset")]
+    pub offset: Bounded<Span>,
     /// The system's real-time clock minus the timeTransmitter's UTC, in nanoseconds. With the NIC's
     /// timestamps it goes over the relation of the NIC's clock to the system's; with the system's
     /// it is the offset. `None` while the two clocks can't be related.
-    pub system_offset_ns: Option<i64>,
-    /// The truth lies within this distance of that: the bound, and that of the relation.
-    pub system_error_bound_ns: Option<i64>,
+    #[serde(flatten, serialize_with = "system_offset")]
+    pub system_offset: Option<Bounded<Span>>,
     /// Mean of both ways, in nanoseconds.
     pub mean_path_delay_ns: i64,
     /// How much faster the clock that timestamps runs, in thousand-millionths; `None` until known.
@@ -72,21 +73,22 @@ pub struct PortStatus {
     /// Whose timestamps.
     #[serde(serialize_with = "source")]
     pub source: TimestampSource,
-    /// The estimate as it is now: without messages its bound grows.
+    /// The offset as far as it is known; `None`: not measured yet, or the clock that timestamps was stepped since.
     pub estimate: Option<Held>,
     /// Counts of exchanges without a sample, and of ignored messages.
     #[serde(flatten)]
     pub counts: Counts,
 }
 
-/// An estimate some time after the last message.
+/// An offset some time after it was measured: that of the last [`Sample`], as it was when its Sync came. Once
+/// no Sync has given a sample for some seconds, the estimate as it is now: its bound grows with what the clocks may have drifted, and contains what a
+/// reading of the clock that timestamps does not show of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Held {
     /// As in [`Sample`].
-    pub offset_ns: i64,
-    /// As in [`Sample`].
-    pub error_bound_ns: i64,
+    #[serde(flatten, serialize_with = "offset")]
+    pub offset: Bounded<Span>,
     /// As in [`Sample`].
     pub mean_path_delay_ns: i64,
     /// As in [`Sample`].
@@ -136,9 +138,38 @@ pub struct SourceStatus {
     /// Number of the port in this clock, from 1.
     pub port: u16,
     /// As in [`Sample`], by its last Sync.
-    pub offset_ns: i64,
-    /// As in [`Sample`].
-    pub error_bound_ns: i64,
+    #[serde(flatten, serialize_with = "offset")]
+    pub offset: Bounded<Span>,
+}
+
+fn offset<S: Serializer>(offset: &Bounded<Span>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Written {
+        offset_ns: i64,
+        error_bound_ns: i64,
+    }
+    let Bounded { value, bound } = offset;
+    let written = Written {
+        offset_ns: value.saturating_nanoseconds(),
+        error_bound_ns: bound.saturating_nanoseconds(),
+    };
+    written.serialize(serializer)
+}
+
+fn system_offset<S: Serializer>(
+    offset: &Option<Bounded<Span>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Written {
+        system_offset_ns: Option<i64>,
+        system_error_bound_ns: Option<i64>,
+    }
+    let written = Written {
+        system_offset_ns: offset.map(|offset| offset.value.saturating_nanoseconds()),
+        system_error_bound_ns: offset.map(|offset| offset.bound.saturating_nanoseconds()),
+    };
+    written.serialize(serializer)
 }
 
 fn agreement<S: Serializer>(agreement: &Agreement, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,13 +1,17 @@
 //! Which clock timestamps a port's messages, and turns its timestamps into nanoseconds with the
 //! run of the clock that they belong to. Mixes no two clocks: a timestamp of the other one is none.
 
+mod moved;
+
 use crate::configuration::{self, Configuration};
 use crate::lost::Lost;
+pub(crate) use moved::Anchor;
 use std::sync::Arc;
 use wirestamp::{
-    Capabilities, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock, HardwareGuard,
-    HardwareRequest, HostClock, HostTime, Interface, MonotonicTime, PtpVerdict, Result,
-    SoftwareTimestamp, Source, Span, TimestampPolicy, TimestampSource, Timestamps, UdpSocket,
+    Bounded, Capabilities, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock,
+    HardwareGuard, HardwareRequest, HostClock, HostTime, Interface, MonotonicTime, PtpVerdict,
+    Result, SoftwareTimestamp, Source, Span, TimestampPolicy, TimestampSource, Timestamps,
+    UdpSocket,
 };
 
 /// The real-time clock may be slewed by this against the monotonic clock (Windows); more is a step.
@@ -24,10 +28,10 @@ const MOST_GUARDS: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalTimestamp {
     pub(crate) at: i64,
-    /// The same instant on the monotonic clock, as well as it is known.
+    /// About the same instant on the monotonic clock,
     pub(crate) system: MonotonicTime,
-    /// By how much that may be off, in nanoseconds; `None`: by we don't know how much.
-    pub(crate) system_bound: Option<i64>,
+    /// and as well as it is known; `None`: nobody knows how well.
+    pub(crate) on_monotonic: Option<Bounded<MonotonicTime>>,
     /// Which run of the clock.
     pub(crate) generation: u32,
     /// What it was made from, if what is said of it is not final yet.
@@ -79,8 +83,8 @@ pub(crate) struct NicClock {
 /// How the NIC's clock is related to the monotonic clock.
 #[derive(Debug)]
 enum Relation {
-    /// It runs by itself.
-    Correlated(HostClock),
+    /// It runs by itself. The reader is for what the correlator's readings of before cannot say.
+    Correlated(HostClock, Box<HardwareClock>),
     /// We steer it, so it is read whenever its relation is wanted.
     Read(Box<HardwareClock>),
 }
@@ -168,7 +172,7 @@ impl TimestampClock {
     fn host(&self) -> Option<&HostClock> {
         match self {
             Self::Nic(clock) => match &clock.relation {
-                Relation::Correlated(host) => Some(host),
+                Relation::Correlated(host, _) => Some(host),
                 Relation::Read(_) => None,
             },
             Self::System(_) => None,
@@ -177,7 +181,7 @@ impl TimestampClock {
 
     /// Where its reading `at`, of just now, lies on the monotonic clock, by a cross timestamp, and by
     /// how much that may be off. For a clock that is steered: no correlator follows it.
-    pub(crate) fn look(&self, at: i64, most_drift: f64) -> Option<(MonotonicTime, i64)> {
+    pub(crate) fn look(&self, at: i64, most_drift: f64) -> Option<Bounded<MonotonicTime>> {
         let Self::Nic(clock) = self else {
             return None;
         };
@@ -191,9 +195,9 @@ impl TimestampClock {
             .saturating_sub(at);
         let half = (after - before).saturating_nanoseconds() / 2 + 1;
         let drift = (since.saturating_abs() as f64 * most_drift).ceil() as i64;
-        Some((
+        Some(Bounded::new(
             before + Span::from_nanoseconds(i128::from(half - since)),
-            half.saturating_add(drift),
+            Span::from_nanoseconds(half.saturating_add(drift).into()),
         ))
     }
 
@@ -204,7 +208,7 @@ impl TimestampClock {
         };
         let around = socket.utc_cross_timestamp();
         let (at, shown) = match &clock.relation {
-            Relation::Correlated(_) => (around.before, self.at(around.before)?),
+            Relation::Correlated(..) => (around.before, self.at(around.before)?),
             Relation::Read(reader) => {
                 let reading = reader.cross_timestamp().ok()?;
                 let shown = clock.nanoseconds(reading.hardware().raw());
@@ -223,7 +227,7 @@ impl TimestampClock {
                 .distance
                 .map(|(distance, _)| instant.nanoseconds().saturating_add(distance)),
             Self::Nic(clock) => {
-                let Relation::Correlated(host) = &clock.relation else {
+                let Relation::Correlated(host, _) = &clock.relation else {
                     return None;
                 };
                 let estimate = host.correlator()?.to_hardware(instant).ok()?;
@@ -258,9 +262,8 @@ impl TimestampClock {
                 drop(clock.guards.remove(0));
             }
         }
-        if let (Relation::Read(reader), Ok(other)) =
-            (&mut clock.relation, interface.hardware_clock())
-        {
+        let (Relation::Read(reader) | Relation::Correlated(_, reader)) = &mut clock.relation;
+        if let Ok(other) = interface.hardware_clock() {
             **reader = other;
         }
         true
@@ -322,11 +325,10 @@ impl SystemClock {
             }
         }
         self.distance = Some((distance, timestamp.at));
-        let system_bound = Some(timestamp.bound.saturating_nanoseconds());
         Ok(LocalTimestamp {
             at,
             system: timestamp.at,
-            system_bound,
+            on_monotonic: Some(timestamp.bounded()),
             generation: self.generation,
             made: None,
         })
@@ -349,12 +351,12 @@ impl NicClock {
             period: std::time::Duration::from_secs(1),
             ..CorrelatorOptions::default()
         };
+        let reader = Box::new(interface.hardware_clock()?);
         let relation = if steered {
-            Relation::Read(Box::new(interface.hardware_clock()?))
+            Relation::Read(reader)
         } else {
-            Relation::Correlated(HostClock::hardware(Arc::new(
-                interface.correlator(options)?,
-            )))
+            let correlator = Arc::new(interface.correlator(options)?);
+            Relation::Correlated(HostClock::hardware(correlator), reader)
         };
         let frequency = active.nominal_frequency.unwrap_or(Frequency::GIGAHERTZ);
         Ok(Self {
@@ -368,11 +370,11 @@ impl NicClock {
     fn read(&self, timestamps: &Timestamps) -> Result<LocalTimestamp, Lost> {
         let timestamp = timestamps.hardware.ok_or(Lost::ReceiveTimestamp)?;
         let at = self.nanoseconds(timestamp.ticks.raw());
-        let Relation::Correlated(host) = &self.relation else {
+        let Relation::Correlated(host, _) = &self.relation else {
             return Ok(LocalTimestamp {
                 at,
                 system: timestamp.read_at,
-                system_bound: None,
+                on_monotonic: None,
                 generation: self.generation,
                 made: None,
             });
@@ -381,11 +383,10 @@ impl NicClock {
             .place(timestamps, TimestampPolicy::OnlyHardware)
             .map_err(|_| Lost::Unrelated)?;
         let placed = time.monotonic;
-        let system_bound = Some(placed.bound.saturating_nanoseconds());
         Ok(LocalTimestamp {
             at,
             system: placed.at,
-            system_bound,
+            on_monotonic: Some(placed.bounded()),
             generation: placed.generation.0 + self.generation,
             made: Made::of(time),
         })

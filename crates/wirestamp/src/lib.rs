@@ -157,8 +157,8 @@ pub use wirestamp_core::interface::{
     InterfaceAddress, InterfaceAddressInvalid, InterfaceDescription, InterfaceIndex, InterfaceState,
 };
 pub use wirestamp_core::time::{
-    Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime, RealTimeClock, Rfc3339, Span,
-    Time, TimeOutOfRange, Utc, UtcCrossTimestamp, UtcModel, UtcTime,
+    Bounded, Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime, RealTimeClock,
+    Rfc3339, Span, Time, TimeOutOfRange, Utc, UtcCrossTimestamp, UtcModel, UtcTime,
 };
 pub use wirestamp_core::timestamp::{
     HardwareTimestamp, IcmpError, LateTimestamp, MissingReason, Notice, SelectedTimestamp,

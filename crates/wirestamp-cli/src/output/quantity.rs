@@ -1,6 +1,6 @@
 //! Times, offsets and error bounds as text, with the digits that have a meaning.
 
-use wirestamp::Span;
+use wirestamp::{Bounded, Span};
 
 /// In the unit that fits.
 pub(crate) fn shown(nanoseconds: i64) -> String {
@@ -11,6 +11,12 @@ pub(crate) fn shown(nanoseconds: i64) -> String {
 pub(crate) fn signed(offset: i64, bound: i64) -> String {
     let sign = ["-", "", "+"][usize::from(offset >= 0) + usize::from(offset > 0)];
     format!("{sign}{}", magnitude(offset, bound))
+}
+
+/// The same, and its error bound: `±120 ns`.
+pub(crate) fn bounded(offset: &Bounded<Span>) -> [String; 2] {
+    let [value, bound] = [offset.value, offset.bound].map(Span::saturating_nanoseconds);
+    [signed(value, bound), format!("±{}", rounded_up(bound))]
 }
 
 /// An offset without its sign, in as many digits as its bound gives a meaning to: rounded by a twentieth of the bound at

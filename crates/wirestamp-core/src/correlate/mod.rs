@@ -35,7 +35,7 @@ pub use model::{Correlation, Pushed};
 pub use published::Published;
 pub use utc_history::UtcHistory;
 
-use crate::time::{Clock, HardwareTicks, Span, Time, display};
+use crate::time::{Bounded, Clock, HardwareTicks, Span, Time, display};
 use core::fmt;
 
 /// One run of a hardware clock between two events that break its relation to the system
@@ -123,6 +123,13 @@ pub struct Estimate<C: Clock> {
     pub bound: Span,
     /// Which run of the hardware clock it was converted with.
     pub generation: ClockGeneration,
+}
+
+impl<C: Clock> Estimate<C> {
+    /// Returns the instant with its error bound, without the generation.
+    pub const fn bounded(&self) -> Bounded<Time<C>> {
+        Bounded::new(self.at, self.bound)
+    }
 }
 
 /// Prints `2026-11-25T13:00:00.123456789Z ±420 ns`; of other clocks `4711.000123456 s ±420 ns`.

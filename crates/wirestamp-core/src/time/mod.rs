@@ -16,6 +16,7 @@
 //! log(HardwareTicks::new(5)); // a NIC's counter is no system time
 //! ```
 
+mod bounded;
 pub(crate) mod display;
 mod hardware;
 mod instant;
@@ -25,6 +26,7 @@ mod span;
 mod system_time;
 mod utc;
 
+pub use bounded::Bounded;
 pub use hardware::{Frequency, HardwareTicks};
 pub use instant::{
     Clock, Monotonic, MonotonicTime, Ptp, PtpTime, Time, TimeOutOfRange, Utc, UtcTime,

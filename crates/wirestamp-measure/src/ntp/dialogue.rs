@@ -4,7 +4,6 @@
 mod tests;
 
 use super::confirmed::{Confirmed, Measured};
-use crate::bounded::Bounded;
 use crate::goal::Found;
 use crate::host::{Connected, Host};
 use crate::host_stamp::HostStamp;
@@ -20,8 +19,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::slice;
 use wirestamp::{
-    Error, ErrorKind, HostTime, Incoming, MonotonicTime, Result, Span, TimestampSource, Timestamps,
-    TransmitId, TransmitOutcome, TransmitRecord, UdpSocket, UtcCrossTimestamp,
+    Bounded, Error, ErrorKind, HostTime, Incoming, MonotonicTime, Result, Span, TimestampSource,
+    Timestamps, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket, UtcCrossTimestamp,
 };
 use wirestamp_ntp::{Client, ClientOptions, Kiss, LocalTime, NoSample, Outcome, Sample};
 
@@ -163,11 +162,12 @@ impl Dialogue {
     /// The moment that the last sample is of.
     pub(super) fn newest(&self) -> Option<Moment> {
         let sampled = self.sampled?;
-        let unsure = sampled.monotonic_bound + sampled.utc_bound;
+        let LocalTime { utc, monotonic } = sampled;
+        let unsure = monotonic.bound + utc.bound;
         Some(Moment::of(UtcCrossTimestamp {
-            before: sampled.monotonic - unsure,
-            utc: sampled.utc,
-            after: sampled.monotonic + unsure,
+            before: monotonic.value - unsure,
+            utc: utc.value,
+            after: monotonic.value + unsure,
         }))
     }
 
@@ -412,7 +412,7 @@ impl Dialogue {
         self.last = Some(turn.now);
         self.confirmed.note();
         let arrivals = self.arrivals.into_iter().flatten();
-        let mut of = arrivals.filter(|arrival| arrival.utc == sample.at);
+        let mut of = arrivals.filter(|arrival| arrival.utc.value == sample.at);
         self.sampled = of.next().or(self.sampled);
         turn.sink.sample(&sample::Sample {
             subject: Subject {
@@ -446,9 +446,7 @@ impl Dialogue {
 fn local_time(stamp: &HostStamp) -> LocalTime {
     LocalTime {
         utc: stamp.utc,
-        utc_bound: stamp.utc_bound,
-        monotonic: stamp.at,
-        monotonic_bound: stamp.bound,
+        monotonic: stamp.monotonic,
     }
 }
 
@@ -466,9 +464,9 @@ fn random() -> Result<[u64; 2]> {
 /// The offset and the path delay. The interval of possible offsets is as wide as the path delay and all errors together: twice its error bound is one of
 /// the path delay.
 fn segments(sample: &Sample) -> [(Segment, Bounded<Span>); 2] {
-    let bound = sample.error_bound;
+    let bound = sample.offset.bound;
     [
-        (Segment::Offset, Bounded::new(sample.offset, bound)),
+        (Segment::Offset, sample.offset),
         (
             Segment::Path,
             Bounded::new(sample.path_delay, bound + bound),

@@ -22,14 +22,14 @@ pub(super) fn of(server: Option<ServerState>, measured: Option<&Measurement>) ->
 
 /// By an offset that is a timescale's.
 fn other_timescale(measured: &Measurement) -> Option<String> {
-    let apart = measured.offset.abs();
-    let is_near = |ahead: Span| (apart - ahead).abs() <= NEAR + measured.error_bound;
+    let apart = measured.offset.value.abs();
+    let is_near = |ahead: Span| (apart - ahead).abs() <= NEAR + measured.offset.bound;
     // an offset that is hardly known is near to each of them
-    let is_known = measured.error_bound <= NEAR;
+    let is_known = measured.offset.bound <= NEAR;
     let (name, ahead) = OTHERS
         .into_iter()
         .find(|(_, ahead)| is_known && is_near(*ahead))?;
-    let whose = match measured.offset < Span::ZERO {
+    let whose = match measured.offset.value < Span::ZERO {
         true => "the server's",
         false => "this host's",
     };

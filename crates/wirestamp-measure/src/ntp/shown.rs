@@ -67,8 +67,8 @@ pub(super) fn of(
 
 fn fill(shown: &mut NtpServerState, measured: &Measurement) {
     let nanoseconds = |span: Span| Some(span.saturating_nanoseconds());
-    shown.offset_ns = nanoseconds(measured.offset);
-    shown.bound_ns = nanoseconds(measured.error_bound);
+    shown.offset_ns = nanoseconds(measured.offset.value);
+    shown.bound_ns = nanoseconds(measured.offset.bound);
     shown.root_bound_ns = nanoseconds(measured.root_bound);
     shown.utc_bound_ns = nanoseconds(measured.utc_bound());
     shown.path_delay_ns = nanoseconds(measured.path_delay);
@@ -124,13 +124,13 @@ fn reference(state: ServerState) -> String {
 /// may run faster or slower by 0.1 %.
 fn is_stepped(then: &LocalTime, now: &Moment) -> bool {
     let reading = &now.reading;
-    let passed = reading.before - then.monotonic;
-    let moved = (reading.utc - then.utc) - passed;
+    let passed = reading.before - then.monotonic.value;
+    let moved = (reading.utc - then.utc.value) - passed;
     let slewed = if cfg!(target_os = "linux") {
         0
     } else {
         passed.nanoseconds().abs() / 1_000
     };
-    let unsure = (reading.after - reading.before) + then.utc_bound + then.monotonic_bound;
+    let unsure = (reading.after - reading.before) + then.utc.bound + then.monotonic.bound;
     moved.abs() > unsure + Span::from_nanoseconds(slewed + 10)
 }

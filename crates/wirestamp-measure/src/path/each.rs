@@ -1,7 +1,6 @@
 //! A path that is measured for ever: a packet each interval.
 
 use super::shown::shown;
-use crate::bounded::Bounded;
 use crate::moment::Moment;
 use crate::nic::timestamps_everything;
 use crate::options::{Path, Timestamper};
@@ -10,9 +9,9 @@ use crate::state::{PathState, State};
 use crate::task::{Task, Turn, is_no_end};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency, PathTime};
+use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency};
 use wirestamp::{
-    AddressFamily, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket,
+    AddressFamily, Bounded, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket,
 };
 
 /// A packet that takes longer is lost.
@@ -106,11 +105,11 @@ fn options(wanted: Timestamper, interface: &Interface) -> LatencyOptions {
 
 /// What a packet says, and how many of these are known: nothing of a packet that is lost.
 fn segments(packet: &PacketLatency) -> ([(Segment, Bounded<Span>); 3], usize) {
-    let mut values = [(Segment::Wire, Bounded::new(Span::ZERO, Span::ZERO)); 3];
+    let mut values = [(Segment::Wire, Bounded::exact(Span::ZERO)); 3];
     let mut known = 0;
-    let mut add = |segment, path: Option<PathTime>| {
+    let mut add = |segment, path: Option<Bounded<Span>>| {
         if let Some(path) = path {
-            values[known] = (segment, Bounded::new(path.time, path.error_bound));
+            values[known] = (segment, path);
             known += 1;
         }
     };

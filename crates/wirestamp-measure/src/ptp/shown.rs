@@ -15,6 +15,7 @@ impl PtpTask {
         let held = port.estimate;
         let name = port.interface.as_str();
         let last = self.last.as_ref().filter(|last| last.interface == name);
+        let system = last.and_then(|last| last.system_offset);
         let warnings = self.warnings.iter().filter(|one| one.interface() == name);
         PtpState {
             interface: port.interface.clone(),
@@ -23,10 +24,10 @@ impl PtpTask {
             grandmaster: status.grandmaster.to_string(),
             steps_removed: status.steps_removed,
             source: port.source.name().to_owned(),
-            offset_ns: held.map(|held| held.offset_ns),
-            bound_ns: held.map(|held| held.error_bound_ns),
-            system_offset_ns: last.and_then(|last| last.system_offset_ns),
-            system_bound_ns: last.and_then(|last| last.system_error_bound_ns),
+            offset_ns: held.map(|held| held.offset.value.saturating_nanoseconds()),
+            bound_ns: held.map(|held| held.offset.bound.saturating_nanoseconds()),
+            system_offset_ns: system.map(|system| system.value.saturating_nanoseconds()),
+            system_bound_ns: system.map(|system| system.bound.saturating_nanoseconds()),
             path_delay_ns: held.map(|held| held.mean_path_delay_ns),
             frequency_ppb: held.and_then(|held| held.frequency_ppb),
             age_ns: held.map(|held| held.age_ns),

@@ -1,10 +1,9 @@
 use super::*;
-use crate::bounded::Bounded;
 use crate::options::Stamp;
 use crate::place::Place;
 use crate::sample::{Departure, Kind, Sample, Segment, Subject};
 use crate::state::PeerState;
-use wirestamp::{Simulation, UdpSocket, UtcCrossTimestamp, UtcTime};
+use wirestamp::{Bounded, Simulation, UdpSocket, UtcCrossTimestamp, UtcTime};
 
 /// A session that nobody answers any more, after five packets.
 struct Silent;

@@ -1,10 +1,9 @@
 //! What a packet of a session says.
 
-use crate::bounded::Bounded;
 use crate::sample::{Departure, Sample, Segment, Subject};
-use wirestamp::{MonotonicTime, Span, UtcTime};
+use wirestamp::{Bounded, MonotonicTime, Span, UtcTime};
 use wirestamp_probe::Missing;
-use wirestamp_probe::session::{self, Measured};
+use wirestamp_probe::session;
 
 /// So many values a packet can have.
 const MOST: usize = 9;
@@ -19,7 +18,7 @@ impl Segments {
     /// Nothing of a packet that is lost.
     pub(super) fn of(sample: &session::Sample) -> Self {
         let mut new = Self {
-            values: [(Segment::RoundTrip, Bounded::new(Span::ZERO, Span::ZERO)); MOST],
+            values: [(Segment::RoundTrip, Bounded::exact(Span::ZERO)); MOST],
             known: 0,
         };
         if sample.is_answered {
@@ -40,8 +39,8 @@ impl Segments {
             (Segment::ForwardDifference, sample.forward_difference),
             (Segment::BackwardDifference, sample.backward_difference),
         ] {
-            if let Some(Measured { value, bound }) = measured {
-                self.values[self.known] = (segment, Bounded::new(value, bound));
+            if let Some(measured) = measured {
+                self.values[self.known] = (segment, measured);
                 self.known += 1;
             }
         }

@@ -131,8 +131,8 @@ impl NtpState {
         }
         self.agreement = selection.agreement.name().to_owned();
         let middle = selection.interval.map(|interval| interval.middle());
-        self.offset_ns = middle.map(|(offset, _)| offset.saturating_nanoseconds());
-        self.bound_ns = middle.map(|(_, bound)| bound.saturating_nanoseconds());
+        self.offset_ns = middle.map(|offset| offset.value.saturating_nanoseconds());
+        self.bound_ns = middle.map(|offset| offset.bound.saturating_nanoseconds());
         self.right_servers = middle.map(|_| selection.right as u64);
     }
 }

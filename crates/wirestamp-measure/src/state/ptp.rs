@@ -19,7 +19,8 @@ pub struct PtpState {
     pub steps_removed: u16,
     /// "hardware" or "software".
     pub source: String,
-    /// The clock that timestamps minus the timeTransmitter's.
+    /// The clock that timestamps minus the timeTransmitter's, at the last Sync; without one for some seconds, now. `None`:
+    /// not measured, or the clock was stepped since.
     pub offset_ns: Option<i64>,
     /// Error bound of that.
     pub bound_ns: Option<i64>,

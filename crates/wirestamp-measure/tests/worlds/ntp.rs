@@ -3,9 +3,9 @@
 use super::MS;
 use super::course::{Utc, between};
 use std::time::Duration;
-use wirestamp::{MonotonicTime, Simulation, Span, UdpSocket, UtcTime};
+use wirestamp::{Bounded, MonotonicTime, Simulation, Span, UdpSocket, UtcTime};
 use wirestamp_measure::{
-    Bounded, Engine, Measurements, Ntp, Place, Sample, Segment, Timestamper, state::NtpServerState,
+    Engine, Measurements, Ntp, Place, Sample, Segment, Timestamper, state::NtpServerState,
 };
 use wirestamp_test_worlds::{Chance, Change, Clocks, Found, worlds};
 

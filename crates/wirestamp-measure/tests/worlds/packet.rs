@@ -2,8 +2,8 @@
 
 use super::course::Utc;
 use wirestamp::sim::Datagram;
-use wirestamp::{MonotonicTime, Span};
-use wirestamp_measure::{Bounded, Sample, Segment, Sink, Subject, Timestamper};
+use wirestamp::{Bounded, MonotonicTime, Span};
+use wirestamp_measure::{Sample, Segment, Sink, Subject, Timestamper};
 use wirestamp_probe::session;
 use wirestamp_probe::tlv::Method;
 

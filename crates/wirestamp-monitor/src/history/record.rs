@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use wirestamp_measure::{Bounded, Kind, Sample, Segment};
+use wirestamp::Bounded;
+use wirestamp_measure::{Kind, Sample, Segment};
 
 /// One thing that was measured or happened. Times are RFC 3339 of the real-time clock, spans nanoseconds with their error bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

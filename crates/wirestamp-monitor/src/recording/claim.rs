@@ -1,7 +1,7 @@
 //! What this host says of its real-time clock, over a while: the greatest error that was said meanwhile, and nothing once nobody said any.
 
 use crate::snapshot::NtpState;
-use wirestamp::{MonotonicTime, Span, UtcTime};
+use wirestamp::{Bounded, MonotonicTime, Span, UtcTime};
 use wirestamp_measure::{Known, Moment};
 
 /// Why there is no claim: neither NTP servers nor the kernel say how far the clock is from UTC.
@@ -56,12 +56,11 @@ impl Said {
         }
     }
 
-    /// Offset and error bound.
-    fn middle(self) -> (i64, i64) {
+    fn middle(self) -> Bounded<Span> {
         let middle = i128::midpoint(self.low.into(), self.high.into());
         let bound = (i128::from(self.high) - middle).max(middle - i128::from(self.low));
-        // between two numbers of 64 bits there is a third
-        (middle as i64, i64::try_from(bound).unwrap_or(i64::MAX))
+        let [middle, bound] = [middle, bound].map(Span::from_nanoseconds);
+        Bounded::new(middle, bound)
     }
 }
 
@@ -135,7 +134,11 @@ mod tests {
             }
             let known = claim.take(utc(from + all.len() as i64)).expect("looked");
             assert_eq!(known.until, utc(from + all.len() as i64));
-            known.offset
+            let shown = |offset: Bounded<Span>| {
+                let [offset, bound] = [offset.value, offset.bound].map(Span::nanoseconds);
+                (offset, bound)
+            };
+            known.offset.map(shown)
         };
         let three = [said(0, 5_000), said(0, 9_000), said(0, 6_000)];
         assert_eq!(claimed(0, &three), Ok((0, 9_000)));
@@ -176,7 +179,10 @@ mod tests {
         claim.look(&moment(1), Some(Said::new(0, 1_000, 500)));
         let known = claim.take(utc(1)).expect("looked");
         assert_eq!((known.from, known.until), (utc(0), utc(1)));
-        assert_eq!(known.offset, Ok((0, 501_000)));
+        assert_eq!(
+            known.offset,
+            Ok(Bounded::new(Span::ZERO, Span::from_microseconds(501)))
+        );
     }
 
     #[test]
@@ -205,7 +211,13 @@ mod tests {
     fn limits_of_64_bits_are_kept() {
         let all = Said::new(i64::MIN, i64::MAX, 500).with(Said::new(i64::MAX, i64::MAX, 500));
         assert_eq!((all.low, all.high), (i64::MIN, i64::MAX));
-        assert_eq!(all.after(Span::from_seconds(9)).middle().1, i64::MAX);
+        assert_eq!(
+            all.after(Span::from_seconds(9))
+                .middle()
+                .bound
+                .saturating_nanoseconds(),
+            i64::MAX
+        );
     }
 
     #[test]

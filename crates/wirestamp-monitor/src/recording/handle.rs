@@ -167,9 +167,10 @@ impl Recording {
             from: known.from.nanoseconds(),
             until: known.until.nanoseconds(),
             generation: known.generation,
-            offset: known
-                .offset
-                .map(|(offset, bound)| (offset, bound.unsigned_abs())),
+            offset: known.offset.map(|offset| {
+                let bound = offset.bound.saturating_nanoseconds().unsigned_abs();
+                (offset.value.saturating_nanoseconds(), bound)
+            }),
             frequency_ppt: known.frequency_ppt,
         }));
     }
@@ -199,9 +200,9 @@ impl Recording {
         });
         let timestamp = packet.timestamp;
         let utc = timestamp.map(|made| {
-            let bound = made.bound.max(made.utc_bound);
+            let bound = made.monotonic.bound.max(made.utc.bound);
             let bound = bound.saturating_nanoseconds().unsigned_abs();
-            (made.utc.nanoseconds(), bound)
+            (made.utc.value.nanoseconds(), bound)
         });
         let row = Timestamp {
             interface: packet.interface.into(),
@@ -216,7 +217,7 @@ impl Recording {
             generation: None,
             ticks: timestamp
                 .ok()
-                .map(|made| made.at.nanoseconds().cast_unsigned()),
+                .map(|made| made.monotonic.value.nanoseconds().cast_unsigned()),
             utc,
         };
         let at = utc.map_or(at.nanoseconds(), |(utc, _)| utc);

@@ -56,7 +56,7 @@ fn interleaved_mode_knows_when_responses_really_left() {
             world.exchange(&late);
         }
         let measured = world.client.measurement().expect("samples");
-        (measured.path_delay, measured.error_bound)
+        (measured.path_delay, measured.offset.bound)
     };
     let (delay, bound) = delays(ClientOptions::default());
     assert!(
@@ -112,10 +112,13 @@ fn lost_packets_do_not_mix_up_whose_departure_is_told() {
             (between[0]..between[1]).contains(&sample.path_delay),
             "{sample:?}"
         );
-        assert!(sample.offset.abs() <= sample.error_bound, "{sample:?}");
+        assert!(
+            sample.offset.value.abs() <= sample.offset.bound,
+            "{sample:?}"
+        );
         let measured = world.client.measurement().expect("samples");
         assert!(
-            measured.offset.abs() <= measured.error_bound,
+            measured.offset.value.abs() <= measured.offset.bound,
             "{measured:?}"
         );
         assert_eq!(world.client.counts().contradictions, 0);
@@ -322,7 +325,10 @@ fn eras_change_in_mid_run() {
         assert!(matches!(world.exchange(&PLAIN), Some(Outcome::Sample(_))));
     }
     let measured = world.client.measurement().expect("samples");
-    assert!(measured.offset <= measured.error_bound, "{measured:?}");
+    assert!(
+        measured.offset.value <= measured.offset.bound,
+        "{measured:?}"
+    );
     assert_eq!(world.client.counts().contradictions, 0);
     let origin = NtpTimestamp(1);
     assert_eq!(response(origin, NtpTimestamp(61 << 32), origin).len(), 48);

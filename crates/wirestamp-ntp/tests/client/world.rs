@@ -1,7 +1,7 @@
 //! A local host, a server and the paths between them, in true time: clocks that are off, drift and are stepped.
 
 use std::net::SocketAddr;
-use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
 use wirestamp_ntp::{Client, ClientOptions, LocalTime, NtpTimestamp, Outcome};
 
 pub(crate) const SECOND: i64 = 1_000_000_000;
@@ -125,10 +125,11 @@ impl World {
     pub(crate) fn local_time(&self, time: i64) -> LocalTime {
         let shown = self.local.at(time);
         LocalTime {
-            utc: UtcTime::from_nanoseconds(shown),
-            utc_bound: Span::ZERO,
-            monotonic: MonotonicTime::from_nanoseconds(shown - self.stepped - BEGIN),
-            monotonic_bound: Span::from_nanoseconds(200),
+            utc: Bounded::exact(UtcTime::from_nanoseconds(shown)),
+            monotonic: Bounded::new(
+                MonotonicTime::from_nanoseconds(shown - self.stepped - BEGIN),
+                Span::from_nanoseconds(200),
+            ),
         }
     }
 

@@ -122,7 +122,7 @@ fn holds(story: Story) -> Result<(), TestCaseError> {
                 samples += 1;
                 // half of the paths, the time by which the server reads its clock too early, its precision, rounding
                 let most = Span::from_nanoseconds((200 * MILLISECOND + 10 * MILLISECOND).into());
-                let both = sample.error_bound + sample.error_bound;
+                let both = sample.offset.bound + sample.offset.bound;
                 prop_assert!(both <= most + Span::from_microseconds(2), "{:?}", sample);
             }
         }
@@ -135,9 +135,9 @@ fn holds(story: Story) -> Result<(), TestCaseError> {
                 continue;
             }
             let (_, truth) = truths[newest];
-            let apart = (measured.offset - Span::from_nanoseconds(truth.into())).abs();
+            let apart = (measured.offset.value - Span::from_nanoseconds(truth.into())).abs();
             prop_assert!(
-                apart <= measured.error_bound,
+                apart <= measured.offset.bound,
                 "{:?}: truth {}",
                 measured,
                 truth
@@ -156,12 +156,12 @@ fn an_asymmetric_path_gives_2_ms_and_a_bound_that_contains_0() {
         world.exchange(&PLAIN);
     }
     let measured = world.client.measurement().expect("samples");
-    let offset = measured.offset.nanoseconds();
+    let offset = measured.offset.value.nanoseconds();
     // 7 ms back, 3 ms forth: half of the difference, less the drift that 10 ms allow
     assert!((1_990_000..=2_000_000).contains(&offset), "{measured:?}");
-    assert!(measured.error_bound >= measured.offset);
+    assert!(measured.offset.bound >= measured.offset.value);
     assert!(
-        measured.error_bound < Span::from_microseconds(5_010),
+        measured.offset.bound < Span::from_microseconds(5_010),
         "{measured:?}"
     );
     // 4 ms / 2 + 1 ms, rounded as the units of 15.3 µs are
@@ -171,11 +171,11 @@ fn an_asymmetric_path_gives_2_ms_and_a_bound_that_contains_0() {
         "{root}"
     );
     assert!(root <= Span::from_microseconds(3_025), "{root}");
-    assert_eq!(measured.utc_bound(), measured.error_bound + root);
+    assert_eq!(measured.utc_bound(), measured.offset.bound + root);
     // a second later the clocks may have drifted apart by 500 µs
     let later = measured.at + Span::from_seconds(1);
     let held = world.client.measurement_at(later).expect("held");
-    let grown = held.error_bound - measured.error_bound;
+    let grown = held.offset.bound - measured.offset.bound;
     assert!(
         grown >= Span::from_microseconds(499) && grown <= Span::from_microseconds(501),
         "{grown}"
@@ -195,7 +195,7 @@ fn steps_of_either_clock_are_counted_and_begin_anew() {
     let counts = world.client.counts();
     assert_eq!((counts.local_steps, counts.contradictions), (1, 0));
     let near = |world: &World, seconds: i64| {
-        let offset = world.client.measurement().expect("samples").offset;
+        let offset = world.client.measurement().expect("samples").offset.value;
         assert!(
             (offset - Span::from_seconds(seconds)).abs() < Span::from_milliseconds(6),
             "{offset}"
@@ -231,13 +231,14 @@ fn a_step_of_less_than_a_round_trip_just_before_the_end_stays_within_the_bound()
             for round in 8..11 {
                 world.exchange(&path(round * 7_919 % 50_000));
                 let measured = world.client.measurement().expect("samples");
-                let error = measured.offset.nanoseconds() - i128::from(world.offset_at(world.now));
+                let error =
+                    measured.offset.value.nanoseconds() - i128::from(world.offset_at(world.now));
                 assert!(
-                    error.abs() <= measured.error_bound.nanoseconds(),
+                    error.abs() <= measured.offset.bound.nanoseconds(),
                     "{by} µs: off by {error}: {measured:?}"
                 );
                 assert!(
-                    measured.error_bound < Span::from_microseconds(700),
+                    measured.offset.bound < Span::from_microseconds(700),
                     "{measured:?}"
                 );
             }

@@ -8,22 +8,7 @@ use crate::missing::{Missing, MissingCounts};
 use crate::stamp::HostTimestamp;
 use crate::timestamp::TimestampFormat;
 use crate::tlv::TimestampInformation;
-use wirestamp_core::time::{MonotonicTime, Span};
-
-/// A length of time, and how far the truth may be from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Measured {
-    /// The estimate.
-    pub value: Span,
-    /// Its error bound.
-    pub bound: Span,
-}
-
-impl Measured {
-    pub(super) fn new(value: Span, bound: Span) -> Self {
-        Self { value, bound }
-    }
-}
+use wirestamp_core::time::{Bounded, MonotonicTime, Span};
 
 /// The measurements of one packet and its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,29 +25,29 @@ pub struct Sample {
     /// How many more replies came: the request was duplicated.
     pub duplicates: usize,
     /// From leaving to the reply's arrival, with the time in the reflector.
-    pub round_trip: Option<Measured>,
+    pub round_trip: Option<Bounded<Span>>,
     /// The same without the time in the reflector: both ways together.
-    pub path_delay: Option<Measured>,
+    pub path_delay: Option<Bounded<Span>>,
     /// To the reflector. Only where the clocks are related.
-    pub forward: Option<Measured>,
+    pub forward: Option<Bounded<Span>>,
     /// From the reflector. Only where the clocks are related and the reflector reports when its reply left.
-    pub backward: Option<Measured>,
+    pub backward: Option<Bounded<Span>>,
     /// When the reflector received it minus when it left, each by its host's own real-time clock: how much the reflector's is ahead, and the delay
     /// forward. Needs no relation of the clocks, which the error bound leaves out.
-    pub forward_difference: Option<Measured>,
+    pub forward_difference: Option<Bounded<Span>>,
     /// When the reply arrived here minus when it left the reflector, likewise. Where the reflector does not report when it left, minus
     /// the time before that which the reply carries: the difference is then too great, never too small.
-    pub backward_difference: Option<Measured>,
+    pub backward_difference: Option<Bounded<Span>>,
     /// In the reflector, until the reply left.
-    pub residence: Option<Measured>,
+    pub residence: Option<Bounded<Span>>,
     /// In the reflector, until just before it sent the reply: its receive path and its processing.
-    pub residence_as_written: Option<Measured>,
+    pub residence_as_written: Option<Bounded<Span>>,
     /// In the reflector, from just before it sent the reply until that left, where it reported when.
-    pub reflector_send_path: Option<Measured>,
+    pub reflector_send_path: Option<Bounded<Span>>,
     /// In this host, from just before the send call until the packet left.
-    pub send_path: Option<Measured>,
+    pub send_path: Option<Bounded<Span>>,
     /// In this host, from the reply's arrival until the program had it.
-    pub receive_path: Option<Measured>,
+    pub receive_path: Option<Bounded<Span>>,
 }
 
 impl Sample {

@@ -3,12 +3,12 @@
 use super::direction::{Delays, Variation};
 use super::flight::{Flight, Replied};
 use super::losses::Losses;
-use super::report::{Measured, OffsetInterval, Sample, SessionReport};
+use super::report::{OffsetInterval, Sample, SessionReport};
 use super::{Clocks, Rejected, SessionConfiguration};
 use crate::stamp::HostTimestamp;
 use crate::timestamp::TimestampFormat;
 use crate::tlv::{ClassOfService, Method, TimestampInformation};
-use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
 
 /// A peer may cut off a fraction of a nanosecond where it should round.
 pub(super) const ROUNDING: Span = Span::from_nanoseconds(1);
@@ -132,7 +132,7 @@ impl Tally {
             }
         };
         if let Some(t1) = t1 {
-            sample.send_path = Some(Measured::new(t1.at - flight.before, t1.bound));
+            sample.send_path = Some(Bounded::new(t1.at - flight.before, t1.bound));
         }
         if let Some(replied) = &flight.replied {
             self.answered(&mut sample, replied, t1);
@@ -156,17 +156,17 @@ impl Tally {
         self.report.synchronized += u64::from(replied.is_synchronized);
 
         if let Some(t4) = t4 {
-            sample.receive_path = Some(Measured::new(replied.read - t4.at, t4.bound));
+            sample.receive_path = Some(Bounded::new(replied.read - t4.at, t4.bound));
         }
         if let Some((t3, _)) = t3 {
-            sample.residence = Some(Measured::new(t3 - t2, error + error));
+            sample.residence = Some(Bounded::new(t3 - t2, error + error));
             let sending = t3 - replied.sent_as_written;
-            sample.reflector_send_path = Some(Measured::new(sending, error + error));
+            sample.reflector_send_path = Some(Bounded::new(sending, error + error));
         }
         let answering = replied.sent_as_written - t2;
-        sample.residence_as_written = Some(Measured::new(answering, error + error));
+        sample.residence_as_written = Some(Bounded::new(answering, error + error));
         if let (Some(t1), Some(t4)) = (t1, t4) {
-            sample.round_trip = Some(Measured::new(t4.at - t1.at, t1.bound + t4.bound));
+            sample.round_trip = Some(Bounded::new(t4.at - t1.at, t1.bound + t4.bound));
             if let (Some(round_trip), Some(residence)) = (sample.round_trip, sample.residence) {
                 // one clock's seconds less another's, unless they are one
                 let drift = match self.clocks {
@@ -175,7 +175,7 @@ impl Tally {
                 };
                 let value = round_trip.value - residence.value;
                 let bound = round_trip.bound + residence.bound + drift;
-                sample.path_delay = Some(Measured::new(value, bound));
+                sample.path_delay = Some(Bounded::new(value, bound));
             }
             let moved = (t4.offset() - t1.offset()).abs();
             if moved > t1.bound + t4.bound + drift(t4.at - t1.at) {
@@ -191,8 +191,8 @@ impl Tally {
                     error,
                     is_synchronized: replied.is_synchronized,
                 };
-                let forward = Measured::new(t2 - t1.utc, t1.bound + error);
-                let backward = Measured::new(t4.utc - exchange.t3_at_least, t4.bound + error);
+                let forward = Bounded::new(t2 - t1.utc, t1.bound + error);
+                let backward = Bounded::new(t4.utc - exchange.t3_at_least, t4.bound + error);
                 sample.forward_difference = Some(forward);
                 sample.backward_difference = Some(backward);
                 self.narrow_offset(&exchange);
@@ -243,10 +243,10 @@ impl Tally {
             Clocks::Synchronized(_) | Clocks::Unrelated => return,
         };
         let bound = exchange.error + clocks;
-        let forward = Measured::new(t2 - t1.utc, t1.bound + bound);
-        let backward = t3.map(|t3| Measured::new(t4.utc - t3, t4.bound + bound));
+        let forward = Bounded::new(t2 - t1.utc, t1.bound + bound);
+        let backward = t3.map(|t3| Bounded::new(t4.utc - t3, t4.bound + bound));
         // without a follow-up the reply left after the T3 that was written
-        let at_most = Measured::new(t4.utc - exchange.t3_at_least, t4.bound + bound);
+        let at_most = Bounded::new(t4.utc - exchange.t3_at_least, t4.bound + bound);
         if [forward, at_most]
             .iter()
             .any(|delay| delay.value + delay.bound < Span::ZERO)

@@ -1,9 +1,9 @@
 //! Least differences of the packets of each window, from which the analysis of a fleet's clocks starts.
 
-use super::{Measured, Sample};
+use super::Sample;
 use crate::missing::Missing;
 use std::time::Duration;
-use wirestamp_core::time::{Span, UtcTime};
+use wirestamp_core::time::{Bounded, Span, UtcTime};
 
 /// A clock that is set back by more windows than this begins anew, so that the packets held stay bounded.
 const BACK: i64 = 8;
@@ -47,7 +47,7 @@ pub struct Departed {
 
 impl From<&Sample> for Departed {
     fn from(sample: &Sample) -> Self {
-        let value = |measured: Measured| measured.value;
+        let value = |measured: Bounded<Span>| measured.value;
         Self {
             left: sample.sent.map(|sent| sent.utc).ok(),
             is_sent: sample.sent != Err(Missing::NotSent),

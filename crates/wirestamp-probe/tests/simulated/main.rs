@@ -10,8 +10,8 @@ mod run;
 
 use clock::BOUND;
 use run::{Outcome, Plan, run};
-use wirestamp_core::time::Span;
-use wirestamp_probe::session::{Clocks, Measured, Rejected};
+use wirestamp_core::time::{Bounded, Span};
+use wirestamp_probe::session::{Clocks, Rejected};
 use wirestamp_probe::{Key, TimestampFormat};
 
 fn packets() -> u32 {
@@ -38,8 +38,8 @@ fn plan(clocks: Clocks) -> Plan {
 }
 
 /// Counts the delays, and fails at the first one whose bound does not contain the truth.
-fn holds(name: &str, measured: Option<Measured>, truth: i64, sequence: u32) -> u64 {
-    let Some(Measured { value, bound }) = measured else {
+fn holds(name: &str, measured: Option<Bounded<Span>>, truth: i64, sequence: u32) -> u64 {
+    let Some(Bounded { value, bound }) = measured else {
         return 0;
     };
     let error = (value - Span::from_nanoseconds(truth.into())).abs();
@@ -225,7 +225,7 @@ fn a_wrong_word_about_the_clocks_is_found_out() {
 
 #[test]
 fn what_is_said_of_the_clocks_later_holds_for_what_is_judged_then() {
-    let forward = |later| -> Vec<Measured> {
+    let forward = |later| -> Vec<Bounded<Span>> {
         let outcome = run(&Plan {
             packets: 2_000,
             later: Some((1_999, later)),

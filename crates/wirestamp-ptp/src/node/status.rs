@@ -4,10 +4,10 @@ use super::Node;
 use super::unsettled::Unsettled;
 use crate::lost::{Counts, Lost};
 use crate::message::PortIdentity;
-use crate::port::{OnSystem, Port};
-use crate::report::{Held, PortStatus, Sample, SourceStatus, Status};
+use crate::port::{Measured, Port};
+use crate::report::{PortStatus, Sample, SourceStatus, Status};
 use crate::timestamping::{SLEW, TimestampClock};
-use wirestamp::{MonotonicTime, Span, TimestampSource, UtcCrossTimestamp, UtcTime};
+use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource, UtcCrossTimestamp, UtcTime};
 use wirestamp_offset::Estimate;
 
 /// Takes samples of a port of which it is known whether they count.
@@ -48,7 +48,10 @@ impl<'e> Node<'e> {
             let words = settled(held, &port.clock().borrow(), now);
             for word in words {
                 match word {
-                    Ok(sample) => samples.push(sample),
+                    Ok(sample) => {
+                        port.settled(&sample);
+                        samples.push(sample);
+                    }
                     Err(lost) => port.lost(lost),
                 }
             }
@@ -64,9 +67,15 @@ impl<'e> Node<'e> {
         let utc_shift = self.timeline().utc_shift;
         let mut samples = Vec::new();
         for (number, port) in (1..).zip(&mut self.ports) {
-            while let Some((estimate, on_monotonic, made)) = port.next_estimate() {
+            while let Some(measured) = port.next_estimate() {
+                let Measured {
+                    estimate,
+                    came,
+                    on_monotonic,
+                    made,
+                } = measured;
                 let system = match port.clock().borrow().source() {
-                    TimestampSource::Software => Some((estimate.offset, estimate.bound)),
+                    TimestampSource::Software => Some(bounded(&estimate)),
                     TimestampSource::Hardware => {
                         on_monotonic.map(|at| system_offset(&estimate, at, &reading, utc_shift))
                     }
@@ -74,14 +83,13 @@ impl<'e> Node<'e> {
                 samples.push(Sample {
                     time: reading.utc,
                     at: reading.before + half(&reading),
+                    came,
                     interface: port.interface().name().to_owned(),
                     port: number,
                     state: port.state(),
                     local_ns: estimate.at,
-                    offset_ns: estimate.offset,
-                    error_bound_ns: estimate.bound,
-                    system_offset_ns: system.map(|(offset, _)| offset),
-                    system_error_bound_ns: system.map(|(_, bound)| bound),
+                    offset: bounded(&estimate),
+                    system_offset: system,
                     mean_path_delay_ns: estimate.mean_path_delay,
                     frequency_ppb: estimate.rate.map(|rate| rate * 1e9),
                     source: port.clock().borrow().source(),
@@ -104,6 +112,12 @@ impl<'e> Node<'e> {
         port.clock().borrow().last_word(made)
     }
 
+    /// The offset of the first port as far as it is known now.
+    #[cfg(feature = "sim")]
+    pub(crate) fn carried(&self) -> Option<crate::report::Held> {
+        self.ports[0].carried(self.now())
+    }
+
     /// Makes that known, if the clock can be read.
     #[cfg(feature = "sim")]
     pub(crate) fn confirm(&self, sample: &Sample) {
@@ -116,12 +130,13 @@ impl<'e> Node<'e> {
     /// Returns the present state.
     pub fn status(&self) -> Status {
         let following = self.followed().is_some();
+        let now = self.now();
         let port = |(number, port): (u16, &Port<'_>)| PortStatus {
             interface: port.interface().name().to_owned(),
             port: number,
             state: port.state(),
             source: port.clock().borrow().source(),
-            estimate: self.held(port),
+            estimate: port.held(now),
             counts: port.counts().clone(),
         };
         Status {
@@ -153,8 +168,7 @@ impl<'e> Node<'e> {
                 identity: source.identity,
                 domain: source.domain,
                 port: number,
-                offset_ns: latest.offset,
-                error_bound_ns: latest.bound,
+                offset: bounded(&latest),
             });
             told.collect::<Vec<_>>()
         };
@@ -173,18 +187,13 @@ impl<'e> Node<'e> {
     fn utc(&self) -> UtcTime {
         self.ports[0].socket_for_time().utc_cross_timestamp().utc
     }
+}
 
-    fn held(&self, port: &Port<'_>) -> Option<Held> {
-        let (estimate, age_ns, holdover) = port.held(self.now())?;
-        Some(Held {
-            offset_ns: estimate.offset,
-            error_bound_ns: estimate.bound,
-            mean_path_delay_ns: estimate.mean_path_delay,
-            frequency_ppb: estimate.rate.map(|rate| rate * 1e9),
-            age_ns,
-            holdover,
-        })
-    }
+/// The offset that is estimated.
+fn bounded(estimate: &Estimate) -> Bounded<Span> {
+    let [offset, bound] =
+        [estimate.offset, estimate.bound].map(|value| Span::from_nanoseconds(value.into()));
+    Bounded::new(offset, bound)
 }
 
 fn half(reading: &UtcCrossTimestamp) -> Span {
@@ -195,11 +204,11 @@ fn half(reading: &UtcCrossTimestamp) -> Span {
 /// by where its instant lies on the monotonic clock, and that by a reading of the real-time clock.
 fn system_offset(
     estimate: &Estimate,
-    at: OnSystem,
+    at: Bounded<MonotonicTime>,
     reading: &UtcCrossTimestamp,
     utc_shift: i64,
-) -> (i64, i64) {
-    let (instant, placed) = at;
+) -> Bounded<Span> {
+    let (instant, placed) = (at.value, at.bound.saturating_nanoseconds());
     let half = half(reading).saturating_nanoseconds() + 1;
     let since = (reading.before - instant)
         .saturating_nanoseconds()
@@ -210,12 +219,13 @@ fn system_offset(
         .at
         .saturating_sub(estimate.offset)
         .saturating_sub(utc_shift);
-    (
-        utc.saturating_sub(transmitter),
-        estimate
-            .bound
-            .saturating_add(placed)
-            .saturating_add(half)
-            .saturating_add(slewed),
+    let bound = estimate
+        .bound
+        .saturating_add(placed)
+        .saturating_add(half)
+        .saturating_add(slewed);
+    Bounded::new(
+        Span::from_nanoseconds(utc.saturating_sub(transmitter).into()),
+        Span::from_nanoseconds(bound.into()),
     )
 }

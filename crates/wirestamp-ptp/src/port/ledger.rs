@@ -1,9 +1,9 @@
 //! Which run of the clock the timestamps of the exchanges under way belong to. The engine
 //! does not know runs, so every exchange is looked up here before it is used.
 
-use super::OnSystem;
 use crate::timestamping::{LocalTimestamp, Made};
 use std::collections::VecDeque;
+use wirestamp::{Bounded, MonotonicTime};
 
 /// Syncs that are remembered: forged ones push real ones out, and cost those exchanges.
 const SYNCS: usize = 16;
@@ -15,15 +15,15 @@ pub(super) struct Entry {
     pub(super) at: i64,
     pub(super) run: Run,
     /// Where it lies on the monotonic clock.
-    pub(super) system: Option<OnSystem>,
+    pub(super) on_monotonic: Option<Bounded<MonotonicTime>>,
     pub(super) made: Option<Made>,
 }
 
 /// A run of one clock on one timescale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
-    generation: u32,
-    utc_shift: i64,
+    pub(super) generation: u32,
+    pub(super) utc_shift: i64,
 }
 
 impl Run {
@@ -111,7 +111,7 @@ mod tests {
         let entry = |at, generation| Entry {
             at,
             run: run(generation),
-            system: None,
+            on_monotonic: None,
             made: None,
         };
         ledger.note_sync(entry(1_000, 0));

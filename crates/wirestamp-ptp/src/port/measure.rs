@@ -2,12 +2,13 @@
 //! of one run of the clock get there.
 
 use super::ledger::Entry;
-use super::{KEPT, Port};
+use super::{KEPT, Measured, Port};
 use crate::engine::{Record, difference, nanoseconds};
 use crate::lost::Lost;
 use crate::steering::USUAL_LIMIT;
+use crate::timestamping::Anchor;
 use statime::port::Measurement;
-use wirestamp::Span;
+use wirestamp::{Bounded, Span};
 use wirestamp_offset::{Contradiction, Told};
 
 impl Port<'_> {
@@ -22,6 +23,7 @@ impl Port<'_> {
                     if last.latest().is_some() {
                         self.holdover = Some(last);
                     }
+                    self.shown.forget(self.outlet.sockets.event.now());
                     self.outlet.wanted_delay_interval = None;
                 }
                 Record::Measured(measurement) => self.take(&measurement),
@@ -55,7 +57,7 @@ impl Port<'_> {
         match used {
             Some(Ok(())) => {}
             Some(Err(Contradiction)) => {
-                self.estimator.reset();
+                self.forget();
                 self.outlet.counts.lost(Lost::Contradiction);
             }
             None => self.outlet.counts.lost(Lost::ClockGeneration),
@@ -80,10 +82,10 @@ impl Port<'_> {
         if self.estimates.len() == KEPT {
             self.estimates.pop_front();
         }
-        let on_monotonic = match entry.system {
-            Some((system, bound)) => {
-                let later = estimate.at.saturating_sub(entry.at);
-                Some((system + Span::from_nanoseconds(later.into()), bound))
+        let on_monotonic = match entry.on_monotonic {
+            Some(then) => {
+                let later = Span::from_nanoseconds(estimate.at.saturating_sub(entry.at).into());
+                Some(Bounded::new(then.value + later, then.bound))
             }
             None => {
                 let chosen = &self.engine.configuration;
@@ -97,9 +99,19 @@ impl Port<'_> {
         };
         // when the Sync came, and not the Follow_Up that told what it says
         let now = self.now();
-        self.estimated_at = on_monotonic.map_or(now, |(at, _)| at.min(now));
-        self.estimates
-            .push_back((estimate, on_monotonic, entry.made));
+        let came = on_monotonic.map_or(now, |at| at.value.min(now));
+        self.estimated_at = came;
+        self.estimated_from = on_monotonic.map(|on_monotonic| Anchor {
+            at: estimate.at.saturating_sub(self.shift_of(entry.run)),
+            on_monotonic,
+            generation: entry.run.generation,
+        });
+        self.estimates.push_back(Measured {
+            estimate,
+            came,
+            on_monotonic,
+            made: entry.made,
+        });
         Ok(())
     }
 }

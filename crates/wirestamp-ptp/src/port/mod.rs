@@ -7,6 +7,7 @@ mod measure;
 mod observe;
 mod outlet;
 mod receive;
+mod shown;
 mod taken;
 #[cfg(test)]
 mod tests;
@@ -19,13 +20,14 @@ use crate::lost::{Counts, Lost};
 use crate::message::{self, Fault, PortIdentity};
 use crate::sockets::Sockets;
 use crate::timeline::{SharedClock, Timeline};
-use crate::timestamping::{Made, TimestampClock};
+use crate::timestamping::{Anchor, Made, TimestampClock};
 use crate::trust::Gate;
 use flood::FloodGuard;
 use ledger::Ledger;
 pub(crate) use observe::Heard;
 use observe::Observers;
 use outlet::Outlet;
+use shown::Shown;
 use statime::port::NoForwardedTLVs;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -34,7 +36,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use taken::Taken;
 use timers::Timer;
-use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch};
+use wirestamp::{
+    Bounded, Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch,
+};
 use wirestamp_offset::{Assumptions, Estimate, Estimator, Settings, SharedCommands};
 
 /// Room for a datagram: longer ones are cut, and therefore rejected.
@@ -70,8 +74,11 @@ pub(crate) struct Port<'e> {
     is_behind_another: bool,
     estimator: Estimator,
     estimates: VecDeque<Measured>,
-    /// When the last estimate was made.
+    /// When the Sync of the last estimate came,
     estimated_at: MonotonicTime,
+    /// and what the clock showed then.
+    estimated_from: Option<Anchor>,
+    shown: Shown,
     /// The estimate against the last timeTransmitter, since it is followed no more.
     holdover: Option<Estimator>,
     /// Whom the engine follows on this port,
@@ -88,10 +95,14 @@ pub(crate) struct Port<'e> {
     room: Vec<u8>,
 }
 
-/// Where an estimate lies on the monotonic clock, and by how much that may be off in nanoseconds.
-pub(crate) type OnSystem = (MonotonicTime, i64);
-/// An estimate at a Sync, where that lies on the monotonic clock, and the timestamp of the Sync.
-type Measured = (Estimate, Option<OnSystem>, Option<Made>);
+/// An estimate at a Sync.
+pub(crate) struct Measured {
+    pub(crate) estimate: Estimate,
+    /// When the Sync came.
+    pub(crate) came: MonotonicTime,
+    pub(crate) on_monotonic: Option<Bounded<MonotonicTime>>,
+    pub(crate) made: Option<Made>,
+}
 
 /// Whether an error means that the interface, or the socket on it, is of no use any more.
 fn is_gone(error: &Error) -> bool {
@@ -156,6 +167,8 @@ impl<'e> Port<'e> {
             estimator,
             estimates: VecDeque::new(),
             estimated_at: now,
+            estimated_from: None,
+            shown: Shown::new(configuration),
             holdover: None,
             followed: None,
             announced_at: now,
@@ -368,17 +381,6 @@ impl<'e> Port<'e> {
         &self.outlet.counts
     }
 
-    /// What can be said now, how long after the last estimate, and whether its timeTransmitter is
-    /// followed no more.
-    pub(crate) fn held(&self, now: MonotonicTime) -> Option<(Estimate, i64, bool)> {
-        let age = (now - self.estimated_at).saturating_nanoseconds();
-        let (estimator, holdover) = match &self.holdover {
-            Some(last) if self.estimator.latest().is_none() => (last, true),
-            _ => (&self.estimator, false),
-        };
-        Some((estimator.held_after(age)?, age, holdover))
-    }
-
     pub(crate) fn silent_for(&self, now: MonotonicTime) -> Span {
         now - self.announced_at
     }
@@ -399,7 +401,7 @@ impl<'e> Port<'e> {
         self.outlet.awaited.clear();
         self.discard();
         self.clock.borrow_mut().restarted();
-        self.estimator.reset();
+        self.forget();
         self.holdover = None;
         if let Some(observers) = &mut self.observers {
             observers.restarted();

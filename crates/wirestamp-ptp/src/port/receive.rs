@@ -13,8 +13,8 @@ use crate::timestamping::LocalTimestamp;
 use crate::trust::Standing;
 use statime::time::Time;
 use wirestamp::{
-    Incoming, MissingReason, MonotonicTime, Span, Timestamps, TransmitOutcome, TransmitRecord,
-    UdpSocket,
+    Bounded, Incoming, MissingReason, MonotonicTime, Span, Timestamps, TransmitOutcome,
+    TransmitRecord, UdpSocket,
 };
 
 impl Port<'_> {
@@ -249,9 +249,9 @@ impl Port<'_> {
         let entry = Entry {
             at: at.saturating_sub(correction), // as the engine does
             run: Run::of(&timestamp, timeline.utc_shift),
-            system: timestamp
-                .system_bound
-                .map(|bound| (timestamp.system - before, bound)),
+            on_monotonic: timestamp
+                .on_monotonic
+                .map(|at| Bounded::new(at.value - before, at.bound)),
             made: timestamp.made,
         };
         match message.kind {
@@ -308,7 +308,7 @@ impl Port<'_> {
             .to_reference_alone(request.at, difference)
             .is_err()
         {
-            self.estimator.reset();
+            self.forget();
             self.outlet.counts.lost(Lost::Contradiction);
         }
     }
@@ -330,7 +330,7 @@ impl Port<'_> {
         match placed {
             Ok((timestamp, at)) => {
                 if self.ledger.enter(Run::of(&timestamp, timeline.utc_shift)) {
-                    self.estimator.reset();
+                    self.forget();
                 }
                 Some((timestamp, at))
             }
@@ -445,7 +445,7 @@ impl Port<'_> {
         let entry = Entry {
             at,
             run,
-            system: None,
+            on_monotonic: None,
             made: None,
         };
         match awaited.kind {

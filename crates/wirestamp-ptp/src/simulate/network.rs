@@ -131,13 +131,21 @@ impl Network {
         let place_before = place.checked_sub(1).filter(|_| self.is_chain());
         let before = place_before.map_or(0, |before| told.bounds[before]);
         let on = place_before.and_then(|before| told.held.newest(before));
-        let bound = sample.error_bound_ns.saturating_add(before);
+        let bound = sample
+            .offset
+            .bound
+            .saturating_nanoseconds()
+            .saturating_add(before);
         told.bounds[place] = bound;
         let point = Point {
             at_ns: (at - told.begun).saturating_nanoseconds(),
             clock: place + 1 - self.transmitters,
-            offset_ns: sample.offset_ns,
-            error_ns: sample.offset_ns.saturating_sub(truth),
+            offset_ns: sample.offset.value.saturating_nanoseconds(),
+            error_ns: sample
+                .offset
+                .value
+                .saturating_nanoseconds()
+                .saturating_sub(truth),
             error_bound_ns: bound,
         };
         told.held.add(place, sample, point, on);

@@ -226,9 +226,9 @@ fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
     ];
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
     let check = |sample: &Sample, now: MonotonicTime| {
-        let error = sample.offset_ns - cable.true_offset(now);
+        let error = sample.offset.value.saturating_nanoseconds() - cable.true_offset(now);
         assert!(
-            error.abs() <= sample.error_bound_ns + 200,
+            error.abs() <= sample.offset.bound.saturating_nanoseconds() + 200,
             "{sample:?} is off by {error}"
         );
     };
@@ -253,14 +253,15 @@ fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
         &mut [&mut transmitter, &mut receiver],
         Span::from_seconds(30),
         |_, sample, now| {
-            let error = sample.offset_ns - stepped.true_offset(now);
+            let error = sample.offset.value.saturating_nanoseconds() - stepped.true_offset(now);
             assert!(
-                error.abs() <= sample.error_bound_ns + 200,
+                error.abs() <= sample.offset.bound.saturating_nanoseconds() + 200,
                 "{sample:?} is off by {error}"
             );
             let begun = *begun.get_or_insert(now);
             late += usize::from(
-                now - begun > Span::from_seconds(20) && sample.offset_ns < -3_599_000_000_000,
+                now - begun > Span::from_seconds(20)
+                    && sample.offset.value.saturating_nanoseconds() < -3_599_000_000_000,
             );
         },
     );

@@ -25,25 +25,25 @@ fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
         let bound = receiver.status().ports[0]
             .estimate
             .expect("measured")
-            .error_bound_ns;
+            .offset
+            .bound;
         drop(transmitter);
         run(
             &mut [&mut receiver],
             Span::from_milliseconds(200),
             |_, _, _| {},
         );
-        let held = receiver.status().ports[0]
-            .estimate
-            .expect("held")
-            .error_bound_ns;
-        assert!(
-            held > bound,
-            "without messages the bound grows: {held}, {bound}"
-        );
+        let held = receiver.status().ports[0].estimate.expect("held");
+        assert!(!held.holdover && held.age_ns > 190_000_000, "{held:?}");
         run(
             &mut [&mut receiver],
             Span::from_seconds(2),
             |_, sample, _| panic!("from nobody: {sample:?}"),
+        );
+        let held = receiver.status().ports[0].estimate.expect("held");
+        assert!(
+            held.holdover && held.offset.bound > bound,
+            "without messages the bound grows: {held:?}, {bound:?}"
         );
         let status = receiver.status();
         assert_eq!(
@@ -55,6 +55,25 @@ fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
     let sent = cable.world().truth().datagrams();
     run(&mut [&mut receiver], Span::from_seconds(3), |_, _, _| {});
     assert_eq!(cable.world().truth().datagrams(), sent);
+}
+
+#[test]
+fn a_step_in_holdover_makes_the_offset_unknown() {
+    let cable = Cable::new("");
+    let engines = [(0, Role::TimeTransmitter), (1, Role::TimeReceiver)]
+        .map(|(end, role)| cable.engine(end, quick(role)));
+    let mut receiver = cable.node(&engines[1], 1);
+    let mut transmitter = cable.node(&engines[0], 0);
+    let time = Span::from_seconds(4);
+    run(&mut [&mut transmitter, &mut receiver], time, |_, _, _| {});
+    drop(transmitter);
+    run(&mut [&mut receiver], Span::from_seconds(2), |_, _, _| {});
+    let held = |receiver: &Node<'_>| receiver.status().ports[0].estimate;
+    assert!(held(&receiver).is_some_and(|held| held.holdover));
+    cable.world().step_hardware_clock(NicName::Sim1, 5_000_000);
+    assert_eq!(held(&receiver), None, "at once");
+    run(&mut [&mut receiver], Span::from_seconds(5), |_, _, _| {});
+    assert_eq!(held(&receiver), None, "once the correlator has noticed");
 }
 
 #[test]
@@ -289,9 +308,9 @@ fn another_clock_behind_the_interface_is_measured_and_transmitted_with() {
             |_, sample, now| samples.push((sample, now)),
         );
         let (sample, now) = samples.last().expect("measured");
-        let error = (sample.offset_ns - cable.true_offset(*now)).abs();
+        let error = (sample.offset.value.saturating_nanoseconds() - cable.true_offset(*now)).abs();
         assert!(
-            error <= sample.error_bound_ns + 1_000,
+            error <= sample.offset.bound.saturating_nanoseconds() + 1_000,
             "{error}: {sample:?}"
         );
         cable.world().change_clock(name, clock, decades);
@@ -375,10 +394,11 @@ fn pass(cable: &Cable, nodes: &mut [Node<'_>; 2], seconds: i64) -> usize {
         &mut [transmitter, receiver],
         Span::from_seconds(seconds),
         |_, sample, now| {
-            let error = (sample.offset_ns - cable.true_offset(now)).abs();
+            let error =
+                (sample.offset.value.saturating_nanoseconds() - cable.true_offset(now)).abs();
             // it may have been moved since
             assert!(
-                error <= sample.error_bound_ns + 2_000,
+                error <= sample.offset.bound.saturating_nanoseconds() + 2_000,
                 "{error}: {sample:?}"
             );
             samples += 1;

@@ -30,9 +30,9 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
             };
             // read a little after the Sync: the clocks have moved on by then
             let drifted = 200;
-            let error = sample.offset_ns - truth;
+            let error = sample.offset.value.saturating_nanoseconds() - truth;
             assert!(
-                error.abs() <= sample.error_bound_ns + drifted,
+                error.abs() <= sample.offset.bound.saturating_nanoseconds() + drifted,
                 "{sample:?} is off by {error}"
             );
             if sample.source == TimestampSource::Hardware {
@@ -42,11 +42,11 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
                     "{sample:?}: the system clock's offset is {error} ns beyond its bound"
                 );
             } else {
-                assert_eq!(sample.system_offset_ns, Some(sample.offset_ns));
+                assert_eq!(sample.system_offset, Some(sample.offset));
             }
             samples += 1;
             if now - begun > Span::from_seconds(3) {
-                widest = widest.max(sample.error_bound_ns);
+                widest = widest.max(sample.offset.bound.saturating_nanoseconds());
                 rate = sample.frequency_ppb.expect("known by now");
             }
         },

@@ -58,10 +58,8 @@ impl Cable {
     /// transmitter's NIC counts PTP time.
     pub(crate) fn system_error(&self, sample: &Sample, now: MonotonicTime) -> i64 {
         let transmitter = self.nic_clock(0, now) - 37_000_000_000;
-        let (offset, bound) = sample
-            .system_offset_ns
-            .zip(sample.system_error_bound_ns)
-            .expect("the clocks are related");
+        let offset = sample.system_offset.expect("the clocks are related");
+        let [offset, bound] = [offset.value, offset.bound].map(Span::saturating_nanoseconds);
         (offset - (sample.time.nanoseconds() - transmitter)).abs() - bound
     }
 

@@ -199,9 +199,14 @@ impl Scene<'_> {
             {
                 return; // told before the step, and held against the truth after it
             }
-            let error = sample.offset_ns - cable.true_offset(now);
+            let error = sample.offset.value.saturating_nanoseconds() - cable.true_offset(now);
             assert!(
-                error.abs() <= sample.error_bound_ns.saturating_add(slack),
+                error.abs()
+                    <= sample
+                        .offset
+                        .bound
+                        .saturating_nanoseconds()
+                        .saturating_add(slack),
                 "{sample:?} is off by {error}"
             );
         };

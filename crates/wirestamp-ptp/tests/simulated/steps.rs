@@ -23,9 +23,9 @@ impl Stepped<'_> {
         let [transmitter, receiver] = &mut self.nodes;
         let check = |_, sample: wirestamp_ptp::Sample, now: MonotonicTime| {
             assert_eq!(sample.state, PortState::TimeReceiver);
-            let error = sample.offset_ns - self.cable.true_offset(now);
+            let error = sample.offset.value.saturating_nanoseconds() - self.cable.true_offset(now);
             self.samples += 1;
-            if error.abs() > sample.error_bound_ns + 200 {
+            if error.abs() > sample.offset.bound.saturating_nanoseconds() + 200 {
                 self.wrong.push(format!("{sample:?} is off by {error}"));
             }
         };

@@ -1,18 +1,23 @@
-//! Worlds in which somebody steps or exchanges the clocks at any time: both offsets of each sample of a running clock, held against the truth.
+//! Worlds in which somebody steps or exchanges the clocks at any time: both offsets of each sample of a running clock, and what its status says between them,
+//! held against the truth.
 
 use crate::pair::{quick, run};
 use wirestamp::sim::Truth;
 use wirestamp::{
-    HardwareGuard, HardwareRequest, HardwareTicks, Interface, InterfaceIndex, MonotonicTime,
-    Simulation, Span, TimestampSource, UtcTime,
+    Bounded, HardwareGuard, HardwareRequest, HardwareTicks, Interface, InterfaceIndex,
+    MonotonicTime, Simulation, Span, TimestampSource, UtcTime,
 };
-use wirestamp_ptp::{Configuration, Engine, Node, Role, Sample, Source};
+use wirestamp_ptp::{Configuration, Engine, Held, Node, Role, Sample, Source};
 use wirestamp_test_worlds::{Chance, Change, Clocks, Found, worlds};
 
 const MS: i64 = 1_000_000;
 /// TAI − UTC, as the timeTransmitter says it.
 const UTC_OFFSET: i64 = 37_000 * MS;
 const LENGTH: Span = Span::from_seconds(5);
+/// How often the status is looked at.
+const LOOK: Span = Span::from_milliseconds(50);
+/// An older sample is not shown as it was: of eight a second, three Syncs and five seconds.
+const FRESH: i64 = 5_375 * MS;
 
 struct World {
     ends: [Interface; 2],
@@ -22,7 +27,19 @@ struct World {
     /// When that is stepped, and by how much.
     step: Option<(MonotonicTime, Span)>,
     source: Source,
+    /// How long there is a transmitter.
+    transmits: Span,
     told: String,
+}
+
+/// What the receiving end said.
+#[derive(Default)]
+struct Said {
+    samples: Vec<Sample>,
+    /// In its status, and when.
+    held: Vec<(MonotonicTime, Held)>,
+    /// How many samples it withheld.
+    lost: u64,
 }
 
 impl World {
@@ -40,6 +57,7 @@ impl World {
             start,
             step: changed.utc.map(|(at, by)| (start.0 + span(at), span(by))),
             source,
+            transmits: chance.one_of(&[LENGTH, LENGTH, Span::from_milliseconds(1_700)]),
             told: format!("world {number}, {source:?}:\n{}", changed.toml),
         }
     }
@@ -50,8 +68,7 @@ impl World {
         configuration
     }
 
-    /// What the receiving end says, and how many samples it withheld.
-    fn measure(&self) -> (Vec<Sample>, u64) {
+    fn measure(&self) -> Said {
         let _on: Vec<HardwareGuard> = self
             .ends
             .iter()
@@ -66,22 +83,28 @@ impl World {
             engine(Role::TimeTransmitter, 1),
             engine(Role::TimeReceiver, 2),
         ];
-        let [mut transmitter, mut receiver] = [0, 1].map(|place| {
+        let [transmitter, mut receiver] = [0, 1].map(|place| {
             let end = std::slice::from_ref(&self.ends[place]);
             Node::start_seeded(&engines[place], end, place as u64).expect("started")
         });
-        let mut samples = Vec::new();
-        run(
-            &mut [&mut transmitter, &mut receiver],
-            LENGTH,
-            |place, sample, _| {
-                if place == 1 {
-                    samples.push(sample);
+        let mut transmitter = Some(transmitter);
+        let mut said = Said::default();
+        while self.truth.now() - self.start.0 < LENGTH {
+            let past = self.truth.now() - self.start.0;
+            transmitter = transmitter.filter(|_| past < self.transmits);
+            let mut nodes = vec![&mut receiver];
+            nodes.extend(transmitter.as_mut());
+            run(&mut nodes, LOOK, |place, sample, _| {
+                if place == 0 {
+                    said.samples.push(sample);
                 }
-            },
-        );
-        samples.extend(receiver.finish());
-        (samples, receiver.counts().lost_in_all())
+            });
+            let held = receiver.status().ports[0].estimate;
+            said.held.extend(held.map(|held| (self.truth.now(), held)));
+        }
+        said.samples.extend(receiver.finish());
+        said.lost = receiver.counts().lost_in_all();
+        said
     }
 
     /// What the real-time clock showed.
@@ -101,6 +124,23 @@ impl World {
         }
     }
 
+    /// A fresh one is that of its Sync, a later one of now.
+    fn hold_status(&self, now: MonotonicTime, held: &Held, found: &mut Found) {
+        let told = || format!("at {now:?}: {held:?}, {}", self.told);
+        let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
+        if held.holdover && self.told.contains("sim0") {
+            return; // nobody sees what becomes of the clock of a transmitter that is gone
+        }
+        let is_fresh = !held.holdover && held.age_ns <= FRESH;
+        let when = if is_fresh {
+            now - span(held.age_ns)
+        } else {
+            now
+        };
+        let real = self.shown(1, when) - self.shown(0, when);
+        found.hold(held.offset.value, held.offset.bound, span(real), told);
+    }
+
     fn hold(&self, sample: &Sample, found: &mut Found) {
         let told = || format!("{sample:?}, {}", self.told);
         let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
@@ -114,15 +154,14 @@ impl World {
         };
         if let Some(came) = came {
             let real = self.shown(1, came) - self.shown(0, came);
-            let (offset, bound) = (span(sample.offset_ns), span(sample.error_bound_ns));
-            found.hold(offset, bound, span(real), told);
+            let Bounded { value, bound } = sample.offset;
+            found.hold(value, bound, span(real), told);
         }
         if sample.source == TimestampSource::Hardware
-            && let (Some(offset), Some(bound)) =
-                (sample.system_offset_ns, sample.system_error_bound_ns)
+            && let Some(Bounded { value, bound }) = sample.system_offset
         {
             let real = self.utc(sample.at) - (self.shown(0, sample.at) - UTC_OFFSET);
-            found.hold(span(offset), span(bound), span(real), told);
+            found.hold(value, bound, span(real), told);
         }
     }
 }
@@ -145,11 +184,11 @@ fn held(changes: &[Change], what: &str) {
     let mut found = Found::default();
     for number in worlds() {
         let world = World::of(number, &clocks);
-        let (samples, lost) = world.measure();
-        found.lost += lost;
-        samples
-            .iter()
-            .for_each(|sample| world.hold(sample, &mut found));
+        let said = world.measure();
+        found.lost += said.lost;
+        let (samples, held) = (said.samples.iter(), said.held.iter());
+        samples.for_each(|sample| world.hold(sample, &mut found));
+        held.for_each(|(now, held)| world.hold_status(*now, held, &mut found));
     }
     found.report(what);
 }

@@ -1,7 +1,7 @@
 //! What a measurement says of one packet. Sums nothing up.
 
 use wirestamp_core::correlate::ConversionError;
-use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
 use wirestamp_core::timestamp::MissingReason;
 
 /// What was measured of one packet: see [`LatencyRun::send_packets_to`](super::LatencyRun::send_packets_to).
@@ -14,12 +14,13 @@ pub struct PacketLatency {
     pub sent: MonotonicTime,
     /// When it left by the real-time clock, as the kernel's timestamp says; `None`: there is none.
     pub left: Option<UtcTime>,
-    /// From there to the transmit timestamp.
-    pub send_path: Option<PathTime>,
+    /// From the send call to the transmit timestamp. Negative where the error bound is larger than the time, as the others
+    /// may be; the bound is what placing the timestamps on the monotonic clock adds.
+    pub send_path: Option<Bounded<Span>>,
     /// From the transmit timestamp to the receive timestamp; with an echo service, the round trip.
-    pub wire: Option<PathTime>,
+    pub wire: Option<Bounded<Span>>,
     /// From the receive timestamp to just after the receive call.
-    pub receive_path: Option<PathTime>,
+    pub receive_path: Option<Bounded<Span>>,
     /// Why one of these is missing; the first reason if there are several. `None`: all are there.
     pub missing: Option<NotMeasured>,
 }
@@ -32,15 +33,6 @@ impl PacketLatency {
             Some(NotMeasured::NotArrived | NotMeasured::Late)
         )
     }
-}
-
-/// How long a packet took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PathTime {
-    /// The estimate. Negative where the error bound is larger than the time.
-    pub time: Span,
-    /// The truth lies within this distance of it: what placing the timestamps on the monotonic clock adds.
-    pub error_bound: Span,
 }
 
 /// Why a packet's times are incomplete.

@@ -13,7 +13,7 @@ mod run;
 mod tally;
 mod warm_up;
 
-pub use each::{NotMeasured, PacketLatency, PathTime};
+pub use each::{NotMeasured, PacketLatency};
 pub use ends::Endpoint;
 pub use run::{LatencyRun, Progress};
 pub use wirestamp_core::latency::{Bucket, Histogram, Summary};

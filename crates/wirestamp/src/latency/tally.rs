@@ -1,14 +1,14 @@
 //! The figures of the packets that are through, and the table of those in flight. Sends and
 //! receives nothing.
 
-use super::{LatencyReport, Losses, NotMeasured, PacketLatency, PathTime};
+use super::{LatencyReport, Losses, NotMeasured, PacketLatency};
 use crate::host_clock::{HostClock, TimestampPolicy};
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::correlate::{ConversionError, Estimate};
 use wirestamp_core::latency::{self, Arrival, Flight, Histogram, InFlight};
-use wirestamp_core::time::{Monotonic, MonotonicTime, Span};
+use wirestamp_core::time::{Bounded, Monotonic, MonotonicTime, Span};
 use wirestamp_core::timestamp::{Timestamps, TransmitOutcome, TransmitRecord};
 
 /// What places the timestamps of both ends.
@@ -36,7 +36,7 @@ pub(super) struct Tally {
 }
 
 /// What an arrival gives: the wire and the receive path.
-type Arrived = (Option<PathTime>, PathTime);
+type Arrived = (Option<Bounded<Span>>, Bounded<Span>);
 
 impl Tally {
     pub(super) fn new(
@@ -203,12 +203,10 @@ impl Tally {
             }
             _ => None,
         };
-        let send_path = transmitted.map(|placed| PathTime {
-            time: latency::send_path(flight.sent, placed.at),
-            error_bound: placed.bound,
-        });
+        let send_path = transmitted
+            .map(|placed| Bounded::new(latency::send_path(flight.sent, placed.at), placed.bound));
         if let Ok(send_path) = send_path {
-            self.report.send_path.record(send_path.time);
+            self.report.send_path.record(send_path.value);
         }
         let arrived = match flight.received {
             Some((timestamps, after)) => {
@@ -252,17 +250,14 @@ impl Tally {
         }
         self.report.lost.receive_timestamps += u64::from(!timestamps.has(self.report.source));
         let received = placed?;
-        let receive_path = PathTime {
-            time: latency::receive_path(received.at, after),
-            error_bound: received.bound,
-        };
-        self.report.receive_path.record(receive_path.time);
-        let wire = transmitted.map(|transmitted| PathTime {
-            time: latency::wire(transmitted.at, received.at),
-            error_bound: transmitted.bound + received.bound,
+        let receive_path = Bounded::new(latency::receive_path(received.at, after), received.bound);
+        self.report.receive_path.record(receive_path.value);
+        let wire = transmitted.map(|transmitted| {
+            let bound = transmitted.bound + received.bound;
+            Bounded::new(latency::wire(transmitted.at, received.at), bound)
         });
         if let Some(wire) = wire {
-            self.report.wire.record(wire.time);
+            self.report.wire.record(wire.value);
         }
         Ok((wire, receive_path))
     }

@@ -75,7 +75,7 @@ fn latency(world: u64, changes: &[Change], found: &mut Found) {
             .into_iter()
             .flatten();
         assert!(
-            bounds.map(|path| path.error_bound).max() <= report.max_bound,
+            bounds.map(|path| path.bound).max() <= report.max_bound,
             "world {world}"
         );
     }
@@ -105,18 +105,18 @@ fn check(
     };
     let real = transmitted.map(|at| at - packet.sent);
     if let (Some(path), Some(real)) = (packet.send_path, real) {
-        found.hold(path.time, path.error_bound, real, &world);
+        found.hold(path.value, path.bound, real, &world);
     }
     let real = transmitted.zip(received).map(|(from, to)| to - from);
     if let (Some(path), Some(real)) = (packet.wire, real) {
-        found.hold(path.time, path.error_bound, real, &world);
+        found.hold(path.value, path.bound, real, &world);
     }
     // together they end just after the receive call, however the timestamps are placed
     if let (Some(send), Some(wire), Some(receive), Some(received)) =
         (packet.send_path, packet.wire, packet.receive_path, received)
     {
-        let after = packet.sent + send.time + wire.time + receive.time;
-        found.hold(receive.time, receive.error_bound, after - received, &world);
+        let after = packet.sent + send.value + wire.value + receive.value;
+        found.hold(receive.value, receive.bound, after - received, &world);
     }
 }
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::latency::{
-    Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun, PacketLatency, PathTime,
+    Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun, PacketLatency,
 };
 use wirestamp::{
-    AddressFamily, ErrorKind, HardwareConfiguration, HardwareRequest, Interface, MissingReason,
-    Result, Simulation, Span, TimestampSource,
+    AddressFamily, Bounded, ErrorKind, HardwareConfiguration, HardwareRequest, Interface,
+    MissingReason, Result, Simulation, Span, TimestampSource,
 };
 
 fn measure(simulation: &Simulation, options: LatencyOptions) -> Result<LatencyReport> {
@@ -709,7 +709,7 @@ fn each_packet_is_reported_once_and_as_the_sums_have_it() {
         let mut numbers: Vec<_> = packets.iter().map(|packet| packet.number).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=300).collect::<Vec<_>>(), "{preset}");
-        let times = |path: fn(&PacketLatency) -> Option<PathTime>| -> Vec<_> {
+        let times = |path: fn(&PacketLatency) -> Option<Bounded<Span>>| -> Vec<_> {
             packets.iter().filter_map(path).collect()
         };
         let paths = [
@@ -719,11 +719,11 @@ fn each_packet_is_reported_once_and_as_the_sums_have_it() {
         ];
         for (times, histogram) in paths {
             assert_eq!(times.len() as u64, histogram.count(), "{preset}");
-            let largest = times.iter().map(|path| path.time).max();
+            let largest = times.iter().map(|path| path.value).max();
             assert_eq!(largest, histogram.maximum(), "{preset}");
         }
         let bounds = times(|packet| packet.receive_path);
-        let largest = bounds.iter().map(|path| path.error_bound).max();
+        let largest = bounds.iter().map(|path| path.bound).max();
         assert!(largest <= report.max_bound, "{preset}");
         let missing = |name: &str| {
             let named =

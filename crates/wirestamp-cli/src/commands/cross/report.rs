@@ -6,8 +6,8 @@ use crate::output::json;
 use serde::Serialize;
 use std::collections::VecDeque;
 use wirestamp::latency::{Histogram, Summary};
-use wirestamp::{Correlation, Frequency, FrequencyEstimate, Interface, Span};
-use wirestamp_measure::{Bounded, ClockReading};
+use wirestamp::{Bounded, Correlation, Frequency, FrequencyEstimate, Interface, Span};
+use wirestamp_measure::ClockReading;
 
 #[derive(Serialize)]
 pub(super) struct Cross {

@@ -4,7 +4,8 @@ use crate::output::{Output, json};
 use serde::Serialize;
 use std::io;
 use std::time::{Duration, Instant};
-use wirestamp::latency::{NotMeasured, PacketLatency, PathTime};
+use wirestamp::latency::{NotMeasured, PacketLatency};
+use wirestamp::{Bounded, Span};
 
 /// Rows are written in pieces of about so many bytes,
 const PIECE: usize = 1 << 16;
@@ -74,8 +75,8 @@ impl Rows {
 
 impl Packet {
     fn of(packet: &PacketLatency, is_round_trip: bool) -> Self {
-        let time = |path: Option<PathTime>| Some(path?.time.saturating_nanoseconds());
-        let bound = |path: Option<PathTime>| Some(path?.error_bound.saturating_nanoseconds());
+        let time = |path: Option<Bounded<Span>>| Some(path?.value.saturating_nanoseconds());
+        let bound = |path: Option<Bounded<Span>>| Some(path?.bound.saturating_nanoseconds());
         let wire = packet.wire.filter(|_| !is_round_trip);
         let round_trip = packet.wire.filter(|_| is_round_trip);
         Self {

@@ -64,7 +64,7 @@ impl Sink for Watching {
 
     fn passed(&mut self, _: Subject<'_>, packet: &PacketLatency) {
         if let Some(second) = &mut self.second {
-            second.note(packet.has_arrived(), packet.wire.map(|wire| wire.time));
+            second.note(packet.has_arrived(), packet.wire.map(|wire| wire.value));
         }
         if self.rows.is_some() {
             self.packets.push(*packet);

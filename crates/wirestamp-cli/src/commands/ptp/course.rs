@@ -1,7 +1,7 @@
 //! How the offset to the timeTransmitter went, in bounded memory: a clock may run for years.
 
 use crate::output::thinned::{self, Thinned};
-use wirestamp::{MonotonicTime, Span};
+use wirestamp::{Bounded, MonotonicTime, Span};
 use wirestamp_ptp::Sample;
 
 /// Offsets up to this many nanoseconds are shown as they are.
@@ -41,11 +41,11 @@ impl Course {
     }
 
     pub(super) fn add(&mut self, sample: &Sample) {
-        let offset = (sample.offset_ns, sample.error_bound_ns);
-        self.add_offset(sample.at, offset, sample.mean_path_delay_ns);
+        self.add_offset(sample.at, sample.offset, sample.mean_path_delay_ns);
     }
 
-    fn add_offset(&mut self, at: MonotonicTime, (offset, bound): (i64, i64), delay: i64) {
+    fn add_offset(&mut self, at: MonotonicTime, offset: Bounded<Span>, delay: i64) {
+        let [offset, bound] = [offset.value, offset.bound].map(Span::saturating_nanoseconds);
         if !self.is_steered && self.begun.is_none() && offset.unsigned_abs() > NEAR {
             self.from = offset;
         }
@@ -92,14 +92,15 @@ impl thinned::Point for Point {
 mod tests {
     use super::{Course, Point, Thinned};
     use crate::output::thinned::MOST;
-    use wirestamp::{MonotonicTime, Span};
+    use wirestamp::{Bounded, MonotonicTime, Span};
 
     /// One second after the other, and then one of another port that became final late.
     fn course(is_steered: bool) -> Course {
         let mut course = Course::of(is_steered);
         for (second, offset) in [(0, 37_000_000_000), (1, 37_000_000_400), (0, 90)] {
             let at = MonotonicTime::from_nanoseconds(5) + Span::from_seconds(second);
-            course.add_offset(at, (offset, 20), 700);
+            let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
+            course.add_offset(at, Bounded::new(span(offset), span(20)), 700);
         }
         course
     }

@@ -31,16 +31,17 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn of_sample(sample: &Sample) -> Self {
+        let system = sample.system_offset;
         Self {
             time: sample.time.nanoseconds(),
             interface: sample.interface.clone(),
             state: sample.state.name(),
             local_ns: Some(sample.local_ns),
-            offset_ns: Some(sample.offset_ns),
+            offset_ns: Some(sample.offset.value.saturating_nanoseconds()),
             mean_path_delay_ns: Some(sample.mean_path_delay_ns),
-            error_bound_ns: Some(sample.error_bound_ns),
-            system_offset_ns: sample.system_offset_ns,
-            system_error_bound_ns: sample.system_error_bound_ns,
+            error_bound_ns: Some(sample.offset.bound.saturating_nanoseconds()),
+            system_offset_ns: system.map(|system| system.value.saturating_nanoseconds()),
+            system_error_bound_ns: system.map(|system| system.bound.saturating_nanoseconds()),
             frequency_ppb: sample.frequency_ppb,
             source: sample.source.name(),
             time_transmitter: Some(sample.time_transmitter.to_string()),

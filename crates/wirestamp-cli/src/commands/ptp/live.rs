@@ -1,7 +1,7 @@
 //! The table that `ptp` writes every second: over itself on a terminal, row after row
 //! elsewhere. Sums nothing up.
 
-use crate::output::quantity::{rounded_up, shown, signed};
+use crate::output::quantity::{bounded, shown};
 use crate::output::{Column, Output, Page, Table};
 use std::io;
 use wirestamp::{Span, TimestampSource};
@@ -92,15 +92,15 @@ impl Live {
         let [offset, bound, delay, rate, system] = sample.map_or_else(
             || [nothing(), nothing(), nothing(), nothing(), nothing()],
             |sample| {
-                let system = sample.system_offset_ns.zip(sample.system_error_bound_ns);
+                let [offset, bound] = bounded(&sample.offset);
                 [
-                    signed(sample.offset_ns, sample.error_bound_ns),
-                    format!("±{}", rounded_up(sample.error_bound_ns)),
+                    offset,
+                    bound,
                     shown(sample.mean_path_delay_ns),
                     sample.frequency_ppb.map_or_else(nothing, rate),
-                    system.map_or_else(nothing, |(offset, bound)| {
-                        format!("{} ±{}", signed(offset, bound), rounded_up(bound))
-                    }),
+                    sample
+                        .system_offset
+                        .map_or_else(nothing, |offset| bounded(&offset).join(" ")),
                 ]
             },
         );

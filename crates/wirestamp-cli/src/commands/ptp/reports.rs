@@ -6,7 +6,7 @@ use super::live::Live;
 use super::off_limit::off_limit;
 use super::summary::Tally;
 use crate::output::Output;
-use crate::output::quantity::{rounded_up, signed};
+use crate::output::quantity::bounded;
 use serde::Serialize;
 use std::io;
 use wirestamp::{Error, Span};
@@ -198,12 +198,8 @@ fn compared(status: &Status) -> String {
         .sources
         .iter()
         .map(|source| {
-            let (offset, bound) = (source.offset_ns, source.error_bound_ns);
-            let (offset, bound) = (signed(offset, bound), rounded_up(bound));
-            format!(
-                "{} in domain {}: {offset} ±{bound}",
-                source.identity, source.domain
-            )
+            let offset = bounded(&source.offset).join(" ");
+            format!("{} in domain {}: {offset}", source.identity, source.domain)
         })
         .collect();
     let said = match status.agreement {

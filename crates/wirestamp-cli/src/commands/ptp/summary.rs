@@ -7,7 +7,7 @@ use crate::output::{Output, plural};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use wirestamp::Span;
+use wirestamp::{Bounded, Span};
 use wirestamp_ptp::{Counts, Sample};
 
 /// So many timeTransmitters are named.
@@ -53,10 +53,11 @@ struct Wrapped<'a> {
 
 impl Tally {
     pub(super) fn add(&mut self, sample: &Sample) {
-        self.offsets.record(sample.offset_ns.into());
-        self.absolute.record(i128::from(sample.offset_ns).abs());
+        let Bounded { value, bound } = sample.offset;
+        self.offsets.record(value.nanoseconds());
+        self.absolute.record(value.abs().nanoseconds());
         self.delays.record(sample.mean_path_delay_ns.into());
-        self.bounds.record(sample.error_bound_ns.into());
+        self.bounds.record(bound.nanoseconds());
         self.frequency_ppb = sample.frequency_ppb;
         self.source = Some(sample.source.name());
         if self.time_transmitters.len() < MOST_TRANSMITTERS {

@@ -4,8 +4,8 @@ use crate::output::{Draft, Output, Target, json};
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use wirestamp::{Error, Span};
-use wirestamp_probe::session::{Measured, Sample};
+use wirestamp::{Bounded, Error, Span};
+use wirestamp_probe::session::Sample;
 
 /// The measurements of one packet. A missing one is null, never 0.
 #[derive(Serialize)]
@@ -36,10 +36,10 @@ struct Row {
 
 impl Row {
     fn of(sample: &Sample) -> Self {
-        let value = |measured: Option<Measured>| {
+        let value = |measured: Option<Bounded<Span>>| {
             measured.map(|measured| measured.value.saturating_nanoseconds())
         };
-        let bound = |measured: Option<Measured>| {
+        let bound = |measured: Option<Bounded<Span>>| {
             measured.map(|measured| Span::saturating_nanoseconds(measured.bound))
         };
         Self {

@@ -3,7 +3,7 @@ use crate::session::flight::{Flight, Sent};
 use crate::stamp::HostTimestamp;
 use crate::timestamp::WireTimestamp;
 use crate::tlv::Method;
-use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::time::{Bounded, MonotonicTime};
 use wirestamp_core::timestamp::MissingReason;
 
 const SECOND: i64 = 1_000_000_000;
@@ -32,7 +32,7 @@ fn sample(sent: Result<i64, Missing>, differences: [Option<i64>; 2]) -> Sample {
     };
     let measured = |nanoseconds: i64| {
         let value = Span::from_nanoseconds(nanoseconds.into());
-        Measured::new(value, Span::ZERO)
+        Bounded::exact(value)
     };
     let [forward, backward] = differences.map(|difference| difference.map(measured));
     Sample {

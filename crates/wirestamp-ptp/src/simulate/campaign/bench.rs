@@ -440,8 +440,16 @@ impl<'a> Bench<'a> {
         let Some(truth) = self.offset_at(at) else {
             return;
         };
-        self.phase.estimate = Some((sample.offset_ns, sample.error_bound_ns));
-        self.hold_against(truth, sample.offset_ns, sample.error_bound_ns, "sample");
+        self.phase.estimate = Some((
+            sample.offset.value.saturating_nanoseconds(),
+            sample.offset.bound.saturating_nanoseconds(),
+        ));
+        self.hold_against(
+            truth,
+            sample.offset.value.saturating_nanoseconds(),
+            sample.offset.bound.saturating_nanoseconds(),
+            "sample",
+        );
     }
 
     /// Holds the clock, and what the timeReceiver says of it now, against the truth.
@@ -456,9 +464,17 @@ impl<'a> Bench<'a> {
         let Some(receiver) = &self.receiver else {
             return;
         };
-        if let Some(held) = receiver.status().ports[0].estimate {
-            self.phase.estimate = Some((held.offset_ns, held.error_bound_ns));
-            self.hold_against(offset, held.offset_ns, held.error_bound_ns, "held estimate");
+        if let Some(held) = receiver.carried() {
+            self.phase.estimate = Some((
+                held.offset.value.saturating_nanoseconds(),
+                held.offset.bound.saturating_nanoseconds(),
+            ));
+            self.hold_against(
+                offset,
+                held.offset.value.saturating_nanoseconds(),
+                held.offset.bound.saturating_nanoseconds(),
+                "held estimate",
+            );
         }
         self.keep(String::new(), true);
     }

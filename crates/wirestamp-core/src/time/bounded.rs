@@ -1,0 +1,112 @@
+//! A value and how far the truth may be from it.
+
+use super::{Span, display, instant};
+use core::fmt;
+
+/// A value with its error bound: the truth lies within `bound` of `value`.
+///
+/// `T` is a [`Span`] (a delay, an offset) or an instant.
+///
+/// ```
+/// use wirestamp_core::time::{Bounded, Span};
+/// let delay = Bounded::new(Span::from_nanoseconds(1_200), Span::from_nanoseconds(80));
+/// assert!(delay.contains(Span::from_nanoseconds(1_280)));
+/// assert_eq!(delay.most(), Span::from_nanoseconds(1_280));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounded<T> {
+    /// The estimate.
+    pub value: T,
+    /// The error bound, never negative.
+    pub bound: Span,
+}
+
+impl<T> Bounded<T> {
+    /// Returns a value with its error bound. The sign of `bound` does not matter.
+    pub const fn new(value: T, bound: Span) -> Self {
+        Self {
+            value,
+            bound: bound.abs(),
+        }
+    }
+
+    /// Returns a value that has no error.
+    pub const fn exact(value: T) -> Self {
+        Self::new(value, Span::ZERO)
+    }
+}
+
+impl Bounded<Span> {
+    /// Returns the smallest value that the truth can have.
+    pub fn least(&self) -> Span {
+        self.value - self.bound
+    }
+
+    /// Returns the largest value that the truth can have.
+    pub fn most(&self) -> Span {
+        self.value + self.bound
+    }
+
+    /// Returns whether this value can be the truth.
+    pub fn contains(&self, truth: Span) -> bool {
+        self.least() <= truth && truth <= self.most()
+    }
+}
+
+/// The sum: both errors add up.
+impl core::ops::Add for Bounded<Span> {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self::new(self.value + other.value, self.bound + other.bound)
+    }
+}
+
+/// The time between two instants of one clock: both errors add up.
+impl<C: instant::Clock> core::ops::Sub for Bounded<instant::Time<C>> {
+    type Output = Bounded<Span>;
+
+    fn sub(self, other: Self) -> Bounded<Span> {
+        Bounded::new(self.value - other.value, self.bound + other.bound)
+    }
+}
+
+/// Prints the instant as it is printed alone, and its error bound. The printed interval contains this one.
+impl<C: instant::Clock> fmt::Display for Bounded<instant::Time<C>> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        display::nanoseconds(f, self.value, self.bound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::UtcTime;
+    use alloc::format;
+
+    const fn ns(nanoseconds: i128) -> Span {
+        Span::from_nanoseconds(nanoseconds)
+    }
+
+    #[test]
+    fn errors_add_up() {
+        let (one, other) = (Bounded::new(ns(-5), ns(2)), Bounded::new(ns(7), ns(-3)));
+        assert_eq!(one + other, Bounded::new(ns(2), ns(5)));
+        let at = |time, bound| Bounded::new(UtcTime::from_nanoseconds(time), ns(bound));
+        assert_eq!(at(9, 1) - at(4, 2), Bounded::new(ns(5), ns(3)));
+    }
+
+    #[test]
+    fn the_interval_contains_both_its_ends() {
+        let value = Bounded::new(ns(10), ns(4));
+        assert!(value.contains(ns(6)) && value.contains(ns(14)));
+        assert!(!value.contains(ns(5)) && !value.contains(ns(15)));
+        assert!(Bounded::exact(ns(3)).contains(ns(3)));
+    }
+
+    #[test]
+    fn an_instant_is_printed_with_its_bound() {
+        let at = Bounded::new(UtcTime::from_nanoseconds(1_500_000_000), ns(120));
+        assert_eq!(format!("{at:.3}"), "1970-01-01T00:00:01.500Z ±120 ns");
+    }
+}

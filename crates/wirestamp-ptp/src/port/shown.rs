@@ -1,0 +1,112 @@
+//! The offset that a port shows between its Syncs: that of the last one, and later the same carried forward to now.
+
+use super::Port;
+use super::ledger::Run;
+use crate::configuration::Configuration;
+use crate::report::{Held, Sample};
+use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource};
+
+/// So many Syncs may be lost,
+const SYNCS: f64 = 3.0;
+/// and so long it takes until a sample is final, before the last one is not shown as it is.
+const SETTLES: Span = Span::from_seconds(5);
+
+/// The last sample that counts.
+#[derive(Debug)]
+pub(super) struct Shown {
+    sample: Option<(MonotonicTime, Held)>,
+    /// Samples of before do not count.
+    since: MonotonicTime,
+    fresh: Span,
+}
+
+impl Shown {
+    pub(super) fn new(configuration: &Configuration) -> Self {
+        let syncs = 2_f64.powi(configuration.log_sync_interval.into()) * SYNCS * 1e9;
+        Self {
+            sample: None,
+            since: MonotonicTime::MIN,
+            fresh: SETTLES + Span::from_nanoseconds(syncs as i128),
+        }
+    }
+
+    /// Another clock is followed, or a clock was stepped.
+    pub(super) fn forget(&mut self, now: MonotonicTime) {
+        (self.sample, self.since) = (None, now);
+    }
+
+    fn note(&mut self, sample: &Sample) {
+        let held = Held {
+            offset: sample.offset,
+            mean_path_delay_ns: sample.mean_path_delay_ns,
+            frequency_ppb: sample.frequency_ppb,
+            age_ns: 0,
+            holdover: false,
+        };
+        if sample.came >= self.since {
+            self.sample = Some((sample.came, held));
+        }
+    }
+
+    fn at(&self, now: MonotonicTime) -> Option<Held> {
+        let (came, held) = self.sample.filter(|(came, _)| now - *came <= self.fresh)?;
+        Some(Held {
+            age_ns: (now - came).saturating_nanoseconds(),
+            ..held
+        })
+    }
+}
+
+impl Port<'_> {
+    /// A sample of this port is final.
+    pub(crate) fn settled(&mut self, sample: &Sample) {
+        self.shown.note(sample);
+    }
+
+    /// All that was measured is of no use any more.
+    pub(super) fn forget(&mut self) {
+        self.estimator.reset();
+        self.shown.forget(self.now());
+    }
+
+    /// Returns the offset at the last Sync; if that was long ago, the offset now. Nothing while no sample is final yet.
+    pub(crate) fn held(&self, now: MonotonicTime) -> Option<Held> {
+        let is_old = now - self.estimated_at > self.shown.fresh;
+        self.shown.at(now).or_else(|| {
+            let carried = self.carried(now);
+            carried.filter(|held| held.holdover || is_old)
+        })
+    }
+
+    /// Returns the offset now: it has drifted since the last Sync, and somebody may have moved the clock by as much as a
+    /// reading of it does not show.
+    pub(crate) fn carried(&self, now: MonotonicTime) -> Option<Held> {
+        let age_ns = (now - self.estimated_at).saturating_nanoseconds();
+        let (estimator, holdover) = match &self.holdover {
+            Some(last) if self.estimator.latest().is_none() => (last, true),
+            _ => (&self.estimator, false),
+        };
+        let estimate = estimator.held_after(age_ns)?;
+        let then = self.estimated_from.as_ref()?;
+        let clock = self.clock.borrow();
+        let moved = clock.moved_since(then, &self.outlet.sockets.event)?;
+        Some(Held {
+            offset: Bounded::new(
+                Span::from_nanoseconds(estimate.offset.into()),
+                Span::from_nanoseconds(estimate.bound.saturating_add(moved).into()),
+            ),
+            mean_path_delay_ns: estimate.mean_path_delay,
+            frequency_ppb: estimate.rate.map(|rate| rate * 1e9),
+            age_ns,
+            holdover,
+        })
+    }
+
+    /// Returns the nanoseconds that were added to the clock's own times.
+    pub(super) fn shift_of(&self, run: Run) -> i64 {
+        match self.clock.borrow().source() {
+            TimestampSource::Software => run.utc_shift,
+            TimestampSource::Hardware => 0,
+        }
+    }
+}
