@@ -7,6 +7,7 @@ mod recording;
 pub(crate) use readings::ReadingsTask;
 pub(crate) use recording::RecordingTask;
 
+use crate::event::EventKind;
 use crate::moment::Moment;
 use crate::place::Place;
 use crate::reading::ClockReading;
@@ -120,7 +121,7 @@ impl ClockTask {
             // of several changes between two looks, the cause of the last is known
             *self.changes.entry(cause.to_owned()).or_default() += now.saturating_sub(before).max(1);
             turn.sink.event(
-                "generation_change",
+                EventKind::GenerationChange,
                 self.name(),
                 format!("the PTP hardware clock began clock generation {now}: {cause}"),
             );

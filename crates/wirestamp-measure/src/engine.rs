@@ -21,7 +21,7 @@ use exchange::exchange;
 use std::net::{Ipv4Addr, SocketAddr};
 use wirestamp::latency::LatencyReport;
 use wirestamp::{Error, MonotonicTime, Result, Span, UdpSocket};
-use wirestamp_ptp::{Node, Warning};
+use wirestamp_ptp::Node;
 
 /// So many wakes are taken at a turn.
 const WAKES: usize = 64;
@@ -379,11 +379,11 @@ impl Engine {
             .collect()
     }
 
-    /// Asks each PTP clock that runs; it is told what its user may not want, too, as it was a second ago at most.
-    pub fn ptp<R>(&self, mut ask: impl FnMut(&Node<'_>, &[Warning]) -> R) -> Vec<R> {
+    /// Asks each PTP clock that runs.
+    pub fn ptp<R>(&self, mut ask: impl FnMut(&Node<'_>) -> R) -> Vec<R> {
         let mut answers = Vec::new();
         for task in self.slots.iter().filter_map(Slot::task) {
-            task.ask_ptp(&mut |node, warnings| answers.push(ask(node, warnings)));
+            task.ask_ptp(&mut |node| answers.push(ask(node)));
         }
         answers
     }

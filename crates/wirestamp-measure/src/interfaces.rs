@@ -1,5 +1,6 @@
 //! The interfaces of this host, what they timestamp, and what changed.
 
+use crate::event::EventKind;
 use crate::place::Place;
 use crate::sink::Sink;
 use crate::state::{InterfaceState, Reasons};
@@ -122,12 +123,16 @@ impl Interfaces {
         for now in &self.known {
             match before.iter().find(|known| known.name == now.name) {
                 None => {
-                    sink.event("interface", &now.name, "the interface appeared".to_owned());
+                    sink.event(
+                        EventKind::Interface,
+                        &now.name,
+                        "the interface appeared".to_owned(),
+                    );
                 }
                 Some(known) => {
                     if known.state != now.state {
                         sink.event(
-                            "interface",
+                            EventKind::Interface,
                             &now.name,
                             format!("the interface is {}, it was {}", now.state, known.state),
                         );
@@ -137,7 +142,7 @@ impl Interfaces {
                         let transmit = now
                             .transmit
                             .map_or("unknown", |on| if on { "on" } else { "off" });
-                        sink.event("interface", &now.name, format!("hardware timestamping changed: transmit {transmit}, receive {receive}"));
+                        sink.event(EventKind::Interface, &now.name, format!("hardware timestamping changed: transmit {transmit}, receive {receive}"));
                     }
                 }
             }
@@ -147,7 +152,7 @@ impl Interfaces {
             .filter(|known| self.known.iter().all(|now| now.name != known.name))
         {
             sink.event(
-                "interface",
+                EventKind::Interface,
                 &gone.name,
                 "the interface went away".to_owned(),
             );

@@ -5,6 +5,7 @@ mod shown;
 use crate::moment::Moment;
 use crate::options::Ptp;
 use crate::place::Place;
+use crate::ptp_change::Seen;
 use crate::report::{PtpReport, Report};
 use crate::sample::{self, Departure, Kind, Segment, Subject};
 use crate::sink::{Known, Sink};
@@ -16,7 +17,7 @@ use std::time::Duration;
 use wirestamp::{
     Bounded, Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, UtcTime,
 };
-use wirestamp_ptp::{Engine, Node, Sample, Status, Unmeasured, Warning, identity_of};
+use wirestamp_ptp::{Engine, Node, Sample, identity_of};
 
 self_cell! {
     struct Running {
@@ -28,23 +29,18 @@ self_cell! {
 
 /// A clock with one port, or that of a whole program.
 pub(crate) struct PtpTask {
-    interface: String,
     running: Running,
     /// Of each interface.
     samples: BTreeMap<String, u64>,
     last: Option<Sample>,
     /// The last that was recorded.
     recorded: Option<UtcTime>,
-    /// Of each port.
-    states: Vec<&'static str>,
+    seen: Seen,
     /// When its state is looked at again.
     look_at: MonotonicTime,
     /// How long it may measure nothing, from when it was opened on.
     patience: Span,
     opened: Option<MonotonicTime>,
-    /// Why it has measured nothing, though it had time to.
-    unmeasured: Option<Unmeasured>,
-    warnings: Vec<Warning>,
     /// Whether it is the clock of a whole program, and what that wants.
     alone: Option<Alone>,
 }
@@ -104,17 +100,14 @@ impl PtpTask {
             Ok(node)
         })?;
         Ok(Self {
-            interface: configuration.interface.clone(),
             running,
             samples: BTreeMap::new(),
             last: None,
             recorded: None,
-            states: Vec::new(),
+            seen: Seen::default(),
             look_at: MonotonicTime::MIN,
             patience: patience(&configuration.options),
             opened: None,
-            unmeasured: None,
-            warnings: Vec::new(),
             alone,
         })
     }
@@ -137,35 +130,26 @@ impl PtpTask {
         samples
     }
 
-    /// Yields an event for each port whose state is another one than before.
-    fn watch(&mut self, status: &Status, turn: &mut Turn<'_>) {
-        let states: Vec<_> = status.ports.iter().map(|port| port.state.name()).collect();
-        for ((port, now), before) in status.ports.iter().zip(&states).zip(&self.states) {
-            if now != before {
-                let message = format!("the PTP port is now {now}");
-                turn.sink.event("ptp_state", &port.interface, message);
-            }
-        }
-        self.states = states;
-    }
-
-    /// Says why nothing is measured, and what its user may not want: each once, and again if it comes back.
-    fn diagnose(&mut self, turn: &mut Turn<'_>) {
+    /// Reports what has changed, and what is not as it should be: that is looked at each second only.
+    fn watch(&mut self, looks: bool, turn: &mut Turn<'_>) {
         let opened = *self.opened.get_or_insert(turn.now);
         let is_late = self.samples.is_empty() && turn.now - opened >= self.patience;
-        let (unmeasured, warnings) = self.running.with_dependent(|_, node| {
-            let unmeasured = is_late.then(|| node.unmeasured());
-            (unmeasured, node.warnings())
+        let seen = &mut self.seen;
+        let (status, changes) = self.running.with_dependent(|_, node| {
+            let status = node.status();
+            let mut changes = match looks {
+                true => seen.diagnose(node, is_late),
+                false => Vec::new(),
+            };
+            changes.extend(seen.look(node, &status));
+            (status, changes)
         });
-        let name = self.interface.as_str();
-        if let Some(why) = unmeasured.filter(|_| self.unmeasured.map(kind) != unmeasured.map(kind))
-        {
-            turn.sink.event("ptp_silence", name, why.to_string());
+        for change in &changes {
+            turn.sink.changed(&status, change);
+            if let Some((kind, interface, message)) = change.event(&status) {
+                turn.sink.event(kind, &interface, message);
+            }
         }
-        for warning in warnings.iter().filter(|one| !self.warnings.contains(one)) {
-            turn.sink.event("ptp_warning", name, warning.to_string());
-        }
-        (self.unmeasured, self.warnings) = (unmeasured, warnings);
     }
 }
 
@@ -185,11 +169,6 @@ fn patience(options: &wirestamp_ptp::Configuration) -> Span {
     announces.map_or(PATIENCE, |all| PATIENCE.max(all.into()))
 }
 
-/// The cause without what was counted meanwhile.
-fn kind(unmeasured: Unmeasured) -> std::mem::Discriminant<Unmeasured> {
-    std::mem::discriminant(&unmeasured)
-}
-
 impl Task for PtpTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
         let looks = turn.now >= self.look_at;
@@ -197,9 +176,7 @@ impl Task for PtpTask {
             return Ok(MonotonicTime::MAX);
         }
         let samples = self.taken();
-        let (status, next) = self
-            .running
-            .with_dependent(|_, node| (looks.then(|| node.status()), node.next_at()));
+        let next = self.running.with_dependent(|_, node| node.next_at());
         for sample in &samples {
             *self.samples.entry(sample.interface.clone()).or_default() += 1;
             let subject = Subject {
@@ -220,10 +197,9 @@ impl Task for PtpTask {
         self.last = samples.into_iter().next_back().or_else(|| self.last.take());
         if looks {
             self.look_at = turn.now + LOOK;
-            self.diagnose(turn);
         }
-        if let Some(status) = status {
-            self.watch(&status, turn);
+        if looks || self.alone.is_some() {
+            self.watch(looks, turn);
         }
         Ok(match &self.alone {
             None => next.min(self.look_at),
@@ -245,9 +221,8 @@ impl Task for PtpTask {
         into.ptp.extend(self.shown(&status));
     }
 
-    fn ask_ptp(&self, ask: &mut dyn FnMut(&Node<'_>, &[Warning])) {
-        self.running
-            .with_dependent(|_, node| ask(node, &self.warnings));
+    fn ask_ptp(&self, ask: &mut dyn FnMut(&Node<'_>)) {
+        self.running.with_dependent(|_, node| ask(node));
     }
 
     fn is_over(&self) -> bool {

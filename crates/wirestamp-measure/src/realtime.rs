@@ -1,5 +1,6 @@
 //! The real-time clock: it is watched for steps.
 
+use crate::event::EventKind;
 use crate::moment::Moment;
 use crate::sink::Sink;
 use crate::state::{ClockState, Reasons, Reference};
@@ -56,7 +57,7 @@ impl Realtime {
                 self.generation += 1;
                 self.steps += 1;
                 let message = format!("the real-time clock was stepped by {moved}");
-                sink.event("clock_step", "realtime", message);
+                sink.event(EventKind::ClockStep, "realtime", message);
             }
         }
         self.due

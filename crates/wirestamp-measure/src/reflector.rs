@@ -1,5 +1,6 @@
 //! The STAMP reflector. Replies are `wirestamp-probe`'s affair.
 
+use crate::event::EventKind;
 use crate::host::Host;
 use crate::host_stamp::HostStamp;
 use crate::moment::Moment;
@@ -131,7 +132,7 @@ impl Task for ReflectorTask {
             && let Some(why) = &self.diverted
         {
             turn.sink
-                .event("reflector_warning", "reflector", why.clone());
+                .event(EventKind::ReflectorWarning, "reflector", why.clone());
         }
         if let Some(later) = self.correlate(turn.now)? {
             return Ok(later);

@@ -1,6 +1,8 @@
 //! Where samples go.
 
+use crate::event::EventKind;
 use crate::host_stamp::HostStamp;
+use crate::ptp_change::PtpChange;
 use crate::reading::ClockReading;
 use crate::recorded::Recorded;
 use crate::sample::{Sample, Subject};
@@ -20,7 +22,7 @@ pub trait Sink {
     fn begin(&mut self, _subject: Subject<'_>) {}
 
     /// Takes what happened: what kind of event, to what, and a sentence about it.
-    fn event(&mut self, _kind: &str, _subject: &str, _message: String) {}
+    fn event(&mut self, _kind: EventKind, _subject: &str, _message: String) {}
 
     /// Takes what is known of a clock.
     fn estimate(&mut self, _clock: &str, _known: &Known) {}
@@ -39,7 +41,8 @@ pub trait Sink {
         false
     }
 
-    /// Takes everything that is known of a packet of a STAMP session, whose time is over.
+    /// Takes everything that is known of a packet of a STAMP session, whose timeout has passed. A NIC's timestamps are not final by
+    /// then: where its clock turns out to have been changed, the session is withdrawn and begins again.
     fn judged(&mut self, _subject: Subject<'_>, _packet: &session::Sample) {}
 
     /// Takes everything that is known of a packet of a path of this host, once it is final. Of a path that is measured once, if packets are wanted.
@@ -47,6 +50,9 @@ pub trait Sink {
 
     /// Takes everything that is known of a sample of a PTP clock, once it is final.
     fn followed(&mut self, _subject: Subject<'_>, _sample: &wirestamp_ptp::Sample) {}
+
+    /// Takes a change of a PTP clock, with its status. Most are events as well.
+    fn changed(&mut self, _status: &wirestamp_ptp::Status, _change: &PtpChange) {}
 
     /// Takes how far a path is that is measured once, now and then.
     fn progress(&mut self, _subject: Subject<'_>, _progress: Progress) {}

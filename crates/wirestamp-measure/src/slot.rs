@@ -5,6 +5,7 @@ mod search;
 
 use crate::carried::Carried;
 use crate::clock::{ClockTask, ReadingsTask, RecordingTask};
+use crate::event::EventKind;
 use crate::goal::{Found, Goal, literal, unresolved};
 use crate::host::Host;
 use crate::key;
@@ -175,7 +176,8 @@ impl Slot {
             Looked::Moved(address) => {
                 let found = whereabouts.moved();
                 let text = format!("{} has the address {address} now", goal.host);
-                turn.sink.event("address_changed", self.wanted.name(), text);
+                turn.sink
+                    .event(EventKind::AddressChanged, self.wanted.name(), text);
                 self.carry(turn);
                 // the task is over: if the next one can't be opened, its counts are not carried a second time
                 self.state = State::Starting;
@@ -207,7 +209,7 @@ impl Slot {
                 if std::mem::take(&mut self.has_failed) {
                     let message = format!("the {} task runs again", self.wanted.kind().name());
                     let name = self.wanted.name();
-                    turn.sink.event("task_running", name, message);
+                    turn.sink.event(EventKind::TaskRunning, name, message);
                 }
                 self.state = State::Running {
                     task,
@@ -224,7 +226,7 @@ impl Slot {
     fn fail(&mut self, error: Error, turn: &mut Turn<'_>) -> MonotonicTime {
         let (kind, name) = (self.wanted.kind().name(), self.wanted.name());
         let message = format!("the {kind} task failed: {error}");
-        turn.sink.event("task_failed", name, message);
+        turn.sink.event(EventKind::TaskFailed, name, message);
         let retry_at = match self.wanted.ends() {
             true => MonotonicTime::MAX,
             false => turn.now + self.retry,

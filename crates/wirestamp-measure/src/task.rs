@@ -5,7 +5,7 @@ use crate::report::Report;
 use crate::sink::{Known, Sink};
 use crate::state::{State, TimestampCounts};
 use wirestamp::{Error, ErrorKind, MissingReason, MonotonicTime, Result, Span, UdpSocket, UtcTime};
-use wirestamp_ptp::{Node, Warning};
+use wirestamp_ptp::Node;
 
 /// Something that runs. It never waits; the loop does.
 pub(crate) trait Task {
@@ -42,7 +42,7 @@ pub(crate) trait Task {
     }
 
     /// Lets a PTP clock be asked, and what its user may not want; others leave it.
-    fn ask_ptp(&self, _ask: &mut dyn FnMut(&Node<'_>, &[Warning])) {}
+    fn ask_ptp(&self, _ask: &mut dyn FnMut(&Node<'_>)) {}
 
     /// What it knows of its clock now; `None`: it has none.
     fn estimate(&mut self, _moment: &Moment) -> Option<Known> {

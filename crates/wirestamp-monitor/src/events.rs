@@ -5,6 +5,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use wirestamp::UtcTime;
+use wirestamp_measure::EventKind;
+
+/// The configuration was read again, or refused.
+pub(crate) const RELOAD: &str = "reload";
+/// The history could not be read or written, or can again.
+pub(crate) const HISTORY: &str = "history";
+/// The same of recordings.
+pub(crate) const RECORDING: &str = "recording";
 
 /// So many are kept.
 const KEPT: usize = 1_000;
@@ -49,7 +57,7 @@ impl Events {
     /// Adds one, and logs it.
     pub(crate) fn add(&self, kind: &str, subject: &str, message: String) {
         match kind {
-            "task_failed" => tracing::warn!(kind, subject, "{message}"),
+            _ if kind == EventKind::TaskFailed.name() => tracing::warn!(kind, subject, "{message}"),
             _ => tracing::info!(kind, subject, "{message}"),
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,6 +128,19 @@ mod tests {
         assert_eq!(events.after(Since(last - 1), 10).len(), 1);
         assert_eq!(events.after(Since::ALL, usize::MAX).len(), KEPT);
         assert_eq!(*events.newest().borrow(), last);
+    }
+
+    /// The description of the key in both schemas lists the kinds, and no other.
+    #[test]
+    fn the_schemas_list_every_kind() {
+        let measured = EventKind::ALL.iter().map(|kind| kind.name());
+        let all: Vec<_> = measured.chain([RELOAD, HISTORY, RECORDING]).collect();
+        let listed = format!(": \"\\\"{}\\\"\"", all.join("\\\", \\\""));
+        for schema in ["monitor.json", "history.json"] {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json/");
+            let text = std::fs::read_to_string(format!("{path}{schema}")).expect("it is there");
+            assert!(text.contains(&listed), "{schema} does not list {listed}");
+        }
     }
 
     #[test]

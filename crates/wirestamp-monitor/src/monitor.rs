@@ -1,7 +1,7 @@
 //! Measurements that run for ever, and what becomes of their samples.
 
 use crate::configuration::Configuration;
-use crate::events::{Events, SHOWN, Since};
+use crate::events::{self, Events, SHOWN, Since};
 use crate::history::{Record, Writer};
 use crate::own::Own;
 use crate::patience::PATIENCE;
@@ -10,7 +10,7 @@ use crate::snapshot::{NtpState, Snapshot};
 use crate::stores::Stores;
 use std::time::Instant;
 use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
-use wirestamp_measure::{Engine, Exchanged, Moment, Place, State};
+use wirestamp_measure::{Engine, EventKind, Exchanged, Moment, Place, State};
 
 /// How often the clocks are kept in the history.
 const KEEP_CLOCKS: Span = Span::from_seconds(1);
@@ -155,7 +155,7 @@ impl Monitor {
         let before = std::mem::replace(&mut self.agreement, ntp.agreement.clone());
         if !before.is_empty() && before != self.agreement {
             let message = format!("the NTP servers: {before} before, now {}", self.agreement);
-            self.events.add("agreement", "ntp", message);
+            self.events.add(EventKind::Agreement.name(), "ntp", message);
         }
     }
 
@@ -165,7 +165,7 @@ impl Monitor {
             return;
         };
         for note in history.notes() {
-            self.events.add("history", "history", note);
+            self.events.add(events::HISTORY, "history", note);
         }
         let shown = history.show();
         // before the first attempt there is neither an error nor a record
@@ -185,7 +185,7 @@ impl Monitor {
             "history: {before} before, now {}{cause}",
             self.history_state
         );
-        self.events.add("history", "history", message);
+        self.events.add(events::HISTORY, "history", message);
     }
 
     fn keep_events(&mut self) {
@@ -262,7 +262,7 @@ impl Monitor {
             ended,
         } = exchanged;
         let message = format!("reloaded: {kept} tasks run on, {opened} start, {ended} ended");
-        self.events.add("reload", "configuration", message);
+        self.events.add(events::RELOAD, "configuration", message);
         Ok(())
     }
 
@@ -301,7 +301,7 @@ impl Monitor {
     pub fn refuse_reload(&mut self, why: &str) {
         *self.own.reloads.entry("refused".to_owned()).or_default() += 1;
         self.events.add(
-            "reload",
+            events::RELOAD,
             "configuration",
             format!("not reloaded, the old one runs on: {why}"),
         );

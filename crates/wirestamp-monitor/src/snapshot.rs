@@ -62,7 +62,7 @@ pub struct Event {
     pub id: u64,
     /// When, by the real-time clock, RFC 3339.
     pub time: String,
-    /// "generation_change", "clock_step", "interface", "task_failed", "task_running", "agreement", "ptp_state", "ptp_silence", "ptp_warning", "reflector_warning", "reload", "history", "recording".
+    /// "generation_change", "clock_step", "interface", "address_changed", "task_failed", "task_running", "agreement", "ptp_state", "ptp_silence", "ptp_warning", "reflector_warning", "reload", "history", "recording".
     pub kind: String,
     /// Of which task, interface or peer.
     pub subject: String,

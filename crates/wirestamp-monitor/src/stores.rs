@@ -4,7 +4,7 @@ use crate::events::Events;
 use crate::history::{Record, Writer};
 use crate::recording::Recordings;
 use wirestamp::UtcTime;
-use wirestamp_measure::{ClockReading, Known, Packet, Sample, Sink, Subject};
+use wirestamp_measure::{ClockReading, EventKind, Known, Packet, Sample, Sink, Subject};
 
 /// The stores that a configuration asks for.
 pub(crate) struct Stores<'a> {
@@ -27,8 +27,8 @@ impl Sink for Stores<'_> {
         self.recordings.begin(subject);
     }
 
-    fn event(&mut self, kind: &str, subject: &str, message: String) {
-        self.events.add(kind, subject, message);
+    fn event(&mut self, kind: EventKind, subject: &str, message: String) {
+        self.events.add(kind.name(), subject, message);
     }
 
     fn estimate(&mut self, clock: &str, known: &Known) {

@@ -9,7 +9,7 @@
 //!
 //! Offsets are local minus server (positive: the local clock is ahead). There are two separate bounds:
 //!
-//! - [`Measurement::error_bound`], relative to the server's clock, follows from the timestamps alone. The paths may be
+//! - the error bound of [`Measurement::offset`], relative to the server's clock, follows from the timestamps alone. The paths may be
 //!   asymmetric. It holds if no packet arrives before it was sent, if the server's timestamps are as precise as it
 //!   states, and if the clocks drift by at most [`ClientOptions::max_drift_ppm`] against each other. Either clock may
 //!   be stepped by any amount: the newest exchange determines the bound, and samples that contradict each other are

@@ -29,9 +29,15 @@ pub(super) fn of(
         Some(_) => (Some(&dialogue.client), dialogue.sampled),
     };
     // what was measured before a step of this host's clock says nothing of it now
-    let is_stepped = sampled.is_some_and(|sampled| is_stepped(&sampled, moment));
+    let moved = match &sampled {
+        Some(sampled) => moved_since(sampled, moment),
+        None => Some(Span::ZERO),
+    };
     let measured = client.and_then(|client| client.measurement_at(moment.utc()));
-    let measured = measured.filter(|_| !is_stepped);
+    let measured = measured.zip(moved).map(|(mut measured, moved)| {
+        measured.offset.bound = measured.offset.bound + moved;
+        measured
+    });
     let mut shown = NtpServerState {
         name: configuration.server.clone(),
         address: dialogue.address.to_string(),
@@ -55,7 +61,7 @@ pub(super) fn of(
     }
     let stepped = || {
         let text = "this host's clock was stepped since it answered";
-        is_stepped.then(|| ("stepped", text.to_owned()))
+        moved.is_none().then(|| ("stepped", text.to_owned()))
     };
     shown.hint = hint::of(dialogue.client.server_state(), measured.as_ref());
     let reason = reason::of(dialogue).or_else(stepped);
@@ -120,17 +126,20 @@ fn reference(state: ServerState) -> String {
     }
 }
 
-/// Whether the real-time clock was stepped since then: its distance to the monotonic clock is another one. Where the two are not slewed alike (not Linux), it
-/// may run faster or slower by 0.1 %.
-fn is_stepped(then: &LocalTime, now: &Moment) -> bool {
+/// Returns by how much the real-time clock may have moved against the monotonic clock since then; `None`: it was stepped. On
+/// Linux both are slewed alike, so their distance changes by steps alone; elsewhere a slew of up to 0.1 % and a step that is as
+/// small look the same, and both are part of the bound. A step that is smaller than the errors of the two readings does not show.
+fn moved_since(then: &LocalTime, now: &Moment) -> Option<Span> {
     let reading = &now.reading;
     let passed = reading.before - then.monotonic.value;
-    let moved = (reading.utc - then.utc.value) - passed;
-    let slewed = if cfg!(target_os = "linux") {
-        0
-    } else {
-        passed.nanoseconds().abs() / 1_000
-    };
-    let unsure = (reading.after - reading.before) + then.utc.bound + then.monotonic.bound;
-    moved.abs() > unsure + Span::from_nanoseconds(slewed + 10)
+    let moved = ((reading.utc - then.utc.value) - passed).abs();
+    let unsure = (reading.after - reading.before)
+        + then.utc.bound
+        + then.monotonic.bound
+        + Span::from_nanoseconds(10);
+    if cfg!(target_os = "linux") {
+        return (moved <= unsure).then_some(Span::ZERO);
+    }
+    let slewed = Span::from_nanoseconds(passed.nanoseconds().abs() / 1_000);
+    (moved <= unsure + slewed).then(|| moved + unsure)
 }

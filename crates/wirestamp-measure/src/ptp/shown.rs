@@ -16,7 +16,11 @@ impl PtpTask {
         let name = port.interface.as_str();
         let last = self.last.as_ref().filter(|last| last.interface == name);
         let system = last.and_then(|last| last.system_offset);
-        let warnings = self.warnings.iter().filter(|one| one.interface() == name);
+        let warnings = self
+            .seen
+            .warnings
+            .iter()
+            .filter(|one| one.interface() == name);
         PtpState {
             interface: port.interface.clone(),
             state: port.state.name().to_owned(),
@@ -33,7 +37,7 @@ impl PtpTask {
             age_ns: held.map(|held| held.age_ns),
             holdover: held.is_some_and(|held| held.holdover),
             agreement: status.agreement.name().to_owned(),
-            error: self.unmeasured.map(|why| why.to_string()),
+            error: self.seen.silence.map(|why| why.to_string()),
             warnings: warnings.map(Warning::to_string).collect(),
             samples: self.samples.get(name).copied().unwrap_or(0),
             lost: reasons(&port.counts.lost),

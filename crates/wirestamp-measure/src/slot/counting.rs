@@ -1,6 +1,8 @@
 //! The distributions of what a task yields: a sink between the task and the others, which has what all its runs yielded.
 
 use crate::delays::{Delays, Judged};
+use crate::event::EventKind;
+use crate::ptp_change::PtpChange;
 use crate::reading::ClockReading;
 use crate::recorded::Recorded;
 use crate::sample::{Kind, Sample, Subject};
@@ -74,7 +76,7 @@ impl Sink for Counting<'_> {
         self.sink.begin(subject);
     }
 
-    fn event(&mut self, kind: &str, subject: &str, message: String) {
+    fn event(&mut self, kind: EventKind, subject: &str, message: String) {
         self.sink.event(kind, subject, message);
     }
 
@@ -96,6 +98,10 @@ impl Sink for Counting<'_> {
 
     fn followed(&mut self, subject: Subject<'_>, sample: &wirestamp_ptp::Sample) {
         self.sink.followed(subject, sample);
+    }
+
+    fn changed(&mut self, status: &wirestamp_ptp::Status, change: &PtpChange) {
+        self.sink.changed(status, change);
     }
 
     fn judged(&mut self, subject: Subject<'_>, packet: &session::Sample) {

@@ -3,7 +3,7 @@
 use super::probes::Probes;
 use super::{Recording, Said};
 use crate::configuration::Configuration;
-use crate::events::Events;
+use crate::events::{self, Events};
 use crate::snapshot::{NtpState, RecordingState};
 use std::time::Instant;
 use wirestamp::{Result, utc_error_bound};
@@ -142,7 +142,7 @@ impl Recordings {
                 Some(error) => format!("recordings fail: {error}"),
                 None => "recordings succeed again".to_owned(),
             };
-            events.add("recording", "recording", message);
+            events.add(events::RECORDING, "recording", message);
         }
     }
 }

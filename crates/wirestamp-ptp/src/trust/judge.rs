@@ -24,6 +24,18 @@ pub enum Agreement {
     Disagree,
 }
 
+impl std::fmt::Display for Agreement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Single => "only one timeTransmitter is configured",
+            Self::Waiting => "waiting for the other timeTransmitters",
+            Self::Alone => "only one of the configured timeTransmitters is heard",
+            Self::Agree => "the timeTransmitters agree",
+            Self::Disagree => "the timeTransmitters disagree, none is followed",
+        })
+    }
+}
+
 impl Agreement {
     /// A short, stable name: what `--json` prints.
     pub const fn name(self) -> &'static str {

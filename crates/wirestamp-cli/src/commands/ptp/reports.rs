@@ -9,11 +9,9 @@ use crate::output::Output;
 use crate::output::quantity::bounded;
 use serde::Serialize;
 use std::io;
-use wirestamp::{Error, Span};
-use wirestamp_measure::{Sample, Sink, Subject};
-use wirestamp_ptp::{
-    Agreement, Node, PortIdentity, PortState, RefusedOffset, SourceStatus, Status, Warning,
-};
+use wirestamp::Span;
+use wirestamp_measure::{PtpChange, Sample, Sink, Subject};
+use wirestamp_ptp::{Node, SourceStatus, Status};
 
 /// A line that says why the clock could not be moved.
 #[derive(Serialize)]
@@ -43,18 +41,12 @@ struct NotFollowed {
     limit_ns: u64,
 }
 
-/// Writes each of these once, and again when it comes back.
+/// Writes each change once.
 pub(super) struct Reports<'a> {
     output: &'a mut Output,
     tally: Tally,
     course: Course,
     live: Live,
-    warned: Vec<Warning>,
-    /// Of each port: its state, and whom it follows.
-    states: Vec<(PortState, Option<PortIdentity>)>,
-    agreement: Option<Agreement>,
-    refused: bool,
-    error: Option<Error>,
     /// Why nothing can be written any more.
     written: io::Result<()>,
 }
@@ -66,11 +58,6 @@ impl<'a> Reports<'a> {
             tally: Tally::default(),
             course,
             live: Live::default(),
-            warned: Vec::new(),
-            states: Vec::new(),
-            agreement: None,
-            refused: false,
-            error: None,
             written: Ok(()),
         }
     }
@@ -93,13 +80,6 @@ impl<'a> Reports<'a> {
         (self.tally, self.course)
     }
 
-    /// Says what has changed.
-    pub(super) fn look(&mut self, node: &Node<'_>, warnings: &[Warning]) {
-        if self.written.is_ok() {
-            self.written = self.changes(node, warnings);
-        }
-    }
-
     /// The line of a second.
     pub(super) fn second(&mut self, node: &Node<'_>, after: Span) {
         if self.written.is_ok() {
@@ -107,80 +87,60 @@ impl<'a> Reports<'a> {
         }
     }
 
-    fn changes(&mut self, node: &Node<'_>, warnings: &[Warning]) -> io::Result<()> {
-        self.warnings(warnings)?;
-        self.refused(node.refused_offset())?;
-        self.steering(node.steering_error())?;
-        let status = node.status();
-        // the first time there is nothing to compare with
-        let before = self.agreement.replace(status.agreement);
-        if before.is_some_and(|before| before != status.agreement) {
-            self.output.line(&Compared {
-                agreement: status.agreement.name(),
-                sources: &status.sources,
-            })?;
-            self.output.now(|page| page.line(&compared(&status)))?;
-        }
-        self.states(&status)
-    }
-
-    fn warnings(&mut self, now: &[Warning]) -> io::Result<()> {
-        for warning in now.iter().filter(|one| !self.warned.contains(one)) {
-            self.output.line(&Warned {
-                warning: warning.name(),
-                interface: warning.interface(),
-                message: warning.to_string(),
-            })?;
-            self.output
-                .now(|page| page.line(&format!("warning: {warning}")))?;
-        }
-        if self.warned != now {
-            self.warned = now.to_vec();
-        }
-        Ok(())
-    }
-
-    fn refused(&mut self, now: Option<RefusedOffset>) -> io::Result<()> {
-        let was = std::mem::replace(&mut self.refused, now.is_some());
-        let Some(refused) = now.filter(|_| !was) else {
-            return Ok(());
-        };
-        self.output.line(&NotFollowed {
-            refused_offset_ns: refused.offset_ns,
-            limit_ns: refused.limit_ns,
-        })?;
-        let error = off_limit(refused);
-        self.output.now(|page| page.line(&error.to_string()))
-    }
-
-    fn steering(&mut self, now: Option<&Error>) -> io::Result<()> {
-        if self.error.as_ref() == now {
-            return Ok(());
-        }
-        self.error = now.cloned();
-        let Some(error) = now else { return Ok(()) };
-        self.output.line(&NotMoved {
-            steering_error: error.to_string(),
-        })?;
-        self.output
-            .now(|page| page.line(&format!("the clock was not moved: {error}")))
-    }
-
-    fn states(&mut self, status: &Status) -> io::Result<()> {
-        let seen = |state| (state, status.time_transmitter);
-        let seen: Vec<_> = status.ports.iter().map(|port| seen(port.state)).collect();
-        for (place, port) in status.ports.iter().enumerate() {
-            if self.states.get(place) != seen.get(place) {
-                self.output.sample(&Line::of_port(status, port))?;
+    fn write(&mut self, status: &Status, change: &PtpChange) -> io::Result<()> {
+        match change {
+            PtpChange::Port(place) => match status.ports.get(*place) {
+                Some(port) => self.output.sample(&Line::of_port(status, port)),
+                None => Ok(()),
+            },
+            PtpChange::Agreement => {
+                let compared = Compared {
+                    agreement: status.agreement.name(),
+                    sources: &status.sources,
+                };
+                self.says(&compared, &self::compared(status))
             }
+            PtpChange::Warning(warning) => {
+                let warned = Warned {
+                    warning: warning.name(),
+                    interface: warning.interface(),
+                    message: warning.to_string(),
+                };
+                self.says(&warned, &format!("warning: {warning}"))
+            }
+            PtpChange::Refused(refused) => {
+                let line = NotFollowed {
+                    refused_offset_ns: refused.offset_ns,
+                    limit_ns: refused.limit_ns,
+                };
+                self.says(&line, &off_limit(*refused).to_string())
+            }
+            PtpChange::NotMoved(error) => {
+                let line = NotMoved {
+                    steering_error: error.to_string(),
+                };
+                self.says(&line, &format!("the clock was not moved: {error}"))
+            }
+            // why nothing is measured is said at the end
+            _ => Ok(()),
         }
-        self.states = seen;
-        Ok(())
+    }
+
+    /// The line of JSON, or the sentence.
+    fn says(&mut self, line: &impl Serialize, sentence: &str) -> io::Result<()> {
+        self.output.line(line)?;
+        self.output.now(|page| page.line(sentence))
     }
 }
 
 impl Sink for Reports<'_> {
     fn sample(&mut self, _sample: &Sample<'_>) {}
+
+    fn changed(&mut self, status: &Status, change: &PtpChange) {
+        if self.written.is_ok() {
+            self.written = self.write(status, change);
+        }
+    }
 
     fn followed(&mut self, _subject: Subject<'_>, sample: &wirestamp_ptp::Sample) {
         if self.written.is_ok() {
@@ -202,12 +162,5 @@ fn compared(status: &Status) -> String {
             format!("{} in domain {}: {offset}", source.identity, source.domain)
         })
         .collect();
-    let said = match status.agreement {
-        Agreement::Disagree => "the timeTransmitters disagree, none is followed",
-        Agreement::Agree => "the timeTransmitters agree",
-        Agreement::Alone => "only one of the configured timeTransmitters is heard",
-        Agreement::Waiting => "waiting for the other timeTransmitters",
-        _ => "only one timeTransmitter is configured",
-    };
-    format!("{said} ({})", sources.join("; "))
+    format!("{} ({})", status.agreement, sources.join("; "))
 }

@@ -59,8 +59,7 @@ impl Run {
         loop {
             let next = self.turn(reports)?;
             let now = self.engine.now();
-            self.engine.ptp(|node, warnings| {
-                reports.look(node, warnings);
+            self.engine.ptp(|node| {
                 if let Some(server) = &self.server {
                     server.answer(|| node.status());
                 }

@@ -1,0 +1,111 @@
+//! What changes of a PTP clock: found here, and reported by the command and as events.
+
+use crate::event::EventKind;
+use wirestamp::Error;
+use wirestamp_ptp::{
+    Agreement, Node, PortIdentity, PortState, PortStatus, RefusedOffset, Status, Unmeasured,
+    Warning,
+};
+
+/// Something changed of a PTP clock.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum PtpChange {
+    /// The state of a port, or whom it follows: the port's place in the status.
+    Port(usize),
+    /// Whether the configured sources agree.
+    Agreement,
+    /// It runs with something that its user may not want.
+    Warning(Warning),
+    /// It has measured nothing though it had time to.
+    Silence(Unmeasured),
+    /// An offset is beyond the limits, and not followed.
+    Refused(RefusedOffset),
+    /// The clock could not be moved.
+    NotMoved(Error),
+}
+
+impl PtpChange {
+    /// Returns the event of it: its kind, its interface and a sentence. `None`: the command alone reports it.
+    pub(crate) fn event(&self, status: &Status) -> Option<(EventKind, String, String)> {
+        let first = || status.ports.first().map(|port| port.interface.clone());
+        Some(match self {
+            Self::Port(place) => {
+                let port = status.ports.get(*place)?;
+                let message = state(port, status);
+                (EventKind::PtpState, port.interface.clone(), message)
+            }
+            Self::Agreement => (EventKind::Agreement, first()?, status.agreement.to_string()),
+            Self::Warning(warning) => {
+                let interface = warning.interface().to_owned();
+                (EventKind::PtpWarning, interface, warning.to_string())
+            }
+            Self::Silence(why) => (EventKind::PtpSilence, first()?, why.to_string()),
+            Self::Refused(_) | Self::NotMoved(_) => return None,
+        })
+    }
+}
+
+fn state(port: &PortStatus, status: &Status) -> String {
+    let followed = status
+        .time_transmitter
+        .filter(|_| port.state == PortState::TimeReceiver);
+    let follows = followed.map_or_else(String::new, |whom| format!(", it follows {whom}"));
+    format!("the PTP port is now {}{follows}", port.state.name())
+}
+
+/// What was seen before.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Of each port: its state, and whom the clock follows.
+    ports: Vec<(PortState, Option<PortIdentity>)>,
+    agreement: Option<Agreement>,
+    is_refused: bool,
+    error: Option<Error>,
+    pub(crate) warnings: Vec<Warning>,
+    /// Why it has measured nothing.
+    pub(crate) silence: Option<Unmeasured>,
+}
+
+impl Seen {
+    /// Finds what has changed; the first time, the state of each port.
+    pub(crate) fn look(&mut self, node: &Node<'_>, status: &Status) -> Vec<PtpChange> {
+        let mut changes = Vec::new();
+        let refused = node.refused_offset();
+        let was_refused = std::mem::replace(&mut self.is_refused, refused.is_some());
+        changes.extend(refused.filter(|_| !was_refused).map(PtpChange::Refused));
+        if self.error.as_ref() != node.steering_error() {
+            self.error = node.steering_error().cloned();
+            changes.extend(self.error.clone().map(PtpChange::NotMoved));
+        }
+        let before = self.agreement.replace(status.agreement);
+        if before.is_some_and(|before| before != status.agreement) {
+            changes.push(PtpChange::Agreement);
+        }
+        let seen = |port: &PortStatus| (port.state, status.time_transmitter);
+        let ports: Vec<_> = status.ports.iter().map(seen).collect();
+        let places = (0..ports.len()).filter(|place| self.ports.get(*place) != ports.get(*place));
+        changes.extend(places.map(PtpChange::Port));
+        self.ports = ports;
+        changes
+    }
+
+    /// The same of what is seldom asked: warnings, and why nothing is measured. Each is reported once, and again if it comes back.
+    pub(crate) fn diagnose(&mut self, node: &Node<'_>, is_late: bool) -> Vec<PtpChange> {
+        let mut changes = Vec::new();
+        let silence = is_late.then(|| node.unmeasured());
+        if silence.map(kind) != self.silence.map(kind) {
+            changes.extend(silence.map(PtpChange::Silence));
+        }
+        let warnings = node.warnings();
+        let new = warnings.iter().filter(|one| !self.warnings.contains(one));
+        changes.extend(new.cloned().map(PtpChange::Warning));
+        (self.silence, self.warnings) = (silence, warnings);
+        changes
+    }
+}
+
+/// The cause without what was counted meanwhile.
+fn kind(unmeasured: Unmeasured) -> std::mem::Discriminant<Unmeasured> {
+    std::mem::discriminant(&unmeasured)
+}
