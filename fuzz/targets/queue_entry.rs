@@ -45,6 +45,15 @@ fn check(bytes: &[u8], destination: Option<SocketAddr>) {
             );
             assert_eq!(said, last_timestamps(bytes, &found));
         }
+        QueueEntry::Queued { id, at } => {
+            assert!(
+                marked && info == 1,
+                "not marked as one of the queueing discipline"
+            );
+            assert_eq!(id.0, data);
+            let (software, _) = last_timestamps(bytes, &found);
+            assert_eq!(Some(at.nanoseconds()), software);
+        }
         QueueEntry::OtherPoint => assert!(marked && info != 0),
         QueueEntry::Notice(Notice::Icmp(icmp)) => {
             assert!(origin == 2 || origin == 3);

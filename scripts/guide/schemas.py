@@ -32,6 +32,7 @@ PRESETS = ("i225", "igb", "lossy-link", "tx-never", "software-only", "unprivileg
 # Each with the schema of what it prints; an error has its own.
 ON_EACH_PRESET = (
     ("latency", "latency sim0 --count 50"),
+    ("latency", "latency sim0 --count 50 --queue"),
     ("latency-peer", "latency --peer sim1 --count 50 --histogram peer --max-p999 1ms"),
     ("latency-compare", "latency compare peer peer"),
     ("ntp", "ntp sim1"),

@@ -1,6 +1,7 @@
 //! What is asked of a NIC and of a socket, and what was granted. Changes nothing itself.
 
 use crate::capability::TimestampSource;
+use crate::error::{Error, ErrorKind, Result};
 use crate::time::Span;
 use core::fmt;
 
@@ -316,6 +317,10 @@ pub struct Timestamping {
     /// wake-ups under load, for so much delay. Their timestamps are made already. Zero: not at all.
     #[cfg_attr(feature = "serde", serde(rename = "gather_ns"))]
     pub gather: Span,
+    /// Whether the system also timestamps each datagram with an id as it enters the queueing discipline
+    /// (`SOF_TIMESTAMPING_TX_SCHED`); works with `transmit` only. Supported on: Linux, and the simulator where it is one.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "core::ops::Not::not"))]
+    pub queueing: bool,
 }
 
 impl Timestamping {
@@ -342,6 +347,7 @@ impl Timestamping {
         packet_information: false,
         engine: Engine::Automatic,
         gather: Span::ZERO,
+        queueing: false,
     };
 
     /// Switches receive timestamps on.
@@ -408,6 +414,46 @@ impl Timestamping {
     pub fn gather(mut self, time: impl Into<Span>) -> Self {
         self.gather = time.into();
         self
+    }
+
+    /// Asks when each datagram with an id enters the queueing discipline, beside its transmit timestamps:
+    /// [`TransmitRecord::queued`](crate::timestamp::TransmitRecord::queued).
+    ///
+    /// The kernel takes this timestamp after the send call has built the packet and before it waits in a queue
+    /// (`tc-netem`, `fq`, a full NIC), so the difference to the transmit timestamp is the time in the queue. It is
+    /// one more entry of the error queue per datagram, and one more for each further device layer (bond, VLAN,
+    /// bridge), of which the first counts. It needs [`transmit`](Self::transmit); alone it does nothing.
+    ///
+    /// Supported on: Linux 5.10 and later, and the simulator where it is one. Elsewhere configuring fails with
+    /// `NotSupported`: leave this out there.
+    ///
+    /// Source: `SOF_TIMESTAMPING_TX_SCHED` in the kernel's `Documentation/networking/timestamping.rst`.
+    ///
+    /// ```
+    /// # use wirestamp_core::configuration::Timestamping;
+    /// let with_queue = Timestamping::new().transmit(64).queueing();
+    /// # assert!(with_queue.queueing && !Timestamping::new().queueing);
+    /// ```
+    #[must_use]
+    pub const fn queueing(mut self) -> Self {
+        self.queueing = true;
+        self
+    }
+
+    /// Refuses [`queueing`](Self::queueing), for backends whose system has no such timestamps.
+    ///
+    /// # Errors
+    /// `NotSupported` if it is asked for.
+    pub fn refuse_queueing(&self, socket: impl fmt::Display) -> Result<()> {
+        if !self.queueing {
+            return Ok(());
+        }
+        let cause = "this system does not timestamp the entry into the queueing discipline";
+        let operation = "configure timestamping";
+        Err(
+            Error::new(ErrorKind::NotSupported, operation, socket, cause)
+                .with_remedy("leave Timestamping::queueing out; Linux has it"),
+        )
     }
 }
 

@@ -60,6 +60,17 @@ impl State {
         Err(refusal)
     }
 
+    /// The tag by which the system reports a timestamp: where it counts, it may have miscounted.
+    pub(crate) fn as_counted(&self, egress: usize, id: SocketId, tag: Tag) -> Tag {
+        let counts = self.sockets.get(&id).is_some_and(SocketState::counts_ids);
+        let faults = &self.nics[egress].settings.faults;
+        let miscounted = if counts { faults.miscounted_by } else { 0 };
+        Tag {
+            number: tag.number.wrapping_add(miscounted),
+            ..tag
+        }
+    }
+
     /// A timestamp goes back to its socket, to be there `at` a time, with all that can happen to it.
     pub(crate) fn come_back(
         &mut self,
@@ -69,9 +80,10 @@ impl State {
         raw: KernelTimestamps,
         mut at: i64,
     ) {
-        let Some(counted) = self.sockets.get(&id).map(SocketState::counts_ids) else {
+        if !self.sockets.contains_key(&id) {
             return;
-        };
+        }
+        let tag = self.as_counted(egress, id, tag);
         let raw = self.decided(egress, raw);
         let nic = &mut self.nics[egress];
         let (faults, chance) = (&nic.settings.faults, &mut nic.chance);
@@ -82,11 +94,6 @@ impl State {
             KernelTimestamps::default()
         } else {
             raw
-        };
-        let miscounted = if counted { faults.miscounted_by } else { 0 };
-        let tag = Tag {
-            number: tag.number.wrapping_add(miscounted),
-            ..tag
         };
         if chance.happens(faults.late) {
             at = at

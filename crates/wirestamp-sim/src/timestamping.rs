@@ -33,11 +33,14 @@ impl State {
         let of_ethernet = |socket: &SocketState| matches!(socket.local, Local::Ethernet(_));
         in_force.icmp_errors &= !self.sockets.get(&id).is_some_and(of_ethernet);
         let wants_any = wanted.receive || wanted.transmit.is_some();
-        let refused = wants_any && !self.host.timestamping;
+        let local = self.open_socket(id, OPERATION)?.local;
+        let no_queue = match self.platform {
+            Platform::Linux => Ok(()),
+            Platform::Windows => wanted.refuse_queueing(local),
+        };
+        let refused = wants_any && !self.host.timestamping || no_queue.is_err();
         let in_force = if refused { Timestamping::OFF } else { in_force };
         let room = self.room(&in_force);
-        let socket = self.open_socket(id, OPERATION)?;
-        let local = socket.local;
         if tracker.count_state().is_some() {
             self.read_ahead(id, tracker);
         }
@@ -52,6 +55,7 @@ impl State {
         tracker.configure(&in_force, counted.then_some(rules));
         socket.configure(in_force, room, platform);
         self.note_receivers();
+        no_queue?;
         if refused {
             return Err(Refusal::NoTimestamping.error(self.platform, OPERATION, local));
         }
@@ -98,7 +102,9 @@ impl State {
 
     /// How much a socket's queues may take, so that the timestamps it shall buffer fit.
     fn room(&self, in_force: &Timestamping) -> u32 {
-        let wanted = (u32::from(in_force.transmit.unwrap_or(0)) + 1) * ENTRY_BYTES;
+        let entries =
+            u32::from(in_force.transmit.unwrap_or(0)) * (1 + u32::from(in_force.queueing));
+        let wanted = (entries + 1) * ENTRY_BYTES;
         wanted.clamp(self.host.receive_buffer, self.host.receive_buffer_limit)
     }
 
@@ -318,20 +324,27 @@ impl State {
         read_at: MonotonicTime,
         tracker: &mut TransmitTracker,
     ) {
-        let (tag, timestamps) = match waiting {
-            Waiting::Notice(notice) => return tracker.arrived(Arrival::Notice(notice)),
-            Waiting::Timestamp(tag, timestamps) => (tag, timestamps),
-        };
         let Some(socket) = self.sockets.get(&id) else {
             return;
         };
         let wanted = socket.timestamping;
         let on = wanted.receive || wanted.transmit.is_some();
-        let reported = timestamps.only(
-            on && wanted.source.includes(TimestampSource::Software),
-            on && wanted.source.includes(TimestampSource::Hardware),
-        );
-        let clocks = self.clocks.ask(tracker.placement(), self.now);
-        tracker.read(tag.number, reported.read(read_at), clocks);
+        // One switch reports all software timestamps.
+        let queueing = wanted.queueing && wanted.transmit.is_some();
+        let software = on && wanted.source.includes(TimestampSource::Software) || queueing;
+        let hardware = on && wanted.source.includes(TimestampSource::Hardware);
+        match waiting {
+            Waiting::Notice(notice) => tracker.arrived(Arrival::Notice(notice)),
+            Waiting::Queued(..) if !software => {}
+            Waiting::Queued(tag, queued) => {
+                let clocks = self.clocks.ask(tracker.placement(), self.now);
+                tracker.read_queued(tag.number, queued, clocks);
+            }
+            Waiting::Timestamp(tag, timestamps) => {
+                let reported = timestamps.only(software, hardware).read(read_at);
+                let clocks = self.clocks.ask(tracker.placement(), self.now);
+                tracker.read(tag.number, reported, clocks);
+            }
+        }
     }
 }

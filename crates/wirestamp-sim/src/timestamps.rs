@@ -14,6 +14,8 @@ pub(crate) const ENTRY_BYTES: u32 = 832;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Waiting {
     Timestamp(Tag, KernelTimestamps),
+    /// The datagram entered the queueing discipline. Linux alone.
+    Queued(Tag, KernelTime),
     Notice(Notice),
 }
 

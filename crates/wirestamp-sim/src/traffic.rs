@@ -110,7 +110,7 @@ impl State {
         packet.sequence = sequence;
         let (ends, egress, ingress) = (packet.ends, packet.egress, packet.ingress);
         self.record
-            .add(Datagram::sent(sequence, None, ends, now, now));
+            .add(Datagram::sent(sequence, None, ends, now, now, now));
         let there = ingress.is_some_and(|place| self.nics[place].present);
         if !self.nics[egress].present {
             self.lose(key, Fate::NicGone);

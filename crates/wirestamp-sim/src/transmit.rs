@@ -20,6 +20,8 @@ use wirestamp_core::{Error, Result};
 
 const LONGEST_IPV4: usize = 65_507;
 const LONGEST_IPV6: usize = 65_527;
+/// From the queueing discipline to the driver; less where the whole send takes less.
+const IN_QUEUE: i64 = 100;
 /// How long the host asks for a neighbour before it gives up.
 const NEIGHBOUR_TIMEOUT: i64 = 3_000_000_000;
 
@@ -211,7 +213,9 @@ impl State {
         let nic = &mut self.nics[way.route.egress];
         let delay = nic.chance.delay(&nic.settings.path.send);
         self.advance_to(self.now.saturating_add(delay));
-        self.leave(id, (outgoing.payload, outgoing.id), way, sent_at, tracker);
+        let in_queue = IN_QUEUE.min(delay);
+        let times = [sent_at, self.now.saturating_sub(in_queue)];
+        self.leave(id, (outgoing.payload, outgoing.id), way, times, tracker);
         Ok(())
     }
 
@@ -273,13 +277,13 @@ impl State {
         })
     }
 
-    /// The packet passes the kernel's timestamp point.
+    /// The packet passes the kernel's timestamp point, after it was sent and entered the queueing discipline.
     fn leave(
         &mut self,
         id: SocketId,
         (payload, asked): (&[u8], Option<TransmitId>),
         way: Way,
-        sent_at: i64,
+        [sent_at, queued_at]: [i64; 2],
         tracker: Option<&mut TransmitTracker>,
     ) {
         let (now, monotonic_now) = (self.now, self.monotonic_now());
@@ -292,11 +296,14 @@ impl State {
             .filter(|_| socket.timestamping.transmit.is_some())
             .and_then(|asked| socket.tag(asked, monotonic_now, tracker));
         let wanted = socket.timestamping.source;
-        let sent = Datagram::sent(self.record.next_sequence(), asked, ends, sent_at, now);
+        let sequence = self.record.next_sequence();
+        let sent = Datagram::sent(sequence, asked, ends, sent_at, queued_at, now);
         self.record.add(sent);
-        let hardware_tag = tag
-            .filter(|_| reaches_the_driver)
-            .and_then(|tag| self.timestamp(route.egress, id, tag, wanted));
+        let tag = tag.filter(|_| reaches_the_driver);
+        if let Some(tag) = tag {
+            self.enter_queue(route.egress, id, tag, queued_at);
+        }
+        let hardware_tag = tag.and_then(|tag| self.timestamp(route.egress, id, tag, wanted));
         let mut payload = self.packets.payload(payload);
         payload.resize(payload.len().max(way.least), 0);
         let packet = Packet {
@@ -323,6 +330,17 @@ impl State {
             return;
         }
         self.hand_to_driver(key);
+    }
+
+    /// The packet entered the queueing discipline of its device.
+    fn enter_queue(&mut self, egress: usize, id: SocketId, tag: Tag, at: i64) {
+        let is_linux = self.platform == Platform::Linux;
+        let wants = |socket: &SocketState| is_linux && socket.timestamping.queueing;
+        if self.sockets.get(&id).is_some_and(wants) {
+            let tag = self.as_counted(egress, id, tag);
+            let queued = self.clocks.timestamp(at);
+            self.queue(id, Waiting::Queued(tag, queued));
+        }
     }
 
     /// The packet is on its way to the NIC's timestamp point; captures see it here.

@@ -67,6 +67,8 @@ pub struct Datagram {
     pub ends: Ends,
     /// The application called send (of this datagram's turn, in a batch).
     pub sent_at: MonotonicTime,
+    /// It entered the queueing discipline.
+    pub queued_at: MonotonicTime,
     /// The kernel's timestamp point on transmit.
     pub transmit_software_at: MonotonicTime,
     /// The NIC's timestamp point on transmit.
@@ -88,6 +90,7 @@ impl Datagram {
         id: Option<TransmitId>,
         ends: Ends,
         sent_at: i64,
+        queued_at: i64,
         timestamped_at: i64,
     ) -> Self {
         Self {
@@ -95,6 +98,7 @@ impl Datagram {
             id,
             ends,
             sent_at: MonotonicTime::from_nanoseconds(sent_at),
+            queued_at: MonotonicTime::from_nanoseconds(queued_at),
             transmit_software_at: MonotonicTime::from_nanoseconds(timestamped_at),
             transmit_hardware_at: None,
             receive_hardware_at: None,

@@ -128,6 +128,7 @@ Examples:
   wirestamp latency --count 100000 --size 1400 --json
   wirestamp latency --rate 5000 --ipv6
   wirestamp latency sim0 --source hardware --sim igc
+  wirestamp latency --queue
   wirestamp latency --peer 192.0.2.1
   wirestamp latency eth0 --peer 192.0.2.1 --rate 100 --count 1000 --clocks utc --clock-bound 50us
   wirestamp latency --peer 127.0.0.1 --clocks same --key-file stamp.key --json

@@ -61,6 +61,12 @@ pub(crate) struct Latency {
     /// Whose clock timestamps
     #[arg(long, help_heading = PACKETS, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
+    /// Split the send path at the queueing discipline (Linux): time in the stack, time in the queue
+    ///
+    /// "To queue" is the time from just before the send call to the entry into the queueing discipline (tc-netem, fq),
+    /// and "from queue" from there to the transmit timestamp. One more timestamp a datagram, from the kernel's clock.
+    #[arg(long, help_heading = PACKETS, hide_short_help = true, conflicts_with = "Stamp")]
+    pub(crate) queue: bool,
     /// Write the histograms, for `latency compare` and HdrHistogram's tools
     ///
     /// It is an interval log. If a path has negative values, the tag of its histogram says what was added to all of them: wire+10000ns.

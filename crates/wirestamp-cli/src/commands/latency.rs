@@ -46,6 +46,11 @@ struct Latency {
     lost: Lost,
     lost_reasons: Reasons,
     send_path_ns: Figures,
+    /// The parts of the send path, with --queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_queue_ns: Option<Figures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_queue_ns: Option<Figures>,
     /// Where nothing returns the packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     wire_ns: Option<Figures>,
@@ -192,7 +197,16 @@ fn measure(
     }
     let report = engine.into_latency(&mut watching).remove(0);
     watching.finish(output)?;
-    Ok(report.map_err(|error| advised(error, interface))?)
+    Ok(report.map_err(|error| advised(of_option(error), interface))?)
+}
+
+/// What a caller of the library would leave out is an option here.
+fn of_option(error: Error) -> Error {
+    if error.remedy().contains("Timestamping::queueing") {
+        error.with_remedy("leave --queue out; Linux has it")
+    } else {
+        error
+    }
 }
 
 /// What the arguments mean on this interface.
@@ -232,6 +246,7 @@ fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<Late
         peer: arguments.echo,
         timeout: arguments.timeout,
         max_in_flight: arguments.max_in_flight,
+        queueing: arguments.queue,
     })
 }
 
@@ -281,6 +296,8 @@ impl Latency {
             lost: Lost::of(&report.lost),
             lost_reasons: Reasons::of(&report.lost),
             send_path_ns: Figures::of(&report.send_path),
+            to_queue_ns: options.queueing.then(|| Figures::of(&report.to_queue)),
+            from_queue_ns: options.queueing.then(|| Figures::of(&report.from_queue)),
             wire_ns: options.peer.is_none().then(|| Figures::of(&report.wire)),
             round_trip_ns: options.peer.is_some().then(|| Figures::of(&report.wire)),
             receive_path_ns: Figures::of(&report.receive_path),

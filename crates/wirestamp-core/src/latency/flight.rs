@@ -2,7 +2,7 @@
 //! through and which packets are lost; reads no clock and no socket.
 
 use crate::time::{MonotonicTime, Span};
-use crate::timestamp::{Timestamps, TransmitId, TransmitOutcome};
+use crate::timestamp::{SoftwareTimestamp, Timestamps, TransmitId, TransmitOutcome};
 use alloc::collections::{BTreeSet, TryReserveError, VecDeque};
 
 /// An arrival can wait this long between its receive timestamp and the socket's queue, so a
@@ -20,9 +20,15 @@ pub struct Flight {
     pub received: Option<(Timestamps, MonotonicTime)>,
     /// How its transmit id ended.
     pub transmitted: Option<TransmitOutcome>,
+    /// When it entered the queueing discipline.
+    pub queued: Option<SoftwareTimestamp>,
 }
 
 /// The meaning of an arrival.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is used at once; a box would be an allocation for each packet"
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// Nothing is known of this packet: a duplicate, or not one of ours.
@@ -121,6 +127,7 @@ impl InFlight {
             sent,
             received: None,
             transmitted: None,
+            queued: None,
         }));
         self.in_flight += 1;
         self.awaiting += 1;
@@ -165,9 +172,18 @@ impl InFlight {
             .map_or(Arrival::Unknown, Arrival::Through)
     }
 
+    /// The packet of a transmit id, the low half of a number, entered the queueing discipline. Call it before
+    /// [`transmitted`](Self::transmitted), which may end the packet's flight.
+    pub fn queued(&mut self, id: TransmitId, queued: SoftwareTimestamp) {
+        let sequence = self.sequence_of(id);
+        if let Some(flight) = self.entry(sequence) {
+            flight.queued = Some(queued);
+        }
+    }
+
     /// A transmit id, the low half of a number, ended. Returns the packet if it is through.
     pub fn transmitted(&mut self, id: TransmitId, outcome: TransmitOutcome) -> Option<Flight> {
-        let sequence = self.first + u64::from(id.0.wrapping_sub(self.first as u32));
+        let sequence = self.sequence_of(id);
         let flight = self
             .entry(sequence)
             .filter(|flight| flight.transmitted.is_none())?;
@@ -197,6 +213,10 @@ impl InFlight {
             }
         }
         Some(flight)
+    }
+
+    fn sequence_of(&self, id: TransmitId) -> u64 {
+        self.first + u64::from(id.0.wrapping_sub(self.first as u32))
     }
 
     fn place(&self, sequence: u64) -> Option<usize> {
@@ -342,6 +362,20 @@ mod tests {
         ));
         assert_eq!(table.transmitted(TransmitId(7), LOST), None, "nobody's");
         assert_eq!((table.len(), table.awaiting()), (1, 1));
+    }
+
+    #[test]
+    fn the_time_in_the_queue_is_of_its_own_packet_and_leaves_with_it() {
+        let mut table = sent(2, 10);
+        let queued = SoftwareTimestamp::new(at(1), Span::ZERO);
+        table.queued(TransmitId(1_001), queued);
+        table.queued(TransmitId(7), queued);
+        for sequence in [1_000, 1_001] {
+            table.received(sequence, Timestamps::NONE, at(5));
+        }
+        let through = [1_000, 1_001].map(|id| table.transmitted(TransmitId(id), LOST));
+        let queued_of = through.map(|flight| flight.expect("both are known").queued);
+        assert_eq!(queued_of, [None, Some(queued)]);
     }
 
     #[test]

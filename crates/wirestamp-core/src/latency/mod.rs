@@ -20,6 +20,16 @@ pub fn send_path(before_send: MonotonicTime, transmit_timestamp: MonotonicTime) 
     transmit_timestamp - before_send
 }
 
+/// First part of the send path: from just before the application's send call to the entry into the queueing discipline.
+pub fn to_queue(before_send: MonotonicTime, queued: MonotonicTime) -> Span {
+    queued - before_send
+}
+
+/// Second part of the send path: from the entry into the queueing discipline to the transmit timestamp.
+pub fn from_queue(queued: MonotonicTime, transmit_timestamp: MonotonicTime) -> Span {
+    transmit_timestamp - queued
+}
+
 /// Wire: from the transmit timestamp to the receive timestamp, both on the same system clock.
 pub fn wire(transmit_timestamp: MonotonicTime, receive_timestamp: MonotonicTime) -> Span {
     receive_timestamp - transmit_timestamp
@@ -38,6 +48,9 @@ mod tests {
     fn each_path_runs_the_way_the_packet_goes() {
         let at = MonotonicTime::from_nanoseconds;
         assert_eq!(send_path(at(10), at(25)), Span::from_nanoseconds(15));
+        let parts = (to_queue(at(10), at(14)), from_queue(at(14), at(25)));
+        let expected = (Span::from_nanoseconds(4), Span::from_nanoseconds(11));
+        assert_eq!(parts, expected);
         assert_eq!(wire(at(25), at(20)), Span::from_nanoseconds(-5));
         assert_eq!(receive_path(at(20), at(90)), Span::from_nanoseconds(70));
         assert_eq!(

@@ -96,10 +96,16 @@ fn timestamps_name_clock_and_unit() {
     let record = TransmitRecord {
         id: TransmitId(7),
         outcome: TransmitOutcome::Timestamped(timestamps),
+        queued: None,
     };
     both_ways(
         &record,
-        json!({"id": 7, "outcome": {"timestamped": written}}),
+        json!({"id": 7, "outcome": {"timestamped": written.clone()}}),
+    );
+    let in_queue = written["software"].clone();
+    both_ways(
+        &record.with_queued(Some(software)),
+        json!({"id": 7, "outcome": {"timestamped": written}, "queued": in_queue}),
     );
     let missing = TransmitOutcome::Missing(MissingReason::BufferFull);
     both_ways(

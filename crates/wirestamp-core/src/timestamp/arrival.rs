@@ -1,6 +1,6 @@
 //! What a system's queue of transmit timestamps holds, once it is known what it means.
 
-use super::{MissingReason, Timestamps, TransmitId};
+use super::{MissingReason, SoftwareTimestamp, Timestamps, TransmitId};
 use core::net::{IpAddr, SocketAddr};
 
 /// An ICMP error about a datagram that this socket sent.
@@ -48,6 +48,8 @@ pub enum Notice {
 pub enum Arrival {
     /// Timestamps of a datagram. Those of both clocks come as two arrivals.
     Timestamped(TransmitId, Timestamps),
+    /// The datagram entered the queueing discipline: one arrival for each device layer.
+    Queued(TransmitId, SoftwareTimestamp),
     /// No timestamp of this datagram will come: it was zero, or it can't be placed.
     Lost(TransmitId, MissingReason),
     /// Something else was in the queue.

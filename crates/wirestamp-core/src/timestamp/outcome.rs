@@ -1,6 +1,6 @@
 //! How a transmit id can end and what asking for it can answer. Decides none of it.
 
-use super::{Timestamps, TransmitId};
+use super::{SoftwareTimestamp, Timestamps, TransmitId};
 use core::fmt;
 
 /// The reason that a sent datagram has no timestamp.
@@ -87,18 +87,40 @@ pub struct TransmitRecord {
     pub id: TransmitId,
     /// How it ended.
     pub outcome: TransmitOutcome,
+    /// When it entered the queueing discipline of the first device on its way, on the monotonic clock with its error
+    /// bound. `None`: not [asked for](crate::configuration::Timestamping::queueing), or the system gave none. It can
+    /// be there although the transmit timestamp is missing: the datagram reached the queue and no driver reported it.
+    ///
+    /// Populated on: Linux, simulator.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub queued: Option<SoftwareTimestamp>,
 }
 
 impl TransmitRecord {
     /// Makes one.
     pub const fn new(id: TransmitId, outcome: TransmitOutcome) -> Self {
-        Self { id, outcome }
+        Self {
+            id,
+            outcome,
+            queued: None,
+        }
+    }
+
+    /// Adds when the datagram entered the queueing discipline.
+    #[must_use]
+    pub const fn with_queued(mut self, queued: Option<SoftwareTimestamp>) -> Self {
+        self.queued = queued;
+        self
     }
 
     /// A record to be overwritten: for making a caller's buffer.
     pub const EMPTY: Self = Self {
         id: TransmitId(0),
         outcome: TransmitOutcome::Missing(MissingReason::NeverGenerated),
+        queued: None,
     };
 }
 

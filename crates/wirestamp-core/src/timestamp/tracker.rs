@@ -3,8 +3,8 @@
 //! lends it to the backend, which reads the queue into it and restarts the kernel's count.
 
 use super::{
-    Arrival, Clocks, CountRules, CounterMap, CounterState, MissingReason, Placement, RawTimestamps,
-    ReceiveBuffer, SendFailure, TransmitId,
+    Arrival, Clocks, CountRules, CounterMap, CounterState, KernelTime, MissingReason, Placement,
+    RawTimestamps, ReceiveBuffer, SendFailure, TransmitId,
 };
 use crate::configuration::{Source, Timestamping};
 use crate::time::MonotonicTime;
@@ -187,16 +187,35 @@ impl TransmitTracker {
         }
         match &mut self.counter {
             None => Some(TransmitId(number)),
-            Some(_)
-                if self.software_unreported && raw.software.is_none() && raw.hardware.is_none() =>
-            {
-                None
-            }
+            // Reported all the same where the time in the queue is asked for.
+            Some(_) if self.software_unreported && raw.hardware.is_none() => None,
             // The software timestamp comes first; the count is needed again for the other one.
             Some(counter) if self.both_expected && raw.hardware.is_none() => {
                 counter.look_up(number)
             }
             Some(counter) => counter.take(number),
+        }
+    }
+
+    /// Takes a timestamp of the queueing discipline that was just read; `number` as for [`read`](Self::read). Its
+    /// transmit timestamp is still to come, so the count stays known.
+    pub fn read_queued(&mut self, number: u32, software: KernelTime, clocks: Clocks) {
+        if self.quarantine.is_some() {
+            self.former_owners_seen = true;
+            return;
+        }
+        let owner = match &self.counter {
+            None => Some(TransmitId(number)),
+            Some(counter) => counter.look_up(number),
+        };
+        let raw = RawTimestamps {
+            software: Some(software),
+            hardware: None,
+        };
+        if let Some(id) = owner
+            && let Some(queued) = self.placement.place(raw, clocks).software
+        {
+            self.arrived(Arrival::Queued(id, queued));
         }
     }
 

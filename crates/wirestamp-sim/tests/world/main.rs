@@ -4,6 +4,7 @@ mod clocks;
 mod determinism;
 mod faults;
 mod presets;
+mod queueing;
 mod scenarios;
 mod sockets;
 mod station;

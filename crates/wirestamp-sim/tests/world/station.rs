@@ -18,6 +18,7 @@ use wirestamp_sim::{Scenario, SimulatedSocket, World};
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     pub(crate) timestamped: Vec<(TransmitId, Timestamps)>,
+    pub(crate) queued: Vec<(TransmitId, MonotonicTime)>,
     pub(crate) lost: Vec<(TransmitId, MissingReason)>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) overflows: usize,
@@ -31,6 +32,7 @@ impl Collected {
                 self.timestamped.push((id, timestamps));
                 self.awaited.retain(|other| *other != id);
             }
+            Arrival::Queued(id, queued) => self.queued.push((id, queued.at)),
             Arrival::Lost(id, reason) => {
                 self.lost.push((id, reason));
                 self.awaited.retain(|other| *other != id);

@@ -84,7 +84,7 @@ impl Ready {
             Arrival::Timestamped(id, timestamps) => (id, value(&timestamps)),
             Arrival::Lost(id, _) => (id, None),
             // the system's queue is part of the buffer: what does not fit is discarded
-            Arrival::Overflowed | Arrival::Notice(_) => return,
+            Arrival::Overflowed | Arrival::Notice(_) | Arrival::Queued(..) => return,
         };
         self.end(id.0);
         if let Some(value) = value.or(zero.then_some(0)) {

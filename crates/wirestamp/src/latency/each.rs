@@ -17,6 +17,11 @@ pub struct PacketLatency {
     /// From the send call to the transmit timestamp. Negative where the error bound is larger than the time, as the others
     /// may be; the bound is what placing the timestamps on the monotonic clock adds.
     pub send_path: Option<Bounded<Span>>,
+    /// From just before the send call to the entry into the queueing discipline; `None` also where that was not
+    /// [asked for](super::LatencyOptions::queueing).
+    pub to_queue: Option<Bounded<Span>>,
+    /// From there to the transmit timestamp.
+    pub from_queue: Option<Bounded<Span>>,
     /// From the transmit timestamp to the receive timestamp; with an echo service, the round trip.
     pub wire: Option<Bounded<Span>>,
     /// From the receive timestamp to just after the receive call.

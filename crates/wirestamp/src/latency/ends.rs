@@ -175,6 +175,9 @@ impl Ends {
             // who waits in a queue has its timestamp far later than those before: that is what is measured
             transmit = transmit.transmit_deadline(options.timeout);
         }
+        if options.queueing {
+            transmit = transmit.queueing();
+        }
         if Arc::ptr_eq(&self.sender, &self.receiver) {
             self.sender.configure(transmit.receive())?;
         } else {

@@ -9,6 +9,7 @@ mod each;
 mod ends;
 mod limits;
 mod packet;
+mod queueing;
 mod run;
 mod tally;
 mod warm_up;
@@ -53,6 +54,10 @@ pub struct LatencyOptions {
     /// can need more, the measurement fails before it begins; if the program was held up and more are due, sending
     /// waits. Memory is taken as it is needed.
     pub max_in_flight: u32,
+    /// Whether the send path is split where a packet enters the queueing discipline: see
+    /// [`Timestamping::queueing`](crate::Timestamping::queueing). `NotSupported` where the system has no such
+    /// timestamps.
+    pub queueing: bool,
 }
 
 impl LatencyOptions {
@@ -74,6 +79,7 @@ impl Default for LatencyOptions {
             peer: None,
             timeout: Duration::from_secs(2),
             max_in_flight: 1_000_000,
+            queueing: false,
         }
     }
 }
@@ -141,6 +147,11 @@ pub struct LatencyReport {
     pub lost: Losses,
     /// From just before the send call to the transmit timestamp.
     pub send_path: Histogram,
+    /// First part of the send path: from just before the send call to the entry into the queueing discipline. Empty
+    /// unless [asked for](LatencyOptions::queueing).
+    pub to_queue: Histogram,
+    /// Second part: from the entry into the queueing discipline to the transmit timestamp. Empty likewise.
+    pub from_queue: Histogram,
     /// From the transmit timestamp to the receive timestamp.
     pub wire: Histogram,
     /// From the receive timestamp to just after the receive call.

@@ -1,6 +1,7 @@
 //! The figures of the packets that are through, and the table of those in flight. Sends and
 //! receives nothing.
 
+use super::queueing;
 use super::{LatencyReport, Losses, NotMeasured, PacketLatency};
 use crate::host_clock::{HostClock, TimestampPolicy};
 use std::collections::VecDeque;
@@ -53,6 +54,8 @@ impl Tally {
             max_bound: None,
             lost: Losses::default(),
             send_path: Histogram::new(),
+            to_queue: Histogram::new(),
+            from_queue: Histogram::new(),
             wire: Histogram::new(),
             receive_path: Histogram::new(),
         };
@@ -121,6 +124,9 @@ impl Tally {
 
     /// A transmit id ended.
     pub(super) fn transmitted(&mut self, record: &TransmitRecord, clocks: &Clocks) {
+        if let Some(queued) = record.queued {
+            self.in_flight.queued(record.id, queued);
+        }
         if let Some(flight) = self.in_flight.transmitted(record.id, record.outcome) {
             self.through(flight, clocks);
         }
@@ -208,6 +214,8 @@ impl Tally {
         if let Ok(send_path) = send_path {
             self.report.send_path.record(send_path.value);
         }
+        let [to_queue, from_queue] = queueing::parts(flight, transmitted.ok());
+        self.count_queue(flight, [to_queue, from_queue]);
         let arrived = match flight.received {
             Some((timestamps, after)) => {
                 self.count_arrival(flight.sent, transmitted.ok(), &timestamps, after, clocks)
@@ -226,10 +234,21 @@ impl Tally {
             sent: flight.sent,
             left,
             send_path: send_path.ok(),
+            to_queue,
+            from_queue,
             wire: arrived.ok().and_then(|(wire, _)| wire),
             receive_path: arrived.ok().map(|(_, receive_path)| receive_path),
             missing: arrived.err().or(send_path.err()),
         });
+    }
+
+    fn count_queue(&mut self, flight: &Flight, [to_queue, from_queue]: [Option<Bounded<Span>>; 2]) {
+        let bound = flight.queued.map(|queued| queued.bound);
+        self.report.max_bound = self.report.max_bound.max(bound);
+        let histograms = [&mut self.report.to_queue, &mut self.report.from_queue];
+        for (histogram, part) in histograms.into_iter().zip([to_queue, from_queue]) {
+            part.iter().for_each(|part| histogram.record(part.value));
+        }
     }
 
     fn count_arrival(

@@ -699,6 +699,7 @@ fn each_packet_is_reported_once_and_as_the_sums_have_it() {
         let options = LatencyOptions {
             rate: Some(10_000),
             timeout: Duration::from_millis(50),
+            queueing: preset != "lossy-link",
             ..packets(300)
         };
         let mut run = LatencyRun::on(&nic, options).expect("ready");
@@ -714,6 +715,8 @@ fn each_packet_is_reported_once_and_as_the_sums_have_it() {
         };
         let paths = [
             (times(|packet| packet.send_path), &report.send_path),
+            (times(|packet| packet.to_queue), &report.to_queue),
+            (times(|packet| packet.from_queue), &report.from_queue),
             (times(|packet| packet.wire), &report.wire),
             (times(|packet| packet.receive_path), &report.receive_path),
         ];
@@ -739,6 +742,53 @@ fn each_packet_is_reported_once_and_as_the_sums_have_it() {
         );
         assert_eq!(complete.count() as u64, report.wire.count(), "{preset}");
     }
+}
+
+#[test]
+fn the_send_path_is_split_at_the_queueing_discipline_where_that_is_asked_for() {
+    for source in [TimestampSource::Software, TimestampSource::Hardware] {
+        let options = LatencyOptions {
+            source,
+            queueing: true,
+            ..packets(500)
+        };
+        let mut run = LatencyRun::on(
+            &simulation("i225").interface("sim0").expect("found"),
+            options,
+        )
+        .expect("ready");
+        let (sender, packets) = std::sync::mpsc::channel();
+        run.send_packets_to(sender);
+        let report = run.run(|_| {}).expect("measured");
+        assert!(report.lost.is_none(), "{:?}", report.lost);
+        let counts = (report.to_queue.count(), report.from_queue.count());
+        assert_eq!(counts, (500, 500));
+        for packet in packets {
+            let time = |path: Option<PathTime>| path.expect("measured").time;
+            let parts = time(packet.to_queue) + time(packet.from_queue);
+            assert_eq!(parts, time(packet.send_path));
+            assert!(time(packet.to_queue) > Span::ZERO);
+        }
+        if source == TimestampSource::Software {
+            // the simulator's datagrams are 100 ns in the queue
+            assert_eq!(
+                report.from_queue.maximum(),
+                Some(Span::from_nanoseconds(100))
+            );
+        }
+    }
+    let report = measure(&simulation("i225"), packets(100)).expect("measured");
+    assert_eq!((report.to_queue.count(), report.from_queue.count()), (0, 0));
+}
+
+#[test]
+fn a_system_without_queue_timestamps_refuses_to_split_the_send_path() {
+    let options = LatencyOptions {
+        queueing: true,
+        ..packets(10)
+    };
+    let error = measure(&simulation("windows-modern"), options).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::NotSupported);
 }
 
 /// Hardware timestamps are final after up to 600 ms, and 64 packets may be in flight.

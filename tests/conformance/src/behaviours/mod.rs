@@ -14,6 +14,7 @@ mod row02_capabilities;
 mod row03_verdict;
 mod row04_configuration;
 mod row05_receive;
+mod row06_queueing;
 mod row06_transmit;
 mod row07_waiting;
 mod row08_endings;
@@ -146,6 +147,7 @@ pub fn all() -> Vec<Behaviour> {
         row04_configuration::ALL,
         row05_receive::ALL,
         row06_transmit::ALL,
+        row06_queueing::ALL,
         row07_waiting::ALL,
         row08_endings::ALL,
         row09_ids::ALL,

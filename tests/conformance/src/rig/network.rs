@@ -179,12 +179,15 @@ impl Network {
 
     /// Gives the near interface a queueing discipline: `tc qdisc replace dev % root …`.
     pub(crate) fn shape(&self, discipline: &str) -> Result<(), String> {
+        self.shape_device(&self.near_name, discipline)
+    }
+
+    /// The same for another interface of the near namespace.
+    pub(crate) fn shape_device(&self, name: &str, discipline: &str) -> Result<(), String> {
+        let near = &self.near;
         run(
             "tc",
-            &format!(
-                "-n {} qdisc replace dev {} root {discipline}",
-                self.near, self.near_name
-            ),
+            &format!("-n {near} qdisc replace dev {name} root {discipline}"),
         )
     }
 

@@ -33,6 +33,10 @@ impl Network {
         match *self {}
     }
 
+    pub(crate) fn shape_device(&self, _: &str, _: &str) -> Result<(), String> {
+        match *self {}
+    }
+
     pub(crate) fn set_far_up(&self, _: bool) -> Result<(), String> {
         match *self {}
     }

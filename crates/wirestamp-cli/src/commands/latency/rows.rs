@@ -4,7 +4,7 @@ use crate::output::{Output, json};
 use serde::Serialize;
 use std::io;
 use std::time::{Duration, Instant};
-use wirestamp::latency::{NotMeasured, PacketLatency};
+use wirestamp::latency::{LatencyOptions, NotMeasured, PacketLatency};
 use wirestamp::{Bounded, Span};
 
 /// Rows are written in pieces of about so many bytes,
@@ -19,6 +19,8 @@ struct Packet {
     sent_monotonic_ns: i64,
     send_path_ns: Option<i64>,
     send_path_error_bound_ns: Option<i64>,
+    #[serde(flatten)]
+    queue: Option<Queue>,
     /// `None` with an echo service.
     wire_ns: Option<i64>,
     wire_error_bound_ns: Option<i64>,
@@ -32,17 +34,28 @@ struct Packet {
     reason: Option<&'static str>,
 }
 
+/// With --queue: the parts of the send path.
+#[derive(Serialize)]
+struct Queue {
+    to_queue_ns: Option<i64>,
+    to_queue_error_bound_ns: Option<i64>,
+    from_queue_ns: Option<i64>,
+    from_queue_error_bound_ns: Option<i64>,
+}
+
 /// Rows on their way out.
 pub(super) struct Rows {
     is_round_trip: bool,
+    has_queue: bool,
     text: String,
     written: Instant,
 }
 
 impl Rows {
-    pub(super) fn new(is_round_trip: bool) -> Self {
+    pub(super) fn new(options: &LatencyOptions) -> Self {
         Self {
-            is_round_trip,
+            is_round_trip: options.peer.is_some(),
+            has_queue: options.queueing,
             text: String::new(),
             written: Instant::now(),
         }
@@ -55,7 +68,8 @@ impl Rows {
         output: &mut Output,
     ) -> io::Result<()> {
         for packet in packets {
-            let row = Packet::of(&packet, self.is_round_trip);
+            let mut row = Packet::of(&packet, self.is_round_trip);
+            row.queue = self.has_queue.then(|| Queue::of(&packet));
             self.text.push_str(&output.row_text(&row)?);
         }
         if self.text.len() > PIECE || self.written.elapsed() >= OFTEN {
@@ -75,8 +89,6 @@ impl Rows {
 
 impl Packet {
     fn of(packet: &PacketLatency, is_round_trip: bool) -> Self {
-        let time = |path: Option<Bounded<Span>>| Some(path?.value.saturating_nanoseconds());
-        let bound = |path: Option<Bounded<Span>>| Some(path?.bound.saturating_nanoseconds());
         let wire = packet.wire.filter(|_| !is_round_trip);
         let round_trip = packet.wire.filter(|_| is_round_trip);
         Self {
@@ -84,6 +96,7 @@ impl Packet {
             sent_monotonic_ns: packet.sent.nanoseconds(),
             send_path_ns: time(packet.send_path),
             send_path_error_bound_ns: bound(packet.send_path),
+            queue: None,
             wire_ns: time(wire),
             wire_error_bound_ns: bound(wire),
             round_trip_ns: time(round_trip),
@@ -94,4 +107,23 @@ impl Packet {
             reason: packet.missing.and_then(NotMeasured::reason),
         }
     }
+}
+
+impl Queue {
+    fn of(packet: &PacketLatency) -> Self {
+        Self {
+            to_queue_ns: time(packet.to_queue),
+            to_queue_error_bound_ns: bound(packet.to_queue),
+            from_queue_ns: time(packet.from_queue),
+            from_queue_error_bound_ns: bound(packet.from_queue),
+        }
+    }
+}
+
+fn time(path: Option<Bounded<Span>>) -> Option<i64> {
+    Some(path?.value.saturating_nanoseconds())
+}
+
+fn bound(path: Option<Bounded<Span>>) -> Option<i64> {
+    Some(path?.bound.saturating_nanoseconds())
 }

@@ -57,6 +57,7 @@ impl Report for Latency {
         self.reasons(page);
         page.gap();
         page.table(self.table());
+        self.explain_queue(page);
         limits::print(&self.limits, page);
         for ((name, meaning), histogram) in self.paths().iter().zip(&self.pictures) {
             if histogram.count() > 0 {
@@ -84,13 +85,25 @@ impl Latency {
     /// The figures of each path, with its name.
     pub(super) fn figures(&self) -> impl Iterator<Item = (&'static str, &Figures)> {
         let between = self.wire_ns.as_ref().or(self.round_trip_ns.as_ref());
+        let [send_path, on_the_wire, receive_path] = self.paths().map(|(name, _)| name);
         let figures = [
-            Some(&self.send_path_ns),
-            between,
-            Some(&self.receive_path_ns),
+            (send_path, Some(&self.send_path_ns)),
+            ("- to queue", self.to_queue_ns.as_ref()),
+            ("- from queue", self.from_queue_ns.as_ref()),
+            (on_the_wire, between),
+            (receive_path, Some(&self.receive_path_ns)),
         ];
-        let names = self.paths().map(|(name, _)| name);
-        names.into_iter().zip(figures.into_iter().flatten())
+        let measured = |(name, figures): (_, Option<_>)| Some((name, figures?));
+        figures.into_iter().filter_map(measured)
+    }
+
+    /// What the parts of the send path are between.
+    fn explain_queue(&self, page: &mut Page) {
+        if self.to_queue_ns.is_some() {
+            page.gap();
+            page.line("- to queue: from just before the send call to the queueing discipline");
+            page.line("- from queue: from the queueing discipline to the transmit timestamp");
+        }
     }
 
     pub(super) fn conditions(&self) -> String {

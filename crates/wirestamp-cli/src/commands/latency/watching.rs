@@ -24,7 +24,7 @@ impl Watching {
             Some(_) => "round trip",
             None => "wire",
         };
-        let rows = || Rows::new(options.peer.is_some());
+        let rows = || Rows::new(options);
         Self {
             bar: match options.count {
                 u64::MAX => ProgressBar::hidden(), // as many as fit into a time

@@ -7,7 +7,9 @@ use super::lists::List;
 use super::mark::Mark;
 use crate::capability::TimestampSource;
 use crate::time::MonotonicTime;
-use crate::timestamp::{Arrival, LateTimestamp, MissingReason, Notice, Timestamps, TransmitId};
+use crate::timestamp::{
+    Arrival, LateTimestamp, MissingReason, Notice, SoftwareTimestamp, Timestamps, TransmitId,
+};
 use core::iter::successors;
 
 impl Matcher {
@@ -16,6 +18,7 @@ impl Matcher {
     pub fn arrived(&mut self, arrival: &Arrival) {
         match arrival {
             Arrival::Timestamped(id, timestamps) => self.timestamped(*id, timestamps),
+            Arrival::Queued(id, queued) => self.queued(*id, queued),
             Arrival::Lost(id, reason) => self.lost(*id, *reason),
             Arrival::Notice(notice) => self.notice(*notice),
             Arrival::Overflowed => self.overflowed(),
@@ -49,6 +52,19 @@ impl Matcher {
             Some(Known::Aside(slot)) => self.timestamped_aside(slot, timestamps),
             Some(Known::Timestamped(_) | Known::Told(_)) => self.counters.duplicate += 1,
             None => self.counters.stray += 1,
+        }
+    }
+
+    /// The datagram of `id` entered the queueing discipline. That ends nothing, and says nothing of when a transmit
+    /// timestamp can be expected. Ignored if `id` is not awaited: nobody would be told.
+    pub fn queued(&mut self, id: TransmitId, queued: &SoftwareTimestamp) {
+        let known = self.entries.known(id).filter(|_| self.queueing);
+        match known {
+            Some(Known::Awaited(order)) => self.entries.queued_on_the_way(order, queued),
+            Some(Known::Aside(slot)) if self.entries.list(slot) == List::Awaited => {
+                self.entries.queued_aside(slot, queued);
+            }
+            _ => {}
         }
     }
 

@@ -67,6 +67,7 @@ impl Matcher {
         let over = self.entries[slot].complete || list == List::LostFinal;
         self.entries
             .shift(slot, if over { List::Settled } else { List::Abandoned });
+        let queued = self.entries.queue_time_aside(slot);
         let Entry { record, reason, .. } = &self.entries[slot];
         let outcome = match list {
             List::Timestamped => TransmitOutcome::Timestamped(record.timestamps),
@@ -75,6 +76,7 @@ impl Matcher {
         TransmitRecord {
             id: record.id,
             outcome,
+            queued,
         }
     }
 

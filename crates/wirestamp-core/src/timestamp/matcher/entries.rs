@@ -7,11 +7,12 @@
 
 use super::lists::{List, Lists};
 use super::mark::Mark;
+use super::queue_times::QueueTimes;
 use super::record::Record;
 use super::window::Window;
 use crate::time::MonotonicTime;
 use crate::timestamp::table::Table;
-use crate::timestamp::{MissingReason, TransmitId};
+use crate::timestamp::{MissingReason, SoftwareTimestamp, TransmitId};
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
@@ -59,6 +60,7 @@ pub(super) struct Entries {
     unused: Vec<u32>,
     lists: Lists,
     index: Table,
+    queue_times: QueueTimes,
     /// How many have ended, of those that are entries.
     ended: u64,
 }
@@ -78,6 +80,7 @@ impl Entries {
             unused: Vec::with_capacity(reserved),
             lists: Lists::new(reserved),
             index: Table::new(reserved, window.remembers() as usize),
+            queue_times: QueueTimes::default(),
             window,
             ended: 0,
         }
@@ -104,7 +107,7 @@ impl Entries {
             while let Some(this) = slot {
                 slot = self.lists.newer(this);
                 match excess {
-                    0 => _ = resized.insert(self[this], list),
+                    0 => resized.take_over(self, this, list),
                     _ => excess -= 1,
                 }
             }
@@ -274,6 +277,9 @@ impl Entries {
         };
         let slot = self.insert(entry, list);
         debug_assert!(slot.is_some(), "as many ids are open as there is room for");
+        if let Some((slot, queued)) = slot.zip(self.queue_times.on_the_way(begun_order)) {
+            self.queue_times.set_aside(slot, begun_order, &queued);
+        }
     }
 
     /// Enters an entry as the newest of `list`; `None` if there is no room.
@@ -293,6 +299,48 @@ impl Entries {
         };
         self.index.set(entry.record.id, slot);
         Some(slot)
+    }
+
+    /// An entry of other memory, with what is kept beside it, if there is room.
+    fn take_over(&mut self, other: &Self, slot: u32, list: List) {
+        let taken = self.insert(other[slot], list);
+        if let Some((taken, queued)) = taken.zip(other.queue_time_aside(slot)) {
+            let order = other[slot].begun_order;
+            self.queue_times.set_aside(taken, order, &queued);
+        }
+    }
+
+    /// Whether it is kept when ids from now on enter the queueing discipline.
+    pub(super) fn keep_queue_times(&mut self, keep: bool) {
+        let width = if keep { self.window.width() } else { 0 };
+        self.queue_times.keep(width);
+    }
+
+    /// The id of this order entered the queueing discipline.
+    pub(super) fn queued_on_the_way(&mut self, order: u64, queued: &SoftwareTimestamp) {
+        if !self.window.record(order).is_preceded_by_software(queued) {
+            self.queue_times.note(order, queued);
+        }
+    }
+
+    /// The id of this entry did.
+    pub(super) fn queued_aside(&mut self, slot: u32, queued: &SoftwareTimestamp) {
+        let (record, order) = (&self[slot].record, self[slot].begun_order);
+        if !record.is_preceded_by_software(queued) {
+            self.queue_times.set_aside(slot, order, queued);
+        }
+    }
+
+    /// When the first one that waits in the window entered the queueing discipline.
+    #[inline]
+    pub(super) fn queue_time_of_first(&self) -> Option<SoftwareTimestamp> {
+        self.queue_times.on_the_way(self.window.first_waiting())
+    }
+
+    /// When the one of an entry did.
+    #[inline]
+    pub(super) fn queue_time_aside(&self, slot: u32) -> Option<SoftwareTimestamp> {
+        self.queue_times.aside(slot, self[slot].begun_order)
     }
 
     /// The oldest of all awaited ones.

@@ -79,10 +79,12 @@ impl Matcher {
             if let Some(slot) = self.first_ended() {
                 *place = self.retire(slot);
             } else if self.entries.window().waiting() > 0 {
+                let queued = self.entries.queue_time_of_first();
                 let Record { id, timestamps, .. } = self.entries.tell_first();
                 *place = TransmitRecord {
                     id: *id,
                     outcome: TransmitOutcome::Timestamped(*timestamps),
+                    queued,
                 };
             } else {
                 break;

@@ -7,6 +7,7 @@ mod entries;
 mod fetching;
 mod lists;
 mod mark;
+mod queue_times;
 mod record;
 mod refused;
 mod ring;
@@ -67,6 +68,8 @@ const ABANDONED_FOR: Span = Span::from_seconds(10);
 pub struct Matcher {
     capacity: Option<u16>,
     source: Source,
+    /// Whether it is asked when datagrams enter the queueing discipline.
+    queueing: bool,
     fixed_deadline: Option<Span>,
     closed: bool,
     now: MonotonicTime,
@@ -86,6 +89,7 @@ impl Matcher {
         Self {
             capacity: None,
             source: Source::Software,
+            queueing: false,
             fixed_deadline: None,
             closed: false,
             now: MonotonicTime::MIN,
@@ -108,6 +112,7 @@ impl Matcher {
         self.reset(now);
         self.capacity = timestamping.transmit;
         self.source = timestamping.source;
+        self.queueing = timestamping.queueing;
         self.fixed_deadline = timestamping.transmit_deadline;
         self.delay = TimestampDelay::new();
         self.observed = [false; 2];
@@ -123,6 +128,7 @@ impl Matcher {
                 self.counters.forgotten += forgotten;
             }
         }
+        self.entries.keep_queue_times(self.queueing);
     }
 
     /// Sets the time and ends nothing. Timestamps that come in afterwards count as collected at

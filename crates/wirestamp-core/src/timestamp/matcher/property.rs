@@ -9,6 +9,7 @@ use crate::timestamp::{
 };
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::vec; // `prop_oneof` of many takes it
 use std::vec::Vec;
 
 #[derive(Debug, Clone)]
@@ -18,11 +19,13 @@ enum Step {
     /// Timestamps of the n-th datagram from the end, software, hardware or both.
     Deliver(usize, bool, bool),
     Lost(u32),
+    /// The n-th datagram from the end entered the queueing discipline of the n-th device on its way.
+    Queue(usize, i64),
     Overflow,
     Pass(i64),
     Fetch(u32),
     Batch(usize),
-    Configure(Option<u16>, Source, Option<i64>),
+    Configure(Option<u16>, Source, Option<i64>, bool),
     Reset,
     Close,
 }
@@ -42,12 +45,13 @@ fn step() -> impl Strategy<Value = Step> {
         1 => id().prop_map(Step::Cancel),
         8 => (0usize..6, any::<bool>(), any::<bool>()).prop_map(|(n, s, h)| Step::Deliver(n, s, h)),
         1 => id().prop_map(Step::Lost),
+        6 => (0usize..6, 0i64..3).prop_map(|(n, layer)| Step::Queue(n, layer)),
         1 => Just(Step::Overflow),
         4 => prop_oneof![0i64..60, 0i64..5_000].prop_map(Step::Pass),
         4 => id().prop_map(Step::Fetch),
         2 => (0usize..4).prop_map(Step::Batch),
-        1 => (prop::option::weighted(0.9, 0u16..4), source, prop::option::of(20i64..80))
-            .prop_map(|(capacity, source, deadline)| Step::Configure(capacity, source, deadline)),
+        1 => (prop::option::weighted(0.9, 0u16..4), source, prop::option::of(20i64..80), any::<bool>())
+            .prop_map(|(capacity, source, deadline, queueing)| Step::Configure(capacity, source, deadline, queueing)),
         1 => prop_oneof![20 => Just(Step::Reset), 1 => Just(Step::Close)],
     ]
 }
@@ -59,6 +63,7 @@ struct Use {
     datagram: usize,
     begun: MonotonicTime,
     timestamps: Timestamps,
+    queued: Option<SoftwareTimestamp>,
     complete: bool,
     end: Option<End>,
     told: bool,
@@ -83,6 +88,7 @@ struct Known {
 struct Model {
     capacity: Option<u16>,
     source: Source,
+    queueing: bool,
     deadline: Option<Span>,
     closed: bool,
     /// In microseconds.
@@ -123,6 +129,23 @@ impl Model {
         }
     }
 
+    /// When a datagram entered a queue: within the microsecond in which it was sent, as no other one.
+    fn queue_time(&self, datagram: usize, layer: i64) -> SoftwareTimestamp {
+        let after = Span::from_nanoseconds(i128::from(layer + 1) * 100);
+        SoftwareTimestamp::new(self.sent[datagram].0 + after, Span::ZERO)
+    }
+
+    fn queue(&mut self, id: u32, queued: SoftwareTimestamp) {
+        let used = self.ids.get_mut(&id).and_then(|known| known.last.as_mut());
+        let Some(used) = used.filter(|used| self.queueing && used.end.is_none()) else {
+            return;
+        };
+        let first = used.queued.map_or(queued.at, |first| first.at);
+        if queued.at >= used.begun && queued.at <= first {
+            used.queued = Some(queued);
+        }
+    }
+
     fn complete(&self, timestamps: &Timestamps) -> bool {
         let (soft, hard) = (timestamps.software.is_some(), timestamps.hardware.is_some());
         match self.source {
@@ -159,6 +182,7 @@ impl Model {
             datagram,
             begun: self.time(),
             timestamps: Timestamps::NONE,
+            queued: None,
             complete: false,
             end: None,
             told: false,
@@ -377,9 +401,9 @@ impl Model {
         ended.truncate(count);
         ended
             .into_iter()
-            .map(|(_, id)| TransmitRecord {
-                id: TransmitId(id),
-                outcome: self.tell(id),
+            .map(|(_, id)| {
+                let queued = self.ids[&id].last.as_ref().and_then(|used| used.queued);
+                TransmitRecord::new(TransmitId(id), self.tell(id)).with_queued(queued)
             })
             .collect()
     }
@@ -414,6 +438,20 @@ fn check_truth(model: &Model, matcher_says: &TransmitAnswer, id: u32) -> Result<
         Mark::of(timestamps),
         truth,
         "a timestamp of another datagram"
+    );
+    Ok(())
+}
+
+/// The time in the record, whatever the outcome, is the datagram's own.
+fn check_queue_time(model: &Model, record: &TransmitRecord) -> Result<(), TestCaseError> {
+    let Some(queued) = record.queued else {
+        return Ok(());
+    };
+    let used = model.ids[&record.id.0].last.as_ref().expect("known");
+    let after = queued.at - model.sent[used.datagram].0;
+    prop_assert!(
+        after > Span::ZERO && after < Span::from_microseconds(1),
+        "another datagram's"
     );
     Ok(())
 }
@@ -463,6 +501,14 @@ fn apply(step: &Step, model: &mut Model, matcher: &mut Matcher) -> Result<(), Te
                 _ => {}
             }
         }
+        Step::Queue(back, layer) => {
+            let Some(datagram) = model.sent.len().checked_sub(back + 1) else {
+                return Ok(());
+            };
+            let (id, queued) = (model.sent[datagram].1, model.queue_time(datagram, layer));
+            matcher.queued(TransmitId(id), &queued);
+            model.queue(id, queued);
+        }
         Step::Overflow => {
             matcher.overflowed();
             model.overflowed = model.sent.len();
@@ -477,7 +523,7 @@ fn apply(step: &Step, model: &mut Model, matcher: &mut Matcher) -> Result<(), Te
             prop_assert_eq!(answer, model.fetch(id));
         }
         Step::Batch(count) => {
-            let mut out = std::vec![TransmitRecord::EMPTY; count];
+            let mut out = vec![TransmitRecord::EMPTY; count];
             let fetched = matcher.fetch_batch(now, &mut out);
             out.truncate(fetched);
             for record in &out {
@@ -486,18 +532,21 @@ fn apply(step: &Step, model: &mut Model, matcher: &mut Matcher) -> Result<(), Te
                     &TransmitAnswer::Resolved(record.outcome),
                     record.id.0,
                 )?;
+                check_queue_time(model, record)?;
             }
             prop_assert_eq!(out, model.fetch_batch(count));
         }
-        Step::Configure(capacity, source, milliseconds) => {
+        Step::Configure(capacity, source, milliseconds, queueing) => {
             let transmit_deadline = milliseconds.map(Span::from_milliseconds);
             let wanted = Timestamping {
                 transmit: capacity,
                 source,
                 transmit_deadline,
+                queueing,
                 ..Timestamping::OFF
             };
             matcher.configure(&wanted, now);
+            model.queueing = queueing;
             model.configure(capacity, source, transmit_deadline);
         }
         Step::Reset => {
@@ -521,7 +570,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..120),
     ) {
         let (mut model, mut matcher) = (Model::default(), Matcher::new());
-        apply(&Step::Configure(Some(capacity), Source::Both, Some(50)), &mut model, &mut matcher)?;
+        apply(&Step::Configure(Some(capacity), Source::Both, Some(50), true), &mut model, &mut matcher)?;
         for step in &steps {
             apply(step, &mut model, &mut matcher)?;
             let counters = matcher.counters();

@@ -2,7 +2,7 @@
 
 use super::mark::Mark;
 use crate::time::MonotonicTime;
-use crate::timestamp::{Timestamps, TransmitId};
+use crate::timestamp::{SoftwareTimestamp, Timestamps, TransmitId};
 
 /// One use of an id.
 #[derive(Debug, Clone, Copy)]
@@ -63,13 +63,20 @@ impl Record {
         self.timestamps.merge(*timestamps)
     }
 
+    /// Whether it was surely made before this use began.
+    #[inline]
+    pub(super) fn is_preceded_by_software(&self, timestamp: &SoftwareTimestamp) -> bool {
+        timestamp.at < self.begun && timestamp.at + timestamp.bound < self.begun
+    }
+
     #[inline]
     fn is_preceded_by(&self, timestamps: &Timestamps) -> bool {
-        timestamps.software.is_some_and(|timestamp| {
-            timestamp.at < self.begun && timestamp.at + timestamp.bound < self.begun
-        }) || timestamps
-            .hardware
-            .is_some_and(|timestamp| timestamp.read_at < self.begun)
+        timestamps
+            .software
+            .is_some_and(|timestamp| self.is_preceded_by_software(&timestamp))
+            || timestamps
+                .hardware
+                .is_some_and(|timestamp| timestamp.read_at < self.begun)
             || (!self.earlier.is_none() && self.earlier.shares(Mark::of(timestamps)))
     }
 }

@@ -1,3 +1,4 @@
+mod queueing;
 mod room;
 
 use super::*;

@@ -63,6 +63,12 @@ impl Window {
         order >= self.awaited
     }
 
+    /// The order of the first one that waits to be fetched, if one does.
+    #[inline]
+    pub(super) fn first_waiting(&self) -> u64 {
+        self.told
+    }
+
     #[inline]
     pub(super) fn is_first_waiting(&self, order: u64) -> bool {
         order == self.told
@@ -108,6 +114,11 @@ impl Window {
         self.next += 1;
         self.record_mut(order).begin(id, now, sending, earlier);
         TransmitId(mem::replace(&mut self.past_mut(order)[0], u64::from(id.0)) as u32)
+    }
+
+    /// How many can be on the way.
+    pub(super) fn width(&self) -> usize {
+        self.records.len()
     }
 
     /// How many are remembered.

@@ -259,3 +259,47 @@ fn a_turn_that_is_ended_late_or_never_leaves_the_count_unknown_for_the_quarantin
     assert_eq!(forgotten.count_state(), Some(CounterState::Unsure));
     assert!(!forgotten.may_restart(over));
 }
+
+/// Whose the time in the queue is; nothing else must be held.
+fn read_queued(tracker: &mut TransmitTracker, number: u32) -> Option<u32> {
+    let software = KernelTime::Monotonic(at(2));
+    tracker.read_queued(number, software, Clocks::Read(at(9)));
+    match all(tracker)[..] {
+        [] => None,
+        [Arrival::Queued(id, queued)] if queued.at == at(2) => Some(id.0),
+        ref others => panic!("{others:?}"),
+    }
+}
+
+#[test]
+fn a_time_in_the_queue_leaves_the_count_for_the_transmit_timestamp() {
+    for source in [Source::Software, Source::Both] {
+        let wanted = COUNTED.queueing().source(source);
+        let mut tracker = tracker(wanted, Some(CountRules::FIXED));
+        tracker.sent(TransmitId(70), true, at(1));
+        let layers = [0, 0, 1].map(|number| read_queued(&mut tracker, number));
+        assert_eq!(layers, [Some(70), Some(70), None], "{source:?}");
+        assert_eq!(owner(read(&mut tracker, 0, software(3))), Some(70));
+    }
+    let mut carried = tracker(Timestamping::OFF.transmit(8).queueing(), None);
+    assert_eq!(read_queued(&mut carried, 7), Some(7));
+}
+
+#[test]
+fn a_software_timestamp_that_only_counts_is_nobodys_though_it_is_reported_for_the_queue() {
+    let wanted = COUNTED.queueing().source(Source::Hardware);
+    let mut tracker = tracker(wanted, Some(CountRules::UNKNOWN));
+    tracker.sent(TransmitId(5), true, at(1));
+    assert_eq!(read_queued(&mut tracker, 0), Some(5));
+    assert_eq!(read(&mut tracker, 0, software(3)), None);
+    assert_eq!(owner(read(&mut tracker, 0, hardware(4))), Some(5));
+}
+
+#[test]
+fn a_former_owners_time_in_the_queue_is_nobodys_and_shows_that_the_owner_was_timestamping() {
+    let mut tracker = tracker(Timestamping::OFF.transmit(8).queueing(), None);
+    tracker.adopt(at(0));
+    assert_eq!(read_queued(&mut tracker, 7), None);
+    tracker.adopted(false);
+    assert!(tracker.is_quarantined());
+}

@@ -80,6 +80,9 @@ pub struct Socket<K = Datagrams> {
     receive_timestamps: AtomicBool,
     /// Whether the destination is wanted.
     packet_information: AtomicBool,
+    /// Whether software timestamps are reported for the time in the queue alone: before Linux 6.12 also those of
+    /// received datagrams that another socket asked for.
+    hides_software: AtomicBool,
     /// Whether there is a ring to receive through, or was one that still holds datagrams.
     receive_ring: AtomicBool,
     /// A wait saw an error condition: an empty error queue then means a pending error.
@@ -218,6 +221,7 @@ impl<K: Kind> Socket<K> {
             carried: AtomicBool::new(true),
             receive_timestamps: AtomicBool::new(false),
             packet_information: AtomicBool::new(false),
+            hides_software: AtomicBool::new(false),
             icmp_errors: AtomicBool::new(false),
             error_seen: AtomicBool::new(false),
             dropped: AtomicU64::new(0),

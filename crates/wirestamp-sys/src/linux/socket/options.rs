@@ -9,7 +9,7 @@ use crate::native::error::system_error;
 use crate::native::wire::constants::{
     OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE, RX_HARDWARE,
     RX_SOFTWARE, SO_RCVBUFFORCE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE, TIMESTAMP_CHARGE,
-    TX_HARDWARE, TX_SOFTWARE,
+    TX_HARDWARE, TX_SCHED, TX_SOFTWARE,
 };
 use crate::native::{call, warm};
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, SockRef, Type};
@@ -107,6 +107,8 @@ impl<K: Kind> Socket<K> {
             .store(in_force.receive, Ordering::Release);
         self.packet_information
             .store(in_force.packet_information, Ordering::Release);
+        let hides = in_force.queueing && !in_force.source.includes(TimestampSource::Software);
+        self.hides_software.store(hides, Ordering::Release);
         let information = self.needs_packet_information(&in_force);
         self.kind
             .set_information(self.as_fd(), information, in_force.icmp_errors)
@@ -157,7 +159,8 @@ impl<K: Kind> Socket<K> {
 
     /// Has all datagrams timestamped with `bits` that say nothing else; 0: none. The count goes on.
     pub(super) fn timestamp_all(&self, bits: u32) -> io::Result<()> {
-        self.set_flags(self.flags.load(Ordering::Acquire) & !(TX_SOFTWARE | TX_HARDWARE) | bits)
+        let none = self.flags.load(Ordering::Acquire) & !(TX_SOFTWARE | TX_HARDWARE | TX_SCHED);
+        self.set_flags(none | bits)
     }
 
     fn refused(&self, error: &io::Error) -> Error {
@@ -179,7 +182,8 @@ impl<K: Kind> Socket<K> {
         };
         let socket = SockRef::from(&self.fd);
         let size = socket.recv_buffer_size()?;
-        let needed = (usize::from(capacity) * TIMESTAMP_CHARGE as usize + size).min(MOST_BUFFER);
+        let entries = usize::from(capacity) * (1 + usize::from(wanted.queueing));
+        let needed = (entries * TIMESTAMP_CHARGE as usize + size).min(MOST_BUFFER);
         if size < needed {
             // The kernel doubles what is asked for. The first needs CAP_NET_ADMIN, the second
             // is cut to net.core.rmem_max.
@@ -215,12 +219,14 @@ fn flags(wanted: &Timestamping) -> u32 {
         wanted.source.includes(TimestampSource::Software),
         wanted.source.includes(TimestampSource::Hardware),
     );
+    // A time in the queue is a software timestamp, whatever the source of the others.
+    let queueing = wanted.queueing && wanted.transmit.is_some();
     let when = |condition: bool, bits: u32| if condition { bits } else { 0 };
     let on = wanted.receive || wanted.transmit.is_some();
     // Always with the filter: otherwise receive timestamps come in because another socket of this
     // host asked for them.
     when(on, OPT_RX_FILTER)
-        | when(on && software, SOFTWARE)
+        | when(on && software || queueing, SOFTWARE)
         | when(on && hardware, RAW_HARDWARE)
         | when(wanted.receive && software, RX_SOFTWARE)
         | when(wanted.receive && hardware, RX_HARDWARE | OPT_PKTINFO)
@@ -243,8 +249,9 @@ fn transmit_bits(wanted: &Timestamping, rules: Option<CountRules>) -> u32 {
             0
         }
     };
-    let asked =
-        bit(TimestampSource::Software, TX_SOFTWARE) | bit(TimestampSource::Hardware, TX_HARDWARE);
+    let asked = bit(TimestampSource::Software, TX_SOFTWARE)
+        | bit(TimestampSource::Hardware, TX_HARDWARE)
+        | if wanted.queueing { TX_SCHED } else { 0 };
     // Asked for as well, so that the datagram is counted; it is not reported.
     if rules.is_some_and(|rules| rules.counts_by_software(wanted.source)) {
         asked | TX_SOFTWARE
@@ -340,6 +347,18 @@ mod tests {
         }
         assert_eq!(transmit_bits(&Timestamping::OFF, Some(older)), 0);
         assert_eq!(flags(&HARDWARE) & (SOFTWARE | RAW_HARDWARE), RAW_HARDWARE);
+    }
+
+    #[test]
+    fn the_queueing_discipline_is_asked_beside_the_source_and_reported_as_software() {
+        let queueing = HARDWARE.queueing();
+        assert_eq!(transmit_bits(&queueing, None), TX_HARDWARE | TX_SCHED);
+        let reported = SOFTWARE | RAW_HARDWARE;
+        assert_eq!(flags(&queueing) & reported, reported);
+        let receives_alone = Timestamping::OFF.receive().queueing();
+        assert_eq!(transmit_bits(&receives_alone, None), 0);
+        let hardware = receives_alone.source(Source::Hardware);
+        assert_eq!(flags(&hardware) & reported, RAW_HARDWARE);
     }
 
     #[test]

@@ -14,7 +14,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::timestamp::{Arrival, Clocks, Notice, ReceiveBuffer, TransmitTracker};
+use wirestamp_core::timestamp::{
+    Arrival, Clocks, KernelTime, Notice, ReceiveBuffer, TransmitTracker,
+};
 
 /// Entries in one call.
 const CHUNK: usize = 64;
@@ -222,6 +224,7 @@ pub(super) fn take_in(
 ) {
     match entry {
         QueueEntry::OtherPoint => {}
+        QueueEntry::Queued { id, at } => tracker.read_queued(id.0, KernelTime::Utc(at), clocks),
         QueueEntry::Notice(notice) => tracker.arrived(Arrival::Notice(notice)),
         QueueEntry::Timestamp { id, timestamps } => {
             tracker.read(id.0, raw(timestamps, interface, clocks), clocks);

@@ -138,6 +138,9 @@ impl<K: Kind> Socket<K> {
         if !self.packet_information.load(Ordering::Relaxed) {
             found.destination = None; // it may have come for another reason
         }
+        if self.hides_software.load(Ordering::Relaxed) {
+            found.timestamps.software = None; // likewise
+        }
         if let Some(dropped) = found.dropped {
             self.note_dropped(dropped);
         }

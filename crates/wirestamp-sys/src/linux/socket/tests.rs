@@ -3,6 +3,7 @@
 mod bind;
 mod counting;
 mod queue;
+mod queueing;
 
 use super::*;
 use crate::native::call;
@@ -15,7 +16,8 @@ use std::time::Duration;
 use wirestamp_core::configuration::{Engine, Identification, Source};
 use wirestamp_core::time::Span;
 use wirestamp_core::timestamp::{
-    Arrival, CountRules, CounterMap, MissingReason, Notice, SendFailure, Timestamps, TransmitId,
+    Arrival, CountRules, CounterMap, MissingReason, Notice, SendFailure, SoftwareTimestamp,
+    Timestamps, TransmitId,
 };
 
 /// A socket and its tracker.
@@ -47,6 +49,7 @@ impl Tracked {
 #[derive(Debug, Default)]
 struct Kept {
     timestamped: Vec<(u32, Timestamps)>,
+    queued: Vec<(u32, SoftwareTimestamp)>,
     lost: Vec<(u32, MissingReason)>,
     notices: Vec<Notice>,
     overflows: usize,
@@ -57,6 +60,7 @@ impl Kept {
         let mut kept = Self::default();
         tracker.take(|arrival| match *arrival {
             Arrival::Timestamped(id, timestamps) => kept.timestamped.push((id.0, timestamps)),
+            Arrival::Queued(id, queued) => kept.queued.push((id.0, queued)),
             Arrival::Lost(id, reason) => kept.lost.push((id.0, reason)),
             Arrival::Notice(notice) => kept.notices.push(notice),
             Arrival::Overflowed => kept.overflows += 1,

@@ -3,7 +3,7 @@
 //! Source: `linux/io_uring.h` (`IORING_CQE_F_TSTAMP_HW`, `io_timespec`), `linux/errqueue.h`.
 
 use super::constants::TSTAMP_SND;
-use super::control::{QueueEntry, RawTimestamps};
+use super::control::{QueueEntry, RawTimestamps, elsewhere};
 use wirestamp_core::time::{HardwareTicks, UtcTime};
 use wirestamp_core::timestamp::TransmitId;
 
@@ -14,9 +14,6 @@ const POINT_SHIFT: u32 = 17;
 
 /// Reads a completion: `result` is the id, `extra` are seconds and nanoseconds.
 pub fn transmit_timestamp(result: i32, flags: u32, extra: [u64; 2]) -> QueueEntry {
-    if flags >> POINT_SHIFT != TSTAMP_SND {
-        return QueueEntry::OtherPoint;
-    }
     let time = i64::try_from(extra[0])
         .ok()
         .zip(u32::try_from(extra[1]).ok());
@@ -24,6 +21,10 @@ pub fn transmit_timestamp(result: i32, flags: u32, extra: [u64; 2]) -> QueueEntr
         UtcTime::from_seconds_and_nanoseconds(seconds, nanoseconds).ok()
     });
     let time = time.filter(|time| time.nanoseconds() != 0);
+    let (id, point) = (TransmitId(result.cast_unsigned()), flags >> POINT_SHIFT);
+    if point != TSTAMP_SND {
+        return elsewhere(point, id, time.filter(|_| flags & OF_HARDWARE == 0));
+    }
     let timestamps = if flags & OF_HARDWARE != 0 {
         let ticks = time.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned()));
         RawTimestamps {
@@ -36,10 +37,7 @@ pub fn transmit_timestamp(result: i32, flags: u32, extra: [u64; 2]) -> QueueEntr
             hardware: None,
         }
     };
-    QueueEntry::Timestamp {
-        id: TransmitId(result.cast_unsigned()),
-        timestamps,
-    }
+    QueueEntry::Timestamp { id, timestamps }
 }
 
 #[cfg(test)]
@@ -76,11 +74,23 @@ mod tests {
     }
 
     #[test]
-    fn another_point_of_the_way_is_no_transmit_timestamp() {
-        assert_eq!(
-            transmit_timestamp(5, MORE | 1 << POINT_SHIFT, [1, 7]),
-            QueueEntry::OtherPoint
-        );
+    fn the_entry_into_the_queue_is_no_transmit_timestamp_and_other_points_are_nothing() {
+        let point = |number: u32| MORE | number << POINT_SHIFT;
+        let queued = QueueEntry::Queued {
+            id: TransmitId(5),
+            at: UtcTime::from_nanoseconds(1_000_000_007),
+        };
+        let at = [1, 7];
+        assert_eq!(transmit_timestamp(5, point(1), at), queued);
+        for (flags, extra) in [
+            (point(1), [0, 0]),
+            (point(1) | OF_HARDWARE, at),
+            (point(2), at),
+            (point(3), at),
+        ] {
+            let entry = transmit_timestamp(5, flags, extra);
+            assert_eq!(entry, QueueEntry::OtherPoint, "{flags:#x}");
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub const SO_RCVBUFFORCE: i32 = 33;
 pub const TX_HARDWARE: u32 = 1 << 0;
 /// Request a software transmit timestamp.
 pub const TX_SOFTWARE: u32 = 1 << 1;
+/// Request a timestamp at the entry into the queueing discipline (Linux 3.17).
+pub const TX_SCHED: u32 = 1 << 8;
 /// Generate hardware receive timestamps (matters with [`OPT_RX_FILTER`]).
 pub const RX_HARDWARE: u32 = 1 << 2;
 /// Generate software receive timestamps.
@@ -57,6 +59,8 @@ pub const ORIGIN_TIMESTAMPING: u8 = 4;
 pub const ORIGIN_ZEROCOPY: u8 = 5;
 /// `SCM_TSTAMP_SND`: the driver passed the packet to the hardware.
 pub const TSTAMP_SND: u32 = 0;
+/// `SCM_TSTAMP_SCHED`: the packet entered the queueing discipline of a device.
+pub const TSTAMP_SCHED: u32 = 1;
 
 /// `SIOCETHTOOL` sub-command `ETHTOOL_GET_TS_INFO` (`linux/ethtool.h`).
 pub const ETHTOOL_GET_TS_INFO: u32 = 0x41;

@@ -5,7 +5,7 @@
 use super::address;
 use super::constants::{
     ORIGIN_ICMP, ORIGIN_ICMP6, ORIGIN_TIMESTAMPING, ORIGIN_ZEROCOPY, SCM_TIMESTAMPING_PKTINFO,
-    SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SO_TIMESTAMPING_OLD, TSTAMP_SND, VLAN_VALID,
+    SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SO_TIMESTAMPING_OLD, TSTAMP_SCHED, TSTAMP_SND, VLAN_VALID,
 };
 use crate::cmsg::{ControlMessage, messages, split_first};
 use libc::{
@@ -58,7 +58,14 @@ pub enum QueueEntry {
         /// What was timestamped.
         timestamps: RawTimestamps,
     },
-    /// A timestamp made elsewhere than at the driver (queueing discipline, acknowledgement).
+    /// The packet entered the queueing discipline of a device: one entry for each device layer.
+    Queued {
+        /// The caller's id or the kernel's count.
+        id: TransmitId,
+        /// When, on the real-time clock.
+        at: UtcTime,
+    },
+    /// A timestamp made elsewhere (acknowledgement), or one of the queueing discipline without a value.
     OtherPoint,
     /// No timestamp at all.
     Notice(Notice),
@@ -148,8 +155,17 @@ pub fn queue_entry(
             id: TransmitId(extended.data),
             timestamps: found,
         },
-        _ => QueueEntry::OtherPoint,
+        point => elsewhere(point, TransmitId(extended.data), found.software),
     })
+}
+
+/// The entry of a packet that was not timestamped at the driver, but at this point.
+#[inline]
+pub(super) fn elsewhere(point: u32, id: TransmitId, software: Option<UtcTime>) -> QueueEntry {
+    match (point, software) {
+        (TSTAMP_SCHED, Some(at)) => QueueEntry::Queued { id, at },
+        _ => QueueEntry::OtherPoint,
+    }
 }
 
 /// The two messages of nearly every entry of an IPv4 socket: timestamps, and what they are of.

@@ -87,6 +87,10 @@ impl Socket {
         wanted: &Timestamping,
         tracker: &mut TransmitTracker,
     ) -> Result<Granted> {
+        if let Err(refusal) = wanted.refuse_queueing(&self.name) {
+            self.apply(&Timestamping::OFF, tracker)?;
+            return Err(refusal);
+        }
         let mut in_force = *wanted;
         in_force.identification = Identification::Carried;
         in_force.icmp_errors = false;

@@ -217,6 +217,33 @@ fn icmp_errors_with_a_timestamp_are_no_transmit_timestamps() {
 }
 
 #[test]
+fn the_entry_into_the_queue_is_set_apart_from_the_transmit_timestamp() {
+    let entry = |software, hardware| {
+        let control = buffer(&[
+            (
+                SOL_SOCKET,
+                SO_TIMESTAMPING_NEW,
+                scm_timestamping(software, hardware),
+            ),
+            (
+                IPPROTO_IP,
+                IP_RECVERR,
+                extended(libc::ENOMSG, ORIGIN_TIMESTAMPING, TSTAMP_SCHED, 9),
+            ),
+        ]);
+        queue_entry(&control, || None)
+    };
+    let queued = QueueEntry::Queued {
+        id: TransmitId(9),
+        at: UtcTime::from_nanoseconds(5_000_000_006),
+    };
+    assert_eq!(entry((5, 6), (0, 0)), Some(queued));
+    for without in [((0, 0), (0, 0)), ((0, 0), (5, 6)), ((5, -1), (0, 0))] {
+        assert_eq!(entry(without.0, without.1), Some(QueueEntry::OtherPoint));
+    }
+}
+
+#[test]
 fn zero_copy_completions_and_other_points_are_set_apart() {
     let entry = |code, origin, info| {
         queue_entry(
@@ -229,7 +256,7 @@ fn zero_copy_completions_and_other_points_are_set_apart() {
         Some(QueueEntry::Notice(Notice::ZeroCopy { first: 4, last: 9 }))
     );
     assert_eq!(
-        entry(libc::ENOMSG, ORIGIN_TIMESTAMPING, 1),
+        entry(libc::ENOMSG, ORIGIN_TIMESTAMPING, 2),
         Some(QueueEntry::OtherPoint)
     );
     assert_eq!(

@@ -1,0 +1,22 @@
+//! The two parts of the send path, where it is known when a packet entered the queueing discipline.
+
+use wirestamp_core::correlate::Estimate;
+use wirestamp_core::latency::{self, Flight};
+use wirestamp_core::time::{Bounded, Monotonic, Span};
+
+/// From the send call to the queueing discipline, and from there to the transmit timestamp. The first is known of a
+/// packet without a transmit timestamp as well.
+pub(super) fn parts(
+    flight: &Flight,
+    transmitted: Option<Estimate<Monotonic>>,
+) -> [Option<Bounded<Span>>; 2] {
+    let Some(queued) = flight.queued else {
+        return [None, None];
+    };
+    let to_queue = Bounded::new(latency::to_queue(flight.sent, queued.at), queued.bound);
+    let from_queue = transmitted.map(|transmitted| {
+        let bound = queued.bound + transmitted.bound;
+        Bounded::new(latency::from_queue(queued.at, transmitted.at), bound)
+    });
+    [Some(to_queue), from_queue]
+}
