@@ -1,6 +1,7 @@
 //! When datagrams enter the queueing discipline, beside their transmit timestamps.
 
 use super::*;
+use crate::native::wire::constants::OPT_RX_FILTER;
 use wirestamp_core::configuration::Identification::{Carried, Counter};
 
 const QUEUEING: Timestamping = Timestamping::OFF.queueing();
@@ -53,6 +54,11 @@ fn a_socket_that_timestamps_all_asks_for_it_too_and_stops_with_the_configuration
         sender.send(&[outgoing(b"x", id)]).expect("sent");
         assert_eq!(queued_ids(&collect(&sender)), [id]);
     }
+    for _ in 0..100 {
+        let plain = outgoing(b"x", 0).id(None);
+        sender.send(&[plain]).expect("sent");
+        assert_eq!(queued_ids(&collect(&sender)), []);
+    }
     sender
         .configure(&Timestamping::OFF.transmit(64))
         .expect("configured");
@@ -75,6 +81,9 @@ fn beside_hardware_timestamps_no_software_timestamp_of_another_kind_comes() {
         anybody.configure(&on).expect("the kernel timestamps");
         let both_ways = timestamping.transmit(64).receive();
         receiver.configure(&both_ways).expect("configured");
+        // as a kernel before 6.12 has it
+        let unfiltered = receiver.flags.load(Ordering::Relaxed) & !OPT_RX_FILTER;
+        receiver.set_flags(unfiltered).expect("set");
         sender.send(&[outgoing(b"x", 7)]).expect("sent");
         let received = receive_one(&receiver, &mut [0; 16]);
         assert_eq!(received.timestamps, Timestamps::NONE);
