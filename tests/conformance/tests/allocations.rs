@@ -137,6 +137,12 @@ fn batches_with_carried_ids() -> Result<()> {
 }
 
 #[test]
+fn batches_with_their_times_in_the_queue() -> Result<()> {
+    batches_allocate_nothing(IPV4, CARRIED.queueing())?;
+    batches_allocate_nothing(IPV4, COUNTED.queueing())
+}
+
+#[test]
 fn batches_with_counted_ids() -> Result<()> {
     batches_allocate_nothing(IPV4, COUNTED)
 }

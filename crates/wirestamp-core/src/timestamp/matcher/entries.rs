@@ -312,8 +312,12 @@ impl Entries {
 
     /// Whether it is kept when ids from now on enter the queueing discipline.
     pub(super) fn keep_queue_times(&mut self, keep: bool) {
-        let width = if keep { self.window.width() } else { 0 };
-        self.queue_times.keep(width);
+        let (width, reserved) = if keep {
+            (self.window.width(), self.slab.capacity())
+        } else {
+            (0, 0)
+        };
+        self.queue_times.keep(width, reserved);
     }
 
     /// The id of this order entered the queueing discipline.

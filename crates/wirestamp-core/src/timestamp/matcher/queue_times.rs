@@ -48,8 +48,11 @@ pub(super) struct QueueTimes {
 }
 
 impl QueueTimes {
-    /// Keeps those of `width` ids on the way from now on, a power of two; 0: of none. Those aside stay.
-    pub(super) fn keep(&mut self, width: usize) {
+    /// Keeps those of `width` ids on the way from now on, a power of two, and of up to `reserved` aside before it
+    /// grows; 0: of none. Those aside stay.
+    pub(super) fn keep(&mut self, width: usize, reserved: usize) {
+        let more = reserved.saturating_sub(self.aside.len());
+        self.aside.reserve(more);
         if self.on_the_way.len() != width {
             self.on_the_way = vec![Queued::NONE; width].into_boxed_slice();
         }
