@@ -417,7 +417,9 @@ impl Timestamping {
     }
 
     /// Asks when each datagram with an id enters the queueing discipline, beside its transmit timestamps:
-    /// [`TransmitRecord::queued`](crate::timestamp::TransmitRecord::queued).
+    /// [`TransmitRecord::queued`](crate::timestamp::TransmitRecord::queued). Calls that fetch records return it
+    /// (`transmit_timestamps`, `wait_transmit_timestamps`); a [`TransmitAnswer`](crate::timestamp::TransmitAnswer) about
+    /// one id does not have it.
     ///
     /// The kernel takes this timestamp after the send call has built the packet and before it waits in a queue
     /// (`tc-netem`, `fq`, a full NIC), so the difference to the transmit timestamp is the time in the queue. It is

@@ -79,13 +79,14 @@ impl Matcher {
             if let Some(slot) = self.first_ended() {
                 *place = self.retire(slot);
             } else if self.entries.window().waiting() > 0 {
-                let queued = self.entries.queue_time_of_first();
+                // field by field, else what is not there is copied too
+                place.queued = None;
+                if let Some(queued) = self.entries.queue_time_of_first() {
+                    place.queued = Some(queued);
+                }
                 let Record { id, timestamps, .. } = self.entries.tell_first();
-                *place = TransmitRecord {
-                    id: *id,
-                    outcome: TransmitOutcome::Timestamped(*timestamps),
-                    queued,
-                };
+                place.id = *id;
+                place.outcome = TransmitOutcome::Timestamped(*timestamps);
             } else {
                 break;
             }
