@@ -764,7 +764,7 @@ fn the_send_path_is_split_at_the_queueing_discipline_where_that_is_asked_for() {
         let counts = (report.to_queue.count(), report.from_queue.count());
         assert_eq!(counts, (500, 500));
         for packet in packets {
-            let time = |path: Option<PathTime>| path.expect("measured").time;
+            let time = |path: Option<Bounded<Span>>| path.expect("measured").value;
             let parts = time(packet.to_queue) + time(packet.from_queue);
             assert_eq!(parts, time(packet.send_path));
             assert!(time(packet.to_queue) > Span::ZERO);
