@@ -99,7 +99,7 @@ def plain(folder, statement):
 
 
 QUESTIONS = {
-    "check every file once": lambda folder: len(store.files(places.of(folder), "timestamps")),
+    "check every file once": lambda folder: len(store.files(places.of(folder), "timestamps").keys),
     "summary": lambda folder: engine.Duck(folder, MEMORY).sql(SUMMARY).num_rows,
     "summary, plain DuckDB": lambda folder: plain(folder, PLAIN_SUMMARY),
     "one-way join": lambda folder: engine.Duck(folder, MEMORY).flows(MOST).num_rows,
@@ -128,7 +128,7 @@ def main(count, folder):
             print(f"{name:28} left out: more than {PLAIN_JOIN} timestamps")
             continue
         command = [sys.executable, __file__, "measure", name, folder]
-        rows, took, processor, memory = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        rows, took, processor, memory = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
         print(f"{name:28} {took:8.1f} s  {processor:8.1f} s of processor time  {memory:5.2f} GB  {rows} rows", flush=True)
 
 

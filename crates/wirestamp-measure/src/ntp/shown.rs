@@ -35,7 +35,7 @@ pub(super) fn of(
     };
     let measured = client.and_then(|client| client.measurement_at(moment.utc()));
     let measured = measured.zip(moved).map(|(mut measured, moved)| {
-        measured.offset.bound = measured.offset.bound + moved;
+        measured.offset.bound += moved;
         measured
     });
     let mut shown = NtpServerState {

@@ -130,6 +130,11 @@ fn numbers(seen: &[Seen]) -> Vec<u32> {
     seen.iter().map(|seen| seen.number).collect()
 }
 
+/// A NIC that computes UDP's checksum does so after the packet was captured.
+fn without_checksum(data: &[u8]) -> [&[u8]; 2] {
+    [&data[..HEADERS - 2], &data[HEADERS..]]
+}
+
 fn each_once(rig: &Rig) -> Outcome {
     const COUNT: u32 = 40;
     let pair = rig.pair(Family::V4, Timestamping::OFF, RECEIVING)?;
@@ -145,7 +150,8 @@ fn each_once(rig: &Rig) -> Outcome {
     assert!(every(&sent, CapturedDirection::Sent));
     assert!(every(&received, CapturedDirection::Received));
     for (out, came) in sent.iter().zip(&received) {
-        assert_eq!(out.data, came.data, "the same bytes at both ends");
+        let [out_bytes, came_bytes] = [&out.data, &came.data].map(|data| without_checksum(data));
+        assert_eq!(out_bytes, came_bytes, "the same bytes at both ends");
         assert_eq!(out.length as usize, HEADERS + Marked::LENGTH);
         assert_eq!((out.data.len(), out.vlan), (out.length as usize, None));
     }
@@ -522,6 +528,7 @@ fn ends_after_its_packets(rig: &Rig, late: Option<Duration>) -> Outcome {
     for number in 0..COUNT {
         sender.send_to(&marked.payload(number, 40), to, None)?;
     }
+    rig.pass(HELD / 10); // one that still waits in a queue when the NIC goes has not left
     rig.remove_near()?;
     let capture = &mut captures.near.capture;
     let mut seen = Vec::new();

@@ -48,7 +48,7 @@ pub(crate) struct Watched {
 
 impl Marked {
     /// Bytes of a datagram, unless it is made longer.
-    pub(crate) const LENGTH: usize = 16;
+    pub(crate) const LENGTH: usize = 24;
 
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
