@@ -135,15 +135,16 @@ impl PtpTask {
         let opened = *self.opened.get_or_insert(turn.now);
         let is_late = self.samples.is_empty() && turn.now - opened >= self.patience;
         let seen = &mut self.seen;
-        let (status, changes) = self.running.with_dependent(|_, node| {
-            let status = node.status();
+        let (changes, status) = self.running.with_dependent(|_, node| {
             let mut changes = match looks {
                 true => seen.diagnose(node, is_late),
                 false => Vec::new(),
             };
-            changes.extend(seen.look(node, &status));
-            (status, changes)
+            changes.extend(seen.look(node));
+            let status = (!changes.is_empty()).then(|| node.status());
+            (changes, status)
         });
+        let Some(status) = status else { return };
         for change in &changes {
             turn.sink.changed(&status, change);
             if let Some((kind, interface, message)) = change.event(&status) {

@@ -57,7 +57,7 @@ fn state(port: &PortStatus, status: &Status) -> String {
 /// What was seen before.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Of each port: its state, and whom the clock follows.
+    /// Of each port: its state, and whom it follows.
     ports: Vec<(PortState, Option<PortIdentity>)>,
     agreement: Option<Agreement>,
     is_refused: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// Finds what has changed; the first time, the state of each port.
-    pub(crate) fn look(&mut self, node: &Node<'_>, status: &Status) -> Vec<PtpChange> {
+    pub(crate) fn look(&mut self, node: &Node<'_>) -> Vec<PtpChange> {
         let mut changes = Vec::new();
         let refused = node.refused_offset();
         let was_refused = std::mem::replace(&mut self.is_refused, refused.is_some());
@@ -78,12 +78,16 @@ impl Seen {
             self.error = node.steering_error().cloned();
             changes.extend(self.error.clone().map(PtpChange::NotMoved));
         }
-        let before = self.agreement.replace(status.agreement);
-        if before.is_some_and(|before| before != status.agreement) {
+        let before = self.agreement.replace(node.agreement());
+        if before.is_some_and(|before| before != node.agreement()) {
             changes.push(PtpChange::Agreement);
         }
-        let seen = |port: &PortStatus| (port.state, status.time_transmitter);
-        let ports: Vec<_> = status.ports.iter().map(seen).collect();
+        let followed = node.time_transmitter();
+        let whom = |state| followed.filter(|_| state == PortState::TimeReceiver);
+        let ports: Vec<_> = node
+            .port_states()
+            .map(|state| (state, whom(state)))
+            .collect();
         let places = (0..ports.len()).filter(|place| self.ports.get(*place) != ports.get(*place));
         changes.extend(places.map(PtpChange::Port));
         self.ports = ports;

@@ -238,9 +238,11 @@ impl TimestampClock {
 
     /// The interface is back: what we had switched on is off now.
     pub(crate) fn came_back(&mut self, interface: &Interface) {
-        if let Self::Nic(clock) = self
-            && !clock.guards.is_empty()
-        {
+        let Self::Nic(clock) = self else {
+            return;
+        };
+        clock.read_at(interface);
+        if !clock.guards.is_empty() {
             // they would switch off what goes by the same name now
             clock.guards.drain(..).for_each(HardwareGuard::keep);
             let guard = interface.enable_hardware(HardwareRequest::Ptp);
@@ -262,10 +264,7 @@ impl TimestampClock {
                 drop(clock.guards.remove(0));
             }
         }
-        let (Relation::Read(reader) | Relation::Correlated(_, reader)) = &mut clock.relation;
-        if let Ok(other) = interface.hardware_clock() {
-            **reader = other;
-        }
+        clock.read_at(interface);
         true
     }
 
@@ -365,6 +364,14 @@ impl NicClock {
             generation: 0,
             guards: Vec::from_iter(guard),
         })
+    }
+
+    /// Reads the clock that is behind the interface now.
+    fn read_at(&mut self, interface: &Interface) {
+        let (Relation::Read(reader) | Relation::Correlated(_, reader)) = &mut self.relation;
+        if let Ok(other) = interface.hardware_clock() {
+            **reader = other;
+        }
     }
 
     fn read(&self, timestamps: &Timestamps) -> Result<LocalTimestamp, Lost> {

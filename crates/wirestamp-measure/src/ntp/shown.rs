@@ -137,9 +137,10 @@ fn moved_since(then: &LocalTime, now: &Moment) -> Option<Span> {
         + then.utc.bound
         + then.monotonic.bound
         + Span::from_nanoseconds(10);
-    if cfg!(target_os = "linux") {
-        return (moved <= unsure).then_some(Span::ZERO);
+    if moved <= unsure {
+        return Some(Span::ZERO);
     }
     let slewed = Span::from_nanoseconds(passed.nanoseconds().abs() / 1_000);
-    (moved <= unsure + slewed).then(|| moved + unsure)
+    let is_slew = cfg!(not(target_os = "linux")) && moved <= unsure + slewed;
+    is_slew.then(|| moved + unsure)
 }

@@ -2,6 +2,7 @@
 
 use super::Node;
 use super::unsettled::Unsettled;
+use crate::engine::PortState;
 use crate::lost::{Counts, Lost};
 use crate::message::PortIdentity;
 use crate::port::{Measured, Port};
@@ -127,9 +128,18 @@ impl<'e> Node<'e> {
         }
     }
 
-    /// Returns the present state.
+    /// Returns the state of each port.
+    pub fn port_states(&self) -> impl Iterator<Item = PortState> {
+        self.ports.iter().map(Port::state)
+    }
+
+    /// Returns whom it follows; `None`: nobody.
+    pub fn time_transmitter(&self) -> Option<PortIdentity> {
+        self.followed().map(|_| self.engine.parent())
+    }
+
+    /// Returns the present state; offsets are those of the samples that [`samples`](Self::samples) has returned.
     pub fn status(&self) -> Status {
-        let following = self.followed().is_some();
         let now = self.now();
         let port = |(number, port): (u16, &Port<'_>)| PortStatus {
             interface: port.interface().name().to_owned(),
@@ -145,7 +155,7 @@ impl<'e> Node<'e> {
                 clock: self.engine.identity,
                 port: 0,
             },
-            time_transmitter: following.then(|| self.engine.parent()),
+            time_transmitter: self.time_transmitter(),
             grandmaster: PortIdentity {
                 clock: self.engine.grandmaster(),
                 port: 0,

@@ -22,7 +22,7 @@ pub(super) struct Entry {
 /// A run of one clock on one timescale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
-    pub(super) generation: u32,
+    generation: u32,
     pub(super) utc_shift: i64,
 }
 

@@ -104,7 +104,6 @@ impl Port<'_> {
         self.estimated_from = on_monotonic.map(|on_monotonic| Anchor {
             at: estimate.at.saturating_sub(self.shift_of(entry.run)),
             on_monotonic,
-            generation: entry.run.generation,
         });
         self.estimates.push_back(Measured {
             estimate,

@@ -7,9 +7,11 @@ use crate::report::{Held, Sample};
 use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource};
 
 /// So many Syncs may be lost,
-const SYNCS: f64 = 3.0;
+const SYNCS: i128 = 3;
 /// and so long it takes until a sample is final, before the last one is not shown as it is.
 const SETTLES: Span = Span::from_seconds(5);
+/// Syncs are sent at least so often.
+const LONGEST: Span = Span::from_seconds(64);
 
 /// The last sample that counts.
 #[derive(Debug)]
@@ -17,16 +19,17 @@ pub(super) struct Shown {
     sample: Option<(MonotonicTime, Held)>,
     /// Samples of before do not count.
     since: MonotonicTime,
-    fresh: Span,
+    /// The longest interval of Syncs that is expected, by the configuration or between the last two samples.
+    interval: Span,
 }
 
 impl Shown {
     pub(super) fn new(configuration: &Configuration) -> Self {
-        let syncs = 2_f64.powi(configuration.log_sync_interval.into()) * SYNCS * 1e9;
+        let interval = 2_f64.powi(configuration.log_sync_interval.into()) * 1e9;
         Self {
             sample: None,
             since: MonotonicTime::MIN,
-            fresh: SETTLES + Span::from_nanoseconds(syncs as i128),
+            interval: Span::from_nanoseconds(interval as i128),
         }
     }
 
@@ -43,13 +46,23 @@ impl Shown {
             age_ns: 0,
             holdover: false,
         };
-        if sample.came >= self.since {
-            self.sample = Some((sample.came, held));
+        if sample.came < self.since {
+            return;
         }
+        if let Some((before, _)) = self.sample {
+            self.interval = self.interval.max((sample.came - before).min(LONGEST));
+        }
+        self.sample = Some((sample.came, held));
+    }
+
+    fn fresh(&self) -> Span {
+        SETTLES + Span::from_nanoseconds(self.interval.nanoseconds() * SYNCS)
     }
 
     fn at(&self, now: MonotonicTime) -> Option<Held> {
-        let (came, held) = self.sample.filter(|(came, _)| now - *came <= self.fresh)?;
+        let (came, held) = self
+            .sample
+            .filter(|(came, _)| now - *came <= self.fresh())?;
         Some(Held {
             age_ns: (now - came).saturating_nanoseconds(),
             ..held
@@ -71,10 +84,10 @@ impl Port<'_> {
 
     /// Returns the offset at the last Sync; if that was long ago, the offset now. Nothing while no sample is final yet.
     pub(crate) fn held(&self, now: MonotonicTime) -> Option<Held> {
-        let is_old = now - self.estimated_at > self.shown.fresh;
+        let was_shown = self.shown.sample.is_some();
         self.shown.at(now).or_else(|| {
             let carried = self.carried(now);
-            carried.filter(|held| held.holdover || is_old)
+            carried.filter(|held| held.holdover || was_shown)
         })
     }
 

@@ -9,8 +9,6 @@ pub(crate) struct Anchor {
     /// In nanoseconds of the clock itself.
     pub(crate) at: i64,
     pub(crate) on_monotonic: Bounded<MonotonicTime>,
-    /// Which run of the clock.
-    pub(crate) generation: u32,
 }
 
 impl Anchor {
@@ -25,7 +23,7 @@ impl TimestampClock {
     /// By how much the clock may have been moved since then beside what it runs by itself, in nanoseconds: what a reading
     /// of now cannot exclude. `None`: it was stepped, is another one, or cannot be read.
     ///
-    /// A clock that we steer is nobody else's to move.
+    /// A clock that we steer is nobody else's to move by little: a reading shows whether it was restarted.
     pub(crate) fn moved_since(&self, then: &Anchor, socket: &UdpSocket) -> Option<i64> {
         match self {
             Self::System(clock) => clock.moved_since(then, &socket.utc_cross_timestamp()),
@@ -44,36 +42,36 @@ impl SystemClock {
             .saturating_add(half);
         let shown = now.utc.nanoseconds().saturating_sub(then.at);
         let slewed = (elapsed.saturating_abs() as f64 * SLEW) as i64;
-        let is_same = self.generation == then.generation;
-        let unsure = unsure.saturating_add(half);
-        is_same.then(|| moved(shown, elapsed, unsure, slewed))?
+        moved(shown, elapsed, unsure.saturating_add(half), slewed)
     }
 }
 
 impl NicClock {
     fn moved_since(&self, then: &Anchor) -> Option<i64> {
-        let Relation::Correlated(host, reader) = &self.relation else {
-            return Some(0);
-        };
+        let (Relation::Read(reader) | Relation::Correlated(_, reader)) = &self.relation;
         let (began, unsure) = then.began();
         let reading = reader.cross_timestamp().ok()?;
         let (before, after) = (reading.monotonic_before(), reading.monotonic_after());
-        let frequency = host.correlator()?.frequency()?;
-        if frequency.generation.0 + self.generation != then.generation {
-            return None;
-        }
         let half = (after - before).saturating_nanoseconds() / 2 + 1;
         let elapsed = (before - began)
             .saturating_nanoseconds()
             .saturating_add(half);
+        let shown = self.nanoseconds(reading.hardware().raw());
+        let shown = shown.saturating_sub(then.at);
+        let slewed = (elapsed.saturating_abs() as f64 * SLEW) as i64;
+        let Relation::Correlated(host, _) = &self.relation else {
+            return moved(shown, elapsed, unsure.saturating_add(half), 2 * slewed).map(|_| 0);
+        };
+        // that of now: after a change it is learnt anew
+        let frequency = host.correlator()?.frequency()?;
         let rate = frequency.hertz / self.frequency.hertz() as f64 - 1.0;
         let ran = elapsed.saturating_add((elapsed as f64 * rate).round() as i64);
         let drifted = elapsed.saturating_abs() as f64 * frequency.error_bound_parts_per_billion;
         let unsure = unsure
             .saturating_add(half)
             .saturating_add((drifted * 1e-9).ceil() as i64);
-        let shown = self.nanoseconds(reading.hardware().raw());
-        moved(shown.saturating_sub(then.at), ran, unsure, 0)
+        // its frequency may have been another meanwhile
+        moved(shown, ran, unsure, slewed)
     }
 }
 

@@ -57,6 +57,27 @@ fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
     assert_eq!(cable.world().truth().datagrams(), sent);
 }
 
+/// The interface reports that its link is down, as it would report a reset of the NIC: the clock is read, and runs on.
+#[test]
+fn a_cable_that_is_pulled_leaves_the_offset_known() {
+    let cable = Cable::new("");
+    let engines = [(0, Role::TimeTransmitter), (1, Role::TimeReceiver)]
+        .map(|(end, role)| cable.engine(end, quick(role)));
+    let mut receiver = cable.node(&engines[1], 1);
+    let mut transmitter = cable.node(&engines[0], 0);
+    let time = Span::from_seconds(4);
+    run(&mut [&mut transmitter, &mut receiver], time, |_, _, _| {});
+    cable.world().set_link(false);
+    for _ in 0..30 {
+        let time = Span::from_seconds(1);
+        run(&mut [&mut transmitter, &mut receiver], time, |_, _, _| {});
+    }
+    let held = receiver.status().ports[0].estimate.expect("held");
+    assert!(held.holdover && held.age_ns > 29_000_000_000, "{held:?}");
+    let truth = Span::from_nanoseconds(cable.true_offset(receiver.now()).into());
+    assert!(held.offset.contains(truth), "{held:?}, {truth} is true");
+}
+
 #[test]
 fn a_step_in_holdover_makes_the_offset_unknown() {
     let cable = Cable::new("");
@@ -70,7 +91,7 @@ fn a_step_in_holdover_makes_the_offset_unknown() {
     run(&mut [&mut receiver], Span::from_seconds(2), |_, _, _| {});
     let held = |receiver: &Node<'_>| receiver.status().ports[0].estimate;
     assert!(held(&receiver).is_some_and(|held| held.holdover));
-    cable.world().step_hardware_clock(NicName::Sim1, 5_000_000);
+    cable.world().step_hardware_clock(NicName::Sim1, 50_000_000);
     assert_eq!(held(&receiver), None, "at once");
     run(&mut [&mut receiver], Span::from_seconds(5), |_, _, _| {});
     assert_eq!(held(&receiver), None, "once the correlator has noticed");

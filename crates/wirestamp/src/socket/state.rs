@@ -143,7 +143,9 @@ impl State {
         self.matcher.configure(timestamping, now);
         self.enabled = timestamping.transmit.is_some();
         let queue = granted.and_then(|granted| granted.system_queue);
-        self.part = queue.map_or(usize::MAX, |queue| (queue as usize / 2).max(1));
+        // an id has an entry more if its time in the queue is asked for
+        let entries = 1 + usize::from(timestamping.queueing);
+        self.part = queue.map_or(usize::MAX, |queue| (queue as usize / 2 / entries).max(1));
     }
 }
 
