@@ -6,7 +6,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
-use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
 use wirestamp_ntp::{
     Client, ClientOptions, LocalTime, NtpTimestamp, Outcome, Response, ServerState, answer,
 };
@@ -29,10 +29,13 @@ fn time(monotonic: &mut i64, step: &mut i64, told: Option<(u32, i16)>) -> Option
     *monotonic += i64::from(later);
     *step += i64::from(stepped) * 1_000_000;
     Some(LocalTime {
-        utc: UtcTime::from_nanoseconds(1_795_000_000_000_000_000 + *monotonic + *step),
-        utc_bound: Span::ZERO,
-        monotonic: MonotonicTime::from_nanoseconds(*monotonic),
-        monotonic_bound: Span::from_nanoseconds(100),
+        utc: Bounded::exact(UtcTime::from_nanoseconds(
+            1_795_000_000_000_000_000 + *monotonic + *step,
+        )),
+        monotonic: Bounded::new(
+            MonotonicTime::from_nanoseconds(*monotonic),
+            Span::from_nanoseconds(100),
+        ),
     })
 }
 
@@ -74,10 +77,10 @@ fuzz_target!(|steps: Vec<Step>| {
             assert_eq!(client.measurement(), before);
         }
         if let Outcome::Sample(sample) = outcome {
-            assert!(sample.error_bound >= Span::ZERO, "{sample:?}");
+            assert!(sample.offset.bound >= Span::ZERO, "{sample:?}");
         }
         if let Some(measured) = client.measurement() {
-            assert!(measured.error_bound >= Span::ZERO, "{measured:?}");
+            assert!(measured.offset.bound >= Span::ZERO, "{measured:?}");
         }
     }
 });
