@@ -36,7 +36,7 @@ pub struct Sample {
     /// clocks may have done since the last exchange, and half the path delay that is not explained.
     #[serde(flatten, serialize_with = "offset")]
     pub offset: Bounded<Span>,
-    /// The system's real-time clock minus the timeTransmitter's UTC, in nanoseconds. With the NIC's
+    /// The system's real-time clock minus the timeTransmitter's UTC. With the NIC's
     /// timestamps it goes over the relation of the NIC's clock to the system's; with the system's
     /// it is the offset. `None` while the two clocks can't be related.
     #[serde(flatten, serialize_with = "system_offset")]
@@ -80,9 +80,12 @@ pub struct PortStatus {
     pub counts: Counts,
 }
 
-/// An offset some time after it was measured: that of the last [`Sample`], as it was when its Sync came. Once
-/// no Sync has given a sample for some seconds, the estimate as it is now: its bound grows with what the clocks may have drifted, and contains what a
-/// reading of the clock that timestamps does not show of a step.
+/// An offset some time after it was measured.
+///
+/// It is that of the last [`Sample`], at the time of its Sync. Once no Sync has given a sample for some seconds, it is the
+/// offset now: the error bound grows with what the clocks may have drifted, and contains the largest step of the clock
+/// that timestamps that a reading of it does not show. A clock that this program steers is assumed to be stepped by nobody
+/// else.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Held {

@@ -66,9 +66,10 @@ fn the_monitor_says_as_well_that_packets_are_larger_than_a_link() {
         top.args(["--json", "top", "--once", "http://127.0.0.1:9862"]);
         let output = top.output().expect("it runs");
         match serde_json::from_slice::<serde_json::Value>(&output.stdout) {
-            Ok(snapshot) => snapshot["peers"][0]["error"]
-                .as_str()
-                .map(ToOwned::to_owned),
+            Ok(snapshot) => match snapshot["peers"][0]["error"].as_str() {
+                Some(error) => Some(error.to_owned()),
+                None => Some(format!("{} {}", snapshot["tasks"], snapshot["peers"])),
+            },
             Err(_) => Some(String::from_utf8_lossy(&output.stderr).into_owned()),
         }
     };

@@ -22,12 +22,13 @@ pub struct Bounded<T> {
 }
 
 impl<T> Bounded<T> {
-    /// Returns a value with its error bound. The sign of `bound` does not matter.
+    /// Returns a value with its error bound.
+    ///
+    /// # Panics
+    /// In debug builds if `bound` is negative: limits that contradict each other are no bound.
     pub const fn new(value: T, bound: Span) -> Self {
-        Self {
-            value,
-            bound: bound.abs(),
-        }
+        debug_assert!(!bound.is_negative(), "limits that contradict each other");
+        Self { value, bound }
     }
 
     /// Returns a value that has no error.
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn errors_add_up() {
-        let (one, other) = (Bounded::new(ns(-5), ns(2)), Bounded::new(ns(7), ns(-3)));
+        let (one, other) = (Bounded::new(ns(-5), ns(2)), Bounded::new(ns(7), ns(3)));
         assert_eq!(one + other, Bounded::new(ns(2), ns(5)));
         let at = |time, bound| Bounded::new(UtcTime::from_nanoseconds(time), ns(bound));
         assert_eq!(at(9, 1) - at(4, 2), Bounded::new(ns(5), ns(3)));
@@ -102,6 +103,13 @@ mod tests {
         assert!(value.contains(ns(6)) && value.contains(ns(14)));
         assert!(!value.contains(ns(5)) && !value.contains(ns(15)));
         assert!(Bounded::exact(ns(3)).contains(ns(3)));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "contradict")]
+    fn limits_that_contradict_each_other_are_no_bound() {
+        let _ = Bounded::new(ns(1), ns(-1));
     }
 
     #[test]

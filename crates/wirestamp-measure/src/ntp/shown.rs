@@ -126,21 +126,45 @@ fn reference(state: ServerState) -> String {
     }
 }
 
-/// Returns by how much the real-time clock may have moved against the monotonic clock since then; `None`: it was stepped. On
-/// Linux both are slewed alike, so their distance changes by steps alone; elsewhere a slew of up to 0.1 % and a step that is as
-/// small look the same, and both are part of the bound. A step that is smaller than the errors of the two readings does not show.
+/// Returns by how much the real-time clock may have moved against the monotonic clock since then; `None`: it was stepped.
 fn moved_since(then: &LocalTime, now: &Moment) -> Option<Span> {
     let reading = &now.reading;
     let passed = reading.before - then.monotonic.value;
-    let moved = ((reading.utc - then.utc.value) - passed).abs();
+    let moved = (reading.utc - then.utc.value) - passed;
     let unsure = (reading.after - reading.before)
         + then.utc.bound
         + then.monotonic.bound
         + Span::from_nanoseconds(10);
+    // on Linux both clocks are slewed alike: their distance changes by steps alone
+    let slewed = match cfg!(target_os = "linux") {
+        true => Span::ZERO,
+        false => Span::from_nanoseconds(passed.nanoseconds().abs() / 1_000),
+    };
+    explained(moved.abs(), unsure, slewed)
+}
+
+/// The part of the bound that a movement needs which the readings' errors or a slew of up to 0.1 % explain; `None`: neither does.
+/// A step that is as small as a slew looks the same. One that is smaller than the readings' errors does not show.
+fn explained(moved: Span, unsure: Span, slewed: Span) -> Option<Span> {
     if moved <= unsure {
         return Some(Span::ZERO);
     }
-    let slewed = Span::from_nanoseconds(passed.nanoseconds().abs() / 1_000);
-    let is_slew = cfg!(not(target_os = "linux")) && moved <= unsure + slewed;
-    is_slew.then(|| moved + unsure)
+    (moved <= unsure + slewed).then(|| moved + unsure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::explained;
+    use wirestamp::Span;
+
+    #[test]
+    fn what_looks_like_a_slew_is_part_of_the_bound() {
+        let ns = |nanoseconds| Span::from_nanoseconds(nanoseconds);
+        let of = |moved, slewed| explained(ns(moved), ns(50), ns(slewed));
+        assert_eq!(of(50, 0), Some(Span::ZERO));
+        assert_eq!(of(51, 0), None);
+        assert_eq!(of(51, 1), Some(ns(101)));
+        assert_eq!(of(5_000, 5_300), Some(ns(5_050)));
+        assert_eq!(of(5_351, 5_300), None);
+    }
 }

@@ -19,8 +19,10 @@ pub(super) struct Shown {
     sample: Option<(MonotonicTime, Held)>,
     /// Samples of before do not count.
     since: MonotonicTime,
-    /// The longest interval of Syncs that is expected, by the configuration or between the last two samples.
-    interval: Span,
+    /// The interval of Syncs, by the configuration,
+    expected: Span,
+    /// and between the last two samples.
+    seen: Span,
 }
 
 impl Shown {
@@ -29,7 +31,8 @@ impl Shown {
         Self {
             sample: None,
             since: MonotonicTime::MIN,
-            interval: Span::from_nanoseconds(interval as i128),
+            expected: Span::from_nanoseconds(interval as i128),
+            seen: Span::ZERO,
         }
     }
 
@@ -39,6 +42,9 @@ impl Shown {
     }
 
     fn note(&mut self, sample: &Sample) {
+        if sample.came < self.since {
+            return;
+        }
         let held = Held {
             offset: sample.offset,
             mean_path_delay_ns: sample.mean_path_delay_ns,
@@ -46,17 +52,15 @@ impl Shown {
             age_ns: 0,
             holdover: false,
         };
-        if sample.came < self.since {
-            return;
-        }
         if let Some((before, _)) = self.sample {
-            self.interval = self.interval.max((sample.came - before).min(LONGEST));
+            self.seen = (sample.came - before).min(LONGEST);
         }
         self.sample = Some((sample.came, held));
     }
 
     fn fresh(&self) -> Span {
-        SETTLES + Span::from_nanoseconds(self.interval.nanoseconds() * SYNCS)
+        let interval = self.expected.max(self.seen);
+        SETTLES + Span::from_nanoseconds(interval.nanoseconds() * SYNCS)
     }
 
     fn at(&self, now: MonotonicTime) -> Option<Held> {

@@ -1,7 +1,7 @@
 //! Whether somebody moved the clock that timestamps since an instant: it is read, and held against how it ran before.
 
-use super::{JITTER, NicClock, Relation, SLEW, SystemClock, TimestampClock};
-use wirestamp::{Bounded, MonotonicTime, UdpSocket, UtcCrossTimestamp};
+use super::{JITTER, NicClock, Relation, SLEW, TimestampClock};
+use wirestamp::{Bounded, Correlator, MonotonicTime, Span, UdpSocket, UtcCrossTimestamp};
 
 /// An instant of the clock that timestamps, on the monotonic clock as well.
 #[derive(Debug, Clone, Copy)]
@@ -26,24 +26,22 @@ impl TimestampClock {
     /// A clock that we steer is nobody else's to move by little: a reading shows whether it was restarted.
     pub(crate) fn moved_since(&self, then: &Anchor, socket: &UdpSocket) -> Option<i64> {
         match self {
-            Self::System(clock) => clock.moved_since(then, &socket.utc_cross_timestamp()),
+            Self::System(_) => real_time_clock_moved(then, &socket.utc_cross_timestamp()),
             Self::Nic(clock) => clock.moved_since(then),
         }
     }
 }
 
-impl SystemClock {
-    /// The distance between real-time and monotonic clock is the same as then (Linux), or was slewed a little (Windows).
-    fn moved_since(&self, then: &Anchor, now: &UtcCrossTimestamp) -> Option<i64> {
-        let (began, unsure) = then.began();
-        let half = (now.after - now.before).saturating_nanoseconds() / 2 + 1;
-        let elapsed = (now.before - began)
-            .saturating_nanoseconds()
-            .saturating_add(half);
-        let shown = now.utc.nanoseconds().saturating_sub(then.at);
-        let slewed = (elapsed.saturating_abs() as f64 * SLEW) as i64;
-        moved(shown, elapsed, unsure.saturating_add(half), slewed)
-    }
+/// The distance between real-time and monotonic clock is the same as then (Linux), or was slewed a little (Windows).
+fn real_time_clock_moved(then: &Anchor, now: &UtcCrossTimestamp) -> Option<i64> {
+    let (began, unsure) = then.began();
+    let half = (now.after - now.before).saturating_nanoseconds() / 2 + 1;
+    let elapsed = (now.before - began)
+        .saturating_nanoseconds()
+        .saturating_add(half);
+    let shown = now.utc.nanoseconds().saturating_sub(then.at);
+    let slewed = (elapsed.saturating_abs() as f64 * SLEW) as i64;
+    moved(shown, elapsed, unsure.saturating_add(half), slewed)
 }
 
 impl NicClock {
@@ -56,14 +54,19 @@ impl NicClock {
         let elapsed = (before - began)
             .saturating_nanoseconds()
             .saturating_add(half);
-        let shown = self.nanoseconds(reading.hardware().raw());
-        let shown = shown.saturating_sub(then.at);
+        let now = self.nanoseconds(reading.hardware().raw());
+        let shown = now.saturating_sub(then.at);
         let slewed = (elapsed.saturating_abs() as f64 * SLEW) as i64;
         let Relation::Correlated(host, _) = &self.relation else {
             return moved(shown, elapsed, unsure.saturating_add(half), 2 * slewed).map(|_| 0);
         };
         // that of now: after a change it is learnt anew
-        let frequency = host.correlator()?.frequency()?;
+        let correlator = host.correlator()?;
+        let frequency = correlator.frequency()?;
+        let middle = before + Span::from_nanoseconds(half.into());
+        if !self.is_followed_by(correlator, (middle, now), half) {
+            return None;
+        }
         let rate = frequency.hertz / self.frequency.hertz() as f64 - 1.0;
         let ran = elapsed.saturating_add((elapsed as f64 * rate).round() as i64);
         let drifted = elapsed.saturating_abs() as f64 * frequency.error_bound_parts_per_billion;
@@ -72,6 +75,21 @@ impl NicClock {
             .saturating_add((drifted * 1e-9).ceil() as i64);
         // its frequency may have been another meanwhile
         moved(shown, ran, unsure, slewed)
+    }
+
+    /// Whether the clock that shows `shown` then is the one that the correlator follows: another one may be behind the
+    /// interface without a report, and the correlator looks for it with each batch.
+    fn is_followed_by(
+        &self,
+        correlator: &Correlator,
+        (then, shown): (MonotonicTime, i64),
+        half: i64,
+    ) -> bool {
+        correlator.to_hardware(then).is_ok_and(|there| {
+            let apart = self.nanoseconds(there.ticks.raw()).saturating_sub(shown);
+            let unsure = self.nanoseconds(there.bound).saturating_add(half);
+            apart.saturating_abs() <= unsure.saturating_add(JITTER)
+        })
     }
 }
 
@@ -85,7 +103,42 @@ fn moved(shown: i64, ran: i64, unsure: i64, slewed: i64) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::moved;
+    use super::*;
+    use std::sync::Arc;
+    use wirestamp::{CorrelatorOptions, Frequency, HostClock, Simulation};
+
+    /// A handle of a clock reads that clock when another one is behind the interface; the correlator follows the interface.
+    #[test]
+    fn a_clock_that_the_correlator_left_says_nothing_of_the_one_behind_the_interface() {
+        let text = "preset = \"ideal\"\n[[event]]\nat = \"1us\"\naction = \"step_hardware\"\nnic = \"sim1\"\nticks = 5_000_000\n";
+        let simulation = Simulation::from_toml(text, 7).expect("a scenario");
+        let [near, far] = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
+        let clock = |read: &wirestamp::Interface| {
+            let correlator = near.correlator(CorrelatorOptions::default());
+            let host = HostClock::hardware(Arc::new(correlator.expect("it has a clock")));
+            let reader = Box::new(read.hardware_clock().expect("it has a clock"));
+            NicClock {
+                relation: Relation::Correlated(host, reader),
+                frequency: Frequency::GIGAHERTZ,
+                generation: 0,
+                guards: Vec::new(),
+            }
+        };
+        let moved = [&near, &far].map(|read| {
+            let clock = clock(read);
+            simulation.world().advance(Span::from_seconds(5));
+            let reading = read.hardware_clock().expect("there").cross_timestamp();
+            let reading = reading.expect("read");
+            let then = Anchor {
+                at: clock.nanoseconds(reading.hardware().raw()),
+                on_monotonic: Bounded::exact(reading.monotonic_before()),
+            };
+            simulation.world().advance(Span::from_seconds(2));
+            clock.moved_since(&then)
+        });
+        assert!(moved[0].is_some_and(|moved| moved < 1_000), "{moved:?}");
+        assert_eq!(moved[1], None);
+    }
 
     #[test]
     fn a_move_within_the_readings_is_part_of_the_bound_and_a_larger_one_makes_it_unknown() {

@@ -6,7 +6,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use wirestamp::sim::{NicName, World};
 use wirestamp::{Error, ErrorKind, HardwareConfiguration, ReceiveFilter, Span};
-use wirestamp_ptp::{Clock, Configuration, Lost, Node, PortState, Role, Source, SteeredClock};
+use wirestamp_ptp::{
+    Clock, Configuration, Held, Lost, Node, PortState, Role, Source, SteeredClock,
+};
 
 #[test]
 fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
@@ -57,44 +59,102 @@ fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
     assert_eq!(cable.world().truth().datagrams(), sent);
 }
 
-/// The interface reports that its link is down, as it would report a reset of the NIC: the clock is read, and runs on.
-#[test]
-fn a_cable_that_is_pulled_leaves_the_offset_known() {
-    let cable = Cable::new("");
+/// A receiver that has followed a transmitter for some seconds, and lost it; what it says then.
+fn in_holdover(cable: &Cable, ends: impl FnOnce(&Cable), then: impl FnOnce(&mut Node<'_>)) {
     let engines = [(0, Role::TimeTransmitter), (1, Role::TimeReceiver)]
         .map(|(end, role)| cable.engine(end, quick(role)));
     let mut receiver = cable.node(&engines[1], 1);
     let mut transmitter = cable.node(&engines[0], 0);
     let time = Span::from_seconds(4);
     run(&mut [&mut transmitter, &mut receiver], time, |_, _, _| {});
-    cable.world().set_link(false);
-    for _ in 0..30 {
-        let time = Span::from_seconds(1);
-        run(&mut [&mut transmitter, &mut receiver], time, |_, _, _| {});
+    ends(cable);
+    drop(transmitter);
+    alone(&mut receiver, 2);
+    assert!(held(&receiver).is_some_and(|held| held.holdover));
+    then(&mut receiver);
+}
+
+fn alone(receiver: &mut Node<'_>, seconds: i64) {
+    run(&mut [receiver], Span::from_seconds(seconds), |_, _, _| {});
+}
+
+fn held(receiver: &Node<'_>) -> Option<Held> {
+    receiver.status().ports[0].estimate
+}
+
+/// Eight seconds apart where an eighth is configured: a sample is shown as it was until the next one is final.
+#[test]
+fn syncs_further_apart_than_expected_leave_the_offset_as_it_was() {
+    let cable = Cable::new("");
+    let mut seldom = quick(Role::TimeTransmitter);
+    seldom.log_sync_interval = 3;
+    let engines = [seldom, quick(Role::TimeReceiver)];
+    let [transmitting, receiving] = [0, 1].map(|end| cable.engine(end, engines[end].clone()));
+    let mut transmitter = cable.node(&transmitting, 0);
+    let mut receiver = cable.node(&receiving, 1);
+    let (mut bounds, mut oldest) = (Vec::new(), 0);
+    for second in 0..90 {
+        let nodes = &mut [&mut transmitter, &mut receiver];
+        run(nodes, Span::from_seconds(1), |_, sample, _| {
+            bounds.push(sample.offset);
+        });
+        if second > 30 {
+            let held = held(&receiver).expect("it was measured");
+            assert!(bounds.contains(&held.offset), "{held:?} at {second} s");
+            oldest = oldest.max(held.age_ns);
+        }
     }
-    let held = receiver.status().ports[0].estimate.expect("held");
-    assert!(held.holdover && held.age_ns > 29_000_000_000, "{held:?}");
-    let truth = Span::from_nanoseconds(cable.true_offset(receiver.now()).into());
-    assert!(held.offset.contains(truth), "{held:?}, {truth} is true");
+    assert!(oldest > 6_000_000_000, "{oldest}");
+}
+
+/// The interface reports that its link is down, as it would report a reset of the NIC: the clock is read, and runs on.
+#[test]
+fn a_cable_that_is_pulled_leaves_the_offset_known() {
+    let cable = Cable::new("");
+    let pulled = |cable: &Cable| cable.world().set_link(false);
+    in_holdover(&cable, pulled, |receiver| {
+        alone(receiver, 30);
+        let held = held(receiver).expect("held");
+        assert!(held.holdover && held.age_ns > 29_000_000_000, "{held:?}");
+        let truth = Span::from_nanoseconds(cable.true_offset(receiver.now()).into());
+        assert!(held.offset.contains(truth), "{held:?}, {truth} is true");
+    });
 }
 
 #[test]
 fn a_step_in_holdover_makes_the_offset_unknown() {
     let cable = Cable::new("");
-    let engines = [(0, Role::TimeTransmitter), (1, Role::TimeReceiver)]
-        .map(|(end, role)| cable.engine(end, quick(role)));
-    let mut receiver = cable.node(&engines[1], 1);
-    let mut transmitter = cable.node(&engines[0], 0);
-    let time = Span::from_seconds(4);
-    run(&mut [&mut transmitter, &mut receiver], time, |_, _, _| {});
-    drop(transmitter);
-    run(&mut [&mut receiver], Span::from_seconds(2), |_, _, _| {});
-    let held = |receiver: &Node<'_>| receiver.status().ports[0].estimate;
-    assert!(held(&receiver).is_some_and(|held| held.holdover));
-    cable.world().step_hardware_clock(NicName::Sim1, 50_000_000);
-    assert_eq!(held(&receiver), None, "at once");
-    run(&mut [&mut receiver], Span::from_seconds(5), |_, _, _| {});
-    assert_eq!(held(&receiver), None, "once the correlator has noticed");
+    in_holdover(
+        &cable,
+        |_| {},
+        |receiver| {
+            cable.world().step_hardware_clock(NicName::Sim1, 50_000_000);
+            assert_eq!(held(receiver), None, "at once");
+            alone(receiver, 5);
+            assert_eq!(held(receiver), None, "once the correlator has noticed");
+        },
+    );
+}
+
+/// As a bond or a provider of timestamps that fails over: nobody reports it.
+#[test]
+fn another_clock_behind_the_interface_in_holdover_makes_the_offset_unknown() {
+    let cable = Cable::new("");
+    in_holdover(
+        &cable,
+        |_| {},
+        |receiver| {
+            let ahead = Span::from_milliseconds(-5);
+            cable
+                .world()
+                .change_clock_silently(NicName::Sim1, 10, ahead);
+            alone(receiver, 10);
+            let truth = Span::from_nanoseconds(cable.true_offset(receiver.now()).into());
+            let held = held(receiver);
+            let is_right = held.is_none_or(|held| held.offset.contains(truth));
+            assert!(is_right, "{held:?}, {truth} is true");
+        },
+    );
 }
 
 #[test]

@@ -14,13 +14,13 @@ pub struct PacketLatency {
     pub sent: MonotonicTime,
     /// When it left by the real-time clock, as the kernel's timestamp says; `None`: there is none.
     pub left: Option<UtcTime>,
-    /// From the send call to the transmit timestamp. Negative where the error bound is larger than the time, as the others
-    /// may be; the bound is what placing the timestamps on the monotonic clock adds.
+    /// From just before the send call to the transmit timestamp. The error bound of this and of the other times is what
+    /// placing the timestamps on the monotonic clock adds; where it is larger than the time, the value can be negative.
     pub send_path: Option<Bounded<Span>>,
     /// From just before the send call to the entry into the queueing discipline; `None` also where that was not
     /// [asked for](super::LatencyOptions::queueing).
     pub to_queue: Option<Bounded<Span>>,
-    /// From there to the transmit timestamp.
+    /// From the queueing discipline to the transmit timestamp.
     pub from_queue: Option<Bounded<Span>>,
     /// From the transmit timestamp to the receive timestamp; with an echo service, the round trip.
     pub wire: Option<Bounded<Span>>,

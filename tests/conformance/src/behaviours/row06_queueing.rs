@@ -197,9 +197,9 @@ fn wait_in_the_queue(records: &[TransmitRecord]) {
     let first = both(&records[0]).0.at;
     for (record, slots) in records.iter().zip(0_i128..) {
         let (queued, transmitted) = both(record);
-        // a busy machine may be long between two sends, and a bucket has a little left of the time before
+        // of a slot, the time between two sends is not waited: on a busy machine that can be much of it
         let (left, waited) = (transmitted.at - first, transmitted.at - queued.at);
-        let least = Span::from_nanoseconds(WAITS.nanoseconds() * slots * 4 / 5);
+        let least = Span::from_nanoseconds(WAITS.nanoseconds() * slots);
         assert!(left >= least, "id {} left after {left}", record.id);
         assert!(waited >= Span::ZERO, "id {} waited {waited}", record.id);
     }

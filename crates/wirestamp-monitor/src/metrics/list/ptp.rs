@@ -14,13 +14,13 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.gauge(
         "wirestamp_ptp_offset",
         seconds(),
-        "Offset of the clock that timestamps to the timeTransmitter's, local minus timeTransmitter",
+        "Offset of the clock that timestamps to the timeTransmitter's, local minus timeTransmitter, at the last Sync; without one for some seconds, at the scrape",
         each(|port| of_ns(port.offset_ns)),
     )?;
     into.gauge(
         "wirestamp_ptp_error_bound",
         seconds(),
-        "Error bound of the offset, evaluated at the scrape",
+        "Error bound of that offset",
         each(|port| of_ns(port.bound_ns)),
     )?;
     into.gauge(

@@ -13,7 +13,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use wirestamp::sim::{NicName, World};
 use wirestamp::{
-    HardwareGuard, HardwareRequest, Interface, MonotonicTime, Result, Simulation, Span, UdpSocket,
+    Bounded, HardwareGuard, HardwareRequest, Interface, MonotonicTime, Result, Simulation, Span,
+    UdpSocket,
 };
 
 /// Nothing lasts longer without a look, while something runs,
@@ -440,16 +441,7 @@ impl<'a> Bench<'a> {
         let Some(truth) = self.offset_at(at) else {
             return;
         };
-        self.phase.estimate = Some((
-            sample.offset.value.saturating_nanoseconds(),
-            sample.offset.bound.saturating_nanoseconds(),
-        ));
-        self.hold_against(
-            truth,
-            sample.offset.value.saturating_nanoseconds(),
-            sample.offset.bound.saturating_nanoseconds(),
-            "sample",
-        );
+        self.hold_against(truth, sample.offset, "sample");
     }
 
     /// Holds the clock, and what the timeReceiver says of it now, against the truth.
@@ -465,21 +457,14 @@ impl<'a> Bench<'a> {
             return;
         };
         if let Some(held) = receiver.carried() {
-            self.phase.estimate = Some((
-                held.offset.value.saturating_nanoseconds(),
-                held.offset.bound.saturating_nanoseconds(),
-            ));
-            self.hold_against(
-                offset,
-                held.offset.value.saturating_nanoseconds(),
-                held.offset.bound.saturating_nanoseconds(),
-                "held estimate",
-            );
+            self.hold_against(offset, held.offset, "held estimate");
         }
         self.keep(String::new(), true);
     }
 
-    fn hold_against(&mut self, truth: i64, offset: i64, bound: i64, what: &str) {
+    fn hold_against(&mut self, truth: i64, estimate: Bounded<Span>, what: &str) {
+        let [offset, bound] = [estimate.value, estimate.bound].map(Span::saturating_nanoseconds);
+        self.phase.estimate = Some((offset, bound));
         let error = offset.saturating_sub(truth).saturating_abs();
         let may_be_old = self.seconds() <= self.phase.excess_until;
         let excess = if may_be_old {
