@@ -3,7 +3,7 @@
 //!
 //! The statements and their proofs are in `docs/error-bound.md`; the numbers in comments are theirs.
 
-use super::fit::{Fit, SLEW, STATED};
+use super::fit::{Fit, MEASURED, SLEW, STATED};
 use super::interval::Interval;
 use super::knots::{KEPT, Knot};
 use super::reading::magnitude;
@@ -122,41 +122,44 @@ impl Fit {
         }
     }
 
-    /// How far a single change between one instant and the next can have taken the line from the
-    /// chord: no farther than the readings before it, carried on, or those after it, carried back,
-    /// miss the other end.
+    /// How far a change between one instant and the next can have taken the line from the chord.
     fn change_after(&self, place: usize) -> f64 {
         let knots = self.knots.all();
         let [Some(this), Some(next)] = [place, place + 1].map(|place| knots.get(place)) else {
             return 0.0;
         };
         let way = Way::between(this, next, self.scale);
-        let misses = |other: Option<(Way, &Knot, &Knot)>| {
-            let (other, from, to) = other?;
+        // on either side of the change, no frequency is further from the scale
+        let farthest = MEASURED.high * way.width
+            + magnitude(way.gained)
+            + this.half_width()
+            + next.half_width();
+        let least = match self.missed_after(place) {
+            Some(missed) => missed.min(farthest),
+            None => STATED.high * way.width / 2.0,
+        };
+        least + bent(self.wander, way.width)
+    }
+
+    /// Of a single change: no farther than the readings before it, carried on, or those after it, carried back, miss the
+    /// other end. `None` where there are neither.
+    fn missed_after(&self, place: usize) -> Option<f64> {
+        let knots = self.knots.all();
+        let (this, next) = (knots.get(place)?, knots.get(place + 1)?);
+        let way = Way::between(this, next, self.scale);
+        let missed = |from: &Knot, to: &Knot| {
+            let other = Way::between(from, to, self.scale);
             let carried = way.width / other.width;
             let off = magnitude(way.gained - other.gained * carried);
             let unsure = this.half_width()
                 + next.half_width()
                 + (from.half_width() + to.half_width()) * carried;
-            Some(off + unsure + self.wander * way.width * (way.width + other.width) / 2.0)
+            off + unsure + self.wander * way.width * (way.width + other.width) / 2.0
         };
-        let pair = |from: Option<&'_ Knot>, to: Option<&'_ Knot>| {
-            from.zip(to)
-                .map(|(from, to)| (Way::between(from, to, self.scale), *from, *to))
-        };
-        let before = pair(
-            place.checked_sub(1).and_then(|place| knots.get(place)),
-            Some(this),
-        );
-        let after = pair(Some(next), knots.get(place + 2));
-        let [before, after] = [before, after]
-            .map(|other| misses(other.as_ref().map(|(way, from, to)| (*way, from, to))));
-        let least = match (before, after) {
-            (Some(before), Some(after)) => before.min(after),
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => STATED.high * way.width / 2.0,
-        };
-        least + bent(self.wander, way.width)
+        let before = place.checked_sub(1).and_then(|place| knots.get(place));
+        let before = before.map(|before| missed(before, this));
+        let after = knots.get(place + 2).map(|after| missed(next, after));
+        before.into_iter().chain(after).reduce(f64::min)
     }
 }
 
