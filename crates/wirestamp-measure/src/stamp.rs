@@ -126,10 +126,8 @@ impl StampTask {
         // not everywhere: the hop count is then unknown
         let _ = socket.report_header();
         let _ = socket.set_hop_limit(255);
-        if configuration.count.is_some() {
-            // of fragments one would have the timestamp, and a path MTU problem would not show
-            let _ = socket.forbid_fragments();
-        }
+        // of fragments one would have the timestamp, and a path MTU problem would show for one packet
+        let _ = socket.forbid_fragments();
         let traffic_class = configuration.dscp << 2 | configuration.ecn;
         if traffic_class != 0 {
             socket.set_traffic_class(traffic_class)?;
