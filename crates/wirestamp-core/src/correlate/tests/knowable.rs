@@ -14,9 +14,10 @@ const SOLVED: f64 = 0.02;
 /// Batches that an oracle knows at most: what is small enough to solve thousands of times.
 const FEW: usize = 40;
 
-/// The worlds ramp by the system clock, at up to 150 ppm from the counter by which the contract counts.
+/// The worlds ramp by the system clock, the contract counts by the counter: 150 ppm off at the start and, 90 pauses of
+/// 88 s later, 238 ppm more. A change of frequency per second differs by the third power of that.
 const CONTRACT: Assumptions = Assumptions {
-    wander_per_second: WANDER * 1.0005,
+    wander_per_second: WANDER * 1.0012,
     ..Assumptions::USUAL
 };
 
@@ -131,6 +132,39 @@ proptest! {
             time = batch.end(time);
             first = first.or(Some(time));
         }
+    }
+}
+
+/// The worlds keep the contract that the oracle is given, at the end of a long ramp.
+#[test]
+fn the_oracle_keeps_the_truth_of_a_ramp_without_an_end() {
+    for (ppm, ramp) in [(-150.0, -1.0), (150.0, 1.0)] {
+        let (seconds, kink) = (60.0, 0.0);
+        let stretch = Stretch {
+            seconds,
+            ramp,
+            kink,
+        };
+        let oscillator = Oscillator::new(1e9, 1, ppm, &[stretch]);
+        let mut pair = Pair::new(1e9);
+        let batch = Batch {
+            pause: 34 * SECOND,
+            delays: std::vec![(1, 1_200), (1_202, 1)],
+        };
+        let (mut time, mut solved) = (SECOND, 0);
+        for _ in 0..FEW {
+            pair.push(batch.readings(&oscillator, time));
+            time = batch.end(time) + batch.pause;
+            if time < 1_000 * SECOND {
+                continue;
+            }
+            let made = time - batch.pause / 2;
+            if let Some(compared) = pair.compare(&oscillator, made, made) {
+                check(compared, made).expect("the truth");
+                solved += 1;
+            }
+        }
+        assert!(solved > 2, "{ppm}: {solved}");
     }
 }
 
