@@ -7,6 +7,7 @@
 #include "wirestamp/types.h"
 #include "wirestamp/error_codes.h"
 #include "wirestamp/system.h"
+#include "ioapiset.h"
 #include "minwindef.h"
 #include "profileapi.h"
 #include "synchapi.h"

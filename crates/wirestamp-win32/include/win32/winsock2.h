@@ -12,6 +12,7 @@
 #include "windows.h"
 #include "ws2def.h"
 #include "wirestamp/winsock_names.h"
+#include "wirestamp/events.h"
 #include "wirestamp/waiting.h"
 
 /* 32 bits as on Windows; the C library's u_long has 64. */

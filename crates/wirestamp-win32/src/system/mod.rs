@@ -12,6 +12,6 @@ mod windows;
 #[cfg(not(windows))]
 pub use own::exports;
 #[cfg(not(windows))]
-pub(crate) use own::{last_error, object};
+pub(crate) use own::{last_error, object, port};
 #[cfg(windows)]
-pub(crate) use windows::{last_error, object};
+pub(crate) use windows::{last_error, object, port};

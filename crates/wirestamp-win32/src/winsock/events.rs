@@ -8,6 +8,7 @@ use crate::memory;
 use crate::system::last_error;
 use crate::winsock::overlapped::Operation;
 use crate::winsock::startup;
+use crate::winsock::status::of_status;
 
 #[cfg(not(windows))]
 mod own;
@@ -31,7 +32,8 @@ export! {
         let result = startup::find(socket).and_then(|_| {
             // SAFETY: the caller's promise.
             let operation = unsafe { Operation::new(overlapped) }?.ok_or(WSAEINVAL)?;
-            let (count, code) = operation.result(wait != 0)?;
+            let (count, status) = operation.result(wait != 0)?;
+            let code = of_status(status);
             // SAFETY: the caller's promise.
             unsafe { memory::write(bytes, count as u32) }.ok_or(WSAEFAULT)?;
             // SAFETY: the caller's promise.

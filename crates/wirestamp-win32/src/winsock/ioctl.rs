@@ -81,9 +81,11 @@ pub(crate) fn perform(
             Ok(Output::Nothing)
         }
         FIONBIO => {
-            socket
-                .nonblocking
-                .store(u32::from_ne_bytes(input.take()?) != 0, Ordering::Release);
+            let nonblocking = u32::from_ne_bytes(input.take()?) != 0;
+            if !nonblocking && socket.selection.is_active() {
+                return Err(WSAEINVAL); // WSAEventSelect made it so
+            }
+            socket.nonblocking.store(nonblocking, Ordering::Release);
             Ok(Output::Nothing)
         }
         FIONREAD => {

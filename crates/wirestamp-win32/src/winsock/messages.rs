@@ -10,7 +10,8 @@ use crate::memory;
 use crate::system::last_error;
 use crate::winsock::ioctl::{self, Input, Output};
 use crate::winsock::message::{self, Room};
-use crate::winsock::overlapped::{Operation, Waiting};
+use crate::winsock::overlapped::Operation;
+use crate::winsock::pending::Waiting;
 use crate::winsock::receive::Manner;
 use crate::winsock::socket::Socket;
 use crate::winsock::startup;
@@ -50,6 +51,7 @@ pub(super) unsafe fn begin(
     if operation.is_none() && bytes.is_null() {
         return Err(WSAEFAULT);
     }
+    let operation = operation.map(|operation| operation.through(&socket.port));
     Ok((socket, operation))
 }
 
@@ -184,6 +186,7 @@ pub unsafe extern "system" fn receive_message(
     let operation = unsafe { Operation::new(overlapped) };
     let both = found.and_then(|socket| operation.map(|operation| (socket, operation)));
     told(both.and_then(|(socket, operation)| {
+        let operation = operation.map(|operation| operation.through(&socket.port));
         socket.check_datagram()?;
         // SAFETY: the caller's promise.
         let room = unsafe { Room::read(message) }?;
@@ -204,7 +207,7 @@ pub(super) unsafe fn receive_into(
         // SAFETY: the caller's promise.
         None => unsafe { receive_now(socket, room, bytes) },
         // SAFETY: the caller's promise.
-        Some(operation) => unsafe { receive_overlapped(socket, room, bytes, operation) },
+        Some(operation) => unsafe { receive_overlapped(socket, room, bytes, &operation) },
     }
 }
 
@@ -224,7 +227,7 @@ unsafe fn receive_overlapped(
     socket: &Arc<Socket>,
     mut room: Room,
     bytes: *mut u32,
-    operation: Operation,
+    operation: &Operation,
 ) -> Result<(), i32> {
     operation.begin();
     let at_once = Manner {
@@ -249,24 +252,34 @@ unsafe fn receive_overlapped(
             return Err(code);
         }
     }
-    let owner = Arc::clone(socket);
     room.let_flags_go();
+    // SAFETY: the caller lends this memory until the operation is complete.
+    unsafe { wait_overlapped(socket, room, operation) }
+}
+
+/// Leaves a receive to the thread that serves those of this socket.
+///
+/// # Safety
+/// As [`receive_message`].
+unsafe fn wait_overlapped(
+    socket: &Arc<Socket>,
+    mut room: Room,
+    operation: &Operation,
+) -> Result<(), i32> {
+    let owner = Arc::clone(socket);
     let receive = move || {
-        let patient = Manner {
-            patient: true,
+        let at_once = Manner {
+            at_once: true,
             ..Manner::default()
         };
         // SAFETY: the caller lends this memory until the operation is complete.
-        match unsafe { room.receive(&owner, patient) } {
+        match unsafe { room.receive(&owner, at_once) } {
             Ok((count, cut)) => (if cut { WSAEMSGSIZE } else { 0 }, count),
             Err(_) if owner.is_closed() => (WSA_OPERATION_ABORTED, 0),
             Err(code) => (code, 0),
         }
     };
-    let added = socket.pending.add(Waiting {
-        operation,
-        receive: Box::new(receive),
-    });
+    let added = socket.pending.add(Waiting::new(operation.clone(), receive));
     let Ok(must_serve) = added else {
         operation.fail(WSA_OPERATION_ABORTED);
         return Err(WSA_OPERATION_ABORTED);
@@ -274,9 +287,8 @@ unsafe fn receive_overlapped(
     if must_serve {
         let server = Arc::clone(socket);
         let thread = std::thread::Builder::new().name(String::from("wirestamp-overlapped"));
-        if thread.spawn(move || server.pending.serve()).is_err()
-            && socket.pending.give_up(&operation, WSAENOBUFS)
-        {
+        let serve = move || server.pending.serve(|| server.wait_for_datagram());
+        if thread.spawn(serve).is_err() && socket.pending.give_up(operation, WSAENOBUFS) {
             operation.fail(WSAENOBUFS);
             return Err(WSAENOBUFS);
         }

@@ -2,6 +2,8 @@
 //! messages, overlapped operations. Where datagrams really go is `adapter`'s affair.
 
 pub mod buffers;
+#[cfg(not(windows))]
+pub mod completion;
 mod control;
 pub mod events;
 pub mod exports;
@@ -13,9 +15,12 @@ pub mod messages;
 #[cfg(target_os = "linux")]
 pub mod names;
 mod overlapped;
+mod pending;
 pub mod presentation;
 mod ready;
 pub mod receive;
+pub mod selecting;
+mod selection;
 mod send;
 pub(crate) mod setting;
 pub(crate) mod socket;

@@ -55,8 +55,6 @@ pub(crate) struct Manner {
     pub(crate) peek: bool,
     /// Answers at once, whatever the socket's mode.
     pub(crate) at_once: bool,
-    /// Waits as long as it takes, whatever the socket's mode and timeout.
-    pub(crate) patient: bool,
 }
 
 /// Returns whether receiving would give something. Takes and holds back nothing, unlike all functions of Winsock that
@@ -66,11 +64,17 @@ pub fn has_datagram(socket: SocketHandle) -> bool {
 }
 
 impl Socket {
-    /// Receives a datagram into `buffer`.
+    /// Receives a datagram into `buffer`. The event of `WSAEventSelect` may be set again then.
     ///
     /// # Errors
     /// The Winsock error. A datagram that was cut is none here: see [`Received::truncated`].
     pub(crate) fn receive(&self, buffer: &mut [u8], manner: Manner) -> Result<Received, i32> {
+        let received = self.receive_as(buffer, manner);
+        self.selection.receive_was_called();
+        received
+    }
+
+    fn receive_as(&self, buffer: &mut [u8], manner: Manner) -> Result<Received, i32> {
         self.check_datagram()?;
         if !self.is_bound() {
             return Err(WSAEINVAL);
@@ -79,7 +83,7 @@ impl Socket {
             return Err(WSAESHUTDOWN);
         }
         let wire = self.wire().ok_or(WSAEINVAL)?;
-        let at_once = manner.at_once || self.nonblocking.load(Ordering::Acquire) && !manner.patient;
+        let at_once = manner.at_once || self.nonblocking.load(Ordering::Acquire);
         let mut until = None;
         self.look_around();
         loop {
@@ -89,12 +93,8 @@ impl Socket {
             if at_once {
                 return Err(WSAEWOULDBLOCK);
             }
-            let limit = if manner.patient {
-                0
-            } else {
-                lock(&self.settings).receive_timeout()
-            };
-            let until = *until.get_or_insert_with(|| deadline(limit));
+            let limit = || deadline(lock(&self.settings).receive_timeout());
+            let until = *until.get_or_insert_with(limit);
             let ready = wire
                 .wait(Interest::Receive, self.try_again_at(until))
                 .map_err(|error| code(&error))?;
@@ -107,6 +107,26 @@ impl Socket {
                 return Err(WSAETIMEDOUT);
             }
         }
+    }
+
+    /// Waits until a datagram may be there, as long as it takes.
+    ///
+    /// # Errors
+    /// The Winsock error; `WSAEINTR` once the socket is closed.
+    pub(super) fn wait_for_datagram(&self) -> Result<(), i32> {
+        let wire = self.wire().ok_or(WSAEINVAL)?;
+        while !self.has_datagram() {
+            self.look_around();
+            let ready = wire
+                .wait(Interest::Receive, self.try_again_at(MonotonicTime::MAX))
+                .map_err(|error| code(&error))?;
+            if ready.closed || self.is_closed() {
+                return Err(WSAEINTR);
+            }
+            // Timestamps that wait wake a receive, and would again.
+            self.collect()?;
+        }
+        Ok(())
     }
 
     fn try_receive(
@@ -173,7 +193,6 @@ impl Socket {
             Manner {
                 peek: true,
                 at_once: true,
-                patient: false,
             },
         ) {
             Ok(_) => Ok(self

@@ -11,9 +11,11 @@ use crate::adapter::native;
 use crate::adapter::simulated::{self, Simulation};
 use crate::adapter::wire::{Wire, any_address};
 use crate::winsock::failure::code;
-use crate::winsock::overlapped::Pending;
+use crate::winsock::overlapped::PortOfSocket;
+use crate::winsock::pending::Pending;
 use crate::winsock::ready::Ready;
 use crate::winsock::receive::Held;
+use crate::winsock::selection::Selection;
 use crate::winsock::setting::{Setting, Settings, Value};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -50,6 +52,10 @@ pub(crate) struct Socket {
     /// Somebody looked at a datagram once.
     pub(super) looked_at: AtomicBool,
     pub(super) pending: Pending,
+    /// Where completions of overlapped operations are queued.
+    pub(super) port: PortOfSocket,
+    /// What `WSAEventSelect` asked for.
+    pub(super) selection: Selection,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -98,16 +104,20 @@ impl Socket {
             held: RwLock::new(None),
             looked_at: AtomicBool::new(false),
             pending: Pending::default(),
+            port: PortOfSocket::default(),
+            selection: Selection::default(),
         }
     }
 
     /// Ends all waits; what waits to be completed is aborted.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
+        // First: who waits at the system must find nothing to report once that ends.
+        self.pending.abort();
+        self.selection.close();
         if let Some(wire) = self.wire.get() {
             wire.close();
         }
-        self.pending.abort();
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -155,6 +165,7 @@ impl Socket {
         wire.apply(settings, self.ipv6)?;
         let wire = self.wire.get_or_init(|| wire);
         self.put_timestamping_in_force(settings)?;
+        self.selection.socket_has_a_place();
         Ok(wire)
     }
 

@@ -61,12 +61,13 @@ def as_others_call(directory, address, ttl, **settings):
         ("ntp_client", [f"answer {i}: timestamped" for i in range(3)]),
         ("stamp_pair", [f"reply {i}: TTL {ttl}" for i in range(3)]),
         ("polling_sender", [f"id {i + 1}: timestamped" for i in range(3)]),
+        ("capture_ports", [f"datagram {i} of 48 bytes: timestamped" for i in range(3)] + ["cancelled: 8"]),
     ):
         found = run(f"{directory}/{program}", **settings).splitlines()
         assert found == expected, f"{program}: {found}"
     found = run(f"{directory}/where_from", **settings)
     assert len(re.findall(rf"^to {address} on adapter [1-9]\d*: timestamped$", found, re.M)) == 3, found
-    print(f"ntp_client, stamp_pair, polling_sender, where_from: as expected on {address}")
+    print(f"ntp_client, stamp_pair, polling_sender, capture_ports, where_from: as expected on {address}")
 
 
 def agree(ours, other):

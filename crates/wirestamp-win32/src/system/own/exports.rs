@@ -21,7 +21,7 @@ const TRUE: i32 = 1;
 const FALSE: i32 = 0;
 
 /// `BOOL` of a result; a failure sets the last error.
-fn told(result: Result<(), u32>) -> i32 {
+pub(crate) fn told(result: Result<(), u32>) -> i32 {
     match result {
         Ok(()) => TRUE,
         Err(code) => {
@@ -55,7 +55,8 @@ pub(crate) fn wait_for(handles: &[Handle], all: bool, milliseconds: u32) -> Resu
     {
         return Err(ERROR_INVALID_PARAMETER);
     }
-    let objects: Option<Vec<_>> = handles.iter().map(|handle| object::find(*handle)).collect();
+    let find = |handle: &Handle| object::find(*handle).filter(|object| object.can_be_waited_for());
+    let objects: Option<Vec<_>> = handles.iter().map(find).collect();
     let objects = objects.ok_or(ERROR_INVALID_HANDLE)?;
     let found = waiting::wait(&objects, all, timeout(milliseconds));
     Ok(found.map_or(WAIT_TIMEOUT, |index| WAIT_OBJECT_0 + index as u32))

@@ -3,5 +3,6 @@
 pub mod exports;
 pub(crate) mod last_error;
 pub(crate) mod object;
+pub(crate) mod port;
 mod thread;
 mod waiting;

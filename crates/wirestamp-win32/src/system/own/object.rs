@@ -1,13 +1,14 @@
-//! The objects that can be waited for, events and threads, by `HANDLE`. How waiting works
+//! The objects of a `HANDLE`: events and threads, which can be waited for, and completion ports. How waiting works
 //! is in `waiting`.
 
+use super::port::Port;
 use super::waiting;
 use crate::abi::winsock::Handle;
 use crate::handle::{Kind, Table};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// An object that can be waited for. Its signal changes only under the lock of `waiting`.
+/// An object. Its signal changes only under the lock of `waiting`.
 #[derive(Debug)]
 pub(crate) struct Object {
     signalled: AtomicBool,
@@ -20,6 +21,8 @@ enum Role {
     Event { manual: bool },
     /// Signalled when it has ended, with what it returned.
     Thread { exit_code: AtomicU32 },
+    /// Cannot be waited for as the others can.
+    Port(Arc<Port>),
 }
 
 static OBJECTS: Table<Object> = Table::new(Kind::Object);
@@ -42,6 +45,25 @@ impl Object {
         })
     }
 
+    pub(crate) fn port() -> Arc<Self> {
+        Arc::new(Self {
+            signalled: AtomicBool::new(false),
+            role: Role::Port(Arc::default()),
+        })
+    }
+
+    /// The completion port, if it is one.
+    pub(crate) fn as_port(&self) -> Option<&Arc<Port>> {
+        match &self.role {
+            Role::Port(port) => Some(port),
+            Role::Event { .. } | Role::Thread { .. } => None,
+        }
+    }
+
+    pub(crate) fn can_be_waited_for(&self) -> bool {
+        self.as_port().is_none()
+    }
+
     pub(crate) fn is_signalled(&self) -> bool {
         self.signalled.load(Ordering::Acquire)
     }
@@ -61,11 +83,11 @@ impl Object {
         matches!(self.role, Role::Event { .. })
     }
 
-    /// What a thread returned, or that it runs; `None` for an event.
+    /// What a thread returned, or that it runs; `None` for other objects.
     pub(crate) fn exit_code(&self) -> Option<u32> {
         match &self.role {
             Role::Thread { exit_code } => Some(exit_code.load(Ordering::Acquire)),
-            Role::Event { .. } => None,
+            Role::Event { .. } | Role::Port(_) => None,
         }
     }
 
@@ -87,9 +109,15 @@ pub(crate) fn find(handle: Handle) -> Option<Arc<Object>> {
     OBJECTS.find(handle.addr())
 }
 
-/// Closes a handle; `false` if there is none. A thread runs on.
+/// Closes a handle; `false` if there is none. A thread runs on; who waits at a completion port is woken.
 pub(crate) fn close(handle: Handle) -> bool {
-    OBJECTS.remove(handle.addr()).is_some()
+    let Some(object) = OBJECTS.remove(handle.addr()) else {
+        return false;
+    };
+    if let Some(port) = object.as_port() {
+        port.close();
+    }
+    true
 }
 
 fn find_event(handle: Handle) -> Option<Arc<Object>> {

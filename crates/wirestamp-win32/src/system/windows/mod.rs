@@ -2,3 +2,4 @@
 
 pub(crate) mod last_error;
 pub(crate) mod object;
+pub(crate) mod port;

@@ -1,10 +1,12 @@
 //! Who may touch a caller's `OVERLAPPED`, and until when.
 
-use super::{Operation, Pending, Waiting};
-use crate::abi::codes::WSAENOBUFS;
+use super::Operation;
+use crate::abi::codes::{WSA_OPERATION_ABORTED, WSAENOBUFS};
 use crate::abi::numbers::STATUS_PENDING;
 use crate::abi::winsock::{Handle, Overlapped};
 use crate::system::object::{self, Object};
+use crate::winsock::pending::{Pending, Waiting, Which};
+use crate::winsock::status::of_status;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,10 +48,7 @@ impl Caller {
 }
 
 fn waiting(operation: Operation) -> Waiting {
-    Waiting {
-        operation,
-        receive: Box::new(|| (0, 0)),
-    }
+    Waiting::new(operation, || (0, 0))
 }
 
 /// Under Miri and ThreadSanitizer any access after the status was published is a race with `free`.
@@ -105,7 +104,8 @@ fn without_a_thread_every_receive_ends_once() {
         "told by the return value of its call"
     );
     for caller in [second, third] {
-        assert_eq!(caller.operation().result(false), Ok((0, WSAENOBUFS)));
+        let ended = caller.operation().result(false);
+        assert_eq!(ended.map(|(_, status)| of_status(status)), Ok(WSAENOBUFS));
     }
     assert!(!pending.is_any());
     assert_eq!(
@@ -128,4 +128,25 @@ fn a_receive_that_closing_has_aborted_is_not_touched_again() {
         "it is complete already"
     );
     caller.free();
+}
+
+#[test]
+fn what_is_cancelled_is_complete_and_the_rest_waits_on() {
+    let [first, second, third] = [(); 3].map(|()| Caller::new(null_mut()));
+    let pending = Pending::default();
+    for caller in [first, second, third] {
+        caller.operation().begin();
+        assert!(pending.add(waiting(caller.operation())).is_ok());
+    }
+    assert_eq!(pending.cancel(Which::At(second.operation().address())), 1);
+    assert_eq!(pending.cancel(Which::At(second.operation().address())), 0);
+    assert_eq!(of_status(second.status()), WSA_OPERATION_ABORTED);
+    let other = std::thread::spawn(|| std::thread::current().id()).join();
+    let other = other.expect("a thread's number");
+    assert_eq!(pending.cancel(Which::OfThread(other)), 0);
+    assert_eq!(first.status(), STATUS_PENDING);
+    pending.serve(|| panic!("datagrams are there"));
+    assert_eq!((first.status(), third.status()), (0, 0));
+    assert!(!pending.is_any());
+    [first, second, third].into_iter().for_each(Caller::free);
 }

@@ -1,0 +1,155 @@
+/* The network events of a socket. */
+#include "sockets.h"
+
+static LONG taken(SOCKET s, HANDLE event)
+{
+    WSANETWORKEVENTS found;
+    int i;
+    memset(&found, 0xEE, sizeof(found));
+    CHECK_EQUAL(code(WSAEnumNetworkEvents(s, event, &found)), 0);
+    for (i = 0; i < FD_MAX_EVENTS; i++) CHECK_EQUAL(found.iErrorCode[i], 0);
+    return found.lNetworkEvents;
+}
+
+static DWORD waited(HANDLE event, DWORD milliseconds)
+{
+    return WSAWaitForMultipleEvents(1, &event, TRUE, milliseconds, FALSE);
+}
+
+
+static void a_datagram_is_one_event_until_it_is_received(SOCKET s, SOCKET from)
+{
+    HANDLE event = WSACreateEvent();
+    char data[8];
+    CHECK_EQUAL(code(WSAEventSelect(s, event, FD_READ | FD_CLOSE)), 0);
+    CHECK_EQUAL(waited(event, 20), WSA_WAIT_TIMEOUT);
+    CHECK_EQUAL(code(recv(s, data, sizeof(data), 0)), WSAEWOULDBLOCK); /* it is non-blocking now */
+    CHECK_EQUAL(send_plain(from, s), 0);
+    CHECK_EQUAL(waited(event, 10000), WSA_WAIT_EVENT_0);
+    CHECK_EQUAL(taken(s, event), FD_READ);
+    CHECK_EQUAL(waited(event, 20), WSA_WAIT_TIMEOUT); /* reset, and not set again for the same datagram */
+    CHECK_EQUAL(send_plain(from, s), 0);
+    CHECK_EQUAL(waited(event, 20), WSA_WAIT_TIMEOUT); /* nor for the next, before a receive */
+    CHECK_EQUAL(recv(s, data, sizeof(data), 0), 8);
+    CHECK_EQUAL(waited(event, 10000), WSA_WAIT_EVENT_0); /* one is left */
+    CHECK_EQUAL(taken(s, NULL), FD_READ);
+    CHECK_EQUAL(waited(event, 0), WSA_WAIT_EVENT_0); /* NULL resets nothing */
+    CHECK(WSAResetEvent(event));
+    CHECK_EQUAL(recv(s, data, sizeof(data), 0), 8);
+    CHECK_EQUAL(waited(event, 20), WSA_WAIT_TIMEOUT);
+    CHECK_EQUAL(taken(s, event), 0);
+}
+
+static void datagrams_are_events(void)
+{
+    SOCKET s, from;
+    start();
+    s = open_udp(), from = open_udp();
+    a_datagram_is_one_event_until_it_is_received(s, from);
+}
+
+static void simulated_datagrams_are_events(void)
+{
+    SOCKET s, from;
+    start();
+    s = open_on(L"sim0"), from = open_on(L"sim1");
+    a_datagram_is_one_event_until_it_is_received(s, from);
+}
+
+static void a_datagram_that_waits_already_is_an_event(void)
+{
+    SOCKET s, from;
+    HANDLE event = WSACreateEvent(), other = WSACreateEvent();
+    start();
+    s = open_udp(), from = open_udp();
+    CHECK_EQUAL(send_plain(from, s), 0);
+    CHECK_EQUAL(code(WSAEventSelect(s, event, FD_READ)), 0);
+    CHECK_EQUAL(waited(event, 10000), WSA_WAIT_EVENT_0);
+    CHECK_EQUAL(code(WSAEventSelect(s, other, FD_READ)), 0); /* the new one replaces it, and begins anew */
+    CHECK_EQUAL(waited(other, 10000), WSA_WAIT_EVENT_0);
+    CHECK_EQUAL(taken(s, other), FD_READ);
+}
+
+static void writing_is_possible_at_once(void)
+{
+    SOCKET s = INVALID_SOCKET;
+    HANDLE event = WSACreateEvent();
+    start();
+    s = open_udp();
+    CHECK_EQUAL(code(WSAEventSelect(s, event, FD_WRITE)), 0);
+    CHECK_EQUAL(waited(event, 0), WSA_WAIT_EVENT_0);
+    CHECK_EQUAL(taken(s, event), FD_WRITE);
+    CHECK_EQUAL(send_plain(s, s), 0);
+    CHECK_EQUAL(waited(event, 20), WSA_WAIT_TIMEOUT);
+    CHECK_EQUAL(taken(s, event), 0); /* reading was not asked for */
+}
+
+static void nothing_is_selected_any_more(void)
+{
+    SOCKET s, from;
+    ULONG off = 0;
+    HANDLE event = WSACreateEvent();
+    char data[8];
+    start();
+    s = open_udp(), from = open_udp();
+    CHECK_EQUAL(code(WSAEventSelect(s, event, FD_READ)), 0);
+    CHECK_EQUAL(code(ioctlsocket(s, FIONBIO, &off)), WSAEINVAL);
+    CHECK_EQUAL(code(WSAEventSelect(s, NULL, 0)), 0);
+    CHECK_EQUAL(code(recv(s, data, sizeof(data), 0)), WSAEWOULDBLOCK); /* it stays non-blocking */
+    CHECK_EQUAL(code(ioctlsocket(s, FIONBIO, &off)), 0);
+    CHECK_EQUAL(send_plain(from, s), 0);
+    CHECK_EQUAL(waited(event, 20), WSA_WAIT_TIMEOUT);
+    CHECK_EQUAL(recv(s, data, sizeof(data), 0), 8);
+    CHECK_EQUAL(code(WSAEventSelect(s, event, FD_READ)), 0); /* and it can be selected again */
+    CHECK_EQUAL(send_plain(from, s), 0);
+    CHECK_EQUAL(waited(event, 10000), WSA_WAIT_EVENT_0);
+}
+
+/* Bound after the selection, as a program may; with a simulation the socket has no place before. */
+static void a_socket_is_selected_before_it_is_bound(void)
+{
+    SOCKET s, from;
+    SOCKADDR_IN address;
+    HANDLE event = WSACreateEvent();
+    start();
+    from = open_udp();
+    s = socket(AF_INET, SOCK_DGRAM, IPPROTO_UDP);
+    CHECK_EQUAL(code(WSAEventSelect(s, event, FD_READ)), 0);
+    memset(&address, 0, sizeof(address));
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK_EQUAL(code(bind(s, (SOCKADDR *)&address, sizeof(address))), 0);
+    CHECK_EQUAL(send_plain(from, s), 0);
+    CHECK_EQUAL(waited(event, 10000), WSA_WAIT_EVENT_0);
+}
+
+static void wrong_arguments_are_refused(void)
+{
+    SOCKET s, stream;
+    WSANETWORKEVENTS found;
+    HANDLE event = WSACreateEvent();
+    start();
+    s = open_udp();
+    stream = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
+    CHECK_EQUAL(code(WSAEventSelect(s, NULL, FD_READ)), WSAEINVAL);
+    CHECK_EQUAL(code(WSAEventSelect(s, event, 1 << FD_MAX_EVENTS)), WSAEINVAL);
+    CHECK_EQUAL(code(WSAEventSelect(stream, event, FD_READ)), WSAEOPNOTSUPP);
+    CHECK_EQUAL(code(WSAEnumNetworkEvents(s, event, NULL)), WSAEFAULT);
+    CHECK_EQUAL(closesocket(s), 0);
+    CHECK_EQUAL(code(WSAEventSelect(s, event, FD_READ)), WSAENOTSOCK);
+    CHECK_EQUAL(code(WSAEnumNetworkEvents(s, event, &found)), WSAENOTSOCK);
+}
+
+#define ROW(name) { #name, name, NULL }
+static const struct test tests[] = {
+    ROW(datagrams_are_events),
+    { "simulated_datagrams_are_events", simulated_datagrams_are_events, "WIRESTAMP_SIM=windows-modern" },
+    ROW(a_datagram_that_waits_already_is_an_event),
+    ROW(writing_is_possible_at_once),
+    ROW(nothing_is_selected_any_more),
+    ROW(a_socket_is_selected_before_it_is_bound),
+    { "a_socket_is_selected_before_it_has_a_place", a_socket_is_selected_before_it_is_bound,
+      "WIRESTAMP_SIM=windows-modern" },
+    ROW(wrong_arguments_are_refused),
+};
+RUN_TESTS(tests)
