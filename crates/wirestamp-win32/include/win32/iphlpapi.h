@@ -25,6 +25,11 @@ WIRESTAMP_BEGIN
 ULONG WINAPI GetAdaptersAddresses(ULONG family, ULONG flags, PVOID reserved, PIP_ADAPTER_ADDRESSES addresses,
                                   PULONG size);
 
+/* The index of the interface that packets to an address leave by. ERROR_NETWORK_UNREACHABLE: there is no route. */
+typedef ULONG IPAddr; /* in network byte order */
+DWORD WINAPI GetBestInterface(IPAddr destination, PDWORD index);
+DWORD WINAPI GetBestInterfaceEx(struct sockaddr *destination, PDWORD index);
+
 /* Called on a thread of the library's, one call at a time. It says neither which adapter nor what has changed. */
 typedef VOID CALLBACK INTERFACE_TIMESTAMP_CONFIG_CHANGE_CALLBACK(PVOID context);
 typedef INTERFACE_TIMESTAMP_CONFIG_CHANGE_CALLBACK *PINTERFACE_TIMESTAMP_CONFIG_CHANGE_CALLBACK;

@@ -2,6 +2,7 @@
 #ifndef WIRESTAMP_SYNCHAPI_H
 #define WIRESTAMP_SYNCHAPI_H
 
+#include "wirestamp/interlocked.h"
 #include "wirestamp/system.h"
 #include <pthread.h>
 

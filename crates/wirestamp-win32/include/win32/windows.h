@@ -7,11 +7,13 @@
 #include "wirestamp/types.h"
 #include "wirestamp/error_codes.h"
 #include "wirestamp/system.h"
+#include "consoleapi.h"
 #include "ioapiset.h"
 #include "minwindef.h"
 #include "profileapi.h"
 #include "synchapi.h"
 #include "sysinfoapi.h"
+#include "winbase.h"
 
 /* As combaseapi.h, which windows.h includes on Windows, too. */
 #ifndef WIN32_LEAN_AND_MEAN

@@ -1,7 +1,7 @@
 //! The answer where there are no adapters of this machine: none. The clock is real.
 
 use crate::winsock::setting::Setting;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::backend::{Backend, ChangeSink, HardwareClock, InternetSocket};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::cross::CrossTimestamp;
@@ -48,6 +48,11 @@ pub(crate) fn active(_: &InterfaceDescription) -> Result<Capabilities> {
 
 pub(crate) fn open_clock(_: &InterfaceDescription) -> Result<Clock> {
     none("open the hardware clock")
+}
+
+/// There are no routes.
+pub(crate) fn source_towards(_: SocketAddr) -> Result<IpAddr> {
+    none("ask for a route")
 }
 
 /// There are no sockets to wait for.

@@ -1,12 +1,11 @@
 //! The exported interface functions: reads their arguments, and hands over.
 
 use crate::abi::WideCharacter;
-use crate::abi::codes::{
-    ERROR_FILE_NOT_FOUND, ERROR_INVALID_PARAMETER, ERROR_NOT_ENOUGH_MEMORY, NO_ERROR,
-};
+use crate::abi::codes::{ERROR_FILE_NOT_FOUND, ERROR_INVALID_PARAMETER, NO_ERROR};
 use crate::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
 use crate::abi::winsock::Handle;
 use crate::adapter::{self, Adapter, crossing};
+use crate::iphlp::names::give_text;
 pub use crate::iphlp::notify::Callback;
 use crate::iphlp::{adapters, layout, notify};
 use crate::memory;
@@ -16,14 +15,14 @@ use std::ffi::c_void;
 use wirestamp_core::capability::Capabilities;
 
 /// The longest alias, its end included: `IF_MAX_STRING_SIZE` + 1.
-const LONGEST_ALIAS: usize = 257;
+pub(super) const LONGEST_ALIAS: usize = 257;
 
 /// `NO_ERROR`, or the error.
 pub(super) fn told(result: Result<(), u32>) -> u32 {
     result.err().unwrap_or(NO_ERROR)
 }
 
-fn find(wanted: impl Fn(&Adapter) -> bool, otherwise: u32) -> Result<Adapter, u32> {
+pub(super) fn find(wanted: impl Fn(&Adapter) -> bool, otherwise: u32) -> Result<Adapter, u32> {
     use wirestamp_core::ErrorKind::NoSuchDevice;
     adapter::find(wanted).map_err(|error| {
         if error.kind() == NoSuchDevice {
@@ -235,14 +234,8 @@ export! {
         }
         // SAFETY: the caller's promise.
         let found = unsafe { by_luid(luid) }.map(|adapter| layout::wide(&adapter.description.name));
-        told(found.and_then(|name| {
-            if name.len() > length {
-                return Err(ERROR_NOT_ENOUGH_MEMORY);
-            }
-            // SAFETY: the caller's promise, and there is room.
-            let write = |(place, character)| unsafe { memory::write(alias.wrapping_add(place), character) };
-            name.into_iter().enumerate().try_for_each(write).ok_or(ERROR_INVALID_PARAMETER)
-        }))
+        // SAFETY: the caller's promise.
+        told(found.and_then(|name| unsafe { give_text(&name, alias, length) }))
     }
 }
 

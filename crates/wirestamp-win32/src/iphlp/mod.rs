@@ -2,7 +2,9 @@
 //! of adapters, conversions of their names. Results are Win32 errors, in the return value.
 
 mod adapters;
+pub mod best;
 pub mod exports;
 mod layout;
+pub mod names;
 mod notify;
 pub mod old;

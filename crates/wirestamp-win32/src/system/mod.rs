@@ -11,6 +11,8 @@ mod windows;
 
 #[cfg(not(windows))]
 pub use own::exports;
+#[cfg(target_os = "linux")]
+pub use own::{console, messages};
 #[cfg(not(windows))]
 pub(crate) use own::{last_error, object, port};
 #[cfg(windows)]

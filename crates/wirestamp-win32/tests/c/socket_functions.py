@@ -18,7 +18,17 @@ OTHERS = """QueryPerformanceCounter QueryPerformanceFrequency GetSystemTimePreci
     InitializeCriticalSection EnterCriticalSection LeaveCriticalSection DeleteCriticalSection TryEnterCriticalSection
     InitializeSRWLock AcquireSRWLockExclusive ReleaseSRWLockExclusive AcquireSRWLockShared ReleaseSRWLockShared
     CancelIo CancelIoEx CreateIoCompletionPort GetQueuedCompletionStatus GetQueuedCompletionStatusEx
-    PostQueuedCompletionStatus SetConsoleCtrlHandler FormatMessageA FormatMessageW GetOverlappedResult""".split()
+    PostQueuedCompletionStatus SetConsoleCtrlHandler FormatMessageA FormatMessageW GetOverlappedResult LocalFree
+    ConvertInterfaceNameToLuidA ConvertInterfaceLuidToNameA GetSystemTimeAsFileTime GetTickCount SwitchToThread
+    InterlockedIncrement InterlockedDecrement InterlockedExchange InterlockedExchangeAdd InterlockedCompareExchange
+    InitializeConditionVariable SleepConditionVariableCS SleepConditionVariableSRW WakeConditionVariable
+    WakeAllConditionVariable WaitForSingleObjectEx SleepEx QueueUserAPC GetCurrentThread GetCurrentProcess
+    SetThreadPriority SetThreadAffinityMask SetPriorityClass timeBeginPeriod timeEndPeriod timeGetTime
+    CreateWaitableTimerA CreateWaitableTimerW SetWaitableTimer CreateMutexA CreateMutexW CreateSemaphoreA
+    CreateSemaphoreW QueryUnbiasedInterruptTime FileTimeToSystemTime SystemTimeToFileTime GetSystemTime LoadLibraryA
+    LoadLibraryW LoadLibraryExW GetProcAddress FreeLibrary GetModuleHandleA ExitProcess
+    SetFileCompletionNotificationModes NotifyIpInterfaceChange NotifyAddrChange GetUnicastIpAddressTable
+    GetBestRoute2 GetPerAdapterInfo""".split()
 DECLARED = re.compile(r"\b(?:dllimport\)\)\s*)[\w\s*]*?\b(\w+)\s*\(")
 
 

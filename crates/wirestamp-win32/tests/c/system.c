@@ -199,6 +199,18 @@ static void the_c_librarys_functions_agree_on_addresses(void)
     CHECK_EQUAL(WSAGetLastError(), WSAEAFNOSUPPORT);
 }
 
+static void atomic_operations_return_what_windows_do(void)
+{
+    LONG volatile number = 5;
+    LONG64 volatile wide = 1ll << 40;
+    CHECK(InterlockedIncrement(&number) == 6 && InterlockedDecrement(&number) == 5);
+    CHECK(InterlockedExchange(&number, 9) == 5 && InterlockedExchangeAdd(&number, 2) == 9 && number == 11);
+    CHECK(InterlockedCompareExchange(&number, 1, 10) == 11 && number == 11);
+    CHECK(InterlockedCompareExchange(&number, 1, 11) == 11 && number == 1);
+    CHECK(InterlockedCompareExchange64(&wide, 3, 1ll << 40) == 1ll << 40 && InterlockedIncrement64(&wide) == 4);
+    CHECK(SwitchToThread());
+}
+
 #define ROW(name) { #name, name, NULL }
 static const struct test tests[] = {
     ROW(the_counter_is_the_monotonic_clock),
@@ -213,5 +225,6 @@ static const struct test tests[] = {
     ROW(the_error_number_is_the_threads_own),
     ROW(threads_of_the_c_library_can_wait_too),
     ROW(the_c_librarys_functions_agree_on_addresses),
+    ROW(atomic_operations_return_what_windows_do),
 };
 RUN_TESTS(tests)

@@ -9,6 +9,7 @@ mod socket;
 pub(crate) use socket::{Socket, Stream};
 pub(crate) use wirestamp_sys::{Clock, Subscription};
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use wirestamp_core::Result;
 use wirestamp_core::backend::{Backend, ChangeSink};
 use wirestamp_core::capability::Capabilities;
@@ -47,6 +48,17 @@ pub(crate) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
 
 pub(crate) fn open_clock(interface: &InterfaceDescription) -> Result<Clock> {
     SYSTEM.open_clock(interface)
+}
+
+/// The address of this machine that packets to `to` come from. Sends nothing.
+pub(crate) fn source_towards(to: SocketAddr) -> std::io::Result<IpAddr> {
+    let wildcard: IpAddr = match to {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((wildcard, 0))?;
+    socket.connect((to.ip(), 9))?; // any port: only the route is asked for
+    Ok(socket.local_addr()?.ip())
 }
 
 /// Waits until one of `sockets` has something, is closed, or `until` has passed.
