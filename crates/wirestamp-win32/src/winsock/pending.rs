@@ -41,6 +41,10 @@ impl Waiting {
 
 /// Which receives are cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    windows,
+    allow(dead_code, reason = "Windows cancels by functions of its own")
+)]
 pub(crate) enum Which {
     All,
     /// That of the structure at this address.
