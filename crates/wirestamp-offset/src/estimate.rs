@@ -30,8 +30,8 @@ pub struct Estimate {
     pub free_rate: Option<f64>,
     /// The error bound of the free-running frequency offset.
     pub rate_bound: f64,
-    /// The spread of its guesses; infinite before there were packets in both directions. A step within the path delay
-    /// is no contradiction, but increases the spread.
+    /// The spread of its guesses and `free_rate`; infinite before there were packets in both directions. A step within
+    /// the path delay is no contradiction, but increases the spread.
     pub rate_spread: f64,
 }
 

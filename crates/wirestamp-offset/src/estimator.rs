@@ -234,7 +234,7 @@ impl Estimator {
         let (least, most) = self.possible.rate_at(when.free);
         let rate = free_rate.map(|rate| self.steered_rate(rate, at));
         let rate_bound = free_rate.map_or(f64::INFINITY, |rate| (most - rate).max(rate - least));
-        let rate_spread = self.rate_spread();
+        let rate_spread = self.rate_spread(free_rate);
         Some(Estimate {
             at,
             offset,

@@ -33,11 +33,14 @@ impl Estimator {
         Some(slope.clamp(low, high))
     }
 
-    /// How far apart these three are, and those of each half of the Syncs: halfway over a step the three agree.
-    pub(super) fn rate_spread(&self) -> f64 {
+    /// How far apart these three are, those of each half of the Syncs, and the one that is taken. Halfway over a step the
+    /// three agree. A step may also move the bounds of the frequency away from all of them: then the one that is taken is
+    /// at the bound.
+    pub(super) fn rate_spread(&self, taken: Option<f64>) -> f64 {
         let guesses = || {
             let [older, newer] = self.syncs.slopes_below_halves()?;
             Some([
+                taken?,
                 self.syncs.slope_amid()?,
                 self.syncs.slope_below()?,
                 self.requests.slope_above()?,
