@@ -36,7 +36,7 @@ static void ask(struct place *one)
 
 static BOOL has_timestamp(WSAMSG *message)
 {
-    PCMSGHDR each;
+    PWSACMSGHDR each;
     ULONG64 timestamp = 0;
     for (each = WSA_CMSG_FIRSTHDR(message); each != NULL; each = WSA_CMSG_NXTHDR(message, each))
         if (each->cmsg_level == SOL_SOCKET && each->cmsg_type == SO_TIMESTAMP)

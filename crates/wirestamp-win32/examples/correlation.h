@@ -3,8 +3,7 @@
 #ifndef CORRELATION_H
 #define CORRELATION_H
 
-#include <windows.h>
-#include <iphlpapi.h>
+#include "windows_headers.h"
 
 enum { CORRELATION_KEPT = 32 };
 

@@ -53,7 +53,7 @@ int main(void)
         ULONG64 control[8], sent = counter_now(), stamp = 0;
         WSABUF out, in;
         WSAMSG message;
-        PCMSGHDR each;
+        PWSACMSGHDR each;
         DWORD bytes = 0, flags = 0;
         memcpy(request + 40, &sent, sizeof(sent));
         in.buf = reply, in.len = sizeof(reply);

@@ -2,18 +2,9 @@
 #ifndef RECEIVING_H
 #define RECEIVING_H
 
-#include <mstcpip.h>
 #include "setting.h"
 
-static inline void ask_for_receive_timestamps(SOCKET s)
-{
-    TIMESTAMPING_CONFIG config;
-    DWORD got;
-    memset(&config, 0, sizeof(config));
-    config.Flags = TIMESTAMPING_FLAG_RX;
-    check(WSAIoctl(s, SIO_TIMESTAMPING, &config, sizeof(config), NULL, 0, &got, NULL, NULL) == 0, "SIO_TIMESTAMPING",
-          (DWORD)WSAGetLastError());
-}
+static inline void ask_for_receive_timestamps(SOCKET s) { configure_timestamps(s, TIMESTAMPING_FLAG_RX, 0); }
 
 /* Waits for a datagram. FALSE: it came without a timestamp. `*arrived`: the counter when it was in our hands. */
 static inline BOOL receive_with_timestamp(SOCKET s, LPFN_WSARECVMSG receive, ULONG64 *timestamp, ULONG64 *arrived)
@@ -21,7 +12,7 @@ static inline BOOL receive_with_timestamp(SOCKET s, LPFN_WSARECVMSG receive, ULO
     char payload[512], control[WSA_CMSG_SPACE(sizeof(UINT64))];
     WSABUF buffer;
     WSAMSG message;
-    PCMSGHDR header;
+    PWSACMSGHDR header;
     DWORD got;
 
     memset(&message, 0, sizeof(message));

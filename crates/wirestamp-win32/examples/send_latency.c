@@ -2,7 +2,6 @@
  *
  * INTERFACE (default lo) sends, PEER (default: the same) receives. HARDWARE=1: the NIC's timestamps, converted
  * to the performance counter; otherwise software timestamps. Link correlation.c and the math library. */
-#include <mstcpip.h>
 #include "setting.h"
 #include "correlation.h"
 
@@ -31,7 +30,7 @@ static void send_with_id(SENDER *sender, SOCKADDR_STORAGE *to, UINT32 id)
     char payload[64] = "send_latency", control[WSA_CMSG_SPACE(sizeof(UINT32))];
     WSABUF buffer;
     WSAMSG message;
-    PCMSGHDR header;
+    PWSACMSGHDR header;
     DWORD sent;
 
     memset(control, 0, sizeof(control));

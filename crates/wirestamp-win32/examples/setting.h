@@ -6,17 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <winsock2.h>
-#include <ws2tcpip.h>
-#include <mswsock.h>
-#include <iphlpapi.h>
+#include "windows_headers.h"
 
-static inline void check(int good, const char *what, DWORD code)
+static inline void fail(const char *what, DWORD code)
 {
-    if (good) return;
-    fprintf(stderr, "%s failed: %u\n", what, code);
+    fprintf(stderr, "%s failed: %u\n", what, (unsigned)code);
     exit(1);
 }
+
+/* A macro: `code` is looked at after the call that `good` makes. */
+#define check(good, what, code)            \
+    do {                                   \
+        if (!(good)) fail((what), (code)); \
+    } while (0)
 
 /* The environment variable `name`, as the name of an interface; `otherwise` if it is not set. */
 static inline WCHAR *interface_name(const char *name, const char *otherwise)
@@ -90,6 +92,20 @@ static inline ULONG64 counter_now(void)
     LARGE_INTEGER now;
     QueryPerformanceCounter(&now);
     return (ULONG64)now.QuadPart;
+}
+
+/* Configures a socket's timestamps. FALSE: this system has none. */
+static inline BOOL configure_timestamps(SOCKET s, ULONG flags, USHORT buffered)
+{
+    TIMESTAMPING_CONFIG config;
+    DWORD got;
+    memset(&config, 0, sizeof(config));
+    config.Flags = flags;
+    config.TxTimestampsBuffered = buffered;
+    if (WSAIoctl(s, SIO_TIMESTAMPING, &config, sizeof(config), NULL, 0, &got, NULL, NULL) == 0) return TRUE;
+    check(WSAGetLastError() == WSAEOPNOTSUPP, "SIO_TIMESTAMPING", (DWORD)WSAGetLastError());
+    fprintf(stderr, "this system has no timestamps of packets\n");
+    return FALSE;
 }
 
 /* Looks up an extension function of the socket. */

@@ -23,7 +23,7 @@ static DWORD receive_test_packet(SOCKET s, LPFN_WSARECVMSG receive, char *packet
     ULONG64 control[32];
     WSABUF buffer;
     WSAMSG message;
-    PCMSGHDR each;
+    PWSACMSGHDR each;
     DWORD bytes = 0;
     buffer.len = PACKET_BYTES;
     buffer.buf = packet;

@@ -29,7 +29,7 @@ int main(void)
         ULONG64 control[256 / sizeof(ULONG64)], timestamp = 0;
         WSABUF buffer;
         WSAMSG message;
-        PCMSGHDR each;
+        PWSACMSGHDR each;
         ULONG index = 0;
         DWORD bytes = 0;
         check(sendto(sender, data, sizeof(data), 0, (SOCKADDR *)&to, sizeof(SOCKADDR_IN)) == sizeof(data), "sendto",

@@ -2,6 +2,7 @@
 
 usage: examples.py loopback DIRECTORY COMMAND...
        examples.py simulated DIRECTORY
+       examples.py wine DIRECTORY RUNNER
 DIRECTORY has the compiled examples; COMMAND... is the program `wirestamp`, with which the examples'
 latencies on the loopback interface are compared.
 """
@@ -54,20 +55,25 @@ def medians(directory, wirestamp):
         yield program, statistics.median_low(found), report[path]["p50"]
 
 
-def as_others_call(directory, address, ttl, **settings):
+def as_others_call(directory, address, ttl, command=(), ending="", stamped="timestamped", **settings):
     """The programs that make the calls of public ones, in their order."""
     settings["COUNT"] = "3"
     for program, expected in (
-        ("ntp_client", [f"answer {i}: timestamped" for i in range(3)]),
+        ("ntp_client", [f"answer {i}: {stamped}" for i in range(3)]),
         ("stamp_pair", [f"reply {i}: TTL {ttl}" for i in range(3)]),
-        ("polling_sender", [f"id {i + 1}: timestamped" for i in range(3)]),
-        ("capture_ports", [f"datagram {i} of 48 bytes: timestamped" for i in range(3)] + ["cancelled: 8"]),
+        ("polling_sender", [f"id {i + 1}: {stamped}" for i in range(3)]),
+        ("capture_ports", [f"datagram {i} of 48 bytes: {stamped}" for i in range(3)] + ["cancelled: 8"]),
     ):
-        found = run(f"{directory}/{program}", **settings).splitlines()
+        found = run([*command, f"{directory}/{program}{ending}"], **settings).splitlines()
         assert found == expected, f"{program}: {found}"
-    found = run(f"{directory}/where_from", **settings)
-    assert len(re.findall(rf"^to {address} on adapter [1-9]\d*: timestamped$", found, re.M)) == 3, found
-    print(f"ntp_client, stamp_pair, polling_sender, capture_ports, where_from: as expected on {address}")
+    found = run([*command, f"{directory}/where_from{ending}"], **settings)
+    assert len(re.findall(rf"^to {address} on adapter [1-9]\d*: {stamped}$", found, re.M)) == 3, found
+    print(f"ntp_client, stamp_pair, polling_sender, capture_ports, where_from: {stamped}, as expected on {address}")
+
+
+def wine(directory, runner):
+    """The same programs as programs of Windows, under Wine, which has no timestamps."""
+    as_others_call(directory, "127.0.0.1", 255, command=[runner], ending=".exe", stamped="no timestamp")
 
 
 def agree(ours, other):
@@ -129,6 +135,8 @@ def main():
     part, directory, *wirestamp = sys.argv[1:]
     if part == "loopback":
         loopback(directory, wirestamp)
+    elif part == "wine":
+        wine(directory, *wirestamp)
     else:
         simulated(directory)
         counter_reset(directory)
