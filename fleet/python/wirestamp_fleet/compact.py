@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -17,7 +18,7 @@ except ImportError:  # Windows
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from . import places, store
+from . import places, small, store
 from .schema import TABLES, VERSION
 
 OLD = 24 * 3_600
@@ -27,7 +28,7 @@ LIST = ".wirestamp-merging.json"
 
 def replaced(place, listed=None):
     """Names below a place of files that a merged one holds already: a compaction was killed before it removed them, or is at work. Only this
-    program's list counts, and only for the content that it names: what a file says of itself can be of anybody. `listed`: the names that are
+    program's list counts, and only for the content that it names: what a file says of itself can be of anybody. `listed`: gives the names that are
     read. A merged file that is not one of them replaces nothing."""
     try:
         written = json.loads(place.read(LIST))
@@ -38,7 +39,7 @@ def replaced(place, listed=None):
         return set()
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return set()
-    if not is_sound or (listed is not None and merged not in listed) or _content(place, merged) != content:
+    if not is_sound or (listed is not None and merged not in listed()) or _content(place, merged) != content:
         return set()
     # one that is gone was removed since: whoever remembers its name from before finds its rows in the merged file
     return {name for name, old in olds.items() if _content(place, name) in (old, None)}
@@ -101,7 +102,7 @@ def _run(place, progress):
     (place.root / LIST).unlink(missing_ok=True)
     done, folders, kept = Done(), {}, []
     for table in TABLES:
-        found = store.files(place, table, skip=True)
+        found = store.files(place, table, skip=True, cached=False)
         done.left += found.left
         for name in found.keys:
             folders.setdefault((table, pathlib.Path(name).parent), []).append(name)
@@ -124,8 +125,8 @@ def _run(place, progress):
 def _merge(place, table, names):
     """How many files there are then, and which others stay because a merged one would not have all of their columns."""
     after, kept, some, held = 0, [], [], 0
-    for name in [*names, None]:
-        rows = _read(place, table, name) if name else None
+    read = small.in_order(lambda name: _read(place, table, name), names, place.at_a_time)
+    for name, rows in itertools.chain(zip(names, read, strict=True), [(None, None)]):
         if rows and rows[0] is None:
             kept.append(name)
             continue
@@ -145,7 +146,7 @@ def _read(place, table, name):
     except FileNotFoundError:
         return None
     file, known = parquet.ParquetFile(pa.BufferReader(content)), TABLES[table]
-    rows = file.read(known.names).cast(known) if set(file.schema_arrow.names) == set(known.names) else None
+    rows = file.read(known.names, use_threads=False).cast(known) if set(file.schema_arrow.names) == set(known.names) else None
     return rows, hashlib.sha256(content).hexdigest()
 
 

@@ -169,7 +169,7 @@ class Duck:
 
     def _view(self, found, names=None, where=""):
         """A table as a view of its files, or of those named."""
-        table, names = found.table, list(found.keys) if names is None else names
+        table, names = found.table, found.segments.instead(found.keys if names is None else names)
         if not names:
             self.add(table, TABLES[table].empty_table())
             return
@@ -232,6 +232,7 @@ class Duck:
         """Parts for the kernel that fit into the memory, by flow where the files are too large."""
         _, most = flows.several(self._memory)
         known = self._tables.known["timestamps"]
+        found = known.segments.instead(found)
         rows = self._guarded(lambda: flows.rows_of(self._place, found))
         if rows <= most:
             return [flows.Part(self._place, found, rows, known.partly)] if found else []

@@ -41,6 +41,7 @@ class Folder:
     def __init__(self, path):
         self.root = pathlib.Path(path)
         self.checked = self.root / ".wirestamp-checked.json"
+        self._above = len(os.path.join(self.root, ""))
 
     def __str__(self):
         return str(self.root)
@@ -74,7 +75,7 @@ class Folder:
         return found, closed
 
     def relative(self, name):
-        return name[len(os.path.join(self.root, "")) :]
+        return name[self._above :]
 
     def open(self, name):
         """What pyarrow reads the file from."""

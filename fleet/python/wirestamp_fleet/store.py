@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
-from . import checked, compact, interrupted
-from .places import Refused
+from . import checked, compact, interrupted, small
+from .places import Folder, Refused
 from .schema import ROWS, TABLES, VERSION
 
 GROUP = 1 << 20
@@ -36,18 +36,20 @@ class Again(Refused):
         super().__init__("a file was removed while the answer was written: ask again")
 
 
-def files(place, table, skip=False, only="", show=lambda done: None, look_at=None, carried=False):
+def files(place, table, skip=False, only="", show=lambda done: None, look_at=None, carried=False, cached=True):
     """The usable files of a table, sorted. Without `skip`, the first unusable one is an error. `only`: below this of the table's folders.
-    `look_at`: looks at files elsewhere, as Spark's executors. `carried`: also those of before that hold what is true until then."""
+    `look_at`: looks at files elsewhere, as Spark's executors. `carried`: also those of before that hold what is true until then. `cached`: whether rows of small files
+    are kept in the user's cache."""
     below = f"{table}/{only}".rstrip("/")
     keys, closed = place.files(below)
     if carried and only:
         before, unread = _lasting(place, table, only)
         keys, closed = keys | before, closed | unread
-    pairs = _looked(place, table, below, keys, show, look_at)
+    pairs, segments = _looked(place, table, below, keys, show, look_at, cached)
     # `compact` may have named a merged file since the files were listed: its rows are only in those that it replaces
-    replaced = compact.replaced(place, {place.relative(name) for name, seen in pairs if seen.wrong is None})
-    pairs = [(name, seen) for name, seen in pairs if place.relative(name) not in replaced]
+    replaced = compact.replaced(place, lambda: {place.relative(name) for name, seen in pairs if seen.wrong is None})
+    if replaced:
+        pairs = [(name, seen) for name, seen in pairs if place.relative(name) not in replaced]
     wrong = closed | {name: seen.wrong for name, seen in pairs if seen.wrong is not None}
     unusable = [f"{name}: {why}" for name, why in sorted(wrong.items())]
     if unusable and not skip:
@@ -58,7 +60,7 @@ def files(place, table, skip=False, only="", show=lambda done: None, look_at=Non
         say(f"skipped {len(unusable)} unusable file(s) or folder(s) of {table}")
     good = [(name, seen) for name, seen in pairs if seen.wrong is None]
     _name_rows(good)
-    return Files(table, {name: keys[name] for name, _ in good}, any(seen.refused for _, seen in good), len(unusable))
+    return Files(table, {name: keys[name] for name, _ in good}, any(seen.refused for _, seen in good), len(unusable), segments)
 
 
 @dataclasses.dataclass
@@ -71,6 +73,8 @@ class Files:
     """Whether some have rows that make no sense, which are to be left out."""
     left: int
     """How many cannot be used."""
+    segments: "small.Segments"
+    """What is read instead of small files."""
 
     def remove_gone(self, place, skip):
         """Takes out the files that were removed since they were listed, and names them. Whether there were any."""
@@ -84,7 +88,7 @@ class Files:
             say(f"skipped {name}: removed while it was read")
         if gone:
             say(f"skipped {len(gone)} removed file(s) of {self.table}")
-        return bool(gone)
+        return self.segments.remove_gone() or bool(gone)
 
 
 def say(line):
@@ -136,12 +140,18 @@ def _lasting(place, table, only):
     return found, {name: why for name, why in closed.items() if is_before(name)}
 
 
-def _looked(place, table, below, keys, show, look_at):
-    """Every file with what is known of it. What is good is remembered."""
+def _looked(place, table, below, keys, show, look_at, cached):
+    """Every file with what is known of it, and the segments that have the rows of small ones. What is good is remembered."""
     found = visible(keys)
     names = {name: place.relative(name) for name in found}
     known = checked.read(place)
     looked = {name: _Looked.remembered(known.get(names[name]), keys[name]) for name in found}
+    segments = small.Segments()
+    # Spark's executors have no cache, and objects are not stored twice
+    if look_at is None and isinstance(place, Folder):
+        todo = {name for name in found if cached or looked[name] is None}
+        segments, seen = small.keep(place, table, below, {name: keys[name] for name in found}, todo, show, cached)
+        looked |= {name: _Looked(*what) for name, what in seen.items()}
     todo = [name for name in found if looked[name] is None]
     for done, (name, (wrong, refused)) in enumerate((look_at or here)(place, table, todo)):
         looked[name] = _Looked(wrong, refused)
@@ -151,7 +161,7 @@ def _looked(place, table, below, keys, show, look_at):
     rest = {name: value for name, value in known.items() if name not in good and not name.startswith(f"{below}/")}
     if rest | good != known:
         checked.write(place, rest | good)
-    return list(looked.items())
+    return list(looked.items()), segments
 
 
 def here(place, table, names):
@@ -206,7 +216,7 @@ def wrong(source, table):
     refused = collections.Counter()
     try:
         with parquet.ParquetFile(source) as file:
-            found = _described(file, table)
+            found = described(file, table)
             if found is not None:
                 return found, []
             expected = TABLES[table]
@@ -216,10 +226,9 @@ def wrong(source, table):
                 rows = 0
                 for batch in whole.iter_batches(DECODED, columns=expected.names, use_threads=False):
                     rows += batch.num_rows
-                    for field in expected:
-                        if not field.nullable and batch[field.name].null_count:
-                            return f"NULL in the column {field.name}", []
-                    _add_refused(batch, table, refused)
+                    found = unsound(batch, table, refused)
+                    if found is not None:
+                        return found, []
                 # memory is shared out by this number
                 if rows != file.metadata.num_rows:
                     return f"damaged or incomplete ({rows} rows instead of {file.metadata.num_rows})", []
@@ -228,7 +237,7 @@ def wrong(source, table):
     return None, [[host, reason, count] for (host, reason), count in sorted(refused.items())[:NAMED]]
 
 
-def _described(file, table):
+def described(file, table):
     """Why a file is not one of a table, by its metadata."""
     schema = file.schema_arrow
     metadata = schema.metadata or {}
@@ -248,8 +257,11 @@ def _described(file, table):
     return None
 
 
-def _add_refused(batch, table, refused):
-    """Counts the rows that make no sense by host and reason."""
+def unsound(batch, table, refused):
+    """Why rows are not of a table. Counts those that make no sense by host and reason."""
+    for field in TABLES[table]:
+        if not field.nullable and batch[field.name].null_count:
+            return f"NULL in the column {field.name}"
     for column, least, most in ROWS[table]:
         values = batch[column]
         seen = compute.min_max(values).as_py()
@@ -260,6 +272,7 @@ def _add_refused(batch, table, refused):
         first = {host: value for host, value in zip(reversed(some["host"].to_pylist()), reversed(some[column].to_pylist()), strict=True)}
         for host, count in collections.Counter(some["host"].to_pylist()).items():
             refused[host, f"{column} is {first[host]}, not between {least} and {most}"] += count
+    return None
 
 
 def write(folder, table, columns, at, host="fleet", name=None, bucket=None):
