@@ -30,9 +30,12 @@ pub struct Estimate {
     pub free_rate: Option<f64>,
     /// The error bound of the free-running frequency offset.
     pub rate_bound: f64,
-    /// The spread of its guesses and `free_rate`; infinite before there were packets in both directions. A step within
-    /// the path delay is no contradiction, but increases the spread.
+    /// The spread of its guesses; infinite before there were packets in both directions. A step within the path delay
+    /// is no contradiction, but increases the spread.
     pub rate_spread: f64,
+    /// Whether the bounds exclude what the packets show of the frequency, so `free_rate` is the bound next to it. Either
+    /// the frequency has just changed, or a clock was stepped.
+    pub is_rate_limited: bool,
 }
 
 /// The result of a packet from the reference.

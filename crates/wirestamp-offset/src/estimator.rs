@@ -234,7 +234,7 @@ impl Estimator {
         let (least, most) = self.possible.rate_at(when.free);
         let rate = free_rate.map(|rate| self.steered_rate(rate, at));
         let rate_bound = free_rate.map_or(f64::INFINITY, |rate| (most - rate).max(rate - least));
-        let rate_spread = self.rate_spread(free_rate);
+        let rate_spread = self.rate_spread();
         Some(Estimate {
             at,
             offset,
@@ -244,6 +244,7 @@ impl Estimator {
             free_rate,
             rate_bound,
             rate_spread,
+            is_rate_limited: self.is_rate_limited(),
         })
     }
 

@@ -18,10 +18,21 @@ impl Estimator {
         }
     }
 
+    /// The guess of the packets, or the bound next to it.
+    pub(super) fn free_rate(&self) -> Option<f64> {
+        let (low, high) = self.feasible.rate();
+        Some(self.guessed_rate()?.clamp(low, high))
+    }
+
+    /// Whether the bounds exclude the guess of the packets.
+    pub(super) fn is_rate_limited(&self) -> bool {
+        self.free_rate() != self.guessed_rate()
+    }
+
     /// Three guesses that err in different ways: along the fastest Syncs, along the fastest
     /// requests, and amid the Syncs. The one between the others is seldom far off. One outside the bounds is ignored: a
     /// single packet from before a step makes such a slope of the first few.
-    pub(super) fn free_rate(&self) -> Option<f64> {
+    fn guessed_rate(&self) -> Option<f64> {
         let (low, high) = self.feasible.rate();
         let amid = self.syncs.slope_amid()?;
         let below = self.syncs.slope_below().unwrap_or(amid);
@@ -29,18 +40,14 @@ impl Estimator {
         let is_possible = |slope: &f64| (low..=high).contains(slope);
         let amid = Some(amid).filter(is_possible).unwrap_or(below);
         // the median of the three
-        let slope = below.min(above).max(amid.min(below.max(above)));
-        Some(slope.clamp(low, high))
+        Some(below.min(above).max(amid.min(below.max(above))))
     }
 
-    /// How far apart these three are, those of each half of the Syncs, and the one that is taken. Halfway over a step the
-    /// three agree. A step may also move the bounds of the frequency away from all of them: then the one that is taken is
-    /// at the bound.
-    pub(super) fn rate_spread(&self, taken: Option<f64>) -> f64 {
+    /// How far apart these three are, and those of each half of the Syncs: halfway over a step the three agree.
+    pub(super) fn rate_spread(&self) -> f64 {
         let guesses = || {
             let [older, newer] = self.syncs.slopes_below_halves()?;
             Some([
-                taken?,
                 self.syncs.slope_amid()?,
                 self.syncs.slope_below()?,
                 self.requests.slope_above()?,

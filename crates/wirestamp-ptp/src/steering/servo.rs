@@ -138,7 +138,8 @@ impl Servo {
     }
 
     /// Takes the estimated drift for the base frequency, unless the former one is known much better: after a
-    /// contradiction the first messages show little, and after a step that the path delay explains they mislead.
+    /// contradiction the first messages show little, and after a step that the path delay explains they mislead. Such a
+    /// step also moves the bounds of the drift: one that excludes what the messages show is better than nothing only.
     fn learn(&mut self, estimate: &Estimate, now: MonotonicTime) {
         let Some(rate) = estimate.free_rate else {
             return;
@@ -154,7 +155,9 @@ impl Servo {
             0.0
         };
         let aged = |known: f64| 2.0 * known + self.wander * elapsed;
-        let ppm = if bound <= aged(self.base.bound) && spread <= aged(self.base.spread) {
+        let is_better = bound <= aged(self.base.bound) && spread <= aged(self.base.spread);
+        let may_mislead = estimate.is_rate_limited && self.base.spread.is_finite();
+        let ppm = if is_better && !may_mislead {
             self.base = Base {
                 ppm: wanted,
                 bound,
@@ -225,6 +228,7 @@ mod tests {
             free_rate: rate,
             rate_bound: 1e-7,
             rate_spread: 0.0,
+            is_rate_limited: false,
         }
     }
 
@@ -359,6 +363,28 @@ mod tests {
         servo.decide(&vague, NOW + Span::from_seconds(100));
         near(servo.base(), -30.0);
         servo.decide(&vague, NOW + Span::from_seconds(400));
+        near(servo.base(), -34.0);
+    }
+
+    #[test]
+    fn the_base_frequency_does_not_become_a_bound_that_excludes_the_guesses() {
+        let limited = Estimate {
+            rate_bound: 10e-6,
+            is_rate_limited: true,
+            ..estimate(0, Some(34e-6))
+        };
+        let mut servo = servo(|_| {});
+        servo.decide(&limited, NOW);
+        near(servo.base(), -34.0); // nothing better is known
+        corrected(&mut servo, 0, 30e-6);
+        // however long ago it was learnt
+        servo.decide(&limited, NOW + Span::from_seconds(1_000));
+        near(servo.base(), -30.0);
+        let agreed = Estimate {
+            is_rate_limited: false,
+            ..limited
+        };
+        servo.decide(&agreed, NOW + Span::from_seconds(1_000));
         near(servo.base(), -34.0);
     }
 
