@@ -448,3 +448,27 @@ fn the_estimate_is_better_than_a_link_also_among_liars() {
         "{error} ns, a link {of_a_link} ns"
     );
 }
+
+/// Days beside nanoseconds: what the rounds of the estimate leave unsolved must not hide in what the days weigh.
+#[test]
+fn clocks_that_are_days_off_spoil_no_estimate() {
+    for seed in 0..8 {
+        let mut chance = Chance(seed);
+        let mut fleet = fleet(&mut chance, 400, 4_000, 300);
+        let days = |host: u32| host % 40 == 7;
+        let off = |host: u32| i64::from(days(host)) * (3 * 86_400_000_000_000 + i64::from(host));
+        for link in &mut fleet.links {
+            let ahead = off(link.to) - off(link.from);
+            link.forward = link.forward.map(|seen| seen + ahead);
+            link.backward = link.backward.map(|seen| seen - ahead);
+        }
+        fleet.claims = vec![Some(500); 400];
+        let solution = solve(&fleet.links, &fleet.claims, Reference::Utc, NONE).expect("sense");
+        for (host, truth) in fleet.truth.iter().enumerate() {
+            let estimate = solution.estimates[host].expect("links");
+            let error = estimate - truth - off(host as u32);
+            assert!(error.abs() < 200, "seed {seed}, host {host}: {error} ns");
+            assert_eq!(solution.offsets[host].is_err(), days(host as u32), "{host}");
+        }
+    }
+}

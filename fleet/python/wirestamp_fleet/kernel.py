@@ -61,10 +61,16 @@ class Options:
         least = numpy.full(len(links), self.least_delay, numpy.int64)
         if not self.delays:
             return [least, least]
-        places = compute.index_in(_pairs(links["host"], links["peer"]), value_set=self._known[0])
-        known = places.is_valid().to_numpy()
-        places = places.fill_null(0).to_numpy()
-        return [numpy.where(known, delays[places], least) for delays in self._known[1:]]
+        ends = [links["host"], links["peer"]]
+        # most windows have the links of the one before
+        before, answer = self.__dict__.get("_last", (None, None))
+        if before is None or not all(side.equals(last) for side, last in zip(ends, before, strict=True)):
+            places = compute.index_in(_pairs(*ends), value_set=self._known[0])
+            known = places.is_valid().to_numpy()
+            places = places.fill_null(0).to_numpy()
+            answer = [numpy.where(known, delays[places], least) for delays in self._known[1:]]
+            self.__dict__["_last"] = ends, answer
+        return answer
 
     @functools.cached_property
     def _known(self):

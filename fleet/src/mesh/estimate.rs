@@ -9,6 +9,8 @@ const ROUNDS: usize = 12;
 const MOST_STEPS: usize = 200;
 /// Remaining error, relative: far below a nanosecond for offsets of seconds.
 const ENOUGH: f64 = 1e-13;
+/// A round ends once no offset would move by more than so many nanoseconds by itself; the last one goes on.
+const ROUND: f64 = 0.5;
 /// What a link that was never delayed is trusted to, in nanoseconds.
 const FLOOR: f64 = 4.0;
 /// Residuals beyond so many times the median count for little.
@@ -24,18 +26,24 @@ struct Observation {
 
 /// The offset of each host in nanoseconds; `None`: it has no link with both directions. What all of a connected part have in
 /// common is set by the median of what its hosts claim, or else of its hosts.
-pub(super) fn offsets(hosts: usize, links: &[Link], claims: &[Option<i64>]) -> Vec<Option<f64>> {
+/// `near`: where the search begins.
+pub(super) fn offsets(
+    near: &[Option<f64>],
+    links: &[Link],
+    claims: &[Option<i64>],
+) -> Vec<Option<f64>> {
+    let hosts = near.len();
     let observations: Vec<_> = links.iter().filter_map(Observation::of).collect();
-    let mut offsets = vec![0.0; hosts];
+    let mut offsets: Vec<_> = near.iter().map(|offset| offset.unwrap_or(0.0)).collect();
     let mut weights: Vec<_> = observations
         .iter()
         .map(|seen| seen.spread.powi(-2))
         .collect();
     for _ in 0..ROUNDS {
-        least_squares(&observations, &weights, &mut offsets);
+        least_squares(&observations, &weights, &mut offsets, ROUND);
         doubt(&observations, &offsets, &mut weights);
     }
-    least_squares(&observations, &weights, &mut offsets);
+    least_squares(&observations, &weights, &mut offsets, 0.0);
     let parts = parts(hosts, &observations);
     center(&parts, claims, &mut offsets);
     let mut known = vec![false; hosts];
@@ -85,8 +93,9 @@ fn doubt(observations: &[Observation], offsets: &[f64], weights: &mut [f64]) {
 }
 
 /// Improves the offsets by conjugate gradients with Jacobi's preconditioner. The matrix is the graph's Laplacian, which a list of
-/// links multiplies by faster than any stored form, and needs no factors.
-fn least_squares(observations: &[Observation], weights: &[f64], offsets: &mut [f64]) {
+/// links multiplies by faster than any stored form, and needs no factors. Ends once no offset would
+/// move by `close` nanoseconds by itself, or what remains is nothing beside the values.
+fn least_squares(observations: &[Observation], weights: &[f64], offsets: &mut [f64], close: f64) {
     let hosts = offsets.len();
     let (mut diagonal, mut residual) = (vec![0.0; hosts], vec![0.0; hosts]);
     let mut scale = 0.0;
@@ -114,7 +123,8 @@ fn least_squares(observations: &[Observation], weights: &[f64], offsets: &mut [f
     let mut product = vec![0.0; hosts];
     let mut size = dot(&residual, &solved);
     for _ in 0..MOST_STEPS {
-        if size <= scale * ENOUGH * ENOUGH || size <= 0.0 {
+        let is_close = || solved.iter().all(|step| step.abs() < close);
+        if size <= scale * ENOUGH * ENOUGH || size <= 0.0 || is_close() {
             break;
         }
         product.fill(0.0);

@@ -162,7 +162,7 @@ pub fn solve(
     } else {
         &[]
     };
-    let fitted = estimate::offsets(hosts, links, claims);
+    let fitted = estimate::offsets(&vec![None; hosts], links, claims);
     let mut graph = Graph::new(hosts, links, claims, assumptions, &fitted);
     let (feasible, cycles) = cycles::exclude(&mut graph, &fitted);
     let origin = match reference {
@@ -171,11 +171,12 @@ pub fn solve(
     };
     let latest = paths::from(&graph.forward, &feasible, origin);
     let earliest = paths::from(&graph.reverse, &feasible.reversed(), origin);
-    let first = against(fitted, reference);
+    let first = against(&fitted, reference);
     let estimates = if cycles.is_empty() {
         first
     } else {
-        let again = against(without_excluded(&graph, links, claims), reference);
+        let again = without_excluded(&graph, links, claims, &fitted);
+        let again = against(&again, reference);
         let keep = |(again, first): (Option<i64>, Option<i64>)| again.or(first);
         again.into_iter().zip(first).map(keep).collect()
     };
@@ -204,26 +205,30 @@ pub fn solve(
 }
 
 /// The estimate from what no contradiction has cost.
-fn without_excluded(graph: &Graph, links: &[Link], claims: &[Option<i64>]) -> Vec<Option<f64>> {
+fn without_excluded(
+    graph: &Graph,
+    links: &[Link],
+    claims: &[Option<i64>],
+    near: &[Option<f64>],
+) -> Vec<Option<f64>> {
     let used = graph.used(links);
     let kept: Vec<_> = links
         .iter()
         .zip(used)
         .filter_map(|(link, used)| used.then_some(*link))
         .collect();
-    let hosts = graph.utc() as usize;
-    estimate::offsets(hosts, &kept, claims)
+    estimate::offsets(near, &kept, claims)
 }
 
 /// Estimates in whole nanoseconds from the reference.
-fn against(estimates: Vec<Option<f64>>, reference: Reference) -> Vec<Option<i64>> {
+fn against(estimates: &[Option<f64>], reference: Reference) -> Vec<Option<i64>> {
     let zero = match reference {
         Reference::Host(host) => estimates[host as usize].unwrap_or(0.0),
         Reference::Utc => 0.0,
     };
     let rounded = |estimate: f64| (estimate - zero).round() as i64;
     estimates
-        .into_iter()
+        .iter()
         .map(|estimate| estimate.map(rounded))
         .collect()
 }

@@ -393,6 +393,12 @@ class Simulated(unittest.TestCase):
         self.assertIn("The first 60 of 61 groups", report._matrix(pairs))
         self.assertNotIn("The first", report._matrix(pairs.slice(0, 60)))
 
+    def test_least_delays_are_those_of_each_windows_links(self):
+        options = kernel.Options(least_delay=7, delays={("a", "b"): (10, 20), ("b", "c"): (30, 40)})
+        for pairs, forward, backward in (("ab bc", [10, 30], [20, 40]), ("ab bc", [10, 30], [20, 40]), ("ab ba", [10, 7], [20, 7]), ("bc", [30], [40]), ("ab ca", [10, 7], [20, 7])):
+            links = pa.table({"host": [pair[0] for pair in pairs.split()], "peer": [pair[1] for pair in pairs.split()]})
+            self.assertEqual([least.tolist() for least in options.least(links)], [forward, backward], pairs)
+
     def test_host_names_are_text_in_the_report(self):
         row = {name: None for name in kernel.CLOCKS.names} | {"window_start": 0, "host": "<b>x</b>", "reason": "unreachable"}
         pairs = pa.table({"host": [], "peer": [], "median": []})
