@@ -7,7 +7,7 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;
 use wirestamp_core::configuration::{Source, Timestamping};
-use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span};
+use wirestamp_core::time::{Bounded, HardwareTicks, MonotonicTime, Span};
 use wirestamp_core::timestamp::{
     HardwareTimestamp, LateTimestamp, Matcher, MissingReason, Notice, SoftwareTimestamp,
     Timestamps, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
@@ -110,7 +110,7 @@ impl Ledger {
     /// The one true timestamps of a datagram; no other has these.
     fn truth(&self, datagram: usize, software: bool, hardware: bool) -> Timestamps {
         let at = self.sent[datagram].begun + Span::from_nanoseconds(1);
-        let software = software.then_some(SoftwareTimestamp::new(at, Span::ZERO));
+        let software = software.then_some(SoftwareTimestamp::new(Bounded::exact(at)));
         let ticks = HardwareTicks::new(datagram as u64 + 1);
         let hardware = hardware.then_some(HardwareTimestamp {
             ticks,

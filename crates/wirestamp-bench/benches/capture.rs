@@ -39,8 +39,8 @@ mod linux {
                 sum += u64::from(packet.length()) + u64::from(octet);
                 if with_utc {
                     let time = packet.utc().expect("no step");
-                    sum += time.at.nanoseconds().unsigned_abs() % 1_000_000_000
-                        + time.bound.nanoseconds() as u64;
+                    sum += time.at.value.nanoseconds().unsigned_abs() % 1_000_000_000
+                        + time.at.bound.nanoseconds() as u64;
                 } else {
                     sum += packet
                         .kernel_time()

@@ -12,8 +12,10 @@ use crate::cross::{CrossInvalid, CrossMethod, CrossTimestamp};
 use crate::error::{Error, ErrorKind};
 use crate::ethernet::{MacAddress, VlanTag};
 use crate::interface::{InterfaceAddress, InterfaceIndex};
-use crate::time::{Clock, HardwareTicks, MonotonicTime, Span, Time, UtcCrossTimestamp, UtcTime};
-use crate::timestamp::HardwareTimestamp;
+use crate::time::{
+    Bounded, Clock, HardwareTicks, MonotonicTime, Span, Time, UtcCrossTimestamp, UtcTime,
+};
+use crate::timestamp::{HardwareTimestamp, SoftwareTimestamp};
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use serde::de::{self, Unexpected};
@@ -218,8 +220,8 @@ pub(crate) struct Converted {
 impl<C: Clock> From<Estimate<C>> for Converted {
     fn from(estimate: Estimate<C>) -> Self {
         Self {
-            at: Instant::of(estimate.at),
-            error_bound_ns: estimate.bound,
+            at: Instant::of(estimate.at.value),
+            error_bound_ns: estimate.at.bound,
             generation: estimate.generation,
         }
     }
@@ -229,14 +231,47 @@ impl<C: Clock> TryFrom<Converted> for Estimate<C> {
     type Error = String;
 
     fn try_from(read: Converted) -> Result<Self, String> {
-        if read.error_bound_ns.is_negative() {
-            return Err("a negative error bound".to_owned());
-        }
         Ok(Self {
-            at: read.at.on()?,
-            bound: read.error_bound_ns,
+            at: bounded(read.at.on()?, read.error_bound_ns)?,
             generation: read.generation,
         })
+    }
+}
+
+fn bounded<T>(value: T, bound: Span) -> Result<Bounded<T>, String> {
+    if bound.is_negative() {
+        return Err("a negative error bound".to_owned());
+    }
+    Ok(Bounded::new(value, bound))
+}
+
+/// A [`SoftwareTimestamp`].
+#[derive(Serialize, Deserialize)]
+pub(crate) struct OfSoftware {
+    monotonic_ns: MonotonicTime,
+    error_bound_ns: Span,
+    utc_ns: Option<UtcTime>,
+    clock_stepped: bool,
+}
+
+impl From<SoftwareTimestamp> for OfSoftware {
+    fn from(timestamp: SoftwareTimestamp) -> Self {
+        Self {
+            monotonic_ns: timestamp.at.value,
+            error_bound_ns: timestamp.at.bound,
+            utc_ns: timestamp.utc,
+            clock_stepped: timestamp.clock_stepped,
+        }
+    }
+}
+
+impl TryFrom<OfSoftware> for SoftwareTimestamp {
+    type Error = String;
+
+    fn try_from(read: OfSoftware) -> Result<Self, String> {
+        let mut timestamp = Self::new(bounded(read.monotonic_ns, read.error_bound_ns)?);
+        (timestamp.utc, timestamp.clock_stepped) = (read.utc_ns, read.clock_stepped);
+        Ok(timestamp)
     }
 }
 

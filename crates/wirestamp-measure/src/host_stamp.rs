@@ -94,8 +94,8 @@ impl Stamper {
         let utc = self.clock.utc(&time, both).ok()?;
         self.read.set(self.read.get() + 1);
         let stamp = HostStamp {
-            monotonic: time.monotonic.bounded(),
-            utc: utc.bounded(),
+            monotonic: time.monotonic.at,
+            utc: utc.at,
             source: time.source,
         };
         Some((stamp, time))

@@ -188,7 +188,7 @@ impl Judges<Used> for (&HostClock, &UdpSocket) {
         let holds = clock.bears_out(&used.time)?;
         let utc = || clock.utc(&used.time, || socket.utc_cross_timestamp());
         let agrees = |now: Estimate<Utc>| {
-            let apart = now.bounded() - used.utc;
+            let apart = now.at - used.utc;
             apart.contains(Span::ZERO)
         };
         Some(used.time.is_final || (holds && utc().is_ok_and(agrees)))

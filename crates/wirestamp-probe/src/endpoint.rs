@@ -12,8 +12,8 @@ use crate::stamp::HostTimestamp;
 use crate::tlv::Method;
 use std::sync::Arc;
 use wirestamp::{
-    Correlator, HostClock, HostTime, Source, TimestampPolicy, TimestampSource, Timestamping,
-    Timestamps, TransmitOutcome, UdpSocket,
+    Bounded, Correlator, HostClock, HostTime, Source, TimestampPolicy, TimestampSource,
+    Timestamping, Timestamps, TransmitOutcome, UdpSocket,
 };
 
 /// Converts a socket's timestamps to the host's clocks.
@@ -93,10 +93,10 @@ impl Clock {
             let time = self.host.place(timestamps, *policy).ok()?;
             let both = || socket.utc_cross_timestamp();
             let utc = self.host.utc(&time, both).ok()?;
+            let at = time.monotonic.at;
             let stamp = HostTimestamp {
-                at: time.monotonic.at,
-                utc: utc.at,
-                bound: time.monotonic.bound.max(utc.bound),
+                at: Bounded::new(at.value, at.bound.max(utc.at.bound)),
+                utc: utc.at.value,
                 method: match time.source {
                     TimestampSource::Hardware => Method::Hardware,
                     TimestampSource::Software => Method::Software,

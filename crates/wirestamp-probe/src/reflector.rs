@@ -41,7 +41,7 @@ use fill::Fill;
 use limiter::Limiter;
 use sessions::{Previous, Session, SessionKey, Sessions};
 use std::net::IpAddr;
-use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::time::{Bounded, MonotonicTime, Span};
 use wirestamp_core::timestamp::TransmitId;
 
 /// A sender's header in TWAMP Light, the shortest request there is (RFC 5357, section 4.1.2).
@@ -304,7 +304,9 @@ impl Reflector {
         follows_up: bool,
     ) -> ErrorEstimate {
         let sent = previous.and_then(|previous| previous.sent);
-        let mut bound = sent.map_or(received.bound, |sent| sent.bound.max(received.bound));
+        let mut bound = sent.map_or(received.at.bound, |sent| {
+            sent.at.bound.max(received.at.bound)
+        });
         if !follows_up {
             bound += self.send_path;
         }
@@ -333,7 +335,7 @@ impl Reflector {
     }
 
     /// Takes the transmit timestamp of a reply.
-    pub fn sent(&mut self, id: TransmitId, at: MonotonicTime, bound: Span, method: Method) {
+    pub fn sent(&mut self, id: TransmitId, at: Bounded<MonotonicTime>, method: Method) {
         let place = &mut self.pending[id.0 as usize % PENDING];
         let Some(pending) = place.take_if(|pending| pending.id == id) else {
             return;
@@ -341,17 +343,15 @@ impl Reflector {
         self.counters.stamped(method);
         if let Some(written) = pending.written {
             let fading = Span::from_nanoseconds(self.send_path.nanoseconds() * 255 / 256);
-            self.send_path = fading.max(at - written + bound);
+            self.send_path = fading.max(at.value - written + at.bound);
         }
         if let Some(session) = pending.session
             && let Some(previous) = &mut self.sessions.at(session).previous
             && previous.id == id
         {
-            let utc = utc_of(at, pending.offset);
             previous.sent = Some(HostTimestamp {
                 at,
-                utc,
-                bound,
+                utc: utc_of(at.value, pending.offset),
                 method,
             });
         }

@@ -194,7 +194,7 @@ impl Session {
         };
         flight.sent = sent.map_or_else(Sent::Missing, Sent::At);
         if let Ok(sent) = sent {
-            let late = sent.at - flight.before + sent.bound;
+            let late = sent.at.value - flight.before + sent.at.bound;
             self.slowest_departure = self.slowest_departure.max(late);
         }
     }

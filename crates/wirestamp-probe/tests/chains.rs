@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
-use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
 use wirestamp_probe::packet::Request;
 use wirestamp_probe::reflector::{Arrival, Decision, Reflector, ReflectorConfiguration};
 use wirestamp_probe::tlv::Method;
@@ -114,9 +114,8 @@ fn ours(
         port,
         now: at,
         received: Some(HostTimestamp {
-            at,
+            at: Bounded::new(at, Span::from_nanoseconds(40)),
             utc: UtcTime::from_nanoseconds(UTC + now),
-            bound: Span::from_nanoseconds(40),
             method: Method::Software,
         }),
         hop_limit: Some(64),

@@ -312,22 +312,27 @@ impl SystemClock {
         let utc = host
             .utc(&time, || socket.utc_cross_timestamp())
             .map_err(|_| Lost::Unrelated)?;
-        let (at, slack) = (utc.at.nanoseconds(), utc.bound.saturating_nanoseconds());
+        let (at, slack) = (
+            utc.at.value.nanoseconds(),
+            utc.at.bound.saturating_nanoseconds(),
+        );
         let timestamp = time.monotonic;
-        let distance = at.saturating_sub(timestamp.at.nanoseconds());
+        let distance = at.saturating_sub(timestamp.at.value.nanoseconds());
         if let Some((known, when)) = self.distance {
-            let elapsed = (timestamp.at - when).abs().saturating_nanoseconds() as f64;
-            let allowed =
-                JITTER + slack + timestamp.bound.saturating_nanoseconds() + (elapsed * SLEW) as i64;
+            let elapsed = (timestamp.at.value - when).abs().saturating_nanoseconds() as f64;
+            let allowed = JITTER
+                + slack
+                + timestamp.at.bound.saturating_nanoseconds()
+                + (elapsed * SLEW) as i64;
             if distance.abs_diff(known) > allowed.unsigned_abs() {
                 self.generation += 1;
             }
         }
-        self.distance = Some((distance, timestamp.at));
+        self.distance = Some((distance, timestamp.at.value));
         Ok(LocalTimestamp {
             at,
-            system: timestamp.at,
-            on_monotonic: Some(timestamp.bounded()),
+            system: timestamp.at.value,
+            on_monotonic: Some(timestamp.at),
             generation: self.generation,
             made: None,
         })
@@ -392,8 +397,8 @@ impl NicClock {
         let placed = time.monotonic;
         Ok(LocalTimestamp {
             at,
-            system: placed.at,
-            on_monotonic: Some(placed.bounded()),
+            system: placed.at.value,
+            on_monotonic: Some(placed.at),
             generation: placed.generation.0 + self.generation,
             made: Made::of(time),
         })

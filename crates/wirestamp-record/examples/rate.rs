@@ -251,8 +251,8 @@ fn simulated() -> Result<Vec<Timestamp>, Box<dyn Error>> {
             ticks: Some(timestamp.ticks.raw()),
             utc: match correlator.to_utc(&timestamp) {
                 Ok(estimate) => Ok((
-                    estimate.at.nanoseconds(),
-                    estimate.bound.saturating_nanoseconds().cast_unsigned(),
+                    estimate.at.value.nanoseconds(),
+                    estimate.at.bound.saturating_nanoseconds().cast_unsigned(),
                 )),
                 Err(reason) => Err(reason.name()),
             },

@@ -28,13 +28,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .timestamps
         .software
         .ok_or("no receive timestamp")?
-        .at;
+        .at
+        .value;
 
     let answer = socket.wait_transmit_timestamp(TransmitId(1), PATIENCE)?;
     let TransmitAnswer::Resolved(TransmitOutcome::Timestamped(timestamps)) = answer else {
         return Err(format!("no transmit timestamp: {answer:?}").into());
     };
-    let left = timestamps.software.ok_or("no software timestamp")?.at;
+    let left = timestamps.software.ok_or("no software timestamp")?.at.value;
     let mut out = io::stdout();
     writeln!(out, "send path {}, wire {}", left - before, arrived - left)?;
 

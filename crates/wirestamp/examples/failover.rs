@@ -69,11 +69,13 @@ fn compared(clock: &HostClock, timestamps: &Timestamps, fetched: MonotonicTime) 
         Err(why) => format!("not placed: {why}"),
         Ok(nics) => {
             let (given, left) = (kernels.monotonic, nics.monotonic);
-            let after = left.at - given.at;
-            if after >= -(given.bound + left.bound) && left.at <= fetched + left.bound {
+            let after = left.at.value - given.at.value;
+            if after >= -(given.at.bound + left.at.bound)
+                && left.at.value <= fetched + left.at.bound
+            {
                 return "right".to_owned();
             }
-            let before = fetched - left.at;
+            let before = fetched - left.at.value;
             format!("WRONG: {after} after the kernel's, {before} before it was fetched: {left}")
         }
     }

@@ -67,7 +67,8 @@ mod linux {
                 let TransmitOutcome::Timestamped(timestamps) = record.outcome else {
                     return Err(format!("{}: {:?}", record.id, record.outcome).into());
                 };
-                left[record.id.0 as usize] = timestamps.software.map(|timestamp| timestamp.at);
+                left[record.id.0 as usize] =
+                    timestamps.software.map(|timestamp| timestamp.at.value);
             }
             let mut payload = [0; 4];
             loop {
@@ -77,7 +78,7 @@ mod linux {
                 }
                 let at = datagram.received.timestamps.software;
                 let number = u32::from_be_bytes(payload) as usize;
-                arrived[number] = at.map(|timestamp| timestamp.at);
+                arrived[number] = at.map(|timestamp| timestamp.at.value);
             }
         }
         for (number, (left, arrived)) in left.iter().zip(&arrived).enumerate() {

@@ -36,7 +36,7 @@ fn receive() -> Outcome {
             .receive(&mut [0; 64], PATIENCE)?
             .ok_or("no datagram")?;
         let timestamp = received.timestamps.software.ok_or("no receive timestamp")?;
-        writeln!(out, "{}", timestamp.at.nanoseconds())?;
+        writeln!(out, "{}", timestamp.at.value.nanoseconds())?;
     }
     Ok(())
 }
@@ -57,7 +57,7 @@ fn send() -> Outcome {
         let arrived = MonotonicTime::from_nanoseconds(line()??.parse()?);
         match socket.wait_transmit_timestamp(id, PATIENCE)? {
             TransmitAnswer::Resolved(TransmitOutcome::Timestamped(timestamps)) => {
-                let left = timestamps.software.ok_or("no software timestamp")?.at;
+                let left = timestamps.software.ok_or("no software timestamp")?.at.value;
                 writeln!(io::stdout(), "{id}: {}", arrived - left)?;
             }
             other => return Err(format!("no transmit timestamp: {other:?}").into()),

@@ -22,7 +22,7 @@ fn time_on_the_wire(from: &UdpSocket, to: &UdpSocket) -> wirestamp::Result<Optio
     Ok(sent
         .software
         .zip(arrived)
-        .map(|(left, arrived)| arrived.at - left.at))
+        .map(|(left, arrived)| arrived.at.value - left.at.value))
 }
 
 /// A world as described, and a socket at each end of its cable.

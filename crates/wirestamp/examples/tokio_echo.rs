@@ -22,7 +22,7 @@ async fn serve(socket: &AsyncUdpSocket, most: u64) -> Result<(), Box<dyn std::er
         let waited = received
             .timestamps
             .software
-            .map(|timestamp| socket.socket().now() - timestamp.at);
+            .map(|timestamp| socket.socket().now() - timestamp.at.value);
         match waited {
             Some(waited) => writeln!(io::stdout(), "{source}: answered {waited} after it arrived")?,
             None => writeln!(io::stdout(), "{source}: answered; it has no timestamp")?,

@@ -21,7 +21,7 @@ fn receive(name: &str, out: &mut impl Write) -> Result<(), Box<dyn std::error::E
     while let Some(batch) = receiver.next_batch(Duration::from_secs(10))? {
         for packet in batch.packets() {
             let (length, timestamps) = (packet.data().len(), packet.timestamps());
-            let software = timestamps.software.map(|made| made.at);
+            let software = timestamps.software.map(|made| made.at.value);
             let hardware = timestamps.hardware.map(|made| made.ticks);
             writeln!(
                 out,

@@ -5,7 +5,7 @@ use crate::correlator::Correlator;
 use std::sync::Arc;
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::correlate::{ClockGeneration, ConversionError, Estimate};
-use wirestamp_core::time::{Monotonic, Span, Utc, UtcCrossTimestamp};
+use wirestamp_core::time::{Bounded, Monotonic, Span, Utc, UtcCrossTimestamp};
 use wirestamp_core::timestamp::{HardwareTimestamp, SoftwareTimestamp, Timestamps};
 
 /// Which timestamps of a packet count.
@@ -220,7 +220,6 @@ impl HostTime {
         Self {
             monotonic: Estimate {
                 at: timestamp.at,
-                bound: timestamp.bound,
                 generation: ClockGeneration(0),
             },
             source: TimestampSource::Software,
@@ -256,13 +255,12 @@ fn software_utc(
             let UtcCrossTimestamp { before, utc, after } = both();
             let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
             let unsure = (after - before) - half + Span::from_nanoseconds(1);
-            let since = timestamp.at - (before + half);
-            (utc + since, timestamp.bound + unsure)
+            let since = timestamp.at.value - (before + half);
+            (utc + since, timestamp.at.bound + unsure)
         }
     };
     Estimate {
-        at,
-        bound,
+        at: Bounded::new(at, bound),
         generation: ClockGeneration(0),
     }
 }

@@ -106,13 +106,14 @@ impl ObservedRegistry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp_core::time::{MonotonicTime, Span};
+    use wirestamp_core::time::{Bounded, MonotonicTime, Span};
     use wirestamp_core::timestamp::SoftwareTimestamp;
 
     /// Else each packet of a socket that sends and receives would take the lock of all sockets.
     #[test]
     fn what_a_socket_has_seen_in_both_directions_is_noted_once() {
-        let software = SoftwareTimestamp::new(MonotonicTime::from_nanoseconds(1), Span::ZERO);
+        let software =
+            SoftwareTimestamp::new(Bounded::new(MonotonicTime::from_nanoseconds(1), Span::ZERO));
         let timestamps = Timestamps::new(Some(software), None);
         let observer = Observer::default();
         let note = |registry: &ObservedRegistry, interface| {

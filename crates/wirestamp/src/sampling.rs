@@ -162,7 +162,7 @@ impl Sampling {
         let Some(((estimate, rate), prior)) = known else {
             return SHORTEST;
         };
-        let room = estimate.bound.nanoseconds() as f64 * GROWTH;
+        let room = estimate.at.bound.nanoseconds() as f64 * GROWTH;
         // nanoseconds per nanosecond, and per nanosecond squared
         let (spread, wander) = (
             rate.error_bound_parts_per_billion / 1e9,

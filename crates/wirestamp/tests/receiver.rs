@@ -86,7 +86,13 @@ fn packets_of_several_sockets_come_with_timestamps_source_and_token() {
                 assert_eq!(packet.received.length, 5);
                 assert_eq!(packet.received.source, Some(address(&sender)));
                 assert!(!packet.received.truncated);
-                let at = packet.received.timestamps.software.expect("timestamped").at;
+                let at = packet
+                    .received
+                    .timestamps
+                    .software
+                    .expect("timestamped")
+                    .at
+                    .value;
                 assert!(before <= at && at <= after, "{before:?} {at:?} {after:?}");
                 seen.push(place);
             }

@@ -97,9 +97,12 @@ fn predict(
         interface: Some(correlation.interface()),
         read_at: reading.monotonic_after(),
     };
-    correlation
-        .to_monotonic(&timestamp)
-        .map(|estimate| (estimate.at - estimate.bound, estimate.at + estimate.bound))
+    correlation.to_monotonic(&timestamp).map(|estimate| {
+        (
+            estimate.at.value - estimate.at.bound,
+            estimate.at.value + estimate.at.bound,
+        )
+    })
 }
 
 /// Every converted timestamp was made between the readings around it.

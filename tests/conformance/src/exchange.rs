@@ -69,7 +69,7 @@ impl Exchange {
             .software
             .expect("a software timestamp on receive");
         is_between(&sent, self.before_send, self.after_receive);
-        is_between(&received, sent.at - sent.bound, self.after_receive);
+        is_between(&received, sent.at.value - sent.at.bound, self.after_receive);
     }
 }
 
@@ -82,15 +82,15 @@ pub(crate) fn is_between(
     latest: MonotonicTime,
 ) {
     assert!(
-        timestamp.at + timestamp.bound >= earliest,
+        timestamp.at.value + timestamp.at.bound >= earliest,
         "{timestamp:?} before {earliest:?}"
     );
     assert!(
-        timestamp.at - timestamp.bound <= latest,
+        timestamp.at.value - timestamp.at.bound <= latest,
         "{timestamp:?} after {latest:?}"
     );
     assert!(
-        timestamp.bound < wirestamp::Span::from_microseconds(100),
+        timestamp.at.bound < wirestamp::Span::from_microseconds(100),
         "{timestamp:?} tells nothing"
     );
 }

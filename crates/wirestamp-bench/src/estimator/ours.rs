@@ -58,8 +58,8 @@ impl Estimator for Ours {
             .iter()
             .filter_map(|timestamp| self.0.to_monotonic(timestamp).ok());
         converted.fold(0, |sum, estimate| {
-            sum.wrapping_add(estimate.at.nanoseconds())
-                .wrapping_add(estimate.bound.saturating_nanoseconds())
+            sum.wrapping_add(estimate.at.value.nanoseconds())
+                .wrapping_add(estimate.at.bound.saturating_nanoseconds())
         })
     }
 

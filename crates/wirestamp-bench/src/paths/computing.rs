@@ -13,7 +13,7 @@ use wirestamp_core::correlate::{Correlation, Published};
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::latency::Histogram;
-use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime, Span};
+use wirestamp_core::time::{Bounded, Frequency, HardwareTicks, MonotonicTime, Span};
 use wirestamp_core::timestamp::{
     HardwareTimestamp, Matcher, SoftwareTimestamp, Timestamps, TransmitId, TransmitRecord,
 };
@@ -108,7 +108,7 @@ fn one_by_one() -> Case {
     Case::whole(OURS, TIMESTAMPS as u64, move || {
         for timestamp in black_box(&timestamps) {
             let estimate = published.to_monotonic(timestamp).expect("it is new");
-            black_box((estimate.at, estimate.bound.nanoseconds() as i64));
+            black_box((estimate.at.value, estimate.at.bound.nanoseconds() as i64));
         }
     })
 }
@@ -153,7 +153,10 @@ fn matcher() -> Case {
     let now = MonotonicTime::from_nanoseconds(1_000_000_000);
     let mut matcher = Matcher::new();
     matcher.configure(&Timestamping::OFF.transmit(1_024), now);
-    let timestamps = Timestamps::new(Some(SoftwareTimestamp::new(now, Span::ZERO)), None);
+    let timestamps = Timestamps::new(
+        Some(SoftwareTimestamp::new(Bounded::new(now, Span::ZERO))),
+        None,
+    );
     let mut records = [TransmitRecord::EMPTY; 64];
     let mut next = 0u32;
     Case::whole(OURS, OPERATIONS as u64, move || {

@@ -121,10 +121,12 @@ fn check(
         return Err(format!("id {}: {:?}", record.id, record.outcome).into());
     };
     let timestamp = timestamps.software.ok_or("no software timestamp")?;
-    if timestamp.at + timestamp.bound < before || timestamp.at - timestamp.bound > after {
+    if timestamp.at.value + timestamp.at.bound < before
+        || timestamp.at.value - timestamp.at.bound > after
+    {
         return Err(format!(
             "id {} has a timestamp from {:?}, not within {before:?} to {after:?}",
-            record.id, timestamp.at
+            record.id, timestamp.at.value
         )
         .into());
     }

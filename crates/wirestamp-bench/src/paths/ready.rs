@@ -60,7 +60,7 @@ fn ours() -> Result<Case, Failure> {
         socket.send(&PAYLOAD, Some(TransmitId(next)))?;
         match socket.wait_transmit_timestamp(TransmitId(next), LONG)? {
             TransmitAnswer::Resolved(TransmitOutcome::Timestamped(timestamps)) => {
-                let at = timestamps.software.ok_or("no software timestamp")?.at;
+                let at = timestamps.software.ok_or("no software timestamp")?.at.value;
                 Ok((socket.now() - at).nanoseconds() as f64)
             }
             other => Err(format!("{other:?}").into()),

@@ -7,7 +7,7 @@ use crate::correlate::{ClockGeneration, Estimate};
 use crate::error::{Error, ErrorKind};
 use crate::interface::InterfaceDescription;
 use crate::interface::InterfaceIndex;
-use crate::time::{HardwareTicks, MonotonicTime, Span, Utc, UtcModel, UtcTime};
+use crate::time::{Bounded, HardwareTicks, MonotonicTime, Span, Utc, UtcModel, UtcTime};
 use crate::timestamp::{
     Clocks, HardwareTimestamp, KernelTime, Placement, RawTimestamps, SoftwareTimestamp, Timestamps,
 };
@@ -107,8 +107,7 @@ impl Account {
     pub fn software_utc(&self, timestamp: &SoftwareTimestamp) -> Option<Estimate<Utc>> {
         let before = u32::from(timestamp.clock_stepped);
         Some(Estimate {
-            at: timestamp.utc?,
-            bound: self.placement.tick(),
+            at: Bounded::new(timestamp.utc?, self.placement.tick()),
             generation: ClockGeneration(self.steps.saturating_sub(before)),
         })
     }
@@ -202,14 +201,13 @@ mod tests {
         account.observe(|_| None);
         account.observe(|_| Some(Span::from_seconds(1)));
         let mut timestamp = SoftwareTimestamp {
-            at: at(5),
-            bound: Span::from_nanoseconds(300),
+            at: Bounded::new(at(5), Span::from_nanoseconds(300)),
             utc: Some(UtcTime::from_nanoseconds(7)),
             clock_stepped: false,
         };
         let converted = account.software_utc(&timestamp).expect("has UTC");
-        assert_eq!(converted.at, UtcTime::from_nanoseconds(7));
-        assert_eq!(converted.bound, TICK);
+        assert_eq!(converted.at.value, UtcTime::from_nanoseconds(7));
+        assert_eq!(converted.at.bound, TICK);
         assert_eq!(converted.generation, ClockGeneration(2));
         timestamp.clock_stepped = true;
         let converted = account.software_utc(&timestamp);
@@ -227,7 +225,7 @@ mod tests {
         let placed = account.timestamps(utc(6_000 + AHEAD), Clocks::Unchanged, at(9_000));
         assert_eq!(placed.hardware, None);
         let software = placed.software.expect("placed");
-        assert_eq!(software.at, at(6_000));
+        assert_eq!(software.at.value, at(6_000));
         let of_the_nic = CapturedTime {
             at: Some(UtcTime::from_nanoseconds(-1)),
             is_hardware: true,
@@ -270,7 +268,7 @@ mod tests {
             // later than the last packet of the block before only if it was made after the step
             let clocks = Clocks::Read(at(21 * second + 5));
             let placed = account.timestamps(utc(10 * second + AHEAD), clocks, at(21 * second + 5));
-            let found = placed.software.map(|software| software.at);
+            let found = placed.software.map(|software| software.at.value);
             assert_eq!(
                 found == Some(at(10 * second)),
                 !places,

@@ -43,12 +43,12 @@ impl Correlation {
         let Ok(now) = self.to_monotonic(timestamp) else {
             return false;
         };
-        let off = (now.at - said.at).abs();
-        let is_within = off + now.bound <= said.bound;
+        let off = (now.at.value - said.at.value).abs();
+        let is_within = off + now.at.bound <= said.at.bound;
         let is_of_same = now.generation == said.generation;
         is_within
             || (is_of_same
-                && has_stayed(off, now.bound, said.bound)
+                && has_stayed(off, now.at.bound, said.at.bound)
                 && self.agrees_around(&now, timestamp.read_at))
     }
 
@@ -62,8 +62,8 @@ impl Correlation {
             return false;
         };
         let is_first = place == 0 && self.forgotten.is_none() && time.generation.0 == 0;
-        let earliest = (!is_first).then_some(time.at - time.bound);
-        let latest = (time.at + time.bound).min(read_at);
+        let earliest = (!is_first).then_some(time.at.value - time.at.bound);
+        let latest = (time.at.value + time.at.bound).min(read_at);
         let fit = self.runs[place].fit();
         fit.is_some_and(|fit| fit.knots.agree_around(earliest, latest))
     }

@@ -10,7 +10,7 @@ use super::generation::{LONGEST_GAP, Run};
 use super::model::{Correlation, REMEMBERED};
 use super::{ClockGeneration, ConversionError, Estimate, HardwareEstimate, SliceEstimate};
 use crate::interface::InterfaceIndex;
-use crate::time::{HardwareTicks, Monotonic, MonotonicTime, Span};
+use crate::time::{Bounded, HardwareTicks, Monotonic, MonotonicTime, Span};
 use crate::timestamp::HardwareTimestamp;
 
 /// How long a timestamp is expected to wait unread. If it seems to have waited longer, a restart
@@ -261,15 +261,15 @@ impl Correlation {
                 interface: Some(self.interface),
                 read_at,
             })?;
-            *into = one.at;
+            *into = one.at.value;
             let sofar = all.get_or_insert(SliceEstimate {
-                bound: one.bound,
+                bound: one.at.bound,
                 generation: one.generation,
             });
             if sofar.generation != one.generation {
                 return Err(ConversionError::OutsideGenerations);
             }
-            sofar.bound = sofar.bound.max(one.bound);
+            sofar.bound = sofar.bound.max(one.at.bound);
         }
         all.ok_or(ConversionError::NotReady)
     }
@@ -351,8 +351,7 @@ struct Candidate {
 impl Candidate {
     fn estimate(self) -> Estimate<Monotonic> {
         Estimate {
-            at: self.at,
-            bound: self.bound,
+            at: Bounded::new(self.at, self.bound),
             generation: self.generation,
         }
     }

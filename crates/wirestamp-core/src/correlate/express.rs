@@ -8,7 +8,7 @@ use super::model::Correlation;
 use super::segment::Segment;
 use super::{ClockGeneration, Estimate, SliceEstimate};
 use crate::interface::InterfaceIndex;
-use crate::time::{HardwareTicks, Monotonic, MonotonicTime, Span};
+use crate::time::{Bounded, HardwareTicks, Monotonic, MonotonicTime, Span};
 use crate::timestamp::HardwareTimestamp;
 
 /// A timestamp read so long after a generation began is not of the one before: [`LINGERS`] and twice
@@ -109,8 +109,7 @@ impl Express {
             && waited_little(at.nanoseconds(), bound.cast_unsigned(), read_at);
         let generation = self.front.generation;
         (in_generation && fits).then(|| Estimate {
-            at,
-            bound: Span::from_nanoseconds(i128::from(bound)),
+            at: Bounded::new(at, Span::from_nanoseconds(i128::from(bound))),
             generation,
         })
     }
@@ -141,8 +140,10 @@ impl Front {
         let distance = self.segment.distance(timestamp.ticks)?;
         let (at, bound) = (self.segment.at(distance), self.segment.bound(distance));
         waited_little(at, bound, timestamp.read_at).then(|| Estimate {
-            at: MonotonicTime::from_nanoseconds(at),
-            bound: Span::from_nanoseconds(i128::from(bound)),
+            at: Bounded::new(
+                MonotonicTime::from_nanoseconds(at),
+                Span::from_nanoseconds(i128::from(bound)),
+            ),
             generation: self.generation,
         })
     }

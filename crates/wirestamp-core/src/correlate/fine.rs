@@ -96,7 +96,7 @@ impl Correlation {
             .convert_fine(timestamp.ticks)
             .ok_or(ConversionError::OutsideGenerations)?;
         // where the timestamp could be of another generation too, the bound covers both
-        let more = whole.bound - Span::from_nanoseconds(own.bound.into());
+        let more = whole.at.bound - Span::from_nanoseconds(own.bound.into());
         let more = u64::try_from(more.nanoseconds()).unwrap_or(0);
         fine.bound_picoseconds = fine
             .bound_picoseconds

@@ -117,19 +117,10 @@ impl GenerationCause {
     )
 )]
 pub struct Estimate<C: Clock> {
-    /// The best guess.
-    pub at: Time<C>,
-    /// The truth lies within this distance of `at`.
-    pub bound: Span,
+    /// The best guess with its error bound.
+    pub at: Bounded<Time<C>>,
     /// Which run of the hardware clock it was converted with.
     pub generation: ClockGeneration,
-}
-
-impl<C: Clock> Estimate<C> {
-    /// Returns the instant with its error bound, without the generation.
-    pub const fn bounded(&self) -> Bounded<Time<C>> {
-        Bounded::new(self.at, self.bound)
-    }
 }
 
 /// Prints `2026-11-25T13:00:00.123456789Z ±420 ns`; of other clocks `4711.000123456 s ±420 ns`.
@@ -138,7 +129,7 @@ impl<C: Clock> Estimate<C> {
 /// what rounding the time costs is in the bound.
 impl<C: Clock> fmt::Display for Estimate<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        display::nanoseconds(f, self.at, self.bound)
+        display::nanoseconds(f, self.at.value, self.at.bound)
     }
 }
 

@@ -15,7 +15,9 @@
 //! them it came: an instant between them has no UTC.
 
 use super::{ClockGeneration, ConversionError, Estimate};
-use crate::time::{Monotonic, MonotonicTime, RealTimeClock, Span, Time, Utc, UtcCrossTimestamp};
+use crate::time::{
+    Bounded, Monotonic, MonotonicTime, RealTimeClock, Span, Time, Utc, UtcCrossTimestamp,
+};
 use alloc::collections::VecDeque;
 
 /// Readings that agree are kept at least so far apart.
@@ -40,7 +42,7 @@ const MILLION: i128 = 1_000_000;
 /// let (bound, generation) = (Span::from_nanoseconds(3), ClockGeneration(0));
 /// let estimate = Estimate::<Monotonic> { at: at(2_000), bound, generation };
 /// let converted = history.convert(&estimate, at(2_500)).expect("between two readings that agree");
-/// assert_eq!(converted.at, UtcTime::from_nanoseconds(9_000));
+/// assert_eq!(converted.at.value, UtcTime::from_nanoseconds(9_000));
 /// assert_eq!(converted.bound, Span::from_nanoseconds(9)); // 3, half a reading's width, and rounding
 /// ```
 #[derive(Debug, Clone)]
@@ -107,7 +109,7 @@ impl UtcHistory {
         not_after: MonotonicTime,
     ) -> Result<ClockGeneration, ConversionError> {
         self.convert(estimate, not_after)?;
-        let earliest = estimate.at - estimate.bound;
+        let earliest = estimate.at.value - estimate.at.bound;
         let before = |reading: &UtcCrossTimestamp| reading.after <= earliest;
         let before = self.readings.iter().rposition(before);
         let steps = before.and_then(|place| self.steps.get(place));
@@ -137,8 +139,10 @@ impl UtcHistory {
         estimate: &Estimate<Monotonic>,
         not_after: MonotonicTime,
     ) -> Option<Difference> {
-        let earliest = estimate.at - estimate.bound;
-        let latest = (estimate.at + estimate.bound).min(not_after).max(earliest);
+        let earliest = estimate.at.value - estimate.at.bound;
+        let latest = (estimate.at.value + estimate.at.bound)
+            .min(not_after)
+            .max(earliest);
         let before = self
             .readings
             .iter()
@@ -206,10 +210,12 @@ impl Difference {
     fn added_to(self, estimate: &Estimate<Monotonic>) -> Option<Estimate<Utc>> {
         let middle = self.low + (self.high - self.low) / 2;
         let half = (self.high - self.low + 1) / 2;
-        let at = i128::from(estimate.at.nanoseconds()) + middle;
+        let at = i128::from(estimate.at.value.nanoseconds()) + middle;
         Some(Estimate {
-            at: Time::from_nanoseconds(i64::try_from(at).ok()?),
-            bound: estimate.bound + Span::from_nanoseconds(half),
+            at: Bounded::new(
+                Time::from_nanoseconds(i64::try_from(at).ok()?),
+                estimate.at.bound + Span::from_nanoseconds(half),
+            ),
             generation: estimate.generation,
         })
     }
@@ -237,8 +243,7 @@ mod tests {
 
     fn estimate(now: i64, bound: i128) -> Estimate<Monotonic> {
         Estimate {
-            at: at(now),
-            bound: Span::from_nanoseconds(bound),
+            at: Bounded::new(at(now), Span::from_nanoseconds(bound)),
             generation: ClockGeneration(4),
         }
     }
@@ -261,8 +266,8 @@ mod tests {
             .convert(&estimate(5_000, 7), at(6_000))
             .expect("known");
         // 949..=1051 and 989..=1091
-        assert_eq!(utc.at, UtcTime::from_nanoseconds(5_000 + 1_020));
-        assert_eq!(utc.bound, Span::from_nanoseconds(7 + 71));
+        assert_eq!(utc.at.value, UtcTime::from_nanoseconds(5_000 + 1_020));
+        assert_eq!(utc.at.bound, Span::from_nanoseconds(7 + 71));
         assert_eq!(utc.generation, ClockGeneration(4));
     }
 
@@ -301,8 +306,8 @@ mod tests {
             history.observe(reading(10_000, 1_041));
             let utc = history.convert(&estimate(5_000, 7), at(6_000));
             let utc = utc.expect("known");
-            assert_eq!(utc.at, UtcTime::from_nanoseconds(5_000 + 1_020));
-            assert_eq!(utc.bound, Span::from_nanoseconds(7 + bound));
+            assert_eq!(utc.at.value, UtcTime::from_nanoseconds(5_000 + 1_020));
+            assert_eq!(utc.at.bound, Span::from_nanoseconds(7 + bound));
         }
     }
 
@@ -329,12 +334,12 @@ mod tests {
         let history = history(0, &[(0, 0), (10_000, 0), (20_000, 5_000), (30_000, 5_000)]);
         let utc = |now, not_after| history.convert(&estimate(now, 10), at(not_after));
         assert_eq!(
-            utc(5_000, 9_000).expect("before").at,
+            utc(5_000, 9_000).expect("before").at.value,
             UtcTime::from_nanoseconds(5_000)
         );
         assert_eq!(utc(15_000, 16_000), Err(ConversionError::UtcUnknown));
         assert_eq!(
-            utc(25_000, 26_000).expect("after").at,
+            utc(25_000, 26_000).expect("after").at.value,
             UtcTime::from_nanoseconds(30_000)
         );
         // its bound reaches over the step
@@ -369,7 +374,10 @@ mod tests {
             let mut history = UtcHistory::new(RealTimeClock::LINUX);
             (0..readings).for_each(|_| history.observe(within_a_tick));
             let utc = history.convert(&estimate(1_000, 0), at(1_000));
-            assert_eq!(utc.expect("known").at, UtcTime::from_nanoseconds(8_000));
+            assert_eq!(
+                utc.expect("known").at.value,
+                UtcTime::from_nanoseconds(8_000)
+            );
         }
         // of which one contradicts the others
         let mut history = history(0, &[(0, 0)]);
@@ -394,15 +402,15 @@ mod tests {
         let now = SECOND + 999_000;
         let utc = history.convert(&estimate(now, 0), at(now)).expect("known");
         let truth = now + 900_000 + 999;
-        let off = (utc.at - UtcTime::from_nanoseconds(truth)).abs();
-        assert!(off <= utc.bound, "{utc:?}, not {truth}");
-        assert!(utc.bound < Span::from_nanoseconds(60), "{utc:?}");
+        let off = (utc.at.value - UtcTime::from_nanoseconds(truth)).abs();
+        assert!(off <= utc.at.bound, "{utc:?}, not {truth}");
+        assert!(utc.at.bound < Span::from_nanoseconds(60), "{utc:?}");
         // half a second from any reading
         let utc = history
             .convert(&estimate(SECOND / 2, 0), at(SECOND / 2))
             .expect("known");
-        assert!(utc.bound > Span::from_nanoseconds(500_000), "{utc:?}");
-        assert!(utc.bound < Span::from_nanoseconds(501_000), "{utc:?}");
+        assert!(utc.at.bound > Span::from_nanoseconds(500_000), "{utc:?}");
+        assert!(utc.at.bound < Span::from_nanoseconds(501_000), "{utc:?}");
     }
 
     #[test]
@@ -430,7 +438,7 @@ mod tests {
         let utc = history
             .convert(&estimate(soon, 0), at(soon))
             .expect("after the step");
-        assert_eq!(utc.at, UtcTime::from_nanoseconds(soon + 5_000));
+        assert_eq!(utc.at.value, UtcTime::from_nanoseconds(soon + 5_000));
         for number in 0..10_000 {
             history.observe(reading(step_at + number * SECOND, number * 10_000));
         }

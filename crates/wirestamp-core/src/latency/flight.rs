@@ -243,6 +243,7 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Bounded;
     use crate::timestamp::MissingReason;
 
     const LOST: TransmitOutcome = TransmitOutcome::Missing(MissingReason::NeverGenerated);
@@ -367,7 +368,7 @@ mod tests {
     #[test]
     fn the_time_in_the_queue_is_of_its_own_packet_and_leaves_with_it() {
         let mut table = sent(2, 10);
-        let queued = SoftwareTimestamp::new(at(1), Span::ZERO);
+        let queued = SoftwareTimestamp::new(Bounded::new(at(1), Span::ZERO));
         table.queued(TransmitId(1_001), queued);
         table.queued(TransmitId(7), queued);
         for sequence in [1_000, 1_001] {

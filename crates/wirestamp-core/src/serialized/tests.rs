@@ -15,7 +15,8 @@ use crate::error::{Error, ErrorKind};
 use crate::ethernet::{FrameDestination, MacAddress, VlanTag};
 use crate::interface::{InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState};
 use crate::time::{
-    Frequency, HardwareTicks, Monotonic, MonotonicTime, Span, Utc, UtcCrossTimestamp, UtcTime,
+    Bounded, Frequency, HardwareTicks, Monotonic, MonotonicTime, Span, Utc, UtcCrossTimestamp,
+    UtcTime,
 };
 use crate::timestamp::{
     HardwareTimestamp, MissingReason, SoftwareTimestamp, Timestamps, TransmitAnswer,
@@ -71,8 +72,7 @@ fn ethernet_addresses_are_texts_and_tags_are_parts() {
 #[test]
 fn timestamps_name_clock_and_unit() {
     let software = SoftwareTimestamp {
-        at: at(-5),
-        bound: ns(1),
+        at: Bounded::new(at(-5), ns(1)),
         utc: Some(UtcTime::from_nanoseconds(1_700_000_000_000_000_000)),
         clock_stepped: false,
     };
@@ -163,8 +163,7 @@ fn a_cross_timestamp_is_what_the_program_prints_and_its_rules_hold() {
 fn an_estimate_is_called_by_its_clock_and_read_as_no_other() {
     let generation = ClockGeneration(3);
     let estimate = Estimate::<Utc> {
-        at: UtcTime::from_nanoseconds(11),
-        bound: ns(4),
+        at: Bounded::new(UtcTime::from_nanoseconds(11), ns(4)),
         generation,
     };
     let written = json!({"utc_ns": 11, "error_bound_ns": 4, "generation": 3});

@@ -54,12 +54,36 @@ impl Bounded<Span> {
     }
 }
 
+impl<C: instant::Clock> Bounded<instant::Time<C>> {
+    /// Returns whether this instant can be the truth.
+    pub fn contains(&self, truth: instant::Time<C>) -> bool {
+        (self.value - truth).abs() <= self.bound
+    }
+}
+
 /// The sum: both errors add up.
 impl core::ops::Add for Bounded<Span> {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
         Self::new(self.value + other.value, self.bound + other.bound)
+    }
+}
+
+/// The time since an instant that is known exactly.
+impl<C: instant::Clock> core::ops::Sub<instant::Time<C>> for Bounded<instant::Time<C>> {
+    type Output = Bounded<Span>;
+
+    fn sub(self, earlier: instant::Time<C>) -> Bounded<Span> {
+        Bounded::new(self.value - earlier, self.bound)
+    }
+}
+
+/// Prints the length of time as it is printed alone, and its error bound: `12.3 µs ±80 ns`. The printed interval contains
+/// this one.
+impl fmt::Display for Bounded<Span> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        display::span(f, self.value, self.bound)
     }
 }
 
@@ -95,6 +119,7 @@ mod tests {
         assert_eq!(one + other, Bounded::new(ns(2), ns(5)));
         let at = |time, bound| Bounded::new(UtcTime::from_nanoseconds(time), ns(bound));
         assert_eq!(at(9, 1) - at(4, 2), Bounded::new(ns(5), ns(3)));
+        assert_eq!(at(9, 1) - at(4, 2).value, Bounded::new(ns(5), ns(1)));
     }
 
     #[test]
@@ -103,6 +128,15 @@ mod tests {
         assert!(value.contains(ns(6)) && value.contains(ns(14)));
         assert!(!value.contains(ns(5)) && !value.contains(ns(15)));
         assert!(Bounded::exact(ns(3)).contains(ns(3)));
+        let instant = Bounded::new(UtcTime::from_nanoseconds(10), ns(4));
+        assert!(
+            [6, 14]
+                .map(UtcTime::from_nanoseconds)
+                .iter()
+                .all(|truth| instant.contains(*truth))
+        );
+        assert!(!instant.contains(UtcTime::from_nanoseconds(5)));
+        assert!(!instant.contains(UtcTime::from_nanoseconds(15)));
     }
 
     #[test]
@@ -110,6 +144,18 @@ mod tests {
     #[should_panic(expected = "contradict")]
     fn limits_that_contradict_each_other_are_no_bound() {
         let _ = Bounded::new(ns(1), ns(-1));
+    }
+
+    #[test]
+    fn a_length_of_time_is_printed_with_a_bound_that_contains_what_is_cut_off() {
+        let shown = |value, bound| format!("{}", Bounded::new(ns(value), ns(bound)));
+        assert_eq!(shown(687, 80), "687 ns ±80 ns");
+        assert_eq!(shown(-1_172, 80), "-1.17 µs ±82 ns");
+        assert_eq!(shown(12_345, 0), "12.3 µs ±45 ns");
+        assert_eq!(shown(20_049_999, 1), "20.0 ms ±50.0 µs");
+        assert_eq!(shown(999_999_999, 0), "999 ms ±1.00 ms");
+        assert_eq!(shown(123_999_999_999, 0), "123 s ±1.00 s");
+        assert_eq!(shown(4_711_999_999_999, 0), "4711 s ±1.00 s");
     }
 
     #[test]

@@ -56,6 +56,20 @@ pub(crate) fn nanoseconds<C: Clock>(
     )
 }
 
+/// Prints a length of time with its error bound.
+pub(crate) fn span(
+    f: &mut fmt::Formatter<'_>,
+    value: super::Span,
+    bound: super::Span,
+) -> fmt::Result {
+    let bound = (bound + value.cut_off())
+        .nanoseconds()
+        .max(0)
+        .unsigned_abs();
+    let bound = bound.saturating_mul(IN_A_NANOSECOND.unsigned_abs());
+    pad(f, &format!("{value} ±{}", Bound(bound)))
+}
+
 /// Prints an instant that is known to the picosecond.
 pub(crate) fn picoseconds<C: Clock>(
     f: &mut fmt::Formatter<'_>,

@@ -130,6 +130,18 @@ impl Sum for Span {
 /// Prints three digits in a fitting unit, rounded down: `687 ns`, `1.17 µs`, `20.0 ms`, `3.50 s`.
 ///
 /// That makes an error bound up to 1 % too small: print the [`Estimate`](crate::correlate::Estimate), which rounds it up.
+impl Span {
+    /// Returns how much of the length is cut off where it is printed.
+    pub(super) fn cut_off(self) -> Self {
+        let magnitude = self.0.unsigned_abs();
+        let printed = match magnitude {
+            0..1_000 => 1,
+            _ => 10_u128.pow(magnitude.ilog10().min(11) - 2),
+        };
+        Self((magnitude % printed).cast_signed())
+    }
+}
+
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };

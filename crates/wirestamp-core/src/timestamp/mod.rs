@@ -30,7 +30,7 @@ pub use tracker::{TransmitTracker, Turn};
 use crate::capability::TimestampSource;
 use crate::configuration::Source;
 use crate::interface::InterfaceIndex;
-use crate::time::{HardwareTicks, MonotonicTime, Span, UtcTime};
+use crate::time::{Bounded, HardwareTicks, MonotonicTime, UtcTime};
 use core::fmt;
 
 /// A transmit ID: the caller's 32-bit name for one sent datagram (`SO_TIMESTAMP_ID`, `SCM_TS_OPT_ID`).
@@ -51,16 +51,18 @@ impl fmt::Display for TransmitId {
 /// A timestamp made by kernel or driver on the system clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(
+        try_from = "crate::serialized::OfSoftware",
+        into = "crate::serialized::OfSoftware"
+    )
+)]
 #[non_exhaustive]
 pub struct SoftwareTimestamp {
-    /// When, on the monotonic clock.
-    #[cfg_attr(feature = "serde", serde(rename = "monotonic_ns"))]
-    pub at: MonotonicTime,
-    /// How far the truth can be from `at`: what placing the timestamp on the monotonic clock cost.
-    #[cfg_attr(feature = "serde", serde(rename = "error_bound_ns"))]
-    pub bound: Span,
+    /// When, on the monotonic clock. The error bound is what placing the timestamp on that clock cost.
+    pub at: Bounded<MonotonicTime>,
     /// The UTC the kernel gave. Populated on: Linux, and the simulator where it is one.
-    #[cfg_attr(feature = "serde", serde(rename = "utc_ns"))]
     pub utc: Option<UtcTime>,
     /// Whether the real-time clock was stepped between timestamp and reading; `at` is right
     /// nevertheless, `utc` is on the scale from before the step.
@@ -68,11 +70,10 @@ pub struct SoftwareTimestamp {
 }
 
 impl SoftwareTimestamp {
-    /// Makes one of the monotonic clock alone, off by at most `bound`.
-    pub const fn new(at: MonotonicTime, bound: Span) -> Self {
+    /// Makes one of the monotonic clock alone.
+    pub const fn new(at: Bounded<MonotonicTime>) -> Self {
         Self {
             at,
-            bound,
             utc: None,
             clock_stepped: false,
         }
@@ -207,8 +208,7 @@ mod tests {
     #[test]
     fn the_timestamp_that_counts_is_that_of_the_source() {
         let software = SoftwareTimestamp {
-            at: MonotonicTime::from_nanoseconds(1),
-            bound: Span::ZERO,
+            at: Bounded::exact(MonotonicTime::from_nanoseconds(1)),
             utc: None,
             clock_stepped: false,
         };

@@ -2,7 +2,7 @@
 //! backend. A timestamp is placed when it is read from the system, with what the clocks say then.
 
 use super::{HardwareTimestamp, SoftwareTimestamp, Timestamps};
-use crate::time::{MonotonicTime, ResolvedUtc, Span, UtcModel, UtcTime};
+use crate::time::{Bounded, MonotonicTime, ResolvedUtc, Span, UtcModel, UtcTime};
 
 /// A software timestamp as the kernel made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Placement {
             at, utc: Some(_), ..
         }) = placed.software
         {
-            self.offset.emptied(at); // timestamps come about in the order in which they were made
+            self.offset.emptied(at.value); // timestamps come about in the order in which they were made
         }
         placed
     }
@@ -97,8 +97,7 @@ impl Placement {
         let software = raw.software.and_then(|time| match time {
             KernelTime::Utc(utc) => self.place_utc(utc, clocks),
             KernelTime::Monotonic(at) => Some(SoftwareTimestamp {
-                at,
-                bound: self.tick,
+                at: Bounded::new(at, self.tick),
                 utc: None,
                 clock_stepped: false,
             }),
@@ -119,8 +118,7 @@ impl Placement {
             },
         };
         Some(SoftwareTimestamp {
-            at,
-            bound: bound + self.rounding,
+            at: Bounded::new(at, bound + self.rounding),
             utc: Some(utc),
             clock_stepped,
         })
@@ -172,7 +170,11 @@ mod tests {
                     .software
                     .expect("no step");
                 assert_eq!(
-                    (timestamp.at, timestamp.bound, timestamp.clock_stepped),
+                    (
+                        timestamp.at.value,
+                        timestamp.at.bound,
+                        timestamp.clock_stepped
+                    ),
                     (at(7_000), Span::from_nanoseconds(bound), false)
                 );
             }
@@ -194,15 +196,19 @@ mod tests {
             .place(utc(stepped_at), Clocks::Read(at(stepped_at + 9)))
             .software
             .expect("placed");
-        assert_eq!((before.at, before.clock_stepped), (at(stepped_at), true));
+        assert_eq!(
+            (before.at.value, before.clock_stepped),
+            (at(stepped_at), true)
+        );
         let after = placement.place(
             utc(stepped_at - 10 * second + 5),
             Clocks::Read(at(stepped_at + 9)),
         );
         assert!(
-            after.software.is_some_and(
-                |timestamp| timestamp.at == at(stepped_at + 5) && !timestamp.clock_stepped
-            ),
+            after
+                .software
+                .is_some_and(|timestamp| timestamp.at.value == at(stepped_at + 5)
+                    && !timestamp.clock_stepped),
             "{after:?}"
         );
         let neither = placement.place(
@@ -227,7 +233,7 @@ mod tests {
         let placed = placement.place(raw(7), Clocks::Unchanged);
         let software = placed.software.expect("as it is");
         assert_eq!(
-            (software.at, software.bound, software.utc),
+            (software.at.value, software.at.bound, software.utc),
             (at(8), Span::from_nanoseconds(100), None)
         );
         assert_eq!(placed.hardware, Some(hardware(7)));

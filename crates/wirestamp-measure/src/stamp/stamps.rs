@@ -8,8 +8,8 @@ use wirestamp_probe::tlv::Method;
 impl From<HostTimestamp> for HostStamp {
     fn from(stamp: HostTimestamp) -> Self {
         Self {
-            monotonic: Bounded::new(stamp.at, stamp.bound),
-            utc: Bounded::new(stamp.utc, stamp.bound),
+            monotonic: stamp.at,
+            utc: Bounded::new(stamp.utc, stamp.at.bound),
             source: match stamp.method {
                 Method::Hardware => TimestampSource::Hardware,
                 _ => TimestampSource::Software,

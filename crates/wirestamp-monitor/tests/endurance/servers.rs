@@ -74,7 +74,7 @@ impl NtpServer {
                 continue;
             };
             let software = received.timestamps.software;
-            let at = software.map_or(self.socket.now(), |software| software.at);
+            let at = software.map_or(self.socket.now(), |software| software.at.value);
             let mut response = [0; 48];
             response[..4].copy_from_slice(&[0x24, 1, request[2], 0xec]);
             response[12..16].copy_from_slice(b"TEST");

@@ -50,10 +50,8 @@ impl Remote {
                 if let TransmitOutcome::Timestamped(timestamps) = &record.outcome
                     && let Some(sent) = self.clock.read(timestamps, &self.socket)
                 {
-                    let HostTimestamp {
-                        at, bound, method, ..
-                    } = sent;
-                    self.reflector.sent(record.id, at, bound, method);
+                    let HostTimestamp { at, method, .. } = sent;
+                    self.reflector.sent(record.id, at, method);
                 }
             }
         }

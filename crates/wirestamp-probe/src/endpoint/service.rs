@@ -324,9 +324,7 @@ impl Port {
                 let sent = at.clock.outcome(&record.outcome, &self.socket);
                 let sent = sent.map(|(stamp, _)| stamp);
                 match sent {
-                    Ok(sent) => at
-                        .reflector
-                        .sent(record.id, sent.at, sent.bound, sent.method),
+                    Ok(sent) => at.reflector.sent(record.id, sent.at, sent.method),
                     Err(reason) => at.reflector.not_timestamped(record.id, reason),
                 }
                 at.observer.ended(record.id, sent);

@@ -28,9 +28,8 @@ fn arrival<'a>(payload: &'a [u8], from: SocketAddr, microseconds: i64) -> Arriva
         port: 862,
         now,
         received: Some(HostTimestamp {
-            at: now,
+            at: Bounded::new(now, Span::from_nanoseconds(40)),
             utc: UtcTime::from_nanoseconds(UTC + now.nanoseconds()),
-            bound: Span::from_nanoseconds(40),
             method: Method::Software,
         }),
         hop_limit: Some(61),
@@ -185,12 +184,11 @@ fn the_next_reply_carries_the_transmit_timestamp_of_the_one_before() {
             &mut reflector,
             &arrival(&request(0, key.as_ref()), source(2), 1_001),
         );
-        reflector.sent(other.id, at(1_999), Span::ZERO, Method::Software);
-        reflector.sent(TransmitId(777), at(1_888), Span::ZERO, Method::Software);
+        reflector.sent(other.id, Bounded::exact(at(1_999)), Method::Software);
+        reflector.sent(TransmitId(777), Bounded::exact(at(1_888)), Method::Software);
         reflector.sent(
             first.id,
-            at(1_031),
-            Span::from_microseconds(3),
+            Bounded::new(at(1_031), Span::from_microseconds(3)),
             Method::Hardware,
         );
         let (_, octets) = reply(
@@ -244,7 +242,7 @@ fn replies_of_one_session_are_not_sent_together_if_the_second_carries_the_first(
         Decision::SendFirst
     ));
     reflector.batch_sent([prepared.id].into_iter(), at(2));
-    reflector.sent(prepared.id, at(3), Span::ZERO, Method::Software);
+    reflector.sent(prepared.id, Bounded::exact(at(3)), Method::Software);
     let (_, octets) = reply(&mut reflector, &again);
     assert!(extension(&octets, None, kind::FOLLOW_UP, FollowUp::read).is_some());
     assert_eq!(reflector.counters().replies, 2);
@@ -261,7 +259,7 @@ fn a_stateless_reflector_returns_the_requests_number_and_no_follow_up() {
             &mut reflector,
             &arrival(&request(sequence, None), source(1), 0),
         );
-        reflector.sent(prepared.id, at(30), Span::ZERO, Method::Software);
+        reflector.sent(prepared.id, Bounded::exact(at(30)), Method::Software);
         let read = Reply::read(&octets, None).expect("a reply");
         assert_eq!((read.sequence, read.sender_sequence), (sequence, sequence));
         assert_eq!(
@@ -277,7 +275,7 @@ fn without_follow_up_the_estimate_covers_how_late_packets_leave() {
     let mut reflector = Reflector::new(ReflectorConfiguration::default());
     let plain = &request(0, None)[..44];
     let (prepared, _) = reply(&mut reflector, &arrival(plain, source(1), 0));
-    reflector.sent(prepared.id, at(520), Span::ZERO, Method::Software);
+    reflector.sent(prepared.id, Bounded::exact(at(520)), Method::Software);
     let (_, octets) = reply(&mut reflector, &arrival(plain, source(1), 1_000));
     let error = Reply::read(&octets, None).expect("a reply").error;
     assert!(

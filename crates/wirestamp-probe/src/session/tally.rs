@@ -132,7 +132,7 @@ impl Tally {
             }
         };
         if let Some(t1) = t1 {
-            sample.send_path = Some(Bounded::new(t1.at - flight.before, t1.bound));
+            sample.send_path = Some(Bounded::new(t1.at.value - flight.before, t1.at.bound));
         }
         if let Some(replied) = &flight.replied {
             self.answered(&mut sample, replied, t1);
@@ -156,7 +156,7 @@ impl Tally {
         self.report.synchronized += u64::from(replied.is_synchronized);
 
         if let Some(t4) = t4 {
-            sample.receive_path = Some(Bounded::new(replied.read - t4.at, t4.bound));
+            sample.receive_path = Some(Bounded::new(replied.read - t4.at.value, t4.at.bound));
         }
         if let Some((t3, _)) = t3 {
             sample.residence = Some(Bounded::new(t3 - t2, error + error));
@@ -166,7 +166,10 @@ impl Tally {
         let answering = replied.sent_as_written - t2;
         sample.residence_as_written = Some(Bounded::new(answering, error + error));
         if let (Some(t1), Some(t4)) = (t1, t4) {
-            sample.round_trip = Some(Bounded::new(t4.at - t1.at, t1.bound + t4.bound));
+            sample.round_trip = Some(Bounded::new(
+                t4.at.value - t1.at.value,
+                t1.at.bound + t4.at.bound,
+            ));
             if let (Some(round_trip), Some(residence)) = (sample.round_trip, sample.residence) {
                 // one clock's seconds less another's, unless they are one
                 let drift = match self.clocks {
@@ -178,7 +181,7 @@ impl Tally {
                 sample.path_delay = Some(Bounded::new(value, bound));
             }
             let moved = (t4.offset() - t1.offset()).abs();
-            if moved > t1.bound + t4.bound + drift(t4.at - t1.at) {
+            if moved > t1.at.bound + t4.at.bound + drift(t4.at.value - t1.at.value) {
                 // it is unknown which of our times belong together with the reflector's
                 self.report.stepped_in_flight += 1;
             } else {
@@ -191,8 +194,8 @@ impl Tally {
                     error,
                     is_synchronized: replied.is_synchronized,
                 };
-                let forward = Bounded::new(t2 - t1.utc, t1.bound + error);
-                let backward = Bounded::new(t4.utc - exchange.t3_at_least, t4.bound + error);
+                let forward = Bounded::new(t2 - t1.utc, t1.at.bound + error);
+                let backward = Bounded::new(t4.utc - exchange.t3_at_least, t4.at.bound + error);
                 sample.forward_difference = Some(forward);
                 sample.backward_difference = Some(backward);
                 self.narrow_offset(&exchange);
@@ -204,8 +207,8 @@ impl Tally {
     /// Takes a packet's offset of the clocks; notices a step where no offset fits all packets of the generation.
     fn narrow_offset(&mut self, exchange: &Exchange) {
         let Exchange { t1, t2, t4, .. } = *exchange;
-        let at = t4.at;
-        let (forth, back) = (t1.bound + exchange.error, t4.bound + exchange.error);
+        let at = t4.at.value;
+        let (forth, back) = (t1.at.bound + exchange.error, t4.at.bound + exchange.error);
         let low = exchange.t3_at_least - t4.utc + self.least_delay - back;
         let high = t2 - t1.utc - self.least_delay + forth;
         // a step that is smaller than the path delay does not show, so no other packet's interval narrows the reported one
@@ -243,10 +246,10 @@ impl Tally {
             Clocks::Synchronized(_) | Clocks::Unrelated => return,
         };
         let bound = exchange.error + clocks;
-        let forward = Bounded::new(t2 - t1.utc, t1.bound + bound);
-        let backward = t3.map(|t3| Bounded::new(t4.utc - t3, t4.bound + bound));
+        let forward = Bounded::new(t2 - t1.utc, t1.at.bound + bound);
+        let backward = t3.map(|t3| Bounded::new(t4.utc - t3, t4.at.bound + bound));
         // without a follow-up the reply left after the T3 that was written
-        let at_most = Bounded::new(t4.utc - exchange.t3_at_least, t4.bound + bound);
+        let at_most = Bounded::new(t4.utc - exchange.t3_at_least, t4.at.bound + bound);
         if [forward, at_most]
             .iter()
             .any(|delay| delay.value + delay.bound < Span::ZERO)

@@ -2,6 +2,7 @@ use super::*;
 use crate::packet::{self, Request};
 use crate::timestamp::TimestampFormat;
 use crate::tlv::Method;
+use wirestamp_core::time::Bounded;
 use wirestamp_core::timestamp::MissingReason;
 
 const UTC: i64 = 1_795_334_706_000_000_000;
@@ -21,9 +22,8 @@ fn request(session: &mut Session, microseconds: i64) -> (u32, Request) {
 fn left(microseconds: i64) -> HostTimestamp {
     let at = at(microseconds);
     HostTimestamp {
-        at,
+        at: Bounded::new(at, Span::from_nanoseconds(40)),
         utc: UtcTime::from_nanoseconds(UTC + at.nanoseconds()),
-        bound: Span::from_nanoseconds(40),
         method: Method::Software,
     }
 }

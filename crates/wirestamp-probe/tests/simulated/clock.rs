@@ -2,7 +2,7 @@
 
 use super::chance::Chance;
 use std::f64::consts::TAU;
-use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
 use wirestamp_probe::HostTimestamp;
 use wirestamp_probe::tlv::Method;
 
@@ -65,9 +65,11 @@ impl Clock {
         let bound = chance.below(2_000);
         let off = Span::from_nanoseconds((chance.below(2 * bound + 1) - bound).into());
         HostTimestamp {
-            at: self.monotonic(at) + off,
+            at: Bounded::new(
+                self.monotonic(at) + off,
+                Span::from_nanoseconds(bound.into()),
+            ),
             utc: self.utc(at) + off,
-            bound: Span::from_nanoseconds(bound.into()),
             method: Method::Software,
         }
     }

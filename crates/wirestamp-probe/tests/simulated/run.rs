@@ -167,7 +167,7 @@ impl World {
                     if !self.chance.happens(10) {
                         let sent = self.remote.timestamp(at, &mut self.chance);
                         self.reflector
-                            .sent(TransmitId(id), sent.at, sent.bound, Method::Software);
+                            .sent(TransmitId(id), sent.at, Method::Software);
                     }
                 }
                 Event::Back { octets, times } => self.back(now, &octets, times),

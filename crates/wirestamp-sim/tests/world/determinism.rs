@@ -21,7 +21,7 @@ impl Trace {
         self.note(
             timestamps
                 .software
-                .map_or(-1, |timestamp| timestamp.at.nanoseconds()),
+                .map_or(-1, |timestamp| timestamp.at.value.nanoseconds()),
         );
         self.note(
             timestamps

@@ -111,7 +111,7 @@ fn ideal() {
     let times: Vec<MonotonicTime> = station
         .receive_all()
         .iter()
-        .filter_map(|(got, _)| Some(got.timestamps.software?.at))
+        .filter_map(|(got, _)| Some(got.timestamps.software?.at.value))
         .collect();
     let gaps: std::collections::BTreeSet<Span> =
         times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -338,7 +338,7 @@ fn counter_ids(preset: &str) {
             .expect("it left")
             .transmit_software_at;
         assert_eq!(
-            timestamps.software.map(|timestamp| timestamp.at),
+            timestamps.software.map(|timestamp| timestamp.at.value),
             Some(left),
             "the counts are mapped to the caller's ids"
         );
@@ -357,7 +357,7 @@ fn miscounted_ids() {
             .expect("sent")
             .transmit_software_at;
         assert_eq!(
-            timestamps.software.map(|timestamp| timestamp.at),
+            timestamps.software.map(|timestamp| timestamp.at.value),
             Some(neighbour),
             "another datagram's"
         );

@@ -32,7 +32,7 @@ impl Collected {
                 self.timestamped.push((id, timestamps));
                 self.awaited.retain(|other| *other != id);
             }
-            Arrival::Queued(id, queued) => self.queued.push((id, queued.at)),
+            Arrival::Queued(id, queued) => self.queued.push((id, queued.at.value)),
             Arrival::Lost(id, reason) => {
                 self.lost.push((id, reason));
                 self.awaited.retain(|other| *other != id);

@@ -36,7 +36,7 @@ fn timestamps_are_the_true_times_of_their_points() {
         first.software.expect("software first"),
         second.hardware.expect("then hardware"),
     );
-    assert_eq!(software.at, sent.transmit_software_at);
+    assert_eq!(software.at.value, sent.transmit_software_at);
     let near = interface(&station.world, "sim0").index;
     assert_eq!(
         truth.hardware_ticks_at(near, sent.transmit_hardware_at.expect("passed")),
@@ -45,7 +45,7 @@ fn timestamps_are_the_true_times_of_their_points() {
     assert_eq!(hardware.interface, Some(near));
     let far = interface(&station.world, "sim1").index;
     assert_eq!(
-        received.timestamps.software.expect("both").at,
+        received.timestamps.software.expect("both").at.value,
         sent.receive_software_at.expect("passed")
     );
     let ticks = received.timestamps.hardware.expect("both").ticks;
@@ -78,8 +78,9 @@ fn delays_imitate_what_was_measured_on_linux() {
             .1
             .software
             .expect("software")
-            .at;
-        let arrived = received.timestamps.software.expect("timestamped").at;
+            .at
+            .value;
+        let arrived = received.timestamps.software.expect("timestamped").at.value;
         send.push(nanoseconds(out - called));
         wire.push(nanoseconds(arrived - out));
         receive.push(nanoseconds(had - arrived));
@@ -510,7 +511,10 @@ fn a_step_of_the_real_time_clock_between_timestamp_and_reading_is_noticed() {
         after.software.expect("timestamped"),
     );
     assert!(before.clock_stepped && !after.clock_stepped);
-    assert!(before.at < after.at, "the monotonic clock was not stepped");
+    assert!(
+        before.at.value < after.at.value,
+        "the monotonic clock was not stepped"
+    );
     let utc = after.utc.expect("known") - before.utc.expect("known");
     assert!(utc < Span::from_seconds(-99), "{utc}");
 }

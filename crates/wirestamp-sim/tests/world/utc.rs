@@ -50,13 +50,13 @@ fn around_a_step(station: &mut Station, first_id: u32, by: Span) -> usize {
 #[track_caller]
 fn check(timestamp: Option<SoftwareTimestamp>, truly: Option<MonotonicTime>, by: Span) {
     let Some(timestamp) = timestamp else { return };
-    let off = (timestamp.at - truly.expect("it was timestamped")).abs();
+    let off = (timestamp.at.value - truly.expect("it was timestamped")).abs();
     assert!(
-        off <= timestamp.bound,
+        off <= timestamp.at.bound,
         "stepped by {by}: off by {off}, {timestamp:?}"
     );
     assert!(
-        timestamp.bound < Span::from_microseconds(1) && timestamp.utc.is_some(),
+        timestamp.at.bound < Span::from_microseconds(1) && timestamp.utc.is_some(),
         "{timestamp:?}"
     );
 }
@@ -145,7 +145,7 @@ fn on_windows_no_step_concerns_a_timestamp() {
         .datagram_with_id(TransmitId(1))
         .expect("it was sent");
     assert_eq!(
-        (sent.at, sent.utc, sent.clock_stepped),
+        (sent.at.value, sent.utc, sent.clock_stepped),
         (way.transmit_software_at, None, false)
     );
 }

@@ -98,8 +98,8 @@ mod tests {
             })
             .collect();
         (
-            all.iter().map(|one| one.at).collect(),
-            all.iter().map(|one| one.bound).max(),
+            all.iter().map(|one| one.at.value).collect(),
+            all.iter().map(|one| one.at.bound).max(),
         )
     }
 

@@ -130,19 +130,22 @@ impl Ready {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp_core::time::{MonotonicTime, Span};
+    use wirestamp_core::time::{Bounded, MonotonicTime, Span};
     use wirestamp_core::timestamp::{MissingReason, SoftwareTimestamp};
 
     fn timestamp(at: i64) -> Timestamps {
         let at = MonotonicTime::from_nanoseconds(at);
-        Timestamps::new(Some(SoftwareTimestamp::new(at, Span::ZERO)), None)
+        Timestamps::new(
+            Some(SoftwareTimestamp::new(Bounded::new(at, Span::ZERO))),
+            None,
+        )
     }
 
     fn put(ready: &mut Ready, id: u32, at: i64) {
         let value = |timestamps: &Timestamps| {
             timestamps
                 .software
-                .map(|timestamp| timestamp.at.nanoseconds().unsigned_abs())
+                .map(|timestamp| timestamp.at.value.nanoseconds().unsigned_abs())
         };
         ready.take(
             Arrival::Timestamped(TransmitId(id), timestamp(at)),

@@ -164,7 +164,7 @@ impl Socket {
         if index != 0 && activity::in_hardware(index) {
             return None;
         }
-        self.wire().map(|wire| wire.count(software.at))
+        self.wire().map(|wire| wire.count(software.at.value))
     }
 
     /// Finds the adapter by which it sends, where options or the local address determine it.

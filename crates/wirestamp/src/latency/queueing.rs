@@ -13,10 +13,16 @@ pub(super) fn parts(
     let Some(queued) = flight.queued else {
         return [None, None];
     };
-    let to_queue = Bounded::new(latency::to_queue(flight.sent, queued.at), queued.bound);
+    let to_queue = Bounded::new(
+        latency::to_queue(flight.sent, queued.at.value),
+        queued.at.bound,
+    );
     let from_queue = transmitted.map(|transmitted| {
-        let bound = queued.bound + transmitted.bound;
-        Bounded::new(latency::from_queue(queued.at, transmitted.at), bound)
+        let bound = queued.at.bound + transmitted.at.bound;
+        Bounded::new(
+            latency::from_queue(queued.at.value, transmitted.at.value),
+            bound,
+        )
     });
     [Some(to_queue), from_queue]
 }

@@ -209,8 +209,12 @@ impl Tally {
             }
             _ => None,
         };
-        let send_path = transmitted
-            .map(|placed| Bounded::new(latency::send_path(flight.sent, placed.at), placed.bound));
+        let send_path = transmitted.map(|placed| {
+            Bounded::new(
+                latency::send_path(flight.sent, placed.at.value),
+                placed.at.bound,
+            )
+        });
         if let Ok(send_path) = send_path {
             self.report.send_path.record(send_path.value);
         }
@@ -243,7 +247,7 @@ impl Tally {
     }
 
     fn count_queue(&mut self, flight: &Flight, [to_queue, from_queue]: [Option<Bounded<Span>>; 2]) {
-        let bound = flight.queued.map(|queued| queued.bound);
+        let bound = flight.queued.map(|queued| queued.at.bound);
         self.report.max_bound = self.report.max_bound.max(bound);
         let histograms = [&mut self.report.to_queue, &mut self.report.from_queue];
         for (histogram, part) in histograms.into_iter().zip([to_queue, from_queue]) {
@@ -261,7 +265,7 @@ impl Tally {
     ) -> Result<Arrived, NotMeasured> {
         let placed = self.placed(timestamps, &clocks.receiver, clocks.policy);
         // the time that this program took to fetch it is no part of the way
-        let arrived = placed.map_or(after, |placed| placed.at.min(after));
+        let arrived = placed.map_or(after, |placed| placed.at.value.min(after));
         if arrived - sent > self.timeout {
             self.report.lost.packets += 1;
             self.report.lost.late += 1;
@@ -269,11 +273,17 @@ impl Tally {
         }
         self.report.lost.receive_timestamps += u64::from(!timestamps.has(self.report.source));
         let received = placed?;
-        let receive_path = Bounded::new(latency::receive_path(received.at, after), received.bound);
+        let receive_path = Bounded::new(
+            latency::receive_path(received.at.value, after),
+            received.at.bound,
+        );
         self.report.receive_path.record(receive_path.value);
         let wire = transmitted.map(|transmitted| {
-            let bound = transmitted.bound + received.bound;
-            Bounded::new(latency::wire(transmitted.at, received.at), bound)
+            let bound = transmitted.at.bound + received.at.bound;
+            Bounded::new(
+                latency::wire(transmitted.at.value, received.at.value),
+                bound,
+            )
         });
         if let Some(wire) = wire {
             self.report.wire.record(wire.value);
@@ -295,7 +305,7 @@ impl Tally {
         });
         match placed {
             Ok(placed) => {
-                self.report.max_bound = self.report.max_bound.max(Some(placed.bound));
+                self.report.max_bound = self.report.max_bound.max(Some(placed.at.bound));
                 Ok(placed)
             }
             Err(ConversionError::NoTimestamp) => Err(NotMeasured::NotTimestamped),

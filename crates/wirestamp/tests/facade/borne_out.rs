@@ -76,11 +76,11 @@ fn judged(clock: &HostClock, used: &Used, found: &mut Found, world: impl Fn() ->
         None => return true,
         Some(false) => found.lost += 1,
         Some(true) => {
-            let off = |time: &HostTime| time.monotonic.at - *real;
-            let holds = |time: &HostTime| off(time).abs() <= time.monotonic.bound;
+            let off = |time: &HostTime| time.monotonic.at.value - *real;
+            let holds = |time: &HostTime| off(time).abs() <= time.monotonic.at.bound;
             // a step that brackets hide shows in no final time either
             let bound = match holds(time) || again(clock, time).is_some_and(|time| holds(&time)) {
-                true => time.monotonic.bound,
+                true => time.monotonic.at.bound,
                 false => HIDDEN,
             };
             found.hold(off(time), bound, Span::ZERO, world);

@@ -52,11 +52,11 @@ fn a_filter_lets_its_packets_pass_and_each_has_utc_with_a_bound() {
             assert_eq!(packet.clock(), TimestampSource::Software);
             let time = packet.utc().expect("no step");
             assert_eq!(
-                (time.bound, time.generation.0),
+                (time.at.bound, time.generation.0),
                 (Span::from_nanoseconds(1), 0)
             );
             assert!(
-                (before..=after).contains(&time.at.nanoseconds()),
+                (before..=after).contains(&time.at.value.nanoseconds()),
                 "{before} {time:?} {after}"
             );
             directions.push(packet.direction());
@@ -89,8 +89,8 @@ fn a_simulated_interface_is_captured_in_virtual_time() {
     let truth = simulation.world().truth();
     let left = truth.datagram(0).expect("sent").transmit_software_at;
     let time = packet.utc().expect("no step");
-    assert_eq!(time.at, truth.utc() - (truth.now() - left));
-    assert_eq!(packet.kernel_time(), Some(time.at));
+    assert_eq!(time.at.value, truth.utc() - (truth.now() - left));
+    assert_eq!(packet.kernel_time(), Some(time.at.value));
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn capture(world: u64, changes: &[Change], found: &mut Found) {
                 };
                 let real = real_utc(at.expect("it came"));
                 let zero = UtcTime::from_nanoseconds(0);
-                found.hold(time.at - zero, time.bound, real - zero, || {
+                found.hold(time.at.value - zero, time.at.bound, real - zero, || {
                     format!(
                         "world {world}, {:?}, hold {hold:?}:\n{toml}\n{packet:?}",
                         packet.clock()

@@ -29,7 +29,7 @@ fn a_datagram_and_its_timestamps_in_one_call() {
         let TransmitOutcome::Timestamped(timestamps) = outcome else {
             panic!("{outcome:?}");
         };
-        assert!(timestamps.software.expect("by the kernel").at >= before);
+        assert!(timestamps.software.expect("by the kernel").at.value >= before);
     }
     assert!(is_timestamped(pair.wait_for(1 << 31)));
     pair.sender.connect(pair.to).expect("a peer");

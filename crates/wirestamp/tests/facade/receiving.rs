@@ -30,11 +30,11 @@ fn received_datagrams_are_timestamped_counted_and_observed() {
         .expect("it comes");
     let timestamp = second.timestamps.software.expect("a timestamp");
     let truth = simulation.world().truth().datagram(1).expect("sent");
-    let error = timestamp.at - truth.receive_software_at.expect("it arrived");
+    let error = timestamp.at.value - truth.receive_software_at.expect("it arrived");
     assert!(
-        error.abs() <= timestamp.bound,
+        error.abs() <= timestamp.at.bound,
         "{error} beyond {}",
-        timestamp.bound
+        timestamp.at.bound
     );
 
     let counters = pair.receiver.receive_counters();

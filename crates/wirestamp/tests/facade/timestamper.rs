@@ -80,7 +80,7 @@ fn each_datagram_has_both_timestamps_under_either_kind_of_id() {
                 break;
             }
             let received = datagram[0].received;
-            let at = received.timestamps.software.expect("a timestamp").at;
+            let at = received.timestamps.software.expect("a timestamp").at.value;
             if received.length == 4 {
                 arrived.push((payload[3], at));
             }
@@ -91,7 +91,7 @@ fn each_datagram_has_both_timestamps_under_either_kind_of_id() {
             let TransmitOutcome::Timestamped(timestamps) = record.outcome else {
                 panic!("{record:?}");
             };
-            let left = timestamps.software.expect("a timestamp").at;
+            let left = timestamps.software.expect("a timestamp").at.value;
             assert!(before <= left && left <= *arrived, "{left:?} {arrived:?}");
         }
         assert_eq!(timestamper.counters().timestamped, 20);

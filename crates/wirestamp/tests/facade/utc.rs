@@ -63,13 +63,13 @@ impl Observed {
     fn check(&mut self, (timestamp, truth): &(HardwareTimestamp, UtcTime)) {
         match self.correlator.to_utc(timestamp) {
             Ok(utc) => {
-                let off = utc.at - *truth;
+                let off = utc.at.value - *truth;
                 assert!(
-                    off.abs() <= utc.bound,
+                    off.abs() <= utc.at.bound,
                     "{utc:?}, not {truth:?}: off by {off}"
                 );
                 self.converted += 1;
-                self.widest = self.widest.max(utc.bound);
+                self.widest = self.widest.max(utc.at.bound);
             }
             Err(ConversionError::UtcUnknown) => self.unknown += 1,
             Err(why) => panic!("{why}"),
@@ -157,5 +157,5 @@ fn slewing_is_in_the_bound() {
     observed.convert_for(Duration::from_secs(7));
     let made = observed.timestamp();
     let utc = observed.correlator.to_utc(&made.0).expect("known");
-    assert!(utc.bound < Span::from_microseconds(20), "{utc:?}");
+    assert!(utc.at.bound < Span::from_microseconds(20), "{utc:?}");
 }

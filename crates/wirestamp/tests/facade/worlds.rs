@@ -89,7 +89,7 @@ impl Observed {
 
     fn is_right(&self, timestamp: &HardwareTimestamp, truth: MonotonicTime) -> Option<bool> {
         let estimate = self.correlator.to_monotonic(timestamp).ok()?;
-        Some((estimate.at - truth).abs() <= estimate.bound)
+        Some(estimate.at.contains(truth))
     }
 }
 

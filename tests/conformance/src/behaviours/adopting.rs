@@ -58,7 +58,7 @@ fn check_loop(socket: &UdpSocket, to: Option<SocketAddr>, id: u32) -> Outcome {
     let received = socket.receive(&mut [0; 8], PATIENCE)?;
     let received = received.expect("it arrives");
     let software = received.timestamps.software.expect("a receive timestamp");
-    assert!(software.at >= before, "{received:?}");
+    assert!(software.at.value >= before, "{received:?}");
     assert!(timestamps_of(socket, id)?.software.is_some());
     Ok(())
 }
@@ -199,7 +199,7 @@ fn waiting(rig: &Rig) -> Outcome {
         heir.send_to(&[7], pair.to, Some(TransmitId(1)))?;
         let software = timestamps_of(heir, 1)?.software.expect("a timestamp");
         assert!(
-            software.at >= sent_at,
+            software.at.value >= sent_at,
             "{software:?} is of before {sent_at:?}"
         );
         let counters = heir.counters();
@@ -217,7 +217,9 @@ fn lost_or_timestamped_after(
     socket.send_to(&[7], to, Some(TransmitId(id)))?;
     Ok(match outcome_of(socket, id)? {
         TransmitOutcome::Missing(MissingReason::Reset) => None,
-        TransmitOutcome::Timestamped(timestamps) => timestamps.software.map(|software| software.at),
+        TransmitOutcome::Timestamped(timestamps) => {
+            timestamps.software.map(|software| software.at.value)
+        }
         other => panic!("{other:?}"),
     })
 }

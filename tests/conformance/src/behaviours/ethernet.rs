@@ -109,12 +109,12 @@ fn both(rig: &Rig) -> Outcome {
     };
     let sent = sent.software.expect("a software timestamp");
     is_between(&sent, before, after);
-    is_between(&arrived, sent.at - sent.bound, after);
+    is_between(&arrived, sent.at.value - sent.at.bound, after);
     if rig.is_simulated() {
         let host = rig.host();
         let course = host.datagram_with_id(TransmitId(7)).expect("it was sent");
-        assert!(host.is_true(sent.at, Some(course.transmit_software_at)));
-        assert!(host.is_true(arrived.at, course.receive_software_at));
+        assert!(host.is_true(sent.at.value, Some(course.transmit_software_at)));
+        assert!(host.is_true(arrived.at.value, course.receive_software_at));
     }
     Ok(())
 }
@@ -258,8 +258,11 @@ fn ids(rig: &Rig, sending: Timestamping) -> Outcome {
             panic!("id {id} was lost");
         };
         let sent = sent.software.expect("a software timestamp");
-        assert!(sent.at + sent.bound >= before, "id {id} has an older one's");
-        assert!(sent.at - sent.bound <= after || !rig.is_simulated());
+        assert!(
+            sent.at.value + sent.at.bound >= before,
+            "id {id} has an older one's"
+        );
+        assert!(sent.at.value - sent.at.bound <= after || !rig.is_simulated());
     }
     let counters = frames.near.counters();
     assert_eq!(
@@ -366,7 +369,10 @@ fn too_long(rig: &Rig) -> Outcome {
         match outcome_of(&frames.near, id)? {
             TransmitOutcome::Timestamped(sent) => {
                 let sent = sent.software.expect("a software timestamp");
-                assert!(sent.at + sent.bound >= before, "id {id} has an older one's");
+                assert!(
+                    sent.at.value + sent.at.bound >= before,
+                    "id {id} has an older one's"
+                );
             }
             // until the kernel's count is known again
             TransmitOutcome::Missing(reason) => assert_eq!(reason, MissingReason::Reset),

@@ -242,8 +242,8 @@ fn as_timestamp(near: &Interface, reading: &CrossTimestamp) -> HardwareTimestamp
 
 /// Whether a conversion is possible at all after what was read.
 fn agrees(estimate: &Estimate<Monotonic>, reading: &CrossTimestamp) -> bool {
-    estimate.at + estimate.bound >= reading.monotonic_before()
-        && estimate.at - estimate.bound <= reading.monotonic_after()
+    estimate.at.value + estimate.at.bound >= reading.monotonic_before()
+        && estimate.at.value - estimate.at.bound <= reading.monotonic_after()
 }
 
 /// Every bound has to hold against readings that the correlator has not seen.

@@ -93,8 +93,8 @@ impl Placed {
 
     fn software(timestamp: &SoftwareTimestamp) -> Self {
         Self {
-            at: timestamp.at,
-            bound: timestamp.bound,
+            at: timestamp.at.value,
+            bound: timestamp.at.bound,
         }
     }
 
@@ -103,8 +103,8 @@ impl Placed {
         let estimate =
             estimate.unwrap_or_else(|refusal| panic!("{timestamp:?}: {refusal}: {correlator:?}"));
         Self {
-            at: estimate.at,
-            bound: estimate.bound,
+            at: estimate.at.value,
+            bound: estimate.at.bound,
         }
     }
 }

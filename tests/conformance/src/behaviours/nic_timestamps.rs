@@ -153,7 +153,7 @@ fn both(rig: &Rig) -> Outcome {
         let timestamps = timestamps_of(&pair.sender, id)?;
         let software = timestamps.software.expect("a software timestamp");
         assert!(
-            software.at + software.bound >= before,
+            software.at.value + software.at.bound >= before,
             "{software:?} before {before:?}"
         );
         assert!(timestamps.hardware.is_some(), "{timestamps:?}");
@@ -363,7 +363,7 @@ fn received_both(rig: &Rig, pair: &Pair, payload: &[u8]) -> Outcome<HardwareTick
     let hardware = received.timestamps.hardware.expect("a hardware timestamp");
     assert_eq!(hardware.interface, Some(rig.at_far(|| rig.far())?.index()));
     assert!(
-        hardware.read_at >= software.at - software.bound,
+        hardware.read_at >= software.at.value - software.at.bound,
         "{received:?}"
     );
     assert_eq!(received.length, payload.len());

@@ -254,7 +254,7 @@ fn both(rig: &Rig) -> Outcome {
     let truth = rig.host();
     let datagram = truth.datagram(truth.datagrams() - 1).expect("it was sent");
     assert_eq!(
-        timestamps.software.map(|timestamp| timestamp.at),
+        timestamps.software.map(|timestamp| timestamp.at.value),
         datagram.receive_software_at
     );
     let began = truth.monotonic_time_of(

@@ -86,7 +86,7 @@ fn between(rig: &Rig) -> Outcome {
             let after = pair.sender.now();
             let (queued, transmitted) = both(&records_of(&pair.sender, 1)?[0]);
             is_between(&queued, before, after);
-            is_between(&queued, before, transmitted.at + transmitted.bound);
+            is_between(&queued, before, transmitted.at.value + transmitted.at.bound);
             pair.receive()?;
         }
         let counters = pair.sender.counters();
@@ -128,8 +128,8 @@ fn batch(pair: &Pair) -> Outcome {
     for (record, id) in records_of(&pair.sender, 40)?.iter().zip(100..) {
         let (queued, _) = both(record);
         assert_eq!(record.id, TransmitId(id));
-        is_between(&queued, last - queued.bound, after);
-        last = queued.at;
+        is_between(&queued, last - queued.at.bound, after);
+        last = queued.at.value;
     }
     Ok(())
 }
@@ -194,11 +194,14 @@ fn send_three(socket: &UdpSocket, to: SocketAddr) -> Outcome<Vec<TransmitRecord>
 
 #[track_caller]
 fn wait_in_the_queue(records: &[TransmitRecord]) {
-    let first = both(&records[0]).0.at;
+    let first = both(&records[0]).0.at.value;
     for (record, slots) in records.iter().zip(0_i128..) {
         let (queued, transmitted) = both(record);
         // of a slot, the time between two sends is not waited: on a busy machine that can be much of it
-        let (left, waited) = (transmitted.at - first, transmitted.at - queued.at);
+        let (left, waited) = (
+            transmitted.at.value - first,
+            transmitted.at.value - queued.at.value,
+        );
         let least = Span::from_nanoseconds(WAITS.nanoseconds() * slots);
         assert!(left >= least, "id {} left after {left}", record.id);
         assert!(waited >= Span::ZERO, "id {} waited {waited}", record.id);

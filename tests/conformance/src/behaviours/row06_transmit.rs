@@ -122,7 +122,7 @@ fn own_id(rig: &Rig) -> Outcome {
             let timestamp = timestamps_of(&pair.sender, id)?
                 .software
                 .expect("a software timestamp");
-            is_between(&timestamp, before, received.at + received.bound);
+            is_between(&timestamp, before, received.at.value + received.at.bound);
         }
     }
     Ok(())
@@ -331,7 +331,7 @@ fn both(rig: &Rig) -> Outcome {
         .datagram_with_id(TransmitId(7))
         .expect("it was sent");
     assert_eq!(
-        timestamps.software.map(|timestamp| timestamp.at),
+        timestamps.software.map(|timestamp| timestamp.at.value),
         Some(truth.transmit_software_at)
     );
     assert!(timestamps.hardware.is_some());

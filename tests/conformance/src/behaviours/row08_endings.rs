@@ -301,7 +301,7 @@ fn late_never_to_another(rig: &Rig) -> Outcome {
             .map(|datagram| datagram.transmit_software_at);
         let timestamp = timestamps.software.expect("a software timestamp");
         assert!(
-            truth.is_true(timestamp.at, truly),
+            truth.is_true(timestamp.at.value, truly),
             "the timestamp of {id}: {timestamp:?}, truly {truly:?}"
         );
     };

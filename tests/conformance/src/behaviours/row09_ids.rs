@@ -243,12 +243,12 @@ fn check_own(
             .datagram_with_id(TransmitId(id))
             .expect("it was sent");
         assert_eq!(
-            timestamp.at, truth.transmit_software_at,
+            timestamp.at.value, truth.transmit_software_at,
             "the timestamp of {id}"
         );
     } else {
-        let is_own =
-            timestamp.at + timestamp.bound >= before && timestamp.at - timestamp.bound <= after;
+        let is_own = timestamp.at.value + timestamp.at.bound >= before
+            && timestamp.at.value - timestamp.at.bound <= after;
         assert!(
             is_own,
             "the timestamp of {id}, sent from {before:?} to {after:?}: {timestamp:?}"
@@ -286,10 +286,10 @@ fn counted_batches(rig: &Rig) -> Outcome {
             .software
             .expect("a software timestamp");
         assert!(
-            timestamp.at + timestamp.bound >= last,
+            timestamp.at.value + timestamp.at.bound >= last,
             "in the order of sending"
         );
-        last = timestamp.at;
+        last = timestamp.at.value;
     }
     Ok(())
 }
@@ -593,10 +593,10 @@ fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
             };
             let timestamp = timestamps.software.expect("a software timestamp");
             assert!(
-                timestamp.at + timestamp.bound >= last,
+                timestamp.at.value + timestamp.at.bound >= last,
                 "the timestamp of {id} is another's: {timestamp:?}"
             );
-            last = timestamp.at;
+            last = timestamp.at.value;
         }
         next += sent as u32;
         assert_eq!(

@@ -120,8 +120,9 @@ fn check_utc(timestamp: &SoftwareTimestamp, socket: &UdpSocket) {
     assert!(before <= after);
     let made = timestamp.utc.expect("this system gives UTC").nanoseconds();
     let offset = utc.nanoseconds() - before.nanoseconds();
-    let difference = i128::from(made) - i128::from(timestamp.at.nanoseconds()) - i128::from(offset);
-    let slack = (after - before) + timestamp.bound + Span::from_microseconds(1);
+    let difference =
+        i128::from(made) - i128::from(timestamp.at.value.nanoseconds()) - i128::from(offset);
+    let slack = (after - before) + timestamp.at.bound + Span::from_microseconds(1);
     assert!(
         difference.abs() <= slack.nanoseconds(),
         "{difference} ns off: {timestamp:?}"
@@ -182,7 +183,7 @@ fn step_before_fetching(rig: &Rig) -> Outcome {
         assert!(timestamp.clock_stepped, "{timestamp:?}");
         if let Some(host) = rig.simulated_host() {
             let truth = host.datagram_with_id(TransmitId(id)).expect("it was sent");
-            assert_eq!(timestamp.at, truth.transmit_software_at);
+            assert_eq!(timestamp.at.value, truth.transmit_software_at);
         }
     }
     Ok(())
@@ -264,9 +265,9 @@ fn small_steps(rig: &Rig) -> Outcome {
                 (sent, Some(way.transmit_software_at)),
                 (received, way.receive_software_at),
             ] {
-                let off = timestamp
-                    .zip(truly)
-                    .map(|(timestamp, truly)| (timestamp.at - truly).abs() - timestamp.bound);
+                let off = timestamp.zip(truly).map(|(timestamp, truly)| {
+                    (timestamp.at.value - truly).abs() - timestamp.at.bound
+                });
                 assert!(
                     off.is_none_or(|off| off <= Span::ZERO),
                     "{nanoseconds} ns: {timestamp:?}, truly {truly:?}"
@@ -318,9 +319,9 @@ fn many_steps(rig: &Rig) -> Outcome {
                     .host()
                     .datagram_with_id(TransmitId(id))
                     .expect("it was sent");
-                let off = (timestamp.at - way.receive_software_at.expect("it arrived")).abs();
+                let off = (timestamp.at.value - way.receive_software_at.expect("it arrived")).abs();
                 assert!(
-                    off <= timestamp.bound,
+                    off <= timestamp.at.bound,
                     "steps of {step}: {id} is off by {off}: {timestamp:?}"
                 );
             }

@@ -83,13 +83,13 @@ fn signs(rig: &Rig) -> Outcome {
             .timestamps
             .software
             .expect("a software timestamp");
-        let send_path = sent.at - exchange.before_send;
-        let wire = received.at - sent.at;
-        let receive_path = exchange.after_receive - received.at;
+        let send_path = sent.at.value - exchange.before_send;
+        let wire = received.at.value - sent.at.value;
+        let receive_path = exchange.after_receive - received.at.value;
         assert!(
-            send_path >= -sent.bound
-                && receive_path >= -received.bound
-                && wire >= -(sent.bound + received.bound)
+            send_path >= -sent.at.bound
+                && receive_path >= -received.at.bound
+                && wire >= -(sent.at.bound + received.at.bound)
         );
         assert_eq!(
             send_path + wire + receive_path,
@@ -107,13 +107,19 @@ fn true_paths(rig: &Rig) -> Outcome {
             .host()
             .datagram_with_id(TransmitId(id))
             .expect("it was sent");
-        let sent = exchange.sent.software.expect("a software timestamp").at;
+        let sent = exchange
+            .sent
+            .software
+            .expect("a software timestamp")
+            .at
+            .value;
         let received = exchange
             .received
             .timestamps
             .software
             .expect("a software timestamp")
-            .at;
+            .at
+            .value;
         assert!(
             rig.host().is_true(sent, Some(truth.transmit_software_at)),
             "{sent:?}: {truth:?}"

@@ -494,19 +494,19 @@ fn converted(rig: &Rig) -> Outcome {
             .to_monotonic(&received)
             .map_err(|refusal| format!("received: {refusal}"))?;
         assert!(
-            sent.at + sent.bound >= exchange.before_send,
+            sent.at.value + sent.at.bound >= exchange.before_send,
             "{sent:?} {exchange:?}"
         );
         assert!(
-            received.at + received.bound >= sent.at - sent.bound,
+            received.at.value + received.at.bound >= sent.at.value - sent.at.bound,
             "{sent:?} {received:?}"
         );
         assert!(
-            received.at - received.bound <= exchange.after_receive,
+            received.at.value - received.at.bound <= exchange.after_receive,
             "{received:?} {exchange:?}"
         );
         assert!(
-            sent.bound < Span::from_milliseconds(1),
+            sent.at.bound < Span::from_milliseconds(1),
             "{sent:?} tells nothing"
         );
     }

@@ -91,7 +91,7 @@ impl Store {
             return self.leave_out();
         };
         let utc = packet.utc();
-        self.go_on(utc.map_or(self.now, |time| time.at.nanoseconds()))?;
+        self.go_on(utc.map_or(self.now, |time| time.at.value.nanoseconds()))?;
         let timestamps = packet.timestamps();
         let (source, ticks) = match packet.clock() {
             TimestampSource::Hardware => {
@@ -100,7 +100,7 @@ impl Store {
             }
             TimestampSource::Software => {
                 let software = timestamps.software;
-                let ticks = software.map(|made| made.at.nanoseconds().cast_unsigned());
+                let ticks = software.map(|made| made.at.value.nanoseconds().cast_unsigned());
                 (Source::Software, ticks)
             }
         };
@@ -113,8 +113,8 @@ impl Store {
             generation: utc.ok().map(|time| time.generation.0),
             ticks,
             utc: utc.map_err(ConversionError::name).map(|time| {
-                let bound = time.bound.saturating_nanoseconds().cast_unsigned();
-                (time.at.nanoseconds(), bound)
+                let bound = time.at.bound.saturating_nanoseconds().cast_unsigned();
+                (time.at.value.nanoseconds(), bound)
             }),
         };
         if direction == Direction::Transmit {

@@ -35,8 +35,8 @@ impl Shown {
         let known = utc.as_ref().ok();
         Self {
             packet: Facts {
-                time: known.map(|time| time.at.nanoseconds()),
-                error_bound_ns: known.map(|time| time.bound.saturating_nanoseconds()),
+                time: known.map(|time| time.at.value.nanoseconds()),
+                error_bound_ns: known.map(|time| time.at.bound.saturating_nanoseconds()),
                 clock: packet.clock(),
                 generation: known.map(|time| time.generation.0),
                 no_utc: utc.err().map(wirestamp::ConversionError::name),

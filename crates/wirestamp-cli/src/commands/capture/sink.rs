@@ -315,7 +315,7 @@ pub(super) fn encode(
 ) -> Option<u64> {
     let time = packet.utc();
     let known = |time: &Estimate<Utc>| Known {
-        bound: time.bound,
+        bound: time.at.bound,
         generation: time.generation,
         utc_generation: match packet.clock() {
             TimestampSource::Hardware => packet.utc_generation().ok(),
@@ -323,7 +323,7 @@ pub(super) fn encode(
         },
     };
     let utc = time.as_ref().ok();
-    let utc = utc.map(|time| time.at.nanoseconds().cast_unsigned());
+    let utc = utc.map(|time| time.at.value.nanoseconds().cast_unsigned());
     encoder.packet(&Packet {
         queue,
         utc,

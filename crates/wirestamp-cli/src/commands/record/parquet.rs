@@ -209,8 +209,8 @@ impl Store {
         let both = || self.source.utc_cross_timestamp();
         match placed.and_then(|time| self.clock.utc(&time, both)) {
             Ok(utc) => {
-                self.now = utc.at.nanoseconds();
-                let bound = utc.bound.saturating_nanoseconds().cast_unsigned();
+                self.now = utc.at.value.nanoseconds();
+                let bound = utc.at.bound.saturating_nanoseconds().cast_unsigned();
                 (Ok((self.now, bound)), generation)
             }
             Err(reason) => (Err(reason.name()), generation),

@@ -58,11 +58,11 @@ fn run(
                     .to_monotonic(&oscillator.timestamp(made, now.min(made + SECOND).max(made + 1)))
                 {
                     Ok(estimate) => {
-                        let error = (estimate.at - at(made)).abs();
+                        let error = (estimate.at.value - at(made)).abs();
                         prop_assert!(
-                            error <= estimate.bound,
+                            error <= estimate.at.bound,
                             "made {made}, converted {now}: {error} off, bound {}, generation {:?}",
-                            estimate.bound,
+                            estimate.at.bound,
                             estimate.generation
                         );
                     }

@@ -74,7 +74,7 @@ fn what_lies_within_what_was_said_is_borne_out() {
         _ = correlation.push(&reading(second * SECOND + 600, second * SECOND));
     }
     let wide = Estimate {
-        bound: first.bound + Span::from_microseconds(5),
+        at: Bounded::new(first.at.value, first.at.bound + Span::from_microseconds(5)),
         ..first
     };
     assert!(correlation.bears_out(&timestamp(MADE), &wide));

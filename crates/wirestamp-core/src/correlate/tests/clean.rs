@@ -178,7 +178,8 @@ fn an_hour(clock: &Clock, chance: &mut Chance, count: &mut Count) {
         count.conversions += 1;
         match correlation.to_monotonic(&oscillator.timestamp(made, made + 1_000)) {
             Ok(estimate) => {
-                count.outside += u64::from((estimate.at - at(made)).abs() > estimate.bound);
+                count.outside +=
+                    u64::from((estimate.at.value - at(made)).abs() > estimate.at.bound);
             }
             Err(_) => count.refused += 1,
         }

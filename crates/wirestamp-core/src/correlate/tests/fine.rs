@@ -97,10 +97,10 @@ proptest! {
                 let (estimate, bound) = (fine.total_picoseconds(), i128::from(fine.bound_picoseconds));
                 prop_assert!(estimate - bound <= from && to <= estimate + bound, "{fine:?} {from} {to}");
                 let whole = correlation.to_monotonic(&timestamp).expect("converts as well");
-                prop_assert!((i128::from(whole.at.nanoseconds()) * 1_000 - estimate).abs() <= 501);
-                prop_assert!(bound <= whole.bound.nanoseconds() * 1_000 && fine.generation == whole.generation);
+                prop_assert!((i128::from(whole.at.value.nanoseconds()) * 1_000 - estimate).abs() <= 501);
+                prop_assert!(bound <= whole.at.bound.nanoseconds() * 1_000 && fine.generation == whole.generation);
                 // half a nanosecond for rounding up, half for rounding to the nearest
-                prop_assert!(bound + 2_100 > whole.bound.nanoseconds() * 1_000);
+                prop_assert!(bound + 2_100 > whole.at.bound.nanoseconds() * 1_000);
             }
         }
         prop_assert!(correlation.generation() == Some(ClockGeneration(0)));

@@ -243,7 +243,7 @@ fn a_late_reading_is_one_that_fits() {
         read_at: at(made + 1_000),
     };
     let known = correlation.to_monotonic(&timestamp).expect("known");
-    let (bound, half) = (known.bound.saturating_nanoseconds(), 600);
+    let (bound, half) = (known.at.bound.saturating_nanoseconds(), 600);
     for (off, expected) in [
         (bound + half, Pushed::Outdated),
         (-bound - half, Pushed::Outdated),
@@ -252,7 +252,7 @@ fn a_late_reading_is_one_that_fits() {
             Pushed::Opened(GenerationCause::SystemStep),
         ),
     ] {
-        let late = reading(made, known.at.nanoseconds() + off);
+        let late = reading(made, known.at.value.nanoseconds() + off);
         assert_eq!(correlation.push(&late), expected);
     }
     assert_eq!(

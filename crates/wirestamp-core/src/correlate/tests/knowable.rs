@@ -57,8 +57,8 @@ impl Pair {
         let timestamp = oscillator.timestamp(made, now.min(made + SECOND).max(made + 1));
         let estimate = self.correlation.to_monotonic(&timestamp).ok()?;
         let (centre, bound) = (
-            (estimate.at - at(made)).nanoseconds() as f64,
-            estimate.bound.nanoseconds() as f64,
+            (estimate.at.value - at(made)).nanoseconds() as f64,
+            estimate.at.bound.nanoseconds() as f64,
         );
         let claimed = Knowable {
             low: centre - bound,

@@ -98,10 +98,10 @@ impl Counter {
 /// Whether an estimate is right; how far it can be off.
 #[track_caller]
 fn contains(estimate: Estimate<crate::time::Monotonic>, truth: i64) -> Span {
-    let error = (estimate.at - at(truth)).abs();
+    let error = (estimate.at.value - at(truth)).abs();
     assert!(
-        error <= estimate.bound,
+        error <= estimate.at.bound,
         "{estimate:?} is {error} from the truth {truth}"
     );
-    estimate.bound
+    estimate.at.bound
 }

@@ -78,7 +78,7 @@ fn an_older_timestamp_is_the_same_to_the_picosecond_and_to_the_nanosecond() {
             let timestamp = counter.timestamp(made, made + 1_000);
             let whole = correlation.to_monotonic(&timestamp).expect("converts");
             let fine = correlation.to_monotonic_fine(&timestamp).expect("converts");
-            let apart = fine.total_picoseconds() - i128::from(whole.at.nanoseconds()) * 1_000;
+            let apart = fine.total_picoseconds() - i128::from(whole.at.value.nanoseconds()) * 1_000;
             assert!(apart.abs() <= 510, "{fine:?} {whole:?}");
             assert!(fine.picoseconds < 1_000);
         }

@@ -183,8 +183,8 @@ proptest! {
             for ticks in 0..2 {
                 let timestamp = HardwareTimestamp { ticks: counter.ticks(time).plus(ticks), ..counter.timestamp(time, end + SECOND) };
                 let Ok(estimate) = correlation.to_monotonic(&timestamp) else { continue };
-                prop_assert!(estimate.at >= previous || counter.hertz < 1e6);
-                previous = estimate.at;
+                prop_assert!(estimate.at.value >= previous || counter.hertz < 1e6);
+                previous = estimate.at.value;
             }
         }
     }
@@ -296,7 +296,7 @@ proptest! {
             }
             let timestamp = HardwareTimestamp { ticks: ticks.plus(one), interface: Some(interface()), read_at: at(other) };
             if let Ok(estimate) = correlation.to_monotonic(&timestamp) {
-                prop_assert!(estimate.bound > Span::ZERO);
+                prop_assert!(estimate.at.bound > Span::ZERO);
             }
             _ = (correlation.to_hardware(at(one)), correlation.frequency());
         }

@@ -1,7 +1,7 @@
 //! Printed intervals, read back by an independent reader, contain the original ones.
 
 use crate::correlate::{ClockGeneration, Estimate, FineEstimate};
-use crate::time::{Clock, Monotonic, MonotonicTime, PtpTime, Span, Time, Utc, UtcTime};
+use crate::time::{Bounded, Clock, Monotonic, MonotonicTime, PtpTime, Span, Time, Utc, UtcTime};
 use alloc::string::{String, ToString};
 use proptest::prelude::*;
 use std::format;
@@ -11,8 +11,7 @@ const SECOND: i128 = 1_000_000_000_000;
 
 fn estimate<C: Clock>(at: i64, bound: i128) -> Estimate<C> {
     Estimate {
-        at: Time::from_nanoseconds(at),
-        bound: Span::from_nanoseconds(bound),
+        at: Bounded::new(Time::from_nanoseconds(at), Span::from_nanoseconds(bound)),
         generation: ClockGeneration(0),
     }
 }

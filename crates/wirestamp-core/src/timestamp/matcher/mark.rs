@@ -22,7 +22,7 @@ impl Mark {
         let software = timestamps.software.map(|timestamp| {
             timestamp
                 .utc
-                .map_or(timestamp.at.nanoseconds(), UtcTime::nanoseconds)
+                .map_or(timestamp.at.value.nanoseconds(), UtcTime::nanoseconds)
         });
         Self {
             software: software.unwrap_or(Self::NONE.software),

@@ -2,7 +2,7 @@
 
 use super::mark::Mark;
 use super::*;
-use crate::time::HardwareTicks;
+use crate::time::{Bounded, HardwareTicks};
 use crate::timestamp::{
     HardwareTimestamp, SoftwareTimestamp, Timestamps, TransmitAnswer, TransmitOutcome,
     TransmitRecord,
@@ -113,8 +113,7 @@ impl Model {
     fn truth(&self, datagram: usize, software: bool, hardware: bool) -> Timestamps {
         let at = self.sent[datagram].0 + Span::from_nanoseconds(datagram as i128 + 1);
         let soft = SoftwareTimestamp {
-            at,
-            bound: Span::ZERO,
+            at: Bounded::new(at, Span::ZERO),
             utc: None,
             clock_stepped: false,
         };
@@ -132,7 +131,7 @@ impl Model {
     /// When a datagram entered a queue: within the microsecond in which it was sent, as no other one.
     fn queue_time(&self, datagram: usize, layer: i64) -> SoftwareTimestamp {
         let after = Span::from_nanoseconds(i128::from(layer + 1) * 100);
-        SoftwareTimestamp::new(self.sent[datagram].0 + after, Span::ZERO)
+        SoftwareTimestamp::new(Bounded::new(self.sent[datagram].0 + after, Span::ZERO))
     }
 
     fn queue(&mut self, id: u32, queued: SoftwareTimestamp) {
@@ -140,8 +139,8 @@ impl Model {
         let Some(used) = used.filter(|used| self.queueing && used.end.is_none()) else {
             return;
         };
-        let first = used.queued.map_or(queued.at, |first| first.at);
-        if queued.at >= used.begun && queued.at <= first {
+        let first = used.queued.map_or(queued.at.value, |first| first.at.value);
+        if queued.at.value >= used.begun && queued.at.value <= first {
             used.queued = Some(queued);
         }
     }
@@ -310,7 +309,7 @@ impl Model {
         };
         let preceded = wanted
             .software
-            .is_some_and(|timestamp| timestamp.at < used.begun);
+            .is_some_and(|timestamp| timestamp.at.value < used.begun);
         if again || preceded || used.complete || !used.timestamps.merge(wanted) {
             self.counters.duplicate += 1;
             return None;
@@ -448,7 +447,7 @@ fn check_queue_time(model: &Model, record: &TransmitRecord) -> Result<(), TestCa
         return Ok(());
     };
     let used = model.ids[&record.id.0].last.as_ref().expect("known");
-    let after = queued.at - model.sent[used.datagram].0;
+    let after = queued.at.value - model.sent[used.datagram].0;
     prop_assert!(
         after > Span::ZERO && after < Span::from_microseconds(1),
         "another datagram's"

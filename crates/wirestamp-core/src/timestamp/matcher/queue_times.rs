@@ -2,7 +2,7 @@
 //! ask for it pays neither memory nor time. Each is kept with the order of its use of an id: another use
 //! of the same place never has it.
 
-use crate::time::{MonotonicTime, Span};
+use crate::time::{Bounded, MonotonicTime};
 use crate::timestamp::SoftwareTimestamp;
 use alloc::boxed::Box;
 use alloc::vec;
@@ -19,12 +19,12 @@ impl Queued {
     /// No use of an id has the order 0.
     const NONE: Self = Self {
         order: 0,
-        first: SoftwareTimestamp::new(MonotonicTime::MIN, Span::ZERO),
+        first: SoftwareTimestamp::new(Bounded::exact(MonotonicTime::MIN)),
     };
 
     /// Of several device layers the first counts: it is the earliest, and the top-most.
     fn note(&mut self, order: u64, queued: &SoftwareTimestamp) {
-        if self.order != order || queued.at < self.first.at {
+        if self.order != order || queued.at.value < self.first.at.value {
             *self = Self {
                 order,
                 first: *queued,

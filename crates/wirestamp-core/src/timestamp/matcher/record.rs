@@ -66,7 +66,7 @@ impl Record {
     /// Whether it was surely made before this use began.
     #[inline]
     pub(super) fn is_preceded_by_software(&self, timestamp: &SoftwareTimestamp) -> bool {
-        timestamp.at < self.begun && timestamp.at + timestamp.bound < self.begun
+        timestamp.at.value < self.begun && timestamp.at.value + timestamp.at.bound < self.begun
     }
 
     #[inline]

@@ -2,7 +2,7 @@ mod queueing;
 mod room;
 
 use super::*;
-use crate::time::HardwareTicks;
+use crate::time::{Bounded, HardwareTicks};
 use crate::timestamp::{
     Arrival, HardwareTimestamp, SoftwareTimestamp, Timestamps, TransmitAnswer, TransmitOutcome,
     TransmitRecord,
@@ -18,8 +18,7 @@ fn at(milliseconds: i64) -> MonotonicTime {
 
 fn software(milliseconds: i64) -> Timestamps {
     let timestamp = SoftwareTimestamp {
-        at: at(milliseconds),
-        bound: Span::from_nanoseconds(20),
+        at: Bounded::new(at(milliseconds), Span::from_nanoseconds(20)),
         utc: None,
         clock_stepped: false,
     };
@@ -379,7 +378,7 @@ fn a_timestamp_older_than_the_id_is_of_an_earlier_use() {
     assert_eq!(matcher.counters().duplicate, 2);
     // half a bound too early is within what placing the timestamp cost
     let mut close = software(10);
-    close.software.as_mut().expect("software").at = at(10) - Span::from_nanoseconds(20);
+    close.software.as_mut().expect("software").at.value = at(10) - Span::from_nanoseconds(20);
     matcher.timestamped(TransmitId(1), &close);
     assert_eq!(matcher.fetch(TransmitId(1), at(11)), timestamped(close));
 }

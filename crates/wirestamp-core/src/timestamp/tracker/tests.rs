@@ -266,7 +266,7 @@ fn read_queued(tracker: &mut TransmitTracker, number: u32) -> Option<u32> {
     tracker.read_queued(number, software, Clocks::Read(at(9)));
     match all(tracker)[..] {
         [] => None,
-        [Arrival::Queued(id, queued)] if queued.at == at(2) => Some(id.0),
+        [Arrival::Queued(id, queued)] if queued.at.value == at(2) => Some(id.0),
         ref others => panic!("{others:?}"),
     }
 }

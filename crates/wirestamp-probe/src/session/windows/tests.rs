@@ -16,9 +16,8 @@ fn windows() -> Windows {
 /// A packet that left then, with its differences forward and backward.
 fn sample(sent: Result<i64, Missing>, differences: [Option<i64>; 2]) -> Sample {
     let sent = sent.map(|at| HostTimestamp {
-        at: MonotonicTime::from_nanoseconds(at - START),
+        at: Bounded::exact(MonotonicTime::from_nanoseconds(at - START)),
         utc: UtcTime::from_nanoseconds(at),
-        bound: Span::ZERO,
         method: Method::Software,
     });
     let flight = Flight {

@@ -66,7 +66,7 @@ fn a_datagram_is_captured_both_ways_and_its_timestamps_lie_around_its_journey() 
         assert_eq!(length, 14 + 20 + 8 + 20);
         for timestamps in [left, arrived] {
             let software = timestamps.software.expect("the kernel timestamps");
-            let (at, bound) = (software.at, software.bound);
+            let (at, bound) = (software.at.value, software.at.bound);
             assert!(
                 at + bound >= before && at - bound <= after,
                 "{before:?} {at:?} {after:?}"

@@ -144,11 +144,15 @@ fn both_ends_are_timestamped_between_the_calls_in_each_family() {
         let arrived = received.timestamps.software.expect("a receive timestamp");
         assert_eq!(kept.ids(), [7]);
         assert!(
-            before - sent.bound <= sent.at
-                && sent.at <= arrived.at
-                && arrived.at <= after + arrived.bound
+            before - sent.at.bound <= sent.at.value
+                && sent.at.value <= arrived.at.value
+                && arrived.at.value <= after + arrived.at.bound
         );
-        assert!(sent.bound < Span::from_milliseconds(1), "{:?}", sent.bound);
+        assert!(
+            sent.at.bound < Span::from_milliseconds(1),
+            "{:?}",
+            sent.at.bound
+        );
         assert_eq!((received.length, received.destination), (4, Some(ip)));
         assert_eq!(received.source, sender.local_address().ok());
         assert!(received.interface.is_some());

@@ -14,7 +14,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span};
+use wirestamp_core::time::{Bounded, HardwareTicks, MonotonicTime, Span};
 use wirestamp_core::timestamp::{HardwareTimestamp, SoftwareTimestamp, Timestamps};
 use wirestamp_core::xdp::{XdpMode, XdpOptions, XdpStatistics, XdpWay};
 use wirestamp_core::{Error, ErrorKind, Result};
@@ -263,7 +263,7 @@ impl<'a> XdpPacket<'a> {
         let software = i64::try_from(note.monotonic).ok();
         let software = software.map(|at| {
             let at = MonotonicTime::from_nanoseconds(at) + self.namespace;
-            SoftwareTimestamp::new(at, BOUND)
+            SoftwareTimestamp::new(Bounded::new(at, BOUND))
         });
         let hardware = note.hardware.map(|ticks| HardwareTimestamp {
             ticks: HardwareTicks::new(ticks),

@@ -12,7 +12,7 @@ use wirestamp_core::Result;
 use wirestamp_core::backend::{Incoming, Received};
 use wirestamp_core::capability::{AddressFamily, Direction, TimestampSource};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span};
+use wirestamp_core::time::{Bounded, HardwareTicks, MonotonicTime, Span};
 use wirestamp_core::timestamp::{HardwareTimestamp, SoftwareTimestamp, Timestamps};
 
 /// So many interfaces' clocks are remembered; more are asked for each time.
@@ -86,7 +86,7 @@ pub(super) fn place(
     match source {
         Some(TimestampSource::Software) => {
             let at = clock::place(raw.get());
-            let software = SoftwareTimestamp::new(at, clock::tick());
+            let software = SoftwareTimestamp::new(Bounded::new(at, clock::tick()));
             Timestamps::new(Some(software), None)
         }
         Some(TimestampSource::Hardware) => {

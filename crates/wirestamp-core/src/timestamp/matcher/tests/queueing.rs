@@ -24,7 +24,7 @@ fn time(milliseconds: i64) -> SoftwareTimestamp {
 
 /// Ids and times in the queue, in milliseconds.
 fn queue_times(records: &[TransmitRecord]) -> Vec<(u32, Option<i64>)> {
-    let time = |record: &TransmitRecord| Some(record.queued?.at.nanoseconds() / MILLISECOND);
+    let time = |record: &TransmitRecord| Some(record.queued?.at.value.nanoseconds() / MILLISECOND);
     let told = records.iter().map(|record| (record.id.0, time(record)));
     told.collect()
 }

@@ -85,7 +85,7 @@ fn a_new_configuration_gives_no_old_timestamp_to_a_new_id() {
         .software
         .expect("a software timestamp");
     assert!(
-        timestamp.at + timestamp.bound >= before,
+        timestamp.at.value + timestamp.at.bound >= before,
         "the timestamp of an earlier datagram"
     );
 }

@@ -54,8 +54,8 @@ fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
                     assert_eq!(round, 2, "{engine:?}: in doubt for longer");
                     continue;
                 };
-                let inside = timestamp.at + timestamp.bound >= before
-                    && timestamp.at - timestamp.bound <= after;
+                let inside = timestamp.at.value + timestamp.at.bound >= before
+                    && timestamp.at.value - timestamp.at.bound <= after;
                 assert!(
                     inside,
                     "{engine:?}, round {round}: {timestamp:?} from {before:?} to {after:?}"

@@ -31,9 +31,9 @@ fn each_datagram_has_one_before_its_transmit_timestamp_by_calls_and_by_rings() {
             assert_eq!(queued_ids(&kept), ids, "{engine:?}, {identification:?}");
             assert_eq!(kept.ids(), ids, "{engine:?}, {identification:?}");
             for ((_, queued), (_, timestamps)) in kept.queued.iter().zip(&kept.timestamped) {
-                let left = timestamps.software.expect("a transmit timestamp").at;
-                assert!(before - queued.bound <= queued.at && queued.at <= left);
-                assert!(left <= after + queued.bound);
+                let left = timestamps.software.expect("a transmit timestamp").at.value;
+                assert!(before - queued.at.bound <= queued.at.value && queued.at.value <= left);
+                assert!(left <= after + queued.at.bound);
             }
             assert_eq!((kept.lost.len(), kept.notices.len()), (0, 0));
         }

@@ -51,7 +51,7 @@ fn frames_of_an_ethertype_are_lent_with_the_time_at_which_they_came() {
                     assert_eq!(packet.data()[14..], [round, seen, 1, 2, 3]);
                     let timestamps = packet.timestamps();
                     let software = timestamps.software.expect("the program notes it");
-                    let (at, bound) = (software.at, software.bound);
+                    let (at, bound) = (software.at.value, software.at.bound);
                     assert!(at + bound >= before && at - bound <= after + Span::from_seconds(1));
                     assert_eq!(timestamps.hardware, None, "veth has no clock");
                     seen += 1;
