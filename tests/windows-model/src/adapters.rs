@@ -5,6 +5,7 @@ use crate::{real, steering};
 use std::ffi::c_void;
 use std::ptr;
 use wirestamp_core::backend::Backend;
+use wirestamp_win32::abi::WideCharacter;
 use wirestamp_win32::abi::adapters::adapter as field;
 use wirestamp_win32::abi::codes::{
     ERROR_BUFFER_OVERFLOW, ERROR_FILE_NOT_FOUND, ERROR_NOT_SUPPORTED,
@@ -61,7 +62,40 @@ unsafe fn append(first: *mut u8, next: *mut u8) {
     }
 }
 
+/// The answer of the first that knows the interface: the simulation, or the system.
+fn either(simulated: u32, real: impl FnOnce() -> u32) -> u32 {
+    if simulated == 0 { simulated } else { real() }
+}
+
 export_forward! {
+    fn ConvertInterfaceAliasToLuid(alias: *const WideCharacter, luid: *mut u64) -> u32 {
+        // SAFETY: the caller's promise.
+        let ours = unsafe { exports::ConvertInterfaceAliasToLuid(alias, luid) };
+        // SAFETY: the caller's promise.
+        either(ours, || unsafe { real::ConvertInterfaceAliasToLuid(alias, luid) })
+    }
+
+    fn ConvertInterfaceIndexToLuid(index: u32, luid: *mut u64) -> u32 {
+        // SAFETY: the caller's promise.
+        let ours = unsafe { exports::ConvertInterfaceIndexToLuid(index, luid) };
+        // SAFETY: the caller's promise.
+        either(ours, || unsafe { real::ConvertInterfaceIndexToLuid(index, luid) })
+    }
+
+    fn ConvertInterfaceLuidToIndex(luid: *const u64, index: *mut u32) -> u32 {
+        // SAFETY: the caller's promise.
+        let ours = unsafe { exports::ConvertInterfaceLuidToIndex(luid, index) };
+        // SAFETY: the caller's promise.
+        either(ours, || unsafe { real::ConvertInterfaceLuidToIndex(luid, index) })
+    }
+
+    fn ConvertInterfaceLuidToAlias(luid: *const u64, alias: *mut WideCharacter, length: usize) -> u32 {
+        // SAFETY: the caller's promise.
+        let ours = unsafe { exports::ConvertInterfaceLuidToAlias(luid, alias, length) };
+        // SAFETY: the caller's promise.
+        either(ours, || unsafe { real::ConvertInterfaceLuidToAlias(luid, alias, length) })
+    }
+
     fn GetAdaptersAddresses(family: u32, flags: u32, reserved: *mut c_void, to: *mut u8, size: *mut u32) -> u32 {
         steering::start();
         // SAFETY: the caller's promise.

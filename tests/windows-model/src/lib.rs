@@ -5,7 +5,8 @@
 //! is `wirestamp-win32`'s affair; `scripts/windows/substitutes` makes the substitutes.
 //!
 //! Each of the program's sockets is a real one, and has a *shadow* from when it is bound to an
-//! address of the simulation: from then on the shadow does the work.
+//! address of the simulation, or has sent to one: from then on the shadow does the work. Completion ports are the
+//! system's and know nothing of shadows: a program that waits there gets nothing.
 //!
 //! Populated on: Windows, made for Wine; empty elsewhere. Never shipped.
 #![cfg(windows)]
@@ -24,9 +25,11 @@ macro_rules! export_forward {
 }
 
 mod adapters;
+mod datagrams;
 mod options;
 mod real;
 mod shadow;
 mod signal;
 mod sockets;
 mod steering;
+mod waits;

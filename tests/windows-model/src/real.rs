@@ -2,8 +2,9 @@
 
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
+use wirestamp_win32::abi::WideCharacter;
 use wirestamp_win32::abi::winsock::{
-    CompletionRoutine, Overlapped, SocketHandle, WsaData, WsaMessage,
+    CompletionRoutine, Overlapped, SocketHandle, WsaBuffer, WsaData, WsaMessage,
 };
 
 #[link(name = "kernel32")]
@@ -69,6 +70,61 @@ real! { c"winews2.dll":
         overlapped: *mut Overlapped,
         routine: CompletionRoutine,
     ) -> i32;
+    fn select(count: i32, read: *mut c_void, write: *mut c_void, except: *mut c_void, time: *const c_void) -> i32;
+    fn send(socket: SocketHandle, from: *const u8, bytes: i32, flags: i32) -> i32;
+    fn recv(socket: SocketHandle, to: *mut u8, bytes: i32, flags: i32) -> i32;
+    fn sendto(socket: SocketHandle, from: *const u8, bytes: i32, flags: i32, name: *const u8, length: i32) -> i32;
+    fn recvfrom(socket: SocketHandle, to: *mut u8, bytes: i32, flags: i32, name: *mut u8, length: *mut i32) -> i32;
+    fn shutdown(socket: SocketHandle, how: i32) -> i32;
+    fn getpeername(socket: SocketHandle, name: *mut u8, length: *mut i32) -> i32;
+    fn ioctlsocket(socket: SocketHandle, number: i32, argument: *mut u32) -> i32;
+    fn WSASend(
+        socket: SocketHandle,
+        data: *mut WsaBuffer,
+        count: u32,
+        bytes: *mut u32,
+        flags: u32,
+        overlapped: *mut Overlapped,
+        routine: CompletionRoutine,
+    ) -> i32;
+    fn WSARecv(
+        socket: SocketHandle,
+        data: *mut WsaBuffer,
+        count: u32,
+        bytes: *mut u32,
+        flags: *mut u32,
+        overlapped: *mut Overlapped,
+        routine: CompletionRoutine,
+    ) -> i32;
+    fn WSASendTo(
+        socket: SocketHandle,
+        data: *mut WsaBuffer,
+        count: u32,
+        bytes: *mut u32,
+        flags: u32,
+        name: *const u8,
+        length: i32,
+        overlapped: *mut Overlapped,
+        routine: CompletionRoutine,
+    ) -> i32;
+    fn WSARecvFrom(
+        socket: SocketHandle,
+        data: *mut WsaBuffer,
+        count: u32,
+        bytes: *mut u32,
+        flags: *mut u32,
+        name: *mut u8,
+        length: *mut i32,
+        overlapped: *mut Overlapped,
+        routine: CompletionRoutine,
+    ) -> i32;
+    fn WSAGetOverlappedResult(
+        socket: SocketHandle,
+        overlapped: *mut Overlapped,
+        bytes: *mut u32,
+        wait: i32,
+        flags: *mut u32,
+    ) -> i32;
     fn WSASendMsg(
         socket: SocketHandle,
         message: *const WsaMessage,
@@ -82,6 +138,9 @@ real! { c"winews2.dll":
 real! { c"wineiphlp.dll":
     fn GetAdaptersAddresses(family: u32, flags: u32, reserved: *mut c_void, to: *mut u8, size: *mut u32) -> u32;
     fn ConvertInterfaceLuidToIndex(luid: *const u64, index: *mut u32) -> u32;
+    fn ConvertInterfaceIndexToLuid(index: u32, luid: *mut u64) -> u32;
+    fn ConvertInterfaceAliasToLuid(alias: *const WideCharacter, luid: *mut u64) -> u32;
+    fn ConvertInterfaceLuidToAlias(luid: *const u64, alias: *mut WideCharacter, length: usize) -> u32;
     fn GetBestInterfaceEx(to: *const u8, index: *mut u32) -> u32;
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Known {
     pub(crate) connection_resets: Option<u32>,
     /// The event that is set when something can be received, as a number.
     pub(crate) event: usize,
+    /// The program wants its calls to return at once.
+    pub(crate) nonblocking: bool,
     /// A real socket was told to timestamp what it sends; nothing below it does.
     pub(crate) timestamps_sent: bool,
 }
@@ -28,4 +30,13 @@ pub(crate) fn all() -> MutexGuard<'static, BTreeMap<SocketHandle, Known>> {
 /// The number of a socket's shadow, if it has one.
 pub(crate) fn of(socket: SocketHandle) -> Option<SocketHandle> {
     all().get(&socket).and_then(|known| known.shadow)
+}
+
+/// The program's number of the socket that has this shadow.
+pub(crate) fn owner(shadow: SocketHandle) -> Option<SocketHandle> {
+    let known = all();
+    let mut sockets = known.iter();
+    sockets
+        .find(|(_, known)| known.shadow == Some(shadow))
+        .map(|(socket, _)| *socket)
 }

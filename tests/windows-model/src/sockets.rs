@@ -2,10 +2,11 @@
 //! else to the system.
 
 use crate::real::ReceiveMessage;
-use crate::{options, real, shadow, signal};
+use crate::{datagrams, options, real, shadow, signal};
 use std::ffi::c_void;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::OnceLock;
+use wirestamp_win32::abi::address::AddressBytes;
 use wirestamp_win32::abi::codes::{WSAEFAULT, WSAEOPNOTSUPP, WSAEWOULDBLOCK};
 use wirestamp_win32::abi::numbers::{
     AF_INET, AF_INET6, FIONBIO, IPPROTO_UDP, SIO_GET_EXTENSION_FUNCTION_POINTER,
@@ -14,34 +15,45 @@ use wirestamp_win32::abi::numbers::{
 };
 use wirestamp_win32::abi::winsock::{
     CompletionRoutine, Guid, INVALID_SOCKET, Overlapped, SOCKET_ERROR, SocketHandle,
-    WSAID_WSARECVMSG, WsaData, WsaMessage,
+    WSAID_WSARECVMSG, WSAID_WSASENDMSG, WsaData, WsaMessage,
 };
 use wirestamp_win32::simulated::{self, Simulation};
-use wirestamp_win32::winsock::{exports, messages, receive};
+use wirestamp_win32::winsock::{exports, messages};
 use wirestamp_win32::{address, memory};
 
 const FD_READ: i32 = 1;
-const POLLRDNORM: i16 = 0x0100;
-const POLLWRNORM: i16 = 0x0010;
-/// `WSAPOLLFD`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-struct Polled {
-    socket: SocketHandle,
-    events: i16,
-    returned: i16,
-}
-
-fn failed(code: i32) -> i32 {
+pub(crate) fn failed(code: i32) -> i32 {
     // SAFETY: takes a number.
     unsafe { exports::WSASetLastError(code) };
     SOCKET_ERROR
 }
 
+fn is_chosen() -> bool {
+    simulated::chosen().is_ok_and(|simulation| simulation.is_some())
+}
+
 /// Whether a socket with this address is simulated.
 fn is_simulated(local: SocketAddr) -> bool {
-    let chosen = simulated::chosen().is_ok_and(|simulation| simulation.is_some());
-    chosen && (local.ip().is_unspecified() || Simulation::owns(local.ip()))
+    is_chosen() && (local.ip().is_unspecified() || Simulation::owns(local.ip()))
+}
+
+/// Whether an address is one of the simulated network.
+pub(crate) fn is_owned(address: IpAddr) -> bool {
+    is_chosen() && Simulation::owns(address)
+}
+
+/// Gives a socket a shadow that is bound to the wildcard address; `None` if that can't be.
+pub(crate) fn bind_to_any(socket: SocketHandle, ipv6: bool) -> Option<SocketHandle> {
+    let any: IpAddr = match ipv6 {
+        true => Ipv6Addr::UNSPECIFIED.into(),
+        false => Ipv4Addr::UNSPECIFIED.into(),
+    };
+    let local = SocketAddr::new(any, 0);
+    let name = AddressBytes::new(local, ipv6);
+    let bytes = name.bytes();
+    // SAFETY: pointer and length are of one address.
+    let bound = unsafe { bind_shadow(socket, local, bytes.as_ptr(), bytes.len() as i32) };
+    shadow::of(socket).filter(|_| bound == 0)
 }
 
 /// Gives a socket its shadow, bound to `name`.
@@ -73,7 +85,7 @@ unsafe fn bind_shadow(
     let mut all = shadow::all();
     let known = all.entry(socket).or_default();
     options::replay(made, &known.options);
-    let mut on = 1;
+    let mut on = u32::from(known.nonblocking);
     // SAFETY: the pointer is valid for the call.
     unsafe { exports::ioctlsocket(made, FIONBIO.cast_signed(), &raw mut on) };
     // SAFETY: the caller's promise.
@@ -216,7 +228,9 @@ export_forward! {
     }
 
     fn connect(socket: SocketHandle, name: *const u8, length: i32) -> i32 {
-        match shadow::of(socket) {
+        // SAFETY: the caller's promise.
+        let made = unsafe { datagrams::towards(socket, name, length) };
+        match made.or_else(|| shadow::of(socket)) {
             // SAFETY: the caller's promise.
             Some(shadow) => unsafe { exports::connect(shadow, name, length) },
             // SAFETY: the caller's promise.
@@ -240,23 +254,18 @@ export_forward! {
 
     fn WSAEventSelect(socket: SocketHandle, event: *mut c_void, events: i32) -> i32 {
         let watched = if events & FD_READ != 0 { event.expose_provenance() } else { 0 };
-        shadow::all().entry(socket).or_default().event = watched;
+        let mut all = shadow::all();
+        let known = all.entry(socket).or_default();
+        known.event = watched;
+        known.nonblocking = true; // and it stays so
+        if let Some(shadow) = known.shadow {
+            let mut on = 1;
+            // SAFETY: the pointer is valid for the call.
+            unsafe { exports::ioctlsocket(shadow, FIONBIO.cast_signed(), &raw mut on) };
+        }
+        drop(all);
         // SAFETY: the caller's promise.
         unsafe { real::WSAEventSelect(socket, event, events) }
-    }
-
-    fn WSAPoll(sockets: *mut c_void, count: u32, milliseconds: i32) -> i32 {
-        // SAFETY: the caller's promise: so many descriptors.
-        let first = unsafe { sockets.cast::<Polled>().as_ref() }.filter(|_| count == 1).copied();
-        let Some((polled, shadow)) = first.and_then(|polled| Some((polled, shadow::of(polled.socket)?))) else {
-            // SAFETY: the caller's promise.
-            return unsafe { real::WSAPoll(sockets, count, milliseconds) };
-        };
-        let readable = if receive::has_datagram(shadow) { POLLRDNORM } else { 0 };
-        let returned = (readable | POLLWRNORM) & polled.events;
-        // SAFETY: the caller's promise.
-        unsafe { sockets.cast::<Polled>().write_unaligned(Polled { returned, ..polled }) };
-        i32::from(returned != 0)
     }
 
     fn WSAIoctl(
@@ -298,9 +307,16 @@ export_forward! {
         let whole = input_length as usize >= size_of::<Guid>();
         // SAFETY: the caller's promise.
         let wanted = unsafe { memory::read(input.cast::<Guid>()) }.filter(|_| whole);
-        if result == 0 && code == SIO_GET_EXTENSION_FUNCTION_POINTER && wanted == Some(WSAID_WSARECVMSG) {
-            // SAFETY: the system has just written it.
-            unsafe { exchange(output) };
+        if result == 0 && code == SIO_GET_EXTENSION_FUNCTION_POINTER {
+            match wanted {
+                // SAFETY: the system has just written it.
+                Some(WSAID_WSARECVMSG) => unsafe { exchange(output) },
+                Some(WSAID_WSASENDMSG) => {
+                    // SAFETY: the system has just written a pointer there.
+                    let _ours = unsafe { memory::write(output.cast(), WSASendMsg as *const () as usize) };
+                }
+                _ => {}
+            }
         }
         result
     }
@@ -313,7 +329,11 @@ export_forward! {
         overlapped: *mut Overlapped,
         routine: CompletionRoutine,
     ) -> i32 {
-        match shadow::of(socket) {
+        // SAFETY: the caller's promise.
+        let to = unsafe { message.as_ref() };
+        // SAFETY: the caller's promise: the name is as long as the message says.
+        let made = to.and_then(|to| unsafe { datagrams::towards(socket, to.name.cast(), to.name_length) });
+        match made.or_else(|| shadow::of(socket)) {
             // SAFETY: the caller's promise.
             Some(shadow) => unsafe { messages::WSASendMsg(shadow, message, flags, bytes, overlapped, routine) },
             // SAFETY: the caller's promise.

@@ -29,9 +29,12 @@ pub struct SocketSet {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Polled {
-    socket: SocketHandle,
-    events: i16,
-    returned: i16,
+    /// Negative: the entry is left out.
+    pub socket: SocketHandle,
+    /// The events to wait for.
+    pub events: i16,
+    /// The events that came.
+    pub returned: i16,
 }
 // SAFETY: integers; the padding is never read as a value.
 unsafe impl Plain for Polled {}
@@ -45,6 +48,14 @@ pub struct TimeValue {
 }
 // SAFETY: integers.
 unsafe impl Plain for TimeValue {}
+
+impl TimeValue {
+    /// No time: a wait only looks.
+    pub const ZERO: Self = Self {
+        seconds: 0,
+        microseconds: 0,
+    };
+}
 
 /// Waits until one of `sockets` has something to receive; returns which have. None at all: waits for the time.
 ///

@@ -1,0 +1,195 @@
+//! `select` and `WSAPoll`: by the shadows where all sockets have one, by the system where none has. Where some have, both
+//! are asked in turn, every millisecond.
+
+use crate::{real, shadow};
+use std::ffi::c_void;
+use std::ptr;
+use std::time::{Duration, Instant};
+use wirestamp_win32::abi::winsock::SocketHandle;
+use wirestamp_win32::winsock::waiting::{self, Polled, SocketSet, TimeValue};
+
+/// As many sockets as a set has in the programs that run here.
+const MOST: usize = 64;
+const TURN: Duration = Duration::from_millis(1);
+
+/// A set of the program's, or one of the shadows of its sockets.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Set {
+    count: u32,
+    sockets: [SocketHandle; MOST],
+}
+
+impl Set {
+    /// # Safety
+    /// `from` is null or a set.
+    unsafe fn read(from: *const Set) -> Self {
+        let mut set = Self {
+            count: 0,
+            sockets: [0; MOST],
+        };
+        if from.is_null() {
+            return set;
+        }
+        // SAFETY: not null, and the caller's promise.
+        let count = unsafe { (&raw const (*from).count).read_unaligned() };
+        set.count = count.min(MOST as u32);
+        for place in 0..set.count as usize {
+            // SAFETY: the caller's promise: so many sockets are in it.
+            set.sockets[place] = unsafe { (&raw const (*from).sockets[place]).read_unaligned() };
+        }
+        set
+    }
+
+    fn sockets(&self) -> &[SocketHandle] {
+        &self.sockets[..self.count as usize]
+    }
+
+    /// Those of its sockets for which `wanted` holds, by another number.
+    fn map(&self, number: impl Fn(SocketHandle) -> Option<SocketHandle>) -> Self {
+        let mut mapped = Self {
+            count: 0,
+            sockets: [0; MOST],
+        };
+        for found in self.sockets().iter().filter_map(|socket| number(*socket)) {
+            mapped.sockets[mapped.count as usize] = found;
+            mapped.count += 1;
+        }
+        mapped
+    }
+
+    /// # Safety
+    /// `to` is null or a set with room for these.
+    unsafe fn write(&self, to: *mut Set) {
+        if to.is_null() {
+            return;
+        }
+        for (place, socket) in self.sockets().iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { (&raw mut (*to).sockets[place]).write_unaligned(*socket) };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { (&raw mut (*to).count).write_unaligned(self.count) };
+    }
+}
+
+/// One look at the shadows of `sets`; which are left, and how many these are.
+fn look_at_shadows(sets: &[Set; 3]) -> (i32, [Set; 3]) {
+    let mut left = sets.map(|set| set.map(shadow::of));
+    if left.iter().all(|set| set.count == 0) {
+        return (0, left);
+    }
+    let places = left
+        .each_mut()
+        .map(|set| ptr::from_mut(set).cast::<SocketSet>());
+    let none = TimeValue::ZERO;
+    // SAFETY: three sets of ours, and a time.
+    let found = unsafe { waiting::select(0, places[0], places[1], places[2], &raw const none) };
+    let back = |shadow| shadow::owner(shadow);
+    (found, left.map(|set| set.map(back)))
+}
+
+/// One look at the system's own sockets of `sets`.
+fn look_at_system(sets: &[Set; 3]) -> (i32, [Set; 3]) {
+    let mut left = sets.map(|set| set.map(|socket| shadow::of(socket).is_none().then_some(socket)));
+    if left.iter().all(|set| set.count == 0) {
+        return (0, left);
+    }
+    let places = left
+        .each_mut()
+        .map(|set| ptr::from_mut(set).cast::<c_void>());
+    let none = [0i32; 2]; // seconds and microseconds have 32 bits on Windows
+    // SAFETY: three sets of ours, and a time.
+    let found = unsafe { real::select(0, places[0], places[1], places[2], none.as_ptr().cast()) };
+    (found, left)
+}
+
+/// When a wait ends; `None`: never.
+///
+/// # Safety
+/// `time` is null or readable.
+unsafe fn deadline(time: *const i32) -> Option<Instant> {
+    if time.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    let seconds = unsafe { time.read_unaligned() };
+    // SAFETY: the caller's promise: two numbers.
+    let microseconds = unsafe { time.add(1).read_unaligned() };
+    let span = Duration::from_secs(seconds.unsigned_abs().into())
+        + Duration::from_micros(microseconds.unsigned_abs().into());
+    Some(Instant::now() + span)
+}
+
+fn is_over(until: Option<Instant>) -> bool {
+    until.is_some_and(|until| Instant::now() >= until)
+}
+
+export_forward! {
+    fn select(count: i32, read: *mut Set, write: *mut Set, except: *mut Set, time: *const i32) -> i32 {
+        let given = [read, write, except];
+        // SAFETY: the caller's promise.
+        let sets = given.map(|set| unsafe { Set::read(set) });
+        if !sets.iter().any(|set| set.sockets().iter().any(|socket| shadow::of(*socket).is_some())) {
+            // SAFETY: the caller's promise.
+            return unsafe { real::select(count, read.cast(), write.cast(), except.cast(), time.cast()) };
+        }
+        // SAFETY: the caller's promise.
+        let until = unsafe { deadline(time) };
+        loop {
+            let ((ours, shadows), (own, systems)) = (look_at_shadows(&sets), look_at_system(&sets));
+            if ours < 0 || own < 0 || ours + own > 0 || is_over(until) {
+                for (place, to) in given.into_iter().enumerate() {
+                    let mut left = shadows[place];
+                    for socket in systems[place].sockets() {
+                        left.sockets[left.count as usize] = *socket;
+                        left.count += 1;
+                    }
+                    // SAFETY: the caller's promise; no more than were in it.
+                    unsafe { left.write(to) };
+                }
+                return if ours < 0 || own < 0 { -1 } else { ours + own };
+            }
+            std::thread::sleep(TURN);
+        }
+    }
+
+    fn WSAPoll(sockets: *mut Polled, count: u32, milliseconds: i32) -> i32 {
+        let until = u32::try_from(milliseconds).ok();
+        let until = until.map(|time| Instant::now() + Duration::from_millis(time.into()));
+        let entries = (0..count as usize).map(|place| sockets.wrapping_add(place));
+        // SAFETY: the caller's promise: so many descriptors.
+        let read = |place: *mut Polled| unsafe { place.read_unaligned() };
+        if sockets.is_null() || !entries.clone().any(|place| shadow::of(read(place).socket).is_some()) {
+            // SAFETY: the caller's promise.
+            return unsafe { real::WSAPoll(sockets.cast(), count, milliseconds) };
+        }
+        loop {
+            let mut found = 0;
+            for place in entries.clone() {
+                let mut one = read(place);
+                let answer = match shadow::of(one.socket) {
+                    Some(shadow) => {
+                        let mut other = Polled { socket: shadow, ..one };
+                        // SAFETY: one descriptor of ours.
+                        let answer = unsafe { waiting::WSAPoll(&raw mut other, 1, 0) };
+                        one.returned = other.returned;
+                        answer
+                    }
+                    // SAFETY: one descriptor of ours.
+                    None => unsafe { real::WSAPoll((&raw mut one).cast(), 1, 0) },
+                };
+                if answer < 0 {
+                    return answer;
+                }
+                found += answer;
+                // SAFETY: the caller's promise.
+                unsafe { place.write_unaligned(one) };
+            }
+            if found > 0 || is_over(until) {
+                return found;
+            }
+            std::thread::sleep(TURN);
+        }
+    }
+}
