@@ -12,8 +12,9 @@ use std::ptr::null_mut;
 use std::sync::{LazyLock, Once};
 use wirestamp_win32::abi::winsock::{Handle, WsaBuffer, WsaMessage};
 use wirestamp_win32::iphlp::exports as iphlp;
-use wirestamp_win32::iphlp::old;
-use wirestamp_win32::system::exports as system;
+use wirestamp_win32::iphlp::{best, names, old};
+use wirestamp_win32::system::{exports as system, messages as words};
+use wirestamp_win32::winsock::{completion, selecting};
 use wirestamp_win32::winsock::{events, exports as winsock, messages, presentation, transfer};
 
 /// Memory that outlives every overlapped operation.
@@ -99,6 +100,17 @@ enum Call {
     Signal(Named),
     Wait(Named, Place, u32),
     Counter(Place),
+    Port(Named, Named, usize),
+    Post(Named, u32, usize, Place),
+    Dequeue(Named, Place, Place, Place),
+    DequeueSeveral(Named, Place, u32, Place),
+    Cancel(Named, Place),
+    OverlappedResult(Named, Place, Place),
+    SelectEvents(Named, Named, i32),
+    NetworkEvents(Named, Named, Place),
+    NamesOfInterfaces(u32, Place, Place, u16),
+    Best(u32, Place, Place),
+    Words(u32, u32, Place, u16),
     Fill(u16, Vec<u8>),
 }
 
@@ -605,6 +617,138 @@ fn perform(call: &Call, made: &mut Made) {
         Call::Counter(to) => {
             call!(system::QueryPerformanceCounter, to.pointer());
             call!(system::QueryPerformanceFrequency, to.pointer());
+        }
+        Call::Port(file, existing, key) => {
+            let existing = made.handle(existing);
+            let port = call!(
+                completion::CreateIoCompletionPort,
+                made.handle(file),
+                existing,
+                key,
+                0
+            );
+            if !port.is_null() && port != existing {
+                made.objects.push(port);
+            }
+        }
+        Call::Post(port, bytes, key, overlapped) => {
+            let overlapped = overlapped.pointer();
+            call!(
+                completion::PostQueuedCompletionStatus,
+                made.handle(port),
+                bytes,
+                key,
+                overlapped
+            );
+        }
+        Call::Dequeue(port, bytes, key, overlapped) => {
+            let (bytes, key, overlapped) = (bytes.pointer(), key.pointer(), overlapped.pointer());
+            call!(
+                completion::GetQueuedCompletionStatus,
+                made.handle(port),
+                bytes,
+                key,
+                overlapped,
+                0
+            );
+        }
+        Call::DequeueSeveral(port, entries, count, removed) => {
+            let (port, entries, removed) =
+                (made.handle(port), entries.pointer(), removed.pointer());
+            call!(
+                completion::GetQueuedCompletionStatusEx,
+                port,
+                entries,
+                count,
+                removed,
+                0,
+                0
+            );
+        }
+        Call::Cancel(file, overlapped) => {
+            call!(
+                completion::CancelIoEx,
+                made.handle(file),
+                overlapped.pointer()
+            );
+            call!(completion::CancelIo, made.handle(file));
+        }
+        Call::OverlappedResult(file, overlapped, bytes) => {
+            let (overlapped, bytes) = (overlapped.pointer(), bytes.pointer());
+            call!(
+                completion::GetOverlappedResult,
+                made.handle(file),
+                overlapped,
+                bytes,
+                0
+            );
+        }
+        Call::SelectEvents(socket, event, wanted) => {
+            call!(
+                selecting::WSAEventSelect,
+                made.number(socket),
+                made.handle(event),
+                wanted
+            );
+        }
+        Call::NetworkEvents(socket, event, to) => {
+            let (socket, event) = (made.number(socket), made.handle(event));
+            call!(selecting::WSAEnumNetworkEvents, socket, event, to.pointer());
+        }
+        Call::NamesOfInterfaces(index, one, other, length) => {
+            call!(
+                names::ConvertInterfaceLuidToNameA,
+                one.pointer(),
+                other.pointer(),
+                length.into()
+            );
+            call!(
+                names::ConvertInterfaceNameToLuidA,
+                other.pointer(),
+                one.pointer()
+            );
+            call!(
+                names::ConvertInterfaceLuidToNameW,
+                one.pointer(),
+                other.pointer(),
+                length.into()
+            );
+            call!(
+                names::ConvertInterfaceNameToLuidW,
+                other.pointer(),
+                one.pointer()
+            );
+            call!(
+                names::ConvertInterfaceLuidToGuid,
+                one.pointer(),
+                other.pointer()
+            );
+            call!(
+                names::ConvertInterfaceGuidToLuid,
+                other.pointer(),
+                one.pointer()
+            );
+            call!(names::if_indextoname, index % 8, other.pointer());
+            call!(names::if_nametoindex, other.pointer());
+        }
+        Call::Best(to, address, index) => {
+            call!(best::GetBestInterfaceEx, address.pointer(), index.pointer());
+            call!(best::GetBestInterface, to, index.pointer());
+        }
+        Call::Words(flags, code, to, length) => {
+            // What it would allocate, nobody would give back.
+            let (flags, length) = (flags & !0x100, length.into());
+            let none = null_mut();
+            call!(
+                words::FormatMessageA,
+                flags,
+                none,
+                code % 12_000,
+                0,
+                to.pointer(),
+                length,
+                none
+            );
         }
         Call::Fill(at, ref bytes) => {
             let place: *mut u8 = Place::At(at).pointer();

@@ -270,4 +270,15 @@ static inline LPWSACMSGHDR wirestamp_next_control_message(const WSAMSG *message,
     return (LPWSACMSGHDR)(void *)(message->Control.buf + at + step);
 }
 
+/* The SDK's other names for them; the C library's, for its own structures, mean something else. There is no CMSG_DATA. */
+#undef CMSG_FIRSTHDR
+#undef CMSG_NXTHDR
+#undef CMSG_SPACE
+#undef CMSG_LEN
+#undef CMSG_DATA
+#define CMSG_FIRSTHDR WSA_CMSG_FIRSTHDR
+#define CMSG_NXTHDR WSA_CMSG_NXTHDR
+#define CMSG_SPACE WSA_CMSG_SPACE
+#define CMSG_LEN WSA_CMSG_LEN
+
 #endif

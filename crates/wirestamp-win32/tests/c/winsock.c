@@ -172,6 +172,26 @@ static void shutdown_ends_a_direction(void)
     CHECK_EQUAL(send_plain(s, to), WSAESHUTDOWN);
 }
 
+static void control_messages_by_the_shorter_names(void)
+{
+    ULONG64 control[8];
+    WSAMSG message;
+    PCMSGHDR each;
+    UINT32 id = 7;
+    int seen = 0;
+    memset(&message, 0, sizeof(message));
+    message.Control.buf = (char *)control;
+    message.Control.len = put_control(control, SOL_SOCKET, SO_TIMESTAMP_ID, &id, sizeof(id));
+    message.Control.len += put_control(control + 3, IPPROTO_IP, IP_TTL, &id, sizeof(id));
+    CHECK_EQUAL(message.Control.len, 2 * CMSG_SPACE(sizeof(id)));
+    for (each = CMSG_FIRSTHDR(&message); each != NULL; each = CMSG_NXTHDR(&message, each)) {
+        CHECK_EQUAL(each->cmsg_len, CMSG_LEN(sizeof(id)));
+        CHECK(memcmp(WSA_CMSG_DATA(each), &id, sizeof(id)) == 0);
+        seen++;
+    }
+    CHECK_EQUAL(seen, 2);
+}
+
 #define ROW(name) { #name, name, NULL }
 static const struct test tests[] = {
     ROW(startup_negotiates_its_version),
@@ -183,5 +203,6 @@ static const struct test tests[] = {
     ROW(options_are_read_back),
     ROW(sockets_are_not_file_descriptors),
     ROW(shutdown_ends_a_direction),
+    ROW(control_messages_by_the_shorter_names),
 };
 RUN_TESTS(tests)
