@@ -18,6 +18,10 @@ The program to run: wirestamp.exe, built with "cargo build --release -p wirestam
 The program that asks without wirestamp: windows_probe.exe, built with
 "cargo build --release -p wirestamp-sys --example windows_probe" (in target\release\examples).
 
+.PARAMETER Facts
+The program that compares answers of Winsock with what is known of Windows: facts.exe, built from
+crates/wirestamp-win32/tests/c/facts.c (its first comment says how). Left out if there is none.
+
 .PARAMETER Adapter
 The adapter to measure on, by its name ("Ethernet"). Left out: every adapter is asked, none measured.
 
@@ -37,6 +41,7 @@ powershell -ExecutionPolicy Bypass -File verify.ps1 -Program .\wirestamp.exe -Ad
 param(
     [string] $Program = '.\wirestamp.exe',
     [string] $Probe = '.\windows_probe.exe',
+    [string] $Facts = '.\facts.exe',
     [string] $Adapter = '',
     [string] $Peer = '',
     [switch] $Restart,
@@ -115,6 +120,12 @@ if ($Restart -and $Adapter) {
     Start-Sleep 10
 }
 Run $Probe $asked
+
+# Control data that was cut, the last error after a success, FIONREAD, completion ports and more.
+if (Test-Path $Facts) {
+    Section 'Answers of Winsock, compared with the sources'
+    Run $Facts @()
+}
 
 Section 'wirestamp'
 Run $Program @('--version')

@@ -3,7 +3,8 @@
  * One program for Linux (scripts/c-api) and for Windows and Wine (scripts/windows/consumers). It fails for an answer that
  * is neither Windows' nor a difference of the table, and for a difference that is none any more. Sources: "page": the
  * page of the function in Microsoft's documentation; "Wine": Wine's own tests, which pass on Windows; "field": somebody's
- * program on Windows 11. */
+ * program on Windows 11. On Windows: x86_64-w64-mingw32-gcc -D_WIN32_WINNT=0x0A00 facts.c -o facts.exe -lws2_32 -liphlpapi,
+ * and scripts/windows/verify.ps1 runs it. */
 #include "facts_waits.h"
 
 struct fact {
