@@ -17,6 +17,7 @@ from . import flows, interrupted, kernel, places, quantiles, store
 from . import progress as bars
 from .claims import Claims
 from .schema import TABLES, sound
+from .scope import ALL
 from .store import Again, Refused, files
 
 CONFIGURED = "configured"
@@ -65,14 +66,14 @@ NO_CONNECTOR = (
 
 
 class Tables:
-    """Which tables a statement asks for: only their files are looked at. `only`: of one day, hour or bucket. `look_at`: as of store.files."""
+    """Which tables a statement asks for: only their files are looked at. `scope`: which part of them. `look_at`: as of store.files."""
 
-    def __init__(self, folder, skip, only, progress, look_at=None):
+    def __init__(self, folder, skip, scope, progress, look_at=None):
         self.place = places.of(folder)
         self.known = {}
         self.carried = False
         """Whether `estimates` are to have what was said before the part that is asked for and holds in it."""
-        self._skip, self._only, self._progress, self._look_at = skip, only, progress, look_at
+        self._skip, self._scope, self._progress, self._look_at = skip, scope, progress, look_at
 
     def needed(self, statement):
         """The files of each table that is asked for the first time."""
@@ -80,11 +81,17 @@ class Tables:
             raise Refused(f"{self.place}: no such folder")
         for table in TABLES:
             if table not in self.known and re.search(rf"\b{table}\b", statement, re.IGNORECASE):
-                if "bucket=" in self._only and table != "timestamps":
-                    raise Refused(f"--only {self._only}: {table} has no buckets")
-                carried = self.carried and table == "estimates"
-                self.known[table] = files(self.place, table, self._skip, self._only, self._progress(f"check {table}"), self._look_at, carried)
+                if "bucket=" in self._scope.only and table != "timestamps":
+                    raise Refused(f"--only {self._scope.only}: {table} has no buckets")
+                carried = table == "estimates" and (self.carried or self._scope.is_time)
+                self.known[table] = files(self.place, table, self._skip, self._scope, self._progress(f"check {table}"), self._look_at, carried)
                 yield self.known[table]
+
+    def condition(self, found):
+        """Which rows of a table count, in SQL; none for all."""
+        # a window may last longer than the time that is asked for: of claims, those count that hold in it
+        times = "" if self.carried and found.table == "estimates" else self._scope.rows(found.table)
+        return " AND ".join(filter(None, [times, sound(found.table) if found.partly else ""]))
 
     def remove_gone(self):
         """The tables of which files were removed since they were listed. An error, unless they are to be passed over."""
@@ -96,7 +103,7 @@ class Duck:
 
     name = "embedded"
 
-    def __init__(self, folder, memory="4GB", skip=False, only="", progress=bars.silent):
+    def __init__(self, folder, memory="4GB", skip=False, scope=ALL, progress=bars.silent):
         import duckdb
 
         self._spill = tempfile.TemporaryDirectory(prefix="wirestamp-fleet-")
@@ -110,7 +117,7 @@ class Duck:
         # the rest is for the answer on its way and the kernels
         self._connection.execute(f"SET memory_limit = '{max(self._memory // 2, min(self._memory, LEAST))}B'")
         self.progress = progress
-        self._tables = Tables(folder, skip, only, progress)
+        self._tables = Tables(folder, skip, scope, progress)
         self._place = self._tables.place
         if isinstance(self._place, places.Store):
             self._connection.register_filesystem(self._place.for_duckdb())
@@ -173,7 +180,7 @@ class Duck:
         if not names:
             self.add(table, TABLES[table].empty_table())
             return
-        conditions = " AND ".join(filter(None, [where, sound(table) if found.partly else ""]))
+        conditions = " AND ".join(filter(None, [where, self._tables.condition(found)]))
         self._guarded(lambda: self._connection.read_parquet(names, hive_partitioning=False).create_view(f"{table}_files", replace=True))
         self._connection.sql(f'CREATE OR REPLACE VIEW "{table}" AS SELECT {_columns(table)} FROM {table}_files {conditions and "WHERE "}{conditions}')
 
@@ -309,11 +316,11 @@ class Spark:
 
     name = "spark"
 
-    def __init__(self, folder, master="local[2]", skip=False, only="", progress=bars.silent):
+    def __init__(self, folder, master="local[2]", skip=False, scope=ALL, progress=bars.silent):
         """`master`: CONFIGURED for what spark-submit or spark-defaults.conf says."""
         self._session = _session(master)
         self._skip, self._named = skip, folder if places.is_url(folder) else os.path.abspath(folder)
-        self._tables = Tables(self._named, skip, only, progress, self._look_at)
+        self._tables = Tables(self._named, skip, scope, progress, self._look_at)
         for name, parameters, body in functions("DIV"):
             self._session.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({', '.join(parameters)}) RETURNS BIGINT RETURN {body}")
 
@@ -344,8 +351,8 @@ class Spark:
         for found in self._tables.needed(statement):
             table = found.table
             rows = self._rows(found)
-            if found.partly:
-                rows = rows.filter(sound(table))
+            if condition := self._tables.condition(found):
+                rows = rows.filter(condition)
             rows.select(*TABLES[table].names).createOrReplaceTempView(table)
         return self._session.sql(quantiles.exact(statement))
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 
-from . import answers, compact, engine, interrupted, parts, places, progress, report, simulate, store
+from . import answers, compact, engine, interrupted, parts, places, progress, report, scope, simulate, store
 from .kernel import MOST, Options
 
 
@@ -43,13 +43,16 @@ def _parser():
     parser = argparse.ArgumentParser(prog="wirestamp-fleet", description=__import__("wirestamp_fleet").__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name, run, text, reads=True):
+    def command(name, run, text, reads=True, times=False):
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(run=run)
         where = "folder of the recordings" + (", or s3://BUCKET/PREFIX" if reads else "")
         added.add_argument("folder", metavar="DIR", help=where)
         if reads:
             added.add_argument("--only", type=_only, metavar="PART", help="only what is stored in this part: day=2026-11-23, day=2026-11-23/hour=06")
+            if times:
+                added.add_argument("--from", dest="first", type=_time, metavar="TIME", help="only what is of this time of UTC or later: 2026-11-23T06:30")
+                added.add_argument("--until", dest="last", type=_time, metavar="TIME", help="only what is before this time of UTC")
             added.add_argument("--memory", default="4GB", help="hold at most so much, then spill to disk (default: 4GB)")
             added.add_argument("--skip-unusable", action="store_true", help="pass over damaged files and other versions; each is named")
             added.add_argument("--spark", metavar="MASTER", help="run on Spark: local[2], spark://HOST:PORT, yarn, or configured: what spark-submit or spark-defaults.conf says")
@@ -58,7 +61,7 @@ def _parser():
     simulated = command("simulate", _simulate, "Write a simulated fleet and its truth into a new folder", reads=False)
     for name, value in vars(simulate.Fleet()).items():
         simulated.add_argument(f"--{name}", type=_count, default=value, metavar="N", help=f"default: {value}")
-    clocks = command("clocks", _clocks, "Bound and estimate every host's clock in each window, and name hosts that contradict the others")
+    clocks = command("clocks", _clocks, "Bound and estimate every host's clock in each window, and name hosts that contradict the others", times=True)
     _assumptions(clocks)
     _output(clocks)
     clocks.add_argument("--summary", action="store_true", help="the worst hosts as text, as on a terminal")
@@ -66,7 +69,7 @@ def _parser():
     latency.add_argument("--most", type=_count, default=10**9, metavar="NS", help="no packet takes longer (default: 1 s); sequence numbers may repeat after that")
     latency.add_argument("--packets", action="store_true", help="a row for each packet instead of each flow")
     _output(latency)
-    query = command("query", _query, 'Run SQL on the tables timestamps, "cross", estimates and probes (cross is a word of SQL: quote it)')
+    query = command("query", _query, 'Run SQL on the tables timestamps, "cross", estimates and probes (cross is a word of SQL: quote it)', times=True)
     query.add_argument("sql", metavar="SQL")
     _output(query)
     command("compact", _compact, "Merge the small files of each folder, and remove drafts that were left behind", reads=False)
@@ -107,6 +110,22 @@ def _only(text):
     return text
 
 
+def _time(text):
+    try:
+        return scope.time(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no time between 1970 and 2262: 2026-11-23T06:30, or nanoseconds since 1970") from None
+
+
+def _scope(chosen):
+    first, last = getattr(chosen, "first", None), getattr(chosen, "last", None)
+    if chosen.only and (first is not None or last is not None):
+        raise store.Refused("--only names folders, --from and --until a time: use one of both")
+    if first is not None and last is not None and first >= last:
+        raise store.Refused("--from is not before --until")
+    return scope.Scope(chosen.only or "", first, last)
+
+
 def _without_keys(text):
     """A store's client repeats no keys as far as we know; if one does, they are not shown."""
     for key in filter(None, map(os.environ.get, KEYS)):
@@ -123,8 +142,8 @@ def _here(what, place, remedy):
 def _engine(chosen):
     _here("--output", getattr(chosen, "output", None), "name a file here, and copy it")
     if chosen.spark:
-        return engine.Spark(chosen.folder, chosen.spark, chosen.skip_unusable, chosen.only or "", progress.here())
-    return engine.Duck(chosen.folder, chosen.memory, chosen.skip_unusable, chosen.only or "", progress.here())
+        return engine.Spark(chosen.folder, chosen.spark, chosen.skip_unusable, _scope(chosen), progress.here())
+    return engine.Duck(chosen.folder, chosen.memory, chosen.skip_unusable, _scope(chosen), progress.here())
 
 
 def _options(chosen):

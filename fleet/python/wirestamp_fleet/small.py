@@ -54,17 +54,17 @@ class Segments:
         return bool(gone)
 
 
-def keep(place, table, below, keys, todo, show, cached):
+def keep(place, table, scope, keys, todo, show, cached):
     """The segments of a part of a table, after those of new small files were written if they are `cached`; and what was seen of these files, as far as they
     are among `todo`. `keys`: size and time of each visible file."""
-    folder = _folder(place)
+    folder, is_within = _folder(place), scope.within(table)
     relative = {name: place.relative(name) for name in keys}
     named = {short: name for name, short in relative.items()}
-    known = _known(folder, below, {short: keys[name] for short, name in named.items()})
+    known = _known([folder / below for below in scope.listed(table)], is_within, {short: keys[name] for short, name in named.items()})
     within = {short for members in known.values() for short in members}
     apart = collections.defaultdict(list)
     for name, key in keys.items():
-        if name in todo and relative[name] not in within and relative[name].startswith(f"{below}/") and key is not None and key[0] <= SMALL:
+        if name in todo and relative[name] not in within and is_within(relative[name]) and key is not None and key[0] <= SMALL:
             apart[os.path.dirname(relative[name])].append(name)
     groups = [some[start : start + TOGETHER] for some in apart.values() if len(some) >= WORTH for start in range(0, len(some), TOGETHER)]
     seen = {}
@@ -86,17 +86,19 @@ def _folder(place):
     return cache / "wirestamp-fleet" / number
 
 
-def _known(folder, below, keys):
+def _known(folders, is_within, keys):
     """The files of each segment, by its path. What has changed or is gone of them is taken out."""
     known, within = {}, set()
-    for path in sorted((folder / below).rglob("*.parquet")):
+    for path in sorted(path for folder in folders for path in folder.rglob("*.parquet")):
         try:
             members = json.loads(parquet.read_metadata(path).metadata[MEMBERS])
+            if not is_within(members[0][0]):
+                continue
             same = [keys.get(name) == key and name not in within for name, key in members]
             if not all(same):
                 path = _without(path, members, same)
             names = [name for (name, _), is_same in zip(members, same, strict=True) if is_same]
-        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
+        except (pa.ArrowException, OSError, ValueError, LookupError, TypeError):
             path.unlink(missing_ok=True)
             continue
         if names:

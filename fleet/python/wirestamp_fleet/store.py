@@ -7,7 +7,6 @@ import dataclasses
 import datetime
 import os
 import pathlib
-import re
 import sys
 import uuid
 
@@ -18,6 +17,7 @@ import pyarrow.parquet as parquet
 from . import checked, compact, interrupted, small
 from .places import Folder, Refused
 from .schema import ROWS, TABLES, VERSION
+from .scope import ALL
 
 GROUP = 1 << 20
 """Rows of a row group, and of a file."""
@@ -36,16 +36,21 @@ class Again(Refused):
         super().__init__("a file was removed while the answer was written: ask again")
 
 
-def files(place, table, skip=False, only="", show=lambda done: None, look_at=None, carried=False, cached=True):
-    """The usable files of a table, sorted. Without `skip`, the first unusable one is an error. `only`: below this of the table's folders.
+def files(place, table, skip=False, scope=ALL, show=lambda done: None, look_at=None, carried=False, cached=True):
+    """The usable files of a table, sorted. Without `skip`, the first unusable one is an error. `scope`: which part is asked for.
     `look_at`: looks at files elsewhere, as Spark's executors. `carried`: also those of before that hold what is true until then. `cached`: whether rows of small files
     are kept in the user's cache."""
-    below = f"{table}/{only}".rstrip("/")
-    keys, closed = place.files(below)
-    if carried and only:
-        before, unread = _lasting(place, table, only)
+    keys, closed = {}, {}
+    for below in scope.listed(table):
+        listed, unread = place.files(below)
+        keys, closed = keys | listed, closed | unread
+    if scope.is_time:
+        is_within = scope.within(table)
+        keys, closed = ({name: value for name, value in some.items() if is_within(place.relative(name))} for some in (keys, closed))
+    if carried and scope.begin is not None:
+        before, unread = _lasting(place, table, scope)
         keys, closed = keys | before, closed | unread
-    pairs, segments = _looked(place, table, below, keys, show, look_at, cached)
+    pairs, segments = _looked(place, table, scope, keys, show, look_at, cached)
     # `compact` may have named a merged file since the files were listed: its rows are only in those that it replaces
     replaced = compact.replaced(place, lambda: {place.relative(name) for name, seen in pairs if seen.wrong is None})
     if replaced:
@@ -114,16 +119,11 @@ def _name_rows(good):
         say(f"left out {rows} row(s) in all")
 
 
-def _lasting(place, table, only):
+def _lasting(place, table, scope):
     """Files of earlier hours with rows that last into a part, by what their footers say of `until`; and what of before was not looked into."""
-    day, hour = re.match(r"day=([-\d]+)(?:/hour=(\d\d))?", only).groups()
-    begin = int(datetime.datetime.fromisoformat(f"{day}T{hour or '00'}:00+00:00").timestamp()) * 10**9
+    begin = scope.begin
     keys, closed = place.files(table)
-
-    def is_before(name):
-        below = place.relative(name).removeprefix(table).removeprefix("/")
-        return below < only and not below.startswith(only)
-
+    is_before = lambda name: scope.is_before(table, place.relative(name))
     before = list(filter(is_before, visible(keys)))
 
     def lasts(name):
@@ -140,7 +140,7 @@ def _lasting(place, table, only):
     return found, {name: why for name, why in closed.items() if is_before(name)}
 
 
-def _looked(place, table, below, keys, show, look_at, cached):
+def _looked(place, table, scope, keys, show, look_at, cached):
     """Every file with what is known of it, and the segments that have the rows of small ones. What is good is remembered."""
     found = visible(keys)
     names = {name: place.relative(name) for name in found}
@@ -150,7 +150,7 @@ def _looked(place, table, below, keys, show, look_at, cached):
     # Spark's executors have no cache, and objects are not stored twice
     if look_at is None and isinstance(place, Folder):
         todo = {name for name in found if cached or looked[name] is None}
-        segments, seen = small.keep(place, table, below, {name: keys[name] for name in found}, todo, show, cached)
+        segments, seen = small.keep(place, table, scope, {name: keys[name] for name in found}, todo, show, cached)
         looked |= {name: _Looked(*what) for name, what in seen.items()}
     todo = [name for name in found if looked[name] is None]
     for done, (name, (wrong, refused)) in enumerate((look_at or here)(place, table, todo)):
@@ -158,7 +158,8 @@ def _looked(place, table, below, keys, show, look_at, cached):
         show(done / len(todo))
     show(1)
     good = {names[name]: seen.value(keys[name]) for name, seen in looked.items() if seen.wrong is None and keys[name] is not None}
-    rest = {name: value for name, value in known.items() if name not in good and not name.startswith(f"{below}/")}
+    is_within = scope.within(table)
+    rest = {name: value for name, value in known.items() if name not in good and not is_within(name)}
     if rest | good != known:
         checked.write(place, rest | good)
     return list(looked.items()), segments

@@ -16,7 +16,7 @@ from unittest import mock
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import engine, kernel, main, schema, simulate, store
+from wirestamp_fleet import engine, kernel, main, schema, scope, simulate, store
 
 FLEET = simulate.Fleet(hosts=100, links=6, windows=12, flows=60, packets=int(os.environ.get("PACKETS", 3_000)), wrong=5, seed=9)
 WORKERS = 3
@@ -101,6 +101,14 @@ class Clusters(unittest.TestCase):
         for name in self.embedded:
             with self.subTest(name):
                 self.same(running, name)
+        with self.subTest("a time"):
+            part = scope.Scope(first=simulate.START + 3 * simulate.WINDOW, last=simulate.START + 7 * simulate.WINDOW)
+            answers = [ask(self.folder, scope=part) for ask in (engine.Duck, engine.Spark)]
+            rows = [answer.clocks(self.options).read_all().to_pylist() for answer in answers]
+            self.assertEqual(len({row["window_start"] for row in rows[0]}), 4)
+            self.assertEqual(rows[1], rows[0])
+            counts = [answer.sql("SELECT COUNT(*) AS n FROM timestamps").to_pylist() for answer in answers]
+            self.assertEqual(counts[1], counts[0])
 
     def test_the_configuration_decides(self):
         running = engine.Spark(self.folder, "local[1]")
