@@ -29,6 +29,10 @@ LINK = 2_000
 """Of memory for each row of `probes` that is held: the rows are a sixteenth of it."""
 SOLVED = 64 << 20
 """Of memory for each window that is solved at the same time."""
+PART = 1 << 20
+"""Timestamps that Spark's executors join at a time, about."""
+LARGEST_FLOW = 1 << 22
+"""Timestamps of a flow beyond which Spark joins by SQL: 0.7 GB for the kernel."""
 SQL = pathlib.Path(__file__).with_name("sql")
 PACKETS = " ORDER BY host, flow, sequence, sent, delay, peer, error_bound NULLS FIRST, outcome"
 DUCK_QUANTILES = {
@@ -396,8 +400,25 @@ class Spark:
         return self.stream(text("latency", most=most) + PACKETS)
 
     def flows(self, most):
-        self._guarded(lambda: self._frame(text("latency", most=most)).createOrReplaceTempView("delays"))
-        return self.sql(text("pairs", **SPARK_QUANTILES))
+        """One row for each flow, by the kernel; by SQL, which spills, if one flow is too large for an executor."""
+        sizes = self.sql("SELECT COALESCE(MAX(n), 0) AS largest, COALESCE(SUM(n), 0) AS rows FROM (SELECT COUNT(*) AS n FROM timestamps GROUP BY flow)")
+        [largest], [rows] = (sizes[name].to_pylist() for name in ("largest", "rows"))
+        if largest > LARGEST_FLOW:
+            self._guarded(lambda: self._frame(text("latency", most=most)).createOrReplaceTempView("delays"))
+            return self.sql(text("pairs", **SPARK_QUANTILES))
+
+        def join(some):
+            joined = flows.Joined(some.num_rows)
+            joined.add(some)
+            return joined.flows(most)
+
+        def answer():
+            statement = f"SELECT {', '.join(flows.COLUMNS)}, pmod(xxhash64(flow), {rows // PART + 1}) AS part FROM timestamps"
+            return self._frame(statement).groupBy("part").applyInArrow(join, _spark_schema(kernel.FLOWS)).toArrow()
+
+        found = _exactly(self._guarded(answer), kernel.FLOWS).sort_by([("host", "ascending"), ("flow", "ascending")])
+        self._tables.remove_gone()
+        return found
 
     def clocks(self, options):
         claims = claimed(self)

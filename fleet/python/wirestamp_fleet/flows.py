@@ -30,31 +30,42 @@ class Part:
 
     def answer(self, most):
         """Rows of kernel.FLOWS."""
-        packets, numbers = rust.Packets(self.rows), {}
+        joined = Joined(self.rows)
         for name in self.files:
             with self.place.open(name) as source, parquet.ParquetFile(source, read_dictionary=["host", "direction"], pre_buffer=True) as file:
                 for group in range(file.metadata.num_row_groups):
                     if self._may_have(file.metadata.row_group(group)):
-                        self._add(packets, numbers, file.read_row_group(group, COLUMNS, use_threads=False))
-        names = sorted(numbers, key=str.encode)
-        places = {name: place for place, name in enumerate(names)}
-        return _flows(packets.flows([places[name] for name in numbers], most), names)
+                        rows = file.read_row_group(group, COLUMNS, use_threads=False)
+                        joined.add(rows if self.condition is None else rows.filter(self.condition), self.first, self.last)
+        return joined.flows(most)
 
     def _may_have(self, group):
         known = group.column(_place(group, "flow")).statistics
         return known is None or not known.has_min_max or (known.min <= self.last and known.max >= self.first)
 
-    def _add(self, packets, numbers, rows):
+
+class Joined:
+    """The kernel, with about so many timestamps."""
+
+    def __init__(self, rows):
+        self._packets, self._numbers = rust.Packets(rows), {}
+
+    def add(self, rows, first=-(2**63), last=2**63 - 1):
+        """Takes the timestamps of a table whose flow is between two numbers."""
         if rows["ticks"].null_count or rows["utc_minus_ticks"].null_count:
             rows = rows.filter(compute.and_(rows["ticks"].is_valid(), rows["utc_minus_ticks"].is_valid()))
-        if self.condition is not None:
-            rows = rows.filter(self.condition)
         for batch in rows.to_batches():
             columns = [_numbers(batch[name]) for name in COLUMNS[:5]]
-            host, direction = batch["host"], batch["direction"]
-            hosts = [numbers.setdefault(name, len(numbers)) for name in host.dictionary.to_pylist()]
+            host, direction = (_dictionary(batch[name]) for name in COLUMNS[5:])
+            hosts = [self._numbers.setdefault(name, len(self._numbers)) for name in host.dictionary.to_pylist()]
             sides = bytes(SIDES.get(name, 2) for name in direction.dictionary.to_pylist())
-            packets.add(columns, host.indices.to_numpy(), hosts, direction.indices.to_numpy(), sides, self.first, self.last)
+            self._packets.add(columns, host.indices.to_numpy(), hosts, direction.indices.to_numpy(), sides, first, last)
+
+    def flows(self, most):
+        """Rows of kernel.FLOWS."""
+        names = sorted(self._numbers, key=str.encode)
+        places = {name: place for place, name in enumerate(names)}
+        return _flows(self._packets.flows([places[name] for name in self._numbers], most), names)
 
 
 def several(memory):
@@ -99,6 +110,10 @@ def bytes_of(text):
 def _numbers(column):
     """The memory of a column, NULL as the kernel knows it."""
     return (column.fill_null(rust.NULL) if column.null_count else column).to_numpy()
+
+
+def _dictionary(column):
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
 def _place(group, name):

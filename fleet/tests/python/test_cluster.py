@@ -16,7 +16,7 @@ from unittest import mock
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import engine, kernel, main, schema, scope, simulate, store
+from wirestamp_fleet import engine, flows, kernel, main, schema, scope, simulate, store
 
 FLEET = simulate.Fleet(hosts=100, links=6, windows=12, flows=60, packets=int(os.environ.get("PACKETS", 3_000)), wrong=5, seed=9)
 WORKERS = 3
@@ -101,6 +101,12 @@ class Clusters(unittest.TestCase):
         for name in self.embedded:
             with self.subTest(name):
                 self.same(running, name)
+        with self.subTest("flows by the kernel in many parts"):
+            with mock.patch.object(engine, "PART", 1_000), mock.patch.object(engine, "text", side_effect=AssertionError("SQL joins")):
+                self.same(running, "flows")
+        with self.subTest("flows by SQL"):
+            with mock.patch.object(engine, "LARGEST_FLOW", 0), mock.patch.object(flows, "Joined", side_effect=AssertionError("the kernel joins")):
+                self.same(running, "flows")
         with self.subTest("a time"):
             part = scope.Scope(first=simulate.START + 3 * simulate.WINDOW, last=simulate.START + 7 * simulate.WINDOW)
             answers = [ask(self.folder, scope=part) for ask in (engine.Duck, engine.Spark)]
