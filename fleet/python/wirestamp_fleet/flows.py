@@ -122,6 +122,7 @@ def _place(group, name):
 
 def _flows(found, names):
     names = pa.array(names, pa.string())
-    columns = {name: kernel.column(found[name]) for name in kernel.FLOWS.names}
+    # every number is a flow's
+    columns = {name: kernel.column(found[name], nullable=name != "flow") for name in kernel.FLOWS.names}
     columns |= {name: names.take(columns[name]) for name in ("host", "peer")}
     return pa.table(columns, schema=kernel.FLOWS)

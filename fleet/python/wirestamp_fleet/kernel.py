@@ -188,7 +188,7 @@ def _numbers(column):
     return column.fill_null(rust.NULL).to_numpy(zero_copy_only=True)
 
 
-def column(values):
+def column(values, nullable=True):
     """A column as the kernels return it."""
     numbers = numpy.frombuffer(values, dtype=numpy.int64)
-    return pa.array(numbers, _INT, mask=numbers == rust.NULL)
+    return pa.array(numbers, _INT, mask=numbers == rust.NULL if nullable else None)

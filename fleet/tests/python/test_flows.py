@@ -98,6 +98,17 @@ class Flows(unittest.TestCase):
             [flow] = found.to_pylist()
             self.assertEqual([flow[name] for name in ("sent", "least", "median", "p99", "most")], [300, 1, 150, 297, 300])
 
+    def test_the_least_number_is_a_flow_like_others(self):
+        """It stands for NULL in the kernel's columns."""
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        row = {"interface": "eth0", "flow": -(2**63), "source": "hardware", "generation": 1, "utc_minus_ticks": 0, "error_bound": 1, "reason": None, "sequence": 1}
+        some = [row | {"host": host, "direction": side, "ticks": simulate.START + late} for host, side, late in (("a", "tx", 0), ("b", "rx", 70))]
+        store.write(temporary.name, "timestamps", pa.Table.from_pylist(some, schema.TABLES["timestamps"]), simulate.START)
+        [flow] = engine.Duck(temporary.name).flows(MOST).to_pylist()
+        self.assertEqual((flow["flow"], flow["peer"], flow["median"]), (-(2**63), "b", 70))
+        self.assertEqual(self.spilled(temporary.name).to_pylist(), [flow])
+
     def test_flows_are_put_together_up_to_a_number_of_rows(self):
         counts = [(-9, 3), (-1, 3), (0, 1), (4, 20), (5, 1)]
         self.assertEqual(list(flows.split(counts, 7)), [(-9, 0, 7), (4, 4, 20), (5, 5, 1)])
