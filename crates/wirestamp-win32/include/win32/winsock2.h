@@ -118,6 +118,23 @@ BOOL WSAAPI WSAResetEvent(WSAEVENT event);
 DWORD WSAAPI WSAWaitForMultipleEvents(DWORD count, const WSAEVENT *events, BOOL all, DWORD milliseconds,
                                       BOOL alertable);
 
+/* With the port, if there is one: "192.0.2.1:319", "[2001:db8::1]:319". `length`: characters, the end among them. */
+INT WSAAPI WSAAddressToStringA(struct sockaddr *address, DWORD address_length, LPWSAPROTOCOL_INFOA info, LPSTR text,
+                               LPDWORD length);
+INT WSAAPI WSAAddressToStringW(struct sockaddr *address, DWORD address_length, LPWSAPROTOCOL_INFOW info, LPWSTR text,
+                               LPDWORD length);
+INT WSAAPI WSAStringToAddressA(LPSTR text, INT family, LPWSAPROTOCOL_INFOA info, struct sockaddr *address,
+                               LPINT length);
+INT WSAAPI WSAStringToAddressW(LPWSTR text, INT family, LPWSAPROTOCOL_INFOW info, struct sockaddr *address,
+                               LPINT length);
+#ifdef UNICODE
+#define WSAAddressToString WSAAddressToStringW
+#define WSAStringToAddress WSAStringToAddressW
+#else
+#define WSAAddressToString WSAAddressToStringA
+#define WSAStringToAddress WSAStringToAddressA
+#endif
+
 WIRESTAMP_END
 
 #endif

@@ -79,6 +79,16 @@ INT WSAAPI getnameinfo(const struct sockaddr *address, int length, PCHAR node, D
                        DWORD service_size, INT flags);
 const char *WSAAPI gai_strerror(int code);
 
+INT WSAAPI InetPtonW(INT family, PCWSTR text, PVOID address);
+PCWSTR WSAAPI InetNtopW(INT family, const VOID *address, PWSTR text, size_t size);
+#ifdef UNICODE
+#define InetPton InetPtonW
+#define InetNtop InetNtopW
+#else
+#define InetPton InetPtonA
+#define InetNtop InetNtopA
+#endif
+
 WIRESTAMP_END
 
 #endif

@@ -22,19 +22,19 @@ const CONNECTION_DEDICATED: u32 = 1;
 
 /// A text as wide characters, with the 0 that ends it.
 #[cfg(not(windows))]
-pub(super) fn wide(text: &str) -> Vec<WideCharacter> {
+pub(crate) fn wide(text: &str) -> Vec<WideCharacter> {
     text.chars().map(u32::from).chain([0]).collect()
 }
 
 /// A text as wide characters, with the 0 that ends it.
 #[cfg(windows)]
-pub(super) fn wide(text: &str) -> Vec<WideCharacter> {
+pub(crate) fn wide(text: &str) -> Vec<WideCharacter> {
     text.encode_utf16().chain([0]).collect()
 }
 
 /// The text of wide characters; `None` if they are none.
 #[cfg(not(windows))]
-pub(super) fn narrow(wide: &[WideCharacter]) -> Option<String> {
+pub(crate) fn narrow(wide: &[WideCharacter]) -> Option<String> {
     wide.iter()
         .map(|character| char::from_u32(*character))
         .collect()
@@ -42,7 +42,7 @@ pub(super) fn narrow(wide: &[WideCharacter]) -> Option<String> {
 
 /// The text of wide characters; `None` if they are none.
 #[cfg(windows)]
-pub(super) fn narrow(wide: &[WideCharacter]) -> Option<String> {
+pub(crate) fn narrow(wide: &[WideCharacter]) -> Option<String> {
     String::from_utf16(wide).ok()
 }
 

@@ -4,7 +4,7 @@
 mod adapters;
 pub mod best;
 pub mod exports;
-mod layout;
+pub(crate) mod layout;
 pub mod names;
 mod notify;
 pub mod old;

@@ -1,6 +1,7 @@
 //! Sockets as Winsock has them: startup, options, ioctls, datagrams with their control
 //! messages, overlapped operations. Where datagrams really go is `adapter`'s affair.
 
+pub mod address_text;
 pub mod buffers;
 #[cfg(not(windows))]
 pub mod completion;

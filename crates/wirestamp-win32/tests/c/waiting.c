@@ -186,6 +186,39 @@ static void names_have_windows_numbers(void)
     CHECK_EQUAL(getaddrinfo("127.0.0.1", NULL, NULL, NULL), WSAEFAULT);
 }
 
+static void texts_of_addresses_have_their_port(void)
+{
+    SOCKADDR_STORAGE address;
+    char text[64], given[] = "[2001:db8::1]:319";
+    WCHAR wide[64], given_wide[] = L"192.0.2.1:7";
+    DWORD length = sizeof(text);
+    int size = sizeof(address);
+    IN_ADDR octets;
+    start();
+    CHECK_EQUAL(code(WSAStringToAddressA(given, AF_INET6, NULL, (SOCKADDR *)&address, &size)), 0);
+    CHECK(size == sizeof(SOCKADDR_IN6) && address.ss_family == AF_INET6);
+    CHECK_EQUAL(ntohs(((SOCKADDR_IN6 *)&address)->sin6_port), 319);
+    CHECK_EQUAL(code(WSAAddressToStringA((SOCKADDR *)&address, (DWORD)size, NULL, text, &length)), 0);
+    CHECK(strcmp(text, given) == 0 && length == strlen(given) + 1);
+    length = 5;
+    CHECK_EQUAL(code(WSAAddressToStringA((SOCKADDR *)&address, (DWORD)size, NULL, text, &length)), WSAEFAULT);
+    CHECK_EQUAL(length, strlen(given) + 1); /* so many are needed */
+    size = sizeof(address);
+    CHECK_EQUAL(code(WSAStringToAddressW(given_wide, AF_INET, NULL, (SOCKADDR *)&address, &size)), 0);
+    length = 64;
+    CHECK_EQUAL(code(WSAAddressToStringW((SOCKADDR *)&address, (DWORD)size, NULL, wide, &length)), 0);
+    CHECK(wcscmp(wide, given_wide) == 0);
+    CHECK_EQUAL(code(WSAStringToAddressA(given, AF_INET, NULL, (SOCKADDR *)&address, &size)), WSAEINVAL);
+    size = 3;
+    CHECK_EQUAL(code(WSAStringToAddressW(given_wide, AF_INET, NULL, (SOCKADDR *)&address, &size)), WSAEFAULT);
+    CHECK_EQUAL(InetPtonW(AF_INET, L"127.0.0.1", &octets), 1);
+    CHECK_EQUAL(octets.s_addr, htonl(INADDR_LOOPBACK));
+    CHECK(InetNtopW(AF_INET, &octets, wide, 64) == wide && wcscmp(wide, L"127.0.0.1") == 0);
+    CHECK(InetNtopW(AF_INET, &octets, wide, 5) == NULL && WSAGetLastError() == WSAEINVAL);
+    CHECK_EQUAL(InetPtonW(AF_INET, L"nonsense", &octets), 0);
+    CHECK_EQUAL(InetPtonW(AF_INET, NULL, &octets), -1);
+}
+
 #define ROW(name) { #name, name, NULL }
 static const struct test tests[] = {
     ROW(select_leaves_the_sockets_that_are_ready),
@@ -195,5 +228,6 @@ static const struct test tests[] = {
     { "sockets_here_and_in_the_simulation_are_waited_for_together",
       sockets_here_and_in_the_simulation_are_waited_for_together, "WIRESTAMP_SIM=windows-modern" },
     ROW(names_have_windows_numbers),
+    ROW(texts_of_addresses_have_their_port),
 };
 RUN_TESTS(tests)
