@@ -6,7 +6,7 @@
 //! | `/api/snapshot` | [`Snapshot`](crate::snapshot::Snapshot) as JSON |
 //! | `/api/events` | events as they come (server-sent events); `?after=ID`: those after this event first, `?after=0`: all |
 //! | `/api/history` | what was measured between two instants, in bins that keep the extremes: `?from=TIME&to=TIME` (RFC 3339), `&show=offsets`, `delays` or `events`, `&points=N`, `&name=NAME`, `&segment=SEGMENT` |
-//! | `/metrics` | OpenMetrics text, or Prometheus' protobuf to those who ask for it |
+//! | `/metrics` | Prometheus' text; OpenMetrics text and Prometheus' protobuf to those who ask for them |
 //! | `/healthz` | 200 while the measuring loop turns; if not, starting the monitor again is what may help |
 //! | `/readyz` | 200 while it turns and at least one task runs |
 //!

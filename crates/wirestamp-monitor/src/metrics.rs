@@ -1,10 +1,12 @@
-//! Metrics of a snapshot: OpenMetrics text, OTLP (feature `otlp`), and Prometheus' protobuf with native histograms.
+//! Metrics of a snapshot: Prometheus' text, OpenMetrics text, OTLP (feature `otlp`), and Prometheus' protobuf with native
+//! histograms.
 
 mod exemplars;
 mod families;
 mod list;
 #[cfg(feature = "otlp")]
 mod otlp;
+mod text;
 #[cfg(feature = "otlp")]
 pub(crate) use otlp::otlp_limited;
 #[cfg(feature = "otlp")]
@@ -14,12 +16,16 @@ use crate::snapshot::Snapshot;
 use exemplars::Exemplars;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model::MetricFamily;
-use prometheus_client::encoding::{DescriptorEncoder, prometheus_protobuf, text};
+use prometheus_client::encoding::{
+    DescriptorEncoder, prometheus_protobuf, text as open_metrics_text,
+};
 use prometheus_client::registry::Registry;
 use prost::Message as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The media type of [`text`].
+pub const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The media type of [`open_metrics`].
 pub const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// The media type of [`protobuf`].
@@ -38,6 +44,24 @@ impl std::fmt::Display for NotEncoded {
 
 impl std::error::Error for NotEncoded {}
 
+/// Returns the metrics of a snapshot as Prometheus' text 0.0.4. `limit`: label sets of one metric, at most.
+///
+/// # Errors
+/// [`NotEncoded`], if the encoder fails.
+pub fn text(snapshot: Arc<Snapshot>, limit: usize) -> Result<String, NotEncoded> {
+    text_limited(snapshot, limit).map(|(written, _)| written)
+}
+
+/// The same, and how many series the limit kept out.
+pub(crate) fn text_limited(
+    snapshot: Arc<Snapshot>,
+    limit: usize,
+) -> Result<(String, u64), NotEncoded> {
+    let (families, left_out) = messages(snapshot, limit)?;
+    let written = text::write(&families).map_err(|_| NotEncoded)?;
+    Ok((written, left_out))
+}
+
 /// Returns the metrics of a snapshot as OpenMetrics text 1.0. `limit`: label sets of one metric, at most.
 ///
 /// # Errors
@@ -53,7 +77,7 @@ pub(crate) fn open_metrics_limited(
 ) -> Result<(String, u64), NotEncoded> {
     let (registry, noted) = registry(snapshot, limit);
     let mut written = String::new();
-    text::encode(&mut written, &registry).map_err(|_| NotEncoded)?;
+    open_metrics_text::encode(&mut written, &registry).map_err(|_| NotEncoded)?;
     Ok((noted.exemplars.write_into(&written), noted.left_out()))
 }
 

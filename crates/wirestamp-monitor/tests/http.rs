@@ -71,6 +71,13 @@ fn each_path_answers_in_its_form() {
     let address = running.server.address();
     let metrics = get(address, "/metrics", "");
     assert!(
+        metrics.contains("text/plain; version=0.0.4; charset=utf-8"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("\nwirestamp_monitor_uptime_seconds "));
+    let accept = "Accept: application/openmetrics-text;version=1.0.0\r\n";
+    let metrics = get(address, "/metrics", accept);
+    assert!(
         metrics.contains("application/openmetrics-text; version=1.0.0; charset=utf-8"),
         "{metrics}"
     );

@@ -21,7 +21,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoSample {
-    /// The server states that its clock is not synchronised.
+    /// The server states that its clock is not synchronised: leap indicator 3, or a stratum other than 1 to 15.
     Unsynchronized,
     /// One of our timestamps is missing.
     MissingTimestamp,

@@ -239,7 +239,8 @@ async fn scrape(form: Form, state: &State) -> Response<Content> {
     };
     let limit = state.settings.get().series_limit;
     let (media, written) = match form {
-        Form::Text => (metrics::OPEN_METRICS, rendered.text(limit)),
+        Form::Text => (metrics::TEXT, rendered.text(limit)),
+        Form::OpenMetrics => (metrics::OPEN_METRICS, rendered.open_metrics(limit)),
         Form::Protobuf => (metrics::PROTOBUF, rendered.protobuf(limit)),
     };
     match written {

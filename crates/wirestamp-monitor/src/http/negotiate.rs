@@ -3,11 +3,14 @@
 /// A form of the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
+    /// Prometheus' text 0.0.4.
     Text,
+    OpenMetrics,
     Protobuf,
 }
 
-/// The form with the highest weight; of two, the one that is named first. Without a header, and for clients that name neither: text.
+/// The form with the highest weight; of two, the one that is named first. Without a header, and for clients that name none of them:
+/// Prometheus' text, which every reader of metrics knows.
 pub(super) fn form(accept: Option<&str>) -> Form {
     let mut best = (0, Form::Text);
     for range in accept.unwrap_or("*/*").split(',') {
@@ -35,9 +38,11 @@ pub(super) fn form(accept: Option<&str>) -> Form {
                     && parameter("encoding").is_none_or(|encoding| encoding == "delimited");
                 if is_ours { Form::Protobuf } else { continue }
             }
-            "application/openmetrics-text" | "text/plain" | "text/*" | "application/*" | "*/*" => {
-                Form::Text
+            "application/openmetrics-text" | "application/*" => Form::OpenMetrics,
+            "text/plain" if parameter("version").is_some_and(|version| version != "0.0.4") => {
+                continue;
             }
+            "text/plain" | "text/*" | "*/*" => Form::Text,
             _ => continue,
         };
         let weight = weight(parameter("q"));
@@ -76,7 +81,7 @@ mod tests {
                 Some(format!(
                     "application/openmetrics-text;version=1.0.0;q=0.6,{PROTOBUF};q=0.5,*/*;q=0.2"
                 )),
-                Form::Text,
+                Form::OpenMetrics,
             ),
             (
                 Some(format!(
@@ -93,6 +98,26 @@ mod tests {
                 Some("text/html,application/xhtml+xml,*/*;q=0.8".to_owned()),
                 Form::Text,
             ),
+            // Prometheus 2.42 and 3 without native histograms
+            (
+                Some(
+                    "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+                     text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+                        .to_owned(),
+                ),
+                Form::OpenMetrics,
+            ),
+            (
+                Some(
+                    "text/plain;version=1.0.0;escaping=allow-utf-8,application/openmetrics-text;q=0.5".to_owned(),
+                ),
+                Form::OpenMetrics,
+            ),
+            (
+                Some("text/plain;version=0.0.4;q=0.9,application/openmetrics-text;q=0.5".to_owned()),
+                Form::Text,
+            ),
+            (Some("application/*".to_owned()), Form::OpenMetrics),
             (Some("image/png".to_owned()), Form::Text),
             (Some(";;;q=,,=".to_owned()), Form::Text),
         ];

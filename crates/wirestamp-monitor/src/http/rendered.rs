@@ -13,6 +13,7 @@ pub(super) struct Rendered {
     snapshot: Arc<Snapshot>,
     json: OnceLock<Written>,
     text: OnceLock<Written>,
+    open_metrics: OnceLock<Written>,
     protobuf: OnceLock<Written>,
 }
 
@@ -28,6 +29,15 @@ impl Rendered {
 
     pub(super) fn text(&self, limit: usize) -> &Written {
         self.text.get_or_init(|| {
+            let written = metrics::text_limited(Arc::clone(&self.snapshot), limit);
+            written
+                .map(|(text, left_out)| (text.into(), left_out))
+                .map_err(|error| error.to_string())
+        })
+    }
+
+    pub(super) fn open_metrics(&self, limit: usize) -> &Written {
+        self.open_metrics.get_or_init(|| {
             let written = metrics::open_metrics_limited(Arc::clone(&self.snapshot), limit);
             written
                 .map(|(text, left_out)| (text.into(), left_out))
@@ -77,7 +87,8 @@ mod tests {
         });
         let written = |snapshot: &Arc<Snapshot>| {
             let rendered = newest.of(Arc::clone(snapshot));
-            [rendered.json(), rendered.text(10), rendered.protobuf(10)]
+            let texts = [rendered.text(10), rendered.open_metrics(10)];
+            [rendered.json(), texts[0], texts[1], rendered.protobuf(10)]
                 .map(|written| written.clone().expect("written").0)
         };
         let [first, again] = [&snapshots[0]; 2].map(written);

@@ -58,6 +58,47 @@ fn snapshot() -> Arc<Snapshot> {
     })
 }
 
+/// Each sample's name, labels, limit of the bucket and value, in order.
+fn samples(text: &str) -> Vec<(&str, &str, Option<f64>, f64)> {
+    let number = |text: &str| text.parse::<f64>().expect("a number");
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let mut samples: Vec<_> = lines
+        .map(|line| {
+            // an exemplar follows
+            let sample = line.split(" # {").next().expect("a sample");
+            let (series, value) = sample.rsplit_once(' ').expect("a value");
+            let (name, limit, labels) = match series.split_once("le=\"") {
+                Some((name, rest)) => {
+                    let (limit, labels) = rest.split_once('"').expect("a limit");
+                    (name, Some(number(limit)), labels)
+                }
+                None => (series, None, ""),
+            };
+            (name, labels, limit, number(value))
+        })
+        .collect();
+    samples.sort_by(|one, other| one.partial_cmp(other).expect("numbers"));
+    samples
+}
+
+#[test]
+fn prometheus_text_is_the_open_metrics_text_without_what_it_does_not_know() {
+    let text = text(snapshot(), 100).expect("encoded");
+    let open = open_metrics(snapshot(), 100).expect("encoded");
+    assert_eq!(samples(&text), samples(&open));
+    let escaped = r#"peer="a \"peer\"\\with\neverything""#;
+    assert!(text.contains(escaped), "{text}");
+    for line in [
+        "# TYPE wirestamp_stamp_sent_total counter",
+        "# TYPE wirestamp_stamp_delay_seconds histogram",
+        "wirestamp_stamp_delay_seconds_bucket{le=\"+Inf\",peer=\"b\",segment=\"path\"} 6",
+        "wirestamp_stamp_delay_seconds_count{peer=\"b\",segment=\"path\"} 6",
+    ] {
+        assert!(text.lines().any(|other| other == line), "{line}: {text}");
+    }
+    assert!(!text.contains("# UNIT") && !text.contains("# EOF") && !text.contains("sequence="));
+}
+
 #[test]
 fn the_text_keeps_the_rules_that_scrapes_do_not_check() {
     let text = open_metrics(snapshot(), 100).expect("encoded");

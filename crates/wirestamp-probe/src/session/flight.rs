@@ -6,7 +6,8 @@ use crate::timestamp::WireTimestamp;
 use crate::tlv::Method;
 use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
 
-/// The number of further replies to one packet that are distinguished from duplicates.
+/// Of so many further replies to one packet is known whether the request or the reply was duplicated; of others, the reply
+/// counts as duplicated.
 pub(super) const DUPLICATES: usize = 8;
 
 #[derive(Debug, Clone)]

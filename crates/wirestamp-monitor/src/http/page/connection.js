@@ -12,11 +12,12 @@ export class Refused extends Error {
   }
 }
 
-async function ask(path, signal) {
+async function ask(path, signal, headers = {}) {
   const token = sessionStorage.getItem(KEY);
   // a header holds no other characters
   const isUsable = token && /^[\x21-\x7e]+$/.test(token);
-  const answer = await fetch(path, { headers: isUsable ? { Authorization: `Bearer ${token}` } : {}, cache: "no-store", signal });
+  const authorization = isUsable ? { Authorization: `Bearer ${token}` } : {};
+  const answer = await fetch(path, { headers: { ...authorization, ...headers }, cache: "no-store", signal });
   if (!answer.ok) throw new Refused(answer.status, (await answer.text()).trim());
   return answer;
 }
@@ -25,8 +26,8 @@ export async function json(path, patience = PATIENCE) {
   return (await ask(path, AbortSignal.timeout(patience))).json();
 }
 
-export async function text(path) {
-  return (await ask(path, AbortSignal.timeout(PATIENCE))).text();
+export async function text(path, media) {
+  return (await ask(path, AbortSignal.timeout(PATIENCE), { Accept: media })).text();
 }
 
 // Calls `each` with every event of a stream of server-sent events, until it ends or `signal` ends it.

@@ -29,7 +29,8 @@ function show() {
 }
 
 export async function load() {
-  known = read(await text("/metrics"));
+  // which has units
+  known = read(await text("/metrics", "application/openmetrics-text"));
   show();
   for (const place of document.querySelectorAll("[data-metrics]")) {
     const prefixes = place.dataset.metrics.split(" ");
