@@ -26,8 +26,12 @@ pub(super) fn check(interface: &Interface, peer: Option<SocketAddr>, checks: &mu
             let seen = probe.as_ref().and_then(|probe| probe.as_ref().ok());
             let came = seen.is_some_and(came_in_software);
             found.push(software(interface, &supported, &active, came));
-            found.extend(hardware(interface, probe.as_ref(), &supported, &active));
-            found.push(verdict(name, &supported, &active, came));
+            let hardware = hardware(interface, probe.as_ref(), &supported, &active);
+            found.extend(hardware.checks);
+            found.push(match hardware.never_came {
+                true => none_came(&active),
+                false => verdict(name, &supported, &active, came),
+            });
         }
         (Ok(_), Err(error)) if is_refused_by_windows(interface, &error) => {
             found.extend(by_value(interface, peer, &error));
@@ -102,6 +106,11 @@ fn came_in_software(probe: &Probe) -> bool {
     seen.transmit_software && (seen.receive_software || probe.arrived == 0)
 }
 
+/// Whether it has software timestamps of what is sent and of what is received.
+fn in_both_directions(of: &Capabilities) -> bool {
+    of.software.timestamps(Direction::Receive) && of.software.timestamps(Direction::Transmit)
+}
+
 /// `came`: whether a probe had them, whatever the driver says.
 fn software(
     interface: &Interface,
@@ -116,10 +125,7 @@ fn software(
             "Windows makes one timestamp a packet, and the driver is set to make it in hardware";
         return Check::new("software", Status::Skip, text);
     }
-    let both = |of: &Capabilities| {
-        of.software.timestamps(Direction::Receive) && of.software.timestamps(Direction::Transmit)
-    };
-    match (both(supported), both(active)) {
+    match (in_both_directions(supported), in_both_directions(active)) {
         (_, true) => Check::new(
             "software",
             Status::Ok,
@@ -152,49 +158,67 @@ fn software(
     }
 }
 
+/// The checks of hardware timestamps, and the result of a probe.
+struct Hardware {
+    checks: Vec<Check>,
+    /// Whether they are active, and a probe waited for them in vain.
+    never_came: bool,
+}
+
+impl Hardware {
+    /// Nothing was probed.
+    fn unknown(checks: Vec<Check>) -> Self {
+        Self {
+            checks,
+            never_came: false,
+        }
+    }
+
+    fn probed(check: Check, active: &Capabilities, probe: &Probe) -> Self {
+        Self {
+            checks: vec![check, observed(active, probe)],
+            never_came: !never_came(active, probe).is_empty(),
+        }
+    }
+}
+
 /// Whether hardware timestamps are supported, active, and really come.
 fn hardware(
     interface: &Interface,
     probe: Option<&Result<Probe, Error>>,
     supported: &Capabilities,
     active: &Capabilities,
-) -> Vec<Check> {
+) -> Hardware {
     let name = interface.name();
     if !supported.hardware.any() {
         let text = "the NIC or its driver has no hardware timestamps; only software timestamps are available";
         let refused = probe.and_then(|probe| probe.as_ref().err());
         let refused = refused.map(|error| failed("observed", error));
         let check = Check::new("hardware", Status::Skip, text);
-        return [check].into_iter().chain(refused).collect();
+        return Hardware::unknown([check].into_iter().chain(refused).collect());
     }
     if interface.description().simulated {
         return tried(interface);
     }
     if !active.hardware.any() {
         let text = "hardware timestamps are supported and switched off, as after every start of the driver";
-        return vec![
-            Check::new("hardware", Status::Warn, text).changed_by(remedy::enable(name, supported)),
-        ];
+        let check = Check::new("hardware", Status::Warn, text);
+        return Hardware::unknown(vec![check.changed_by(remedy::enable(name, supported))]);
     }
     let text =
         "active, and not probed here: whether timestamps really come shows when packets flow";
+    let is_active = "hardware timestamps are supported and active";
+    let check = Check::new("hardware", Status::Ok, is_active);
     let seen = match probe {
+        Some(Ok(probe)) => return Hardware::probed(check, active, probe),
         None => Check::new("observed", Status::Skip, text).changed_by(remedy::probe(name)),
-        Some(Ok(probe)) => observed(active, probe),
         Some(Err(error)) => failed("observed", error),
     };
-    vec![
-        Check::new(
-            "hardware",
-            Status::Ok,
-            "hardware timestamps are supported and active",
-        ),
-        seen,
-    ]
+    Hardware::unknown(vec![check, seen])
 }
 
 /// Switches the hardware timestamping of a simulated NIC on for the time being, and looks.
-fn tried(interface: &Interface) -> Vec<Check> {
+fn tried(interface: &Interface) -> Hardware {
     let enabled = interface
         .enable_hardware(HardwareRequest::AllPackets)
         .or_else(|_| interface.enable_hardware(HardwareRequest::Ptp))
@@ -204,11 +228,11 @@ fn tried(interface: &Interface) -> Vec<Check> {
         Ok(guard) => guard,
         Err(error) => {
             let check = Check::new("hardware", Status::Warn, error.to_string());
-            return vec![match error.kind() {
+            return Hardware::unknown(vec![match error.kind() {
                 ErrorKind::NotPermitted => check.changed_by(remedy::grant()),
                 // `wirestamp enable` would ask for what was refused
                 _ => check,
-            }];
+            }]);
         }
     };
     let granted = guard.granted();
@@ -217,36 +241,37 @@ fn tried(interface: &Interface) -> Vec<Check> {
         if granted.transmit { "on" } else { "off" },
         granted.receive.name()
     );
-    let mut checks = vec![Check::new("hardware", Status::Ok, text)];
-    checks.push(
-        match interface
-            .active()
-            .and_then(|active| Ok((active, probe::itself(interface)?)))
-        {
-            Ok((active, probe)) => observed(&active, &probe),
-            Err(error) => failed("observed", &error),
-        },
-    );
-    checks
+    let check = Check::new("hardware", Status::Ok, text);
+    let seen = interface
+        .active()
+        .and_then(|active| Ok((active, probe::itself(interface)?)));
+    match seen {
+        Ok((active, probe)) => Hardware::probed(check, &active, &probe),
+        Err(error) => Hardware::unknown(vec![check, failed("observed", &error)]),
+    }
+}
+
+/// Each way by which an active hardware timestamp could have come.
+fn promised(active: &Capabilities, probe: &Probe) -> [(bool, bool, &'static str); 2] {
+    let (hardware, seen) = (&active.hardware, probe.observed);
+    let receives = hardware.timestamps_any_datagram(Direction::Receive) && probe.arrived > 0;
+    let sends = hardware.timestamps_any_datagram(Direction::Transmit);
+    [
+        (sends, seen.transmit_hardware, "sent"),
+        (receives, seen.receive_hardware, "received"),
+    ]
+}
+
+/// The ways by which hardware timestamps should have come and did not.
+fn never_came(active: &Capabilities, probe: &Probe) -> Vec<&'static str> {
+    let promised = promised(active, probe).into_iter();
+    let broken = promised.filter(|(active, seen, _)| *active && !seen);
+    broken.map(|(.., way)| way).collect()
 }
 
 /// Whether the active timestamps came; of what is received, only where something was.
 fn observed(active: &Capabilities, probe: &Probe) -> Check {
-    let (hardware, seen) = (&active.hardware, probe.observed);
-    let receives = hardware.timestamps_any_datagram(Direction::Receive) && probe.arrived > 0;
-    let promised = [
-        (
-            hardware.timestamps_any_datagram(Direction::Transmit),
-            seen.transmit_hardware,
-            "sent",
-        ),
-        (receives, seen.receive_hardware, "received"),
-    ];
-    let broken: Vec<_> = promised
-        .iter()
-        .filter(|(active, seen, _)| *active && !seen)
-        .map(|(.., way)| *way)
-        .collect();
+    let broken = never_came(active, probe);
     if !broken.is_empty() {
         let text = format!(
             "supported, active, never observed: no hardware timestamp came for {} datagrams; don't rely on them, or update the driver",
@@ -254,7 +279,7 @@ fn observed(active: &Capabilities, probe: &Probe) -> Check {
         );
         return Check::new("observed", Status::Fail, text);
     }
-    let seen: Vec<_> = promised
+    let seen: Vec<_> = promised(active, probe)
         .iter()
         .filter(|(_, seen, _)| *seen)
         .map(|(.., way)| *way)
@@ -271,6 +296,18 @@ fn observed(active: &Capabilities, probe: &Probe) -> Check {
             seen.join(" and ")
         ),
     )
+}
+
+/// Of a NIC whose promised hardware timestamps did not come: switching them on changes nothing.
+fn none_came(active: &Capabilities) -> Check {
+    let software = match in_both_directions(active) {
+        true => "software timestamps alone",
+        false => "no timestamps",
+    };
+    let text = format!(
+        "a PTPv2 application can rely on {software}: hardware timestamps do not come in both directions"
+    );
+    Check::new("ptp_verdict", Status::Warn, text)
 }
 
 fn verdict(name: &str, supported: &Capabilities, active: &Capabilities, came: bool) -> Check {
@@ -300,7 +337,7 @@ fn verdict(name: &str, supported: &Capabilities, active: &Capabilities, came: bo
             Check::new(
                 "ptp_verdict",
                 status,
-                format!("{text}; hardware timestamps nothing"),
+                format!("{text}; the NIC timestamps nothing"),
             )
         }
         _ => {
