@@ -1,4 +1,4 @@
-//! `wirestamp capture` on simulated interfaces: on any machine, without root, and with the truth known.
+//! `wirestamp capture` on simulated interfaces and files made byte by byte: on any machine, without root, and with the truth known.
 
 use serde_json::Value;
 use std::fs;
@@ -517,4 +517,205 @@ fn what_a_file_lacks_is_told() {
         told.contains("cut off: capture more of each packet"),
         "{told}"
     );
+}
+
+/// Receive-only NICs refuse a filter that comes with transmit timestamps: a capture asks for none.
+#[test]
+fn a_nic_that_timestamps_received_packets_alone_is_enough() {
+    let head = ["--format", "ndjson", "--sim", "ena", "capture", "sim0"];
+    let output = run(&[&head[..], &["--for", "1s", "--source", "hardware"]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let seen = lines(&output);
+    let by = |direction: &str| {
+        let packets = seen.iter().map(|line| &line["packet"]);
+        let of = packets.filter(move |packet| packet["direction"] == direction);
+        of.map(|packet| &packet["clock"]).collect::<Vec<_>>()
+    };
+    let (received, sent) = (by("received"), by("sent"));
+    assert!(received.len() > 50 && sent.len() > 50, "{seen:?}");
+    assert!(received.iter().all(|clock| **clock == "hardware"));
+    assert!(sent.iter().all(|clock| **clock == "software"));
+}
+
+/// A pcapng file in nanoseconds.
+struct Made(Vec<u8>);
+
+impl Made {
+    fn new(link_type: u16) -> Self {
+        let mut file = Self(Vec::new());
+        let section = [&[0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..], &[0xff; 8]];
+        file.block(0x0a0d_0d0a, &section.concat());
+        let resolution = [9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0];
+        let head = [&link_type.to_le_bytes()[..], &[0; 6]].concat();
+        file.block(1, &[&head[..], &resolution].concat());
+        file
+    }
+
+    fn block(&mut self, kind: u32, body: &[u8]) {
+        let body = padded(body);
+        let total = (12 + body.len() as u32).to_le_bytes();
+        let block = [&kind.to_le_bytes()[..], &total, &body, &total];
+        self.0.extend(block.concat());
+    }
+
+    /// `at`: in microseconds. `length`: on the wire.
+    fn packet(&mut self, at: u64, data: &[u8], length: usize, comment: &str) {
+        let at = 1_790_000_000_000_000_000 + at * 1_000;
+        let words = [0, (at >> 32) as u32, at as u32, data.len() as u32];
+        let mut body = words.map(u32::to_le_bytes).concat();
+        body.extend((length as u32).to_le_bytes());
+        body.extend(padded(data));
+        if !comment.is_empty() {
+            body.extend([1, 0, comment.len() as u8, 0]);
+            body.extend(padded(comment.as_bytes()));
+            body.extend([0; 4]);
+        }
+        self.block(6, &body);
+    }
+
+    fn written(&self, file: PathBuf) -> PathBuf {
+        fs::write(&file, &self.0).expect("written");
+        file
+    }
+}
+
+fn padded(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+/// An IPv4 packet from 10.0.0.1 to 10.0.0.2.
+fn ipv4(number: u16, protocol: u8, behind: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x45, 0];
+    packet.extend((20 + behind.len() as u16).to_be_bytes());
+    packet.extend(number.to_be_bytes());
+    packet.extend([0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    [&packet, behind].concat()
+}
+
+fn udp(number: u16) -> Vec<u8> {
+    let head = [5_u16, 6, 8 + 100, 0].map(u16::to_be_bytes).concat();
+    ipv4(number, 17, &[&head[..], &[number as u8; 100]].concat())
+}
+
+fn tcp(sequence: u32, flags: u8, length: usize) -> Vec<u8> {
+    let mut segment = [5_001_u16, 80].map(u16::to_be_bytes).concat();
+    segment.extend(sequence.to_be_bytes());
+    segment.extend([0, 0, 0, 7, 0x50, flags, 0xff, 0xff, 0, 0, 0, 0]);
+    segment.extend((0..length).map(|place| (sequence as usize + place) as u8));
+    ipv4(sequence as u16, 6, &segment)
+}
+
+/// A stream of 40 segments of 1,000 bytes, of which so many are one packet.
+fn stream(joined: u32, later: u64) -> Made {
+    const SYN: u8 = 2;
+    const ACK: u8 = 16;
+    let mut file = Made::new(101);
+    let mut add = |at, data: &[u8]| file.packet(at + later, data, data.len(), "");
+    add(0, &tcp(999, SYN, 0));
+    for first in (0..40).step_by(joined as usize) {
+        let segment = tcp(1_000 + first * 1_000, ACK, joined as usize * 1_000);
+        add(10_000 + u64::from(first) * 10, &segment);
+    }
+    add(20_000, &tcp(41_000, ACK, 0));
+    file
+}
+
+/// What `capture compare` prints of two files.
+fn compared(files: [&Path; 2]) -> String {
+    let output = run(&["capture", "compare", utf8(files[0]), utf8(files[1])]);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn where_segments_are_joined_or_not_split_yet_the_side_and_its_switch_are_named() {
+    const GRO: &str = "joined by GRO or LRO: for a delay of each packet, \
+                       capture after ethtool -K IFACE gro off lro off";
+    const TSO: &str = "not split by the NIC yet (TSO): for a delay of each packet, \
+                       capture after ethtool -K IFACE tso off gso off";
+    let folder = tempfile::tempdir().expect("made");
+    // of how many segments a packet is at the sender and, 3 ms later, at the receiver
+    for (sent, arrived, side, how) in [
+        (1, 10, 1, Some(GRO)),
+        (10, 1, 0, Some(TSO)),
+        (2, 20, 1, Some(GRO)),
+        (1, 1, 0, None),
+    ] {
+        let sent = stream(sent, 0).written(folder.path().join("sent"));
+        let arrived_at = stream(arrived, 3_000).written(folder.path().join("arrived"));
+        for (files, side) in [
+            ([&sent, &arrived_at], side),
+            ([&arrived_at, &sent], 1 - side),
+        ] {
+            let told = compared(files.map(PathBuf::as_path));
+            let bytes = if arrived == 20 { "20,000" } else { "10,000" };
+            let line = |how| {
+                let side = ["A", "B"][side];
+                format!("{side}: TCP segments of up to {bytes} bytes, {how}")
+            };
+            let said: Vec<_> = told.lines().filter(|one| one.contains("ethtool")).collect();
+            let expected: Vec<_> = how.map(line).into_iter().collect();
+            assert_eq!(said, expected, "{told}");
+            assert!(told.contains("\n  lost               0\n"), "{told}");
+        }
+    }
+}
+
+#[test]
+fn packets_that_can_not_be_compared_are_told_of_each_file_by_reason() {
+    let folder = tempfile::tempdir().expect("made");
+    let (mut a, mut b) = (Made::new(1), Made::new(1));
+    let frame = |kind: u16, data: &[u8]| [&[2; 12], &kind.to_be_bytes()[..], data].concat();
+    for number in 0..30 {
+        let at = u64::from(number) * 1_000;
+        let whole = frame(0x0800, &udp(number));
+        a.packet(at, &whole, whole.len(), "");
+        let (data, why) = match number {
+            10..12 => (frame(0x0806, &[0; 28]), ""),
+            12..15 => (frame(0x894f, &udp(number)), ""),
+            15..19 => (whole[..60].to_vec(), ""),
+            19..24 => (
+                whole.clone(),
+                "wirestamp: hardware clock, no UTC: not_ready",
+            ),
+            _ => (whole.clone(), ""),
+        };
+        b.packet(at + 300, &data, whole.len(), why);
+    }
+    a.packet(29_100, &frame(0x0806, &[0; 28]), 42, "");
+    (0..6).for_each(|_| b.block(0x0bad_beef, &[0; 16]));
+    let files = [
+        a.written(folder.path().join("a")),
+        b.written(folder.path().join("b")),
+    ];
+    let told = compared([&files[0], &files[1]]);
+    let said: Vec<_> = told
+        .lines()
+        .filter(|line| ["A: ", "B: "].iter().any(|side| line.starts_with(side)))
+        .skip(2) // the files
+        .collect();
+    let reasons = [
+        "A: 1 packet: not IP",
+        "B: 2 packets: not IP",
+        "B: 3 packets: behind headers that wirestamp does not read",
+        "B: 4 packets: cut off: capture more of each packet (--snaplen)",
+        "B: 5 packets: without a time: compared, but without a delay",
+        "B: 6 blocks: of an unknown type, skipped",
+    ];
+    assert_eq!(said, reasons, "{told}");
+    assert!(told.contains("\n  lost               0\n"), "{told}");
+    let report = json(&["capture", "compare", utf8(&files[0]), utf8(&files[1])]);
+    let count = |side: &str, why: &str| number(&report[side]["unusable"][why]);
+    assert_eq!((count("a", "not_ip"), count("a", "cut_off")), (1, 0));
+    assert_eq!((count("b", "not_ip"), count("b", "cut_off")), (2, 4));
+    // nobody can say what a packet of an unknown link is
+    let mut unknown = Made::new(147);
+    unknown.packet(0, &[0; 60], 60, "");
+    let unknown = unknown.written(folder.path().join("unknown"));
+    let output = run(&["capture", "compare", utf8(&files[0]), utf8(&unknown)]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{output:?}");
+    assert!(said.contains("147") && said.contains("unknown"), "{said}");
 }

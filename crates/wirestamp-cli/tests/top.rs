@@ -320,6 +320,30 @@ fn once_prints_a_page_of_text_without_any_control_character() {
     );
 }
 
+/// What a monitor measures without any peer: the path to this host itself, and what the kernel says of its clock.
+#[test]
+fn without_a_configuration_this_host_itself_is_measured() {
+    let shown = top(&["--once", "--self", "--sim", "igc", "--for", "4s", "--json"]);
+    let said: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    let path = &said["paths"][0];
+    let count = |name: &str| path[name].as_u64().expect("a count");
+    assert!(count("received") > 0 && count("lost") == 0, "{path}");
+    let clocks = said["clocks"].as_array().expect("a list");
+    let names: Vec<_> = clocks
+        .iter()
+        .filter_map(|one| one["name"].as_str())
+        .collect();
+    assert!(
+        names.contains(&"sim0") && names.contains(&"realtime"),
+        "{names:?}"
+    );
+    let tasks = said["tasks"].as_array().expect("a list");
+    assert!(
+        tasks.iter().all(|task| task["state"] == "running"),
+        "{tasks:?}"
+    );
+}
+
 /// A configuration of a simulation: who is asked answers.
 #[test]
 fn sessions_of_a_simulation_are_answered() {
