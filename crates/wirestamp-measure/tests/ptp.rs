@@ -29,7 +29,19 @@ fn run(preset: &str, ptp: Ptp, answered: bool, seconds: i64) -> (PtpState, Event
     let mut asked = Measurements::default().ptp(ptp);
     asked.answered = answered;
     let place = Place::Simulation(Simulation::preset(preset, 1).expect("a preset"));
-    let mut engine = Engine::new(asked, place).expect("it starts");
+    finished(Engine::new(asked, place).expect("it starts"), seconds)
+}
+
+/// What an `igb` whose scenario has this too says after so many seconds.
+fn run_with(toml: &str, ptp: Ptp, answered: bool, seconds: i64) -> (PtpState, Events) {
+    let simulation = Simulation::from_toml(&format!("preset = \"igb\"\n{toml}"), 1);
+    let mut asked = Measurements::default().ptp(ptp);
+    asked.answered = answered;
+    let place = Place::Simulation(simulation.expect("a scenario"));
+    finished(Engine::new(asked, place).expect("it starts"), seconds)
+}
+
+fn finished(mut engine: Engine, seconds: i64) -> (PtpState, Events) {
     let until = engine.now() + Span::from_seconds(seconds);
     let mut events = Events::default();
     engine.run_until(until, &mut events).expect("it runs");
@@ -93,6 +105,47 @@ fn timestamps_of_the_system_instead_of_the_nic_are_warned_of_once() {
         matches!(warnings[..], [warning] if said(warning)),
         "{warnings:?}"
     );
+}
+
+/// Twice as far apart as the two may run.
+#[test]
+fn clocks_that_run_apart_too_fast_are_said_to_contradict() {
+    let mut ptp = Ptp::at("sim0");
+    ptp.options.enable_hardware = true;
+    for (ppb, contradicts) in [(400_000, true), (100_000, false)] {
+        let fast = format!("[sim0.clock]\nfrequency_error_ppb = {ppb}\n");
+        let (state, events) = run_with(&fast, ptp.clone(), true, 120);
+        let silence = events.of("ptp_silence");
+        assert_eq!(state.samples == 0, contradicts, "{state:?}");
+        assert_eq!(silence.len(), usize::from(contradicts), "{silence:?}");
+        let said = "exchanges contradicted those before";
+        let is_named = |text: &str| text.contains(said) && !text.contains("firewall");
+        assert!(silence.iter().all(|text| is_named(text)), "{silence:?}");
+        assert_eq!(
+            state.error.is_some_and(|error| is_named(&error)),
+            contradicts
+        );
+    }
+}
+
+/// Set to UTC 50,000,000 s after the start of the simulation's.
+#[test]
+fn a_grandmaster_whose_clock_shows_utc_is_warned_of_once() {
+    let mut ptp = Ptp::at("sim0");
+    ptp.options.enable_hardware = true;
+    ptp.options.role = wirestamp_ptp::Role::TimeTransmitter;
+    for (ticks, shows_utc) in [("50_000_000", true), ("50_000_037", false)] {
+        let utc = format!(
+            "[[event]]\nat = \"1ms\"\naction = \"step_hardware\"\nticks = {ticks}_000_000_000\n"
+        );
+        let (state, events) = run_with(&utc, ptp.clone(), false, 60);
+        let said = "the NIC's clock shows UTC, and its time is announced as TAI";
+        let count = |texts: &[&str]| texts.iter().filter(|text| text.contains(said)).count();
+        let warnings: Vec<_> = state.warnings.iter().map(String::as_str).collect();
+        let expected = usize::from(shows_utc);
+        assert_eq!(count(&warnings), expected, "{state:?}");
+        assert_eq!(count(&events.of("ptp_warning")), expected, "{ticks}");
+    }
 }
 
 /// Samples of a clock.

@@ -1,5 +1,6 @@
 //! STAMP sessions that end, in virtual time: the reflector is on another NIC of the simulated host.
 
+use std::path::Path;
 use std::time::Duration;
 use wirestamp::{Result, Simulation, Span, TimestampSource};
 use wirestamp_measure::state::TimestampCounts;
@@ -224,7 +225,7 @@ fn packets_that_find_no_neighbour_are_no_missing_timestamps() {
 type Spoil = fn(&mut Vec<u8>);
 
 /// Asks what answers wrongly: what a session that ends says of it, and one that does not.
-fn spoiled(spoil: Spoil) -> (String, String) {
+fn spoiled(key: Option<&Path>, spoil: Spoil) -> (String, String) {
     let simulation = preset();
     let answers = simulation.interface("sim1").expect("it has one");
     let own = (answers.description().addresses[0].address, 862).into();
@@ -235,6 +236,7 @@ fn spoiled(spoil: Spoil) -> (String, String) {
         stamp.interval = Duration::from_millis(10);
         stamp.timeout = Duration::from_millis(100);
         stamp.count = count;
+        stamp.key_file = key.map(Path::to_path_buf);
         Measurements::default().stamp(stamp)
     };
     let place = || Place::Simulation(simulation.clone());
@@ -271,21 +273,39 @@ fn spoiled(spoil: Spoil) -> (String, String) {
 
 #[test]
 fn replies_that_cannot_be_used_are_named_by_sessions_that_end_and_those_that_do_not() {
-    let nothing = spoiled(|_| {});
+    let nothing = spoiled(None, |_| {});
     assert_eq!(nothing, (String::new(), String::new()), "a right one");
-    let cases: [(Spoil, &str); 5] = [
+    let cases: [(Spoil, &str); 6] = [
         (|reply| reply.truncate(38), "38 octets, too short (44)"),
         (|reply| reply[13] = 0, "Error Estimate"),
         (|reply| reply[4..12].fill(0), "timestamps"),
+        (|reply| reply[19] += 1, "sent before they were received"),
         (|reply| reply[14] ^= 1, "another session"),
         (|reply| reply[27] ^= 1, "number and timestamp"),
     ];
     for (spoil, said) in cases {
-        let (ends, endless) = spoiled(spoil);
+        let (ends, endless) = spoiled(None, spoil);
         assert!(
             ends.contains(said) && ends.contains("replies came"),
             "{ends}"
         );
+        assert!(endless.contains(said), "{endless}");
+    }
+}
+
+#[test]
+fn replies_without_the_keys_signature_are_named_as_such() {
+    let folder = tempfile::tempdir().expect("made");
+    let key = folder.path().join("key");
+    std::fs::write(&key, "00112233445566778899aabbccddeeff").expect("written");
+    let cases: [(Spoil, &str); 2] = [
+        (|reply| reply.resize(112, 0), "none is signed with this key"),
+        (|_| {}, "without a signature: the reflector has no key"),
+    ];
+    for (spoil, said) in cases {
+        let (ends, endless) = spoiled(Some(&key), spoil);
+        assert!(ends.contains(said), "{ends}");
+        assert!(ends.contains("replies came"), "{ends}");
         assert!(endless.contains(said), "{endless}");
     }
 }
