@@ -16,6 +16,8 @@
 //!
 //! All are in seconds of the clocks that timestamp: round trips and path delays of the local monotonic clock, delays of one direction of the real-time clocks.
 //! The reflector's Error Estimate is its own claim. Delays of one direction exist only where the clocks are related ([`Clocks`]).
+//! A delay of one direction lies between [`least_delay`](SessionConfiguration::least_delay) and the round trip without the residence time and the least
+//! delay of the other direction. Its interval is narrowed to these limits: the estimate is then the middle of the rest.
 
 mod configuration;
 mod direction;

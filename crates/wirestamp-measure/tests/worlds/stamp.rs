@@ -7,7 +7,7 @@ use std::time::Duration;
 use wirestamp::sim::Datagram;
 use wirestamp::{Simulation, Span};
 use wirestamp_measure::{
-    Engine, Measurements, Place, Reflector, Relation, Segment, Stamp, Timestamper,
+    ClockBound, Engine, Measurements, Place, Reflector, Relation, Segment, Stamp, Timestamper,
 };
 use wirestamp_probe::tlv::Method;
 use wirestamp_test_worlds::{Chance, Change, Clocks, Found, worlds};
@@ -19,12 +19,25 @@ const TIMEOUT: Duration = Duration::from_millis(200);
 /// All packets, and the readings of the clock that make their times final.
 const LENGTH: Span = Span::from_seconds(9);
 
+/// Both ends are on one host: any bound of its clock is right. The widest leave causality alone.
+const BOUNDS: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_micros(1),
+    Duration::from_micros(100),
+    Duration::from_millis(11),
+];
+/// The cable takes no less than 110 ns.
+const LEAST_DELAYS: [Duration; 2] = [Duration::ZERO, Duration::from_nanos(110)];
+
 /// A session between both NICs, and who timestamps its packets.
 struct World {
     simulation: Simulation,
     utc: Utc,
     /// This host's end and the reflector's.
     by: [Timestamper; 2],
+    /// How far the clocks of both are from UTC at most, as is said; `None`: they are known to be one.
+    bounds: Option<[Duration; 2]>,
+    least_delay: Duration,
     told: String,
 }
 
@@ -40,11 +53,18 @@ impl World {
             false => other,
         };
         let simulation = Simulation::from_toml(&changed.toml, number).expect("a scenario");
+        let bounds = (chance.below(3) > 0).then(|| [0, 1].map(|_| chance.one_of(&BOUNDS)));
+        let least_delay = chance.one_of(&LEAST_DELAYS);
         Self {
             utc: Utc::of(&simulation, changed.utc),
             simulation,
             by: [own, other],
-            told: format!("world {number}, {own:?}, {other:?}:\n{}", changed.toml),
+            bounds,
+            least_delay,
+            told: format!(
+                "world {number}, {own:?}, {other:?}, {bounds:?}, {least_delay:?}:\n{}",
+                changed.toml
+            ),
         }
     }
 
@@ -57,6 +77,11 @@ impl World {
         stamp.interface = Some("sim0".to_owned());
         (stamp.count, stamp.interval) = (Some(COUNT), INTERVAL);
         (stamp.timeout, stamp.clocks) = (TIMEOUT, Relation::Same);
+        stamp.least_delay = self.least_delay;
+        if let Some([own, other]) = self.bounds {
+            (stamp.clocks, stamp.clock_bound) = (Relation::Utc, Some(own));
+            reflector.clock_bound = ClockBound::At(other);
+        }
         [stamp.source, reflector.source] = self.by;
         let wanted = Measurements::default().reflector(reflector).stamp(stamp);
         let place = Place::Simulation(self.simulation.clone());
@@ -122,6 +147,10 @@ fn stamp(world: u64, clocks: &Clocks<'_>, found: &mut Found) {
         Ok(report) => {
             let told = || format!("unconfirmed; {}", world.told);
             found.check(!report.unconfirmed, told);
+            let contradictions = report.session.contradictions;
+            found.check(contradictions == 0, || {
+                format!("{contradictions} contradictions; {}", world.told)
+            });
             world.hold_all(&kept.0, found);
         }
     }

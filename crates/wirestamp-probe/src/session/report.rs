@@ -28,7 +28,7 @@ pub struct Sample {
     pub round_trip: Option<Bounded<Span>>,
     /// The same without the time in the reflector: both ways together.
     pub path_delay: Option<Bounded<Span>>,
-    /// To the reflector. Only where the clocks are related.
+    /// To the reflector. Only where the clocks are related. The interval is no wider than what the least delay and the round trip leave.
     pub forward: Option<Bounded<Span>>,
     /// From the reflector. Only where the clocks are related and the reflector reports when its reply left.
     pub backward: Option<Bounded<Span>>,
@@ -125,8 +125,8 @@ pub struct SessionReport {
     pub clock_steps: u64,
     /// Packets during which the local real-time clock was stepped; they have no delays of one direction.
     pub stepped_in_flight: u64,
-    /// Packets whose delays would be negative beyond their bounds: the clocks are not related as was said. If there is one, there are no delays of
-    /// one direction.
+    /// Packets whose delays cannot lie between the least delay and the round trip, whatever their errors are: the clocks are not related as was said,
+    /// or the least delay is wrong. If there is one, there are no delays of one direction.
     pub contradictions: u64,
     /// Packets without a transmit timestamp here, by reason.
     pub missing_transmit_timestamps: MissingCounts,

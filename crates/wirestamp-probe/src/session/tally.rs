@@ -25,6 +25,14 @@ pub(super) fn drift(time: Span) -> Span {
     )
 }
 
+/// Narrows a delay to the interval that two limits leave of its own. Its middle is rounded up, so that it never begins
+/// below `least`. `None`: nothing is left.
+fn within(delay: Bounded<Span>, least: Span, most: Span) -> Option<Bounded<Span>> {
+    let (low, high) = (delay.least().max(least), delay.most().min(most));
+    let half = Span::from_nanoseconds(((high - low).nanoseconds() + 1).div_euclid(2));
+    (low <= high).then(|| Bounded::new(low + half, half))
+}
+
 /// The headers of a reply.
 #[derive(Debug)]
 pub(super) struct Header {
@@ -246,19 +254,31 @@ impl Tally {
             Clocks::Synchronized(_) | Clocks::Unrelated => return,
         };
         let bound = exchange.error + clocks;
+        let (least, most) = (self.least_delay, self.largest_delay(exchange));
         let forward = Bounded::new(t2 - t1.utc, t1.at.bound + bound);
-        let backward = t3.map(|t3| Bounded::new(t4.utc - t3, t4.at.bound + bound));
         // without a follow-up the reply left after the T3 that was written
-        let at_most = Bounded::new(t4.utc - exchange.t3_at_least, t4.at.bound + bound);
-        if [forward, at_most]
-            .iter()
-            .any(|delay| delay.value + delay.bound < Span::ZERO)
-        {
+        let backward = Bounded::new(t4.utc - exchange.t3_at_least, t4.at.bound + bound);
+        let [forward, backward] = [forward, backward].map(|delay| within(delay, least, most));
+        let (Some(forward), Some(backward)) = (forward, backward) else {
             self.report.contradictions += 1;
             return;
-        }
+        };
         sample.forward = Some(forward);
-        sample.backward = backward;
+        sample.backward = t3.map(|_| backward);
+    }
+
+    /// The largest delay that a direction can have, whatever the clocks' offset is: the round trip without the time in the reflector
+    /// and the least delay of the other direction.
+    fn largest_delay(&self, exchange: &Exchange) -> Span {
+        let round_trip = (exchange.t4.at - exchange.t1.at).most();
+        // an Error Estimate with a large clock error says little of it, but it is not negative
+        let residence = exchange.t3_at_least - exchange.t2 - exchange.error - exchange.error;
+        // of the residence time, which is no longer than the round trip, and of UTC's seconds
+        let drift = match self.clocks {
+            Clocks::Same => Span::ZERO,
+            Clocks::Synchronized(_) | Clocks::Unrelated => drift(round_trip),
+        };
+        round_trip + drift - residence.max(Span::ZERO) - self.least_delay
     }
 
     fn record(&mut self, sample: &Sample) {

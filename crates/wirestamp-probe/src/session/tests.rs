@@ -143,3 +143,201 @@ fn a_complete_packet_is_measured_once_and_its_duplicates_are_counted_on() {
     let round_trips = report.round_trip.histogram().expect("measured");
     assert_eq!(round_trips.count(), 4);
 }
+
+/// A packet whose delays of one direction are computed by hand. Times are in microseconds, errors in nanoseconds.
+struct OneWay {
+    clocks: Clocks,
+    /// The error of our clock, as it is said before the packet is judged.
+    later: Option<Span>,
+    least_delay: Span,
+    /// The reflector's, its clock's included, as its reply says: 102 ns as they are read.
+    error: i64,
+    /// T1 … T4.
+    times: [i64; 4],
+    is_followed_up: bool,
+}
+
+impl OneWay {
+    /// The error of our clock, and T1 … T4.
+    fn new(error: i64, times: [i64; 4]) -> Self {
+        Self {
+            clocks: Clocks::Synchronized(ns(error)),
+            later: None,
+            least_delay: Span::ZERO,
+            error: 100,
+            times,
+            is_followed_up: true,
+        }
+    }
+
+    /// A reply to the request; `followed_up`: with T3 of the reply before it.
+    fn reply(&self, request: &Request, number: u32, followed_up: Option<i64>) -> Vec<u8> {
+        let format = TimestampFormat::Ptp;
+        let time = |at: i64| {
+            WireTimestamp::encode(UtcTime::from_nanoseconds(UTC + at * 1_000), format, 37)
+        };
+        let [_, t2, t3, _] = self.times;
+        let octets = reply_to(request, number, t2);
+        let mut reply = packet::Reply::read(&octets, None).expect("a reply");
+        reply.error = ErrorEstimate::at_least(ns(self.error), true, format);
+        (reply.received, reply.timestamp) = (time(t2), time(t3));
+        let mut octets = vec![0; Mode::Open.base_length()];
+        reply.write(None, &mut octets);
+        let follow_up = followed_up.map(|at| FollowUp {
+            sequence: number - 1,
+            timestamp: time(at),
+            method: Method::Software,
+        });
+        let mut area = Area::default();
+        area.push(kind::FOLLOW_UP, &FollowUp::octets(follow_up));
+        octets.extend_from_slice(area.octets());
+        octets[Mode::Open.base_length()] = 0; // the reflector knows the extension
+        octets
+    }
+
+    fn measure(&self) -> (Sample, SessionReport) {
+        let [t1, _, t3, t4] = self.times;
+        let mut session = Session::new(SessionConfiguration {
+            clocks: self.clocks,
+            least_delay: self.least_delay,
+            ..SessionConfiguration::default()
+        });
+        let (sequence, request) = request(&mut session, t1);
+        session.transmitted(sequence, Ok(left(t1)));
+        let mut arrive = |payload: Vec<u8>| {
+            session.received(&ReplyArrival {
+                payload: &payload,
+                received: Some(left(t4)),
+                read: at(t4),
+                hop_limit: None,
+                traffic_class: None,
+            })
+        };
+        assert_eq!(arrive(self.reply(&request, 0, None)), Ok(sequence));
+        if self.is_followed_up {
+            // the reply to a duplicate of the request
+            let next = self.reply(&request, 1, Some(t3));
+            assert_eq!(arrive(next), Err(Rejected::Duplicate));
+        }
+        if self.later.is_some() {
+            session.set_clock_bound(self.later);
+        }
+        let mut seen = Vec::new();
+        let report = session.finish(|sample| seen.push(*sample));
+        (seen[0], report)
+    }
+
+    /// Its delays, forward and backward, as values and error bounds in nanoseconds.
+    fn delays(&self) -> [Option<(i128, i128)>; 2] {
+        let (sample, report) = self.measure();
+        let is_refused = u64::from(sample.forward.is_none());
+        assert_eq!(report.contradictions, is_refused);
+        let numbers = |delay: Bounded<Span>| (delay.value.nanoseconds(), delay.bound.nanoseconds());
+        [sample.forward, sample.backward].map(|delay| delay.map(numbers))
+    }
+}
+
+const fn ns(nanoseconds: i64) -> Span {
+    Span::from_nanoseconds(nanoseconds as i128)
+}
+
+#[test]
+fn a_narrow_delay_of_one_direction_is_as_the_clocks_show_it() {
+    let narrow = OneWay::new(1_000, [0, 2_000, 2_100, 4_000]);
+    // 40 ns of T1 or T4, 102 ns of the reflector, and the clock
+    let all = [Some((2_000_000, 1_142)), Some((1_900_000, 1_142))];
+    assert_eq!(narrow.delays(), all);
+    let least_delay = ns(1_898_858);
+    assert_eq!(
+        OneWay {
+            least_delay,
+            ..narrow
+        }
+        .delays(),
+        all
+    );
+}
+
+#[test]
+fn a_wide_delay_of_one_direction_is_no_less_than_nothing_and_no_more_than_the_round_trip() {
+    let wide = OneWay::new(11_000_000, [0, -7_000, -6_900, 4_000]);
+    // 4 ms and 80 ns, 4,801 ns of drift; less 100 µs in the reflector but for 204 ns
+    let both = |delay| [Some(delay), Some(delay)];
+    assert_eq!(wide.delays(), both((1_952_543, 1_952_543)));
+    let least_delay = Span::from_milliseconds(1);
+    let further = OneWay {
+        least_delay,
+        ..wide
+    };
+    assert_eq!(further.delays(), both((1_952_543, 952_543)));
+    let narrow = OneWay::new(1_000, [0, 2_000, 2_100, 4_000]);
+    let later = Some(Span::from_seconds(1));
+    assert_eq!(OneWay { later, ..narrow }.delays(), wide.delays());
+    // without a follow-up, the reply left later than it says
+    let is_followed_up = false;
+    let [forward, backward] = OneWay {
+        is_followed_up,
+        ..further
+    }
+    .delays();
+    assert_eq!((forward, backward), (Some((1_952_543, 952_543)), None));
+}
+
+/// An error that contains the clock's says nothing of the time in the reflector, which is not negative all the same.
+#[test]
+fn a_reflector_with_a_wide_clock_leaves_the_round_trip() {
+    let error = 1_000_000;
+    let wide = OneWay {
+        error,
+        ..OneWay::new(11_000_000, [0, -7_000, -6_900, 4_000])
+    };
+    let half = 2_002_441; // of 4,000,080 ns and 4,801 ns of drift
+    assert_eq!(wide.delays(), [Some((half, half)), Some((half, half))]);
+}
+
+#[test]
+fn one_end_of_a_delay_may_be_cut_off_alone() {
+    let short = OneWay::new(10_000, [0, 5, 105, 4_000]);
+    // 5 µs ± 10,142 ns from 0; 3,895 µs ± 10,142 ns up to 3,905,085 ns
+    assert_eq!(
+        short.delays(),
+        [Some((7_571, 7_571)), Some((3_894_972, 10_114))]
+    );
+    // of one clock's seconds, nothing drifts: 0 ± 142 ns, and 1,000 ns ± 142 ns up to 1,080 ns
+    let clocks = Clocks::Same;
+    let same = OneWay {
+        clocks,
+        ..OneWay::new(0, [0, 0, 0, 1])
+    };
+    assert_eq!(same.delays(), [Some((71, 71)), Some((969, 111))]);
+}
+
+#[test]
+fn a_delay_that_cannot_be_is_a_contradiction() {
+    let least = |microseconds, one: OneWay| OneWay {
+        least_delay: Span::from_microseconds(microseconds),
+        ..one
+    };
+    for (what, one) in [
+        ("negative forward", OneWay::new(1_000, [0, -10, 90, 4_000])),
+        (
+            "negative backward",
+            OneWay::new(1_000, [0, 4_010, 4_110, 4_100]),
+        ),
+        (
+            "less than the least",
+            least(1_000, OneWay::new(1_000, [0, 500, 600, 4_000])),
+        ),
+        (
+            "twice the least is more than the round trip",
+            least(2_000, OneWay::new(11_000_000, [0, 0, 100, 4_000])),
+        ),
+    ] {
+        assert_eq!(one.delays(), [None, None], "{what}");
+        let report = one.measure().1;
+        assert!(
+            report.forward.histogram().is_none() && report.backward.histogram().is_none(),
+            "{what}"
+        );
+    }
+}

@@ -30,6 +30,8 @@ pub(crate) struct Plan {
     /// The reflector's clock is off by so much for ever.
     pub(crate) away: i64,
     pub(crate) attacked: bool,
+    /// The least delay that the session is configured with.
+    pub(crate) least_delay: Span,
     /// Said of the clocks before this packet is sent.
     pub(crate) later: Option<(u32, Option<Span>)>,
 }
@@ -99,6 +101,7 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
         format: plan.formats.0,
         traffic_class: 0b1011_1000,
         clocks: plan.clocks,
+        least_delay: plan.least_delay,
         ..SessionConfiguration::default()
     });
     let mut reflector = Reflector::new(ReflectorConfiguration {

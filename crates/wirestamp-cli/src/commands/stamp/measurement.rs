@@ -247,9 +247,9 @@ impl Measurement {
 fn unknown_offset(report: &SessionReport, clocks: Clocks) -> Option<&'static str> {
     match clocks {
         _ if report.forward.histogram().is_some() => None,
-        _ if report.contradictions > 0 => {
-            Some("delays would be negative: the clocks are not related as said")
-        }
+        _ if report.contradictions > 0 => Some(
+            "delays would be negative or below --least-delay: the clocks are not related as said",
+        ),
         Clocks::Synchronized(_) => {
             Some("the reflector does not say that its clock is synchronised")
         }
