@@ -719,3 +719,36 @@ fn packets_that_can_not_be_compared_are_told_of_each_file_by_reason() {
     assert!(!output.status.success(), "{output:?}");
     assert!(said.contains("147") && said.contains("unknown"), "{said}");
 }
+
+/// A NIC that timestamps PTP messages alone, and nothing that is sent: each packet says whose timestamp it has.
+#[test]
+fn what_the_nic_does_not_timestamp_has_the_kernels_timestamp() {
+    let folder = tempfile::tempdir().expect("made");
+    let with = |filters: &str| {
+        let nic = format!("preset = \"igc\"\n[nic]\nreceive_filters = [{filters}]\n");
+        scenario(folder.path(), &nic)
+    };
+    let run_on = |sim: &Path, more: &[&str]| {
+        let head = ["--sim", utf8(sim), "--seed", "7"];
+        let rest = ["capture", "sim0", "--count", "4", "--source", "hardware"];
+        run(&[&head[..], more, &rest].concat())
+    };
+    let ptp_only = with(r#""none", "ptpv2_udp""#);
+    let output = run_on(&ptp_only, &[]);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("PTP messages only"), "{text}");
+    let packets = lines(&run_on(&ptp_only, &["--json"]));
+    let clocks: Vec<_> = packets
+        .iter()
+        .filter_map(|line| line["packet"]["clock"].as_str())
+        .collect();
+    assert_eq!(clocks, ["software"; 4], "{packets:?}");
+    let sends_only = with(r#""none""#);
+    let refused = run_on(&sends_only, &[]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && said.contains("--source software"),
+        "{said}"
+    );
+}

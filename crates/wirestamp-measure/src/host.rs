@@ -1,7 +1,7 @@
 //! What a measurement opens its sockets with.
 
 use crate::host_stamp::Stamper;
-use crate::nic::{NicClock, Nics, timestamps_everything};
+use crate::nic::{Needs, NicClock, Nics, timestamps_everything};
 use crate::options::Timestamper;
 use crate::place::Place;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -35,6 +35,7 @@ impl Host {
         &self,
         interface: Option<&str>,
         wanted: Timestamper,
+        needs: Needs,
     ) -> Result<Option<Rc<NicClock>>> {
         let Some(name) = interface else {
             return match wanted {
@@ -53,11 +54,11 @@ impl Host {
         let interface = self.place.interface(name)?;
         match wanted == Timestamper::Auto && !timestamps_everything(&interface) {
             true => Ok(None),
-            false => self.nics.clock(&interface).map(Some),
+            false => self.nics.clock(&interface, needs).map(Some),
         }
     }
 
-    /// A socket connected to a host, whose packets are timestamped by whom is wanted; so many transmit timestamps may wait.
+    /// A socket connected to an NTP server, whose packets are timestamped by whom is wanted; so many transmit timestamps may wait.
     pub(crate) fn connect(
         &self,
         remote: SocketAddr,
@@ -74,7 +75,7 @@ impl Host {
         let (socket, stamper) = match nic {
             Some(nic) => (
                 nic.bind(way.local)?,
-                Stamper::hardware(self.nics.clock(nic)?),
+                Stamper::hardware(self.nics.clock(nic, Needs::Both("NTP"))?),
             ),
             None => (
                 self.place.bind(None, (any(remote), 0).into())?,

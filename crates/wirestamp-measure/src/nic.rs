@@ -6,22 +6,38 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 use wirestamp::{
-    Correlator, CorrelatorOptions, Direction, Error, HardwareGuard, HardwareRequest, Interface,
-    Result,
+    AddressFamily, Correlator, CorrelatorOptions, Direction, Error, ErrorKind,
+    HardwareCapabilities, HardwareGuard, Interface, Result,
 };
 
 /// At most so long from one reading to the next: a measurement is final after three.
 const PERIOD: Duration = Duration::from_secs(1);
 
+/// What a measurement needs a NIC to timestamp.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Needs {
+    /// Sent and received packets: one time is of both, and two points of measurement do not mix. Says who needs it.
+    Both(&'static str),
+    /// At least those of one direction: the measurement says of each timestamp who made it.
+    Either,
+}
+
 /// One NIC's clock. The NIC timestamps while this lives, if it was asked to.
 pub(crate) struct NicClock {
     correlator: Arc<Correlator>,
+    /// What the NIC timestamps, if that is not every packet.
+    limit: Option<&'static str>,
     _switched_on: Option<HardwareGuard>,
 }
 
 impl NicClock {
     pub(crate) fn correlator(&self) -> Arc<Correlator> {
         Arc::clone(&self.correlator)
+    }
+
+    /// What the NIC timestamps, if that is not every packet.
+    pub(crate) fn limit(&self) -> Option<&'static str> {
+        self.limit
     }
 
     /// Whether timestamps can be converted.
@@ -40,28 +56,29 @@ impl NicClock {
 pub(crate) struct Nics(RefCell<BTreeMap<String, Weak<NicClock>>>);
 
 impl Nics {
-    /// The clock of a NIC, which timestamps every packet from now on.
-    pub(crate) fn clock(&self, interface: &Interface) -> Result<Rc<NicClock>> {
+    /// The clock of a NIC, which timestamps from now on: every packet, in each direction in which it can.
+    ///
+    /// # Errors
+    /// `NotSupported` if it lacks a direction that is needed. It is not switched on then.
+    pub(crate) fn clock(&self, interface: &Interface, needs: Needs) -> Result<Rc<NicClock>> {
+        let limit = limited(interface, needs)?;
         let mut known = self.0.borrow_mut();
         known.retain(|_, clock| clock.strong_count() > 0);
-        let is_on = timestamps_everything(interface);
         let shared = known.get(interface.name()).and_then(Weak::upgrade);
         // a NIC that was switched off meanwhile, or is another one of the same name, is opened anew
-        if let Some(clock) = shared.filter(|_| is_on) {
+        if let Some(clock) = shared.filter(|_| timestamps_what_it_can(interface)) {
             return Ok(clock);
         }
-        // one that is on already stays on for as long as this lives, whoever switched it on ends
-        let switched_on = match interface.enable_hardware(HardwareRequest::AllPackets) {
-            Ok(guard) => Some(guard),
-            Err(_) if is_on => None,
-            Err(error) => return Err(advised(error, interface)),
-        };
+        let switched_on = interface
+            .enable_datagram_hardware()
+            .map_err(|error| advised(error, interface))?;
         let correlator = interface.correlator(CorrelatorOptions {
             period: PERIOD,
             ..CorrelatorOptions::default()
         })?;
         let clock = Rc::new(NicClock {
             correlator: Arc::new(correlator),
+            limit,
             _switched_on: switched_on,
         });
         known.insert(interface.name().to_owned(), Rc::downgrade(&clock));
@@ -75,6 +92,72 @@ pub(crate) fn timestamps_everything(interface: &Interface) -> bool {
         let timestamps = |direction| active.hardware.timestamps_any_datagram(direction);
         timestamps(Direction::Receive) && timestamps(Direction::Transmit) && active.cross_timestamp
     })
+}
+
+/// Whether the NIC timestamps now what it can.
+fn timestamps_what_it_can(interface: &Interface) -> bool {
+    let (Ok(active), Ok(supported)) = (interface.active(), interface.supported()) else {
+        return false;
+    };
+    let is_on = |direction| {
+        active.hardware.timestamps_any_datagram(direction)
+            || !supported.hardware.timestamps_any_datagram(direction)
+    };
+    is_on(Direction::Receive) && is_on(Direction::Transmit) && active.cross_timestamp
+}
+
+/// What the NIC timestamps, if that is not every packet.
+///
+/// # Errors
+/// That is not what is needed.
+fn limited(interface: &Interface, needs: Needs) -> Result<Option<&'static str>> {
+    if timestamps_everything(interface) {
+        return Ok(None);
+    }
+    let supported = interface.supported()?.hardware;
+    let Some(limit) = limit(&supported) else {
+        return Ok(None);
+    };
+    let is_one_way = [Direction::Transmit, Direction::Receive]
+        .into_iter()
+        .any(|direction| supported.timestamps_any_datagram(direction));
+    let cause = match needs {
+        Needs::Either if is_one_way => return Ok(Some(limit)),
+        Needs::Either => limit.to_owned(),
+        Needs::Both(who) => {
+            format!("{limit}, and {who} needs hardware timestamps of sent and received packets")
+        }
+    };
+    let error = Error::new(
+        ErrorKind::NotSupported,
+        "use hardware timestamps",
+        interface.name().to_owned(),
+        cause,
+    );
+    Err(error.with_remedy(
+        "use software timestamps: --source software, or source = \"software\" in a configuration",
+    ))
+}
+
+/// What a NIC timestamps that does not timestamp every datagram; `None` also if it timestamps nothing: its driver says so.
+fn limit(hardware: &HardwareCapabilities) -> Option<&'static str> {
+    let any = |direction| hardware.timestamps_any_datagram(direction);
+    let ptp = |direction| {
+        hardware.timestamps_ptp_events(direction, AddressFamily::Ipv4)
+            || hardware.timestamps_ptp_events(direction, AddressFamily::Ipv6)
+    };
+    let [sent, received] = [Direction::Transmit, Direction::Receive];
+    match (any(sent), any(received)) {
+        (true, false) if ptp(received) => {
+            Some("of received packets this NIC timestamps PTP messages only")
+        }
+        (true, false) => Some("this NIC timestamps sent datagrams only"),
+        (false, true) => Some("this NIC timestamps received packets only"),
+        (false, false) if ptp(sent) || ptp(received) => {
+            Some("this NIC timestamps PTP messages only")
+        }
+        _ => None,
+    }
 }
 
 /// Says where to look on, where the library knows no remedy.

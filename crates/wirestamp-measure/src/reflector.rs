@@ -4,7 +4,7 @@ use crate::event::EventKind;
 use crate::host::Host;
 use crate::host_stamp::HostStamp;
 use crate::moment::Moment;
-use crate::nic::NicClock;
+use crate::nic::{Needs, NicClock};
 use crate::options::{ClockBound, Reflector as Configuration};
 use crate::sink::Packet;
 use crate::state::{Reasons, ReflectorState, State};
@@ -36,8 +36,8 @@ pub(crate) struct ReflectorTask {
     clock_bound: ClockBound,
     /// Whether the kernel says how far its clock may be off: a simulated host has none.
     has_kernel: bool,
-    /// Why no request comes to the interface that is named.
-    diverted: Option<String>,
+    /// Why no request comes to the interface that is named, and what its NIC does not timestamp.
+    warnings: Vec<String>,
 }
 
 impl ReflectorTask {
@@ -57,16 +57,19 @@ impl ReflectorTask {
             sessions: configuration.sessions as usize,
             rate: configuration.rate,
         });
-        let nic = host.nic(configuration.interface.as_deref(), configuration.source)?;
+        let named = configuration.interface.as_deref();
+        let nic = host.nic(named, configuration.source, Needs::Either)?;
         let clock = match &nic {
             Some(nic) => Clock::hardware_else_software(nic.correlator()),
             None => Clock::software(),
         };
         let sockets = place.reflector_sockets(configuration)?;
-        let interface = configuration.interface.as_deref();
-        let interface = interface.and_then(|name| place.interface(name).ok());
+        let interface = named.and_then(|name| place.interface(name).ok());
+        let diverted = interface.and_then(|interface| interface.diverted());
+        let limit = nic.as_ref().and_then(|nic| nic.limit());
+        let limit = limit.map(|limit| format!("{limit}: the kernel timestamps the other packets"));
         Ok(Self {
-            diverted: interface.and_then(|interface| interface.diverted()),
+            warnings: diverted.into_iter().chain(limit).collect(),
             service: ReflectorService::new(reflector, sockets, clock)?,
             is_correlated: nic.is_none(),
             nic,
@@ -128,11 +131,11 @@ fn recorded(seen: &Seen) -> Packet<'static> {
 
 impl Task for ReflectorTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
-        if self.opened.is_none()
-            && let Some(why) = &self.diverted
-        {
-            turn.sink
-                .event(EventKind::ReflectorWarning, "reflector", why.clone());
+        if self.opened.is_none() {
+            for why in &self.warnings {
+                turn.sink
+                    .event(EventKind::ReflectorWarning, "reflector", why.clone());
+            }
         }
         if let Some(later) = self.correlate(turn.now)? {
             return Ok(later);
@@ -178,7 +181,7 @@ impl Task for ReflectorTask {
                 .map(|(source, count)| (source.to_owned(), count))
                 .collect(),
             sessions: self.service.sessions() as u64,
-            warnings: self.diverted.iter().cloned().collect(),
+            warnings: self.warnings.clone(),
         });
     }
 }

@@ -9,7 +9,7 @@ mod stamps;
 use crate::claim::Claim;
 use crate::host::Host;
 use crate::moment::Moment;
-use crate::nic::NicClock;
+use crate::nic::{Needs, NicClock};
 use crate::options::{Relation, Stamp};
 use crate::provisional::{LOOKED, Provisional};
 use crate::report::Report;
@@ -117,7 +117,12 @@ impl StampTask {
             .place
             .bind(configuration.interface.as_deref(), (any, 0).into())?;
         socket.connect(peer)?;
-        let nic = host.nic(configuration.interface.as_deref(), configuration.source)?;
+        let needs = Needs::Both("a STAMP session");
+        let nic = host.nic(
+            configuration.interface.as_deref(),
+            configuration.source,
+            needs,
+        )?;
         let clock = match &nic {
             Some(nic) => Clock::hardware(nic.correlator()),
             None => Clock::software(),

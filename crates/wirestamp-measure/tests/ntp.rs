@@ -1,7 +1,7 @@
 //! NTP in virtual time: a server on another NIC of the simulated host, whose clock is ahead by a known time.
 
 use std::time::Duration;
-use wirestamp::{Simulation, Span, Timestamping, UdpSocket, UtcTime};
+use wirestamp::{ErrorKind, Simulation, Span, Timestamping, UdpSocket, UtcTime};
 use wirestamp_measure::{
     Engine, Kind, Measurements, Ntp, Place, Sample, Segment, Timestamper, state::NtpServerState,
 };
@@ -420,4 +420,38 @@ fn a_host_that_cannot_be_found_ends_the_measurement_with_the_reason() {
     let outcomes = engine.outcomes();
     let error = outcomes[0].error.expect("it failed");
     assert_eq!(error.operation(), wirestamp_measure::goal::FIND);
+}
+
+/// An offset is of four timestamps: where one is never made, the reason and a remedy that exists are said at once.
+#[test]
+fn a_nic_that_lacks_a_direction_is_not_asked_to_time_ntp() {
+    let text = "preset = \"igc\"\n[nic]\nreceive_filters = [\"none\", \"ptpv2_udp\"]\n";
+    let ptp_only = || Simulation::from_toml(text, 1).expect("a scenario");
+    let ena = || Simulation::preset("ena", 1).expect("a preset");
+    let cases: [(&dyn Fn() -> Simulation, &str); 2] = [
+        (
+            &ptp_only,
+            "of received packets this NIC timestamps PTP messages only",
+        ),
+        (&ena, "this NIC timestamps received packets only"),
+    ];
+    for (simulation, limit) in cases {
+        let nic = simulation();
+        let server = server(&nic, 12_300);
+        let mut ntp = asked(&server);
+        ntp.source = Timestamper::Hardware;
+        let mut engine = engine(nic, [ntp]);
+        run_for(&mut engine, 1, &[&server]);
+        assert!(engine.is_over());
+        let outcome = engine.outcomes().remove(0);
+        let error = outcome.error.expect("it cannot be measured");
+        assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
+        let said = error.to_string();
+        assert!(said.contains(limit) && said.contains("NTP needs"), "{said}");
+        assert!(error.remedy().contains("--source software"), "{said}");
+        let remedied = run_in(simulation(), Manner::Answers, |ntp| {
+            ntp.source = Timestamper::Software;
+        });
+        assert_eq!((remedied.samples.len(), remedied.error), (4, None));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::time::Duration;
-use wirestamp::{Result, Simulation, Span, TimestampSource};
+use wirestamp::{ErrorKind, HardwareConfiguration, Result, Simulation, Span, TimestampSource};
 use wirestamp_measure::state::TimestampCounts;
 use wirestamp_measure::{
     Engine, Measurements, Place, Reflector, Relation, Sample, Segment, Sink, Stamp, StampReport,
@@ -485,4 +485,102 @@ fn what_is_cut_short_reports_what_was_judged() {
     assert_eq!(report.session.losses.sent, report.sent);
     assert!((40..=51).contains(&report.sent), "{}", report.sent);
     assert_eq!(judged, report.sent);
+}
+
+/// NICs that lack a direction, and what is said of them.
+fn one_way() -> [(&'static str, Simulation, &'static str); 2] {
+    let text = "preset = \"igc\"\n[nic]\nreceive_filters = [\"none\", \"ptpv2_udp\"]\n";
+    [
+        (
+            "PTP only",
+            Simulation::from_toml(text, 1).expect("a scenario"),
+            "of received packets this NIC timestamps PTP messages only",
+        ),
+        (
+            "ena",
+            Simulation::preset("ena", 1).expect("a preset"),
+            "this NIC timestamps received packets only",
+        ),
+    ]
+}
+
+/// A path delay is of four timestamps: where one is never made, the reason and a remedy that exists are said at once.
+#[test]
+fn a_session_by_a_nic_that_lacks_a_direction_says_what_the_nic_timestamps() {
+    for (name, simulation, limit) in one_way() {
+        let (report, kept, _) = tried(&simulation, true, |stamp| {
+            stamp.source = Timestamper::Hardware;
+        });
+        let error = report.expect_err("its timestamps do not exist");
+        assert_eq!(error.kind(), ErrorKind::NotSupported, "{name}: {error}");
+        let said = error.to_string();
+        assert!(said.contains(limit), "{name}: {said}");
+        assert!(said.contains("a STAMP session needs"), "{name}: {said}");
+        assert!(
+            error.remedy().contains("--source software"),
+            "{name}: {said}"
+        );
+        assert_eq!(kept.samples, 0, "{name}");
+        let nic = simulation.interface("sim0").expect("it has one");
+        let now = nic.configuration().expect("told");
+        assert_eq!(now, HardwareConfiguration::OFF, "{name}");
+        let (report, ..) = run(&simulation, true, |stamp| {
+            stamp.source = Timestamper::Software;
+        });
+        assert_eq!(report.session.losses.answered, 100, "{name}: the remedy");
+    }
+}
+
+/// Replies say of each timestamp who made it, so a reflector uses what the NIC has and counts both.
+#[test]
+fn a_reflector_uses_the_direction_that_its_nic_timestamps() {
+    let [ptp_only, ena] = one_way();
+    let everything = ("igc", preset(), "");
+    for (name, simulation, limit) in [ptp_only, ena, everything] {
+        let address = (simulation.interface("sim1").expect("it has one"))
+            .description()
+            .addresses[0]
+            .address;
+        let mut reflector = Reflector::default();
+        reflector.listen = vec![(address, 862).into()];
+        reflector.interface = Some("sim1".to_owned());
+        reflector.source = Timestamper::Hardware;
+        let mut stamp = Stamp::with(format!("{address}:862"));
+        stamp.interface = Some("sim0".to_owned());
+        (stamp.source, stamp.interval) = (Timestamper::Software, Duration::from_millis(100));
+        let wanted = Measurements::default().reflector(reflector).stamp(stamp);
+        let mut engine = Engine::new(wanted, Place::Simulation(simulation)).expect("it starts");
+        let mut answered = 0;
+        let until = engine.now() + Span::from_seconds(20);
+        let mut keep = |sample: &Sample<'_>| {
+            answered += u64::from(sample.value(Segment::RoundTrip).is_some());
+        };
+        engine.run_until(until, &mut keep).expect("it runs");
+        let state = engine.state();
+        let state = state.reflector.expect("it runs");
+        assert!(answered > 100, "{name}: {state:?}");
+        let count = |source| state.stamps.get(source).copied().unwrap_or(0);
+        let (hardware, software) = (count("hardware"), count("software"));
+        // of each reply the last transmit timestamp may still be awaited
+        let each = state.replies - 1..=state.replies;
+        match limit {
+            "" => assert!(
+                software == 0 && hardware >= 2 * state.replies - 1,
+                "{state:?}"
+            ),
+            _ => assert!(
+                each.contains(&hardware) && each.contains(&software),
+                "{name}: {state:?}"
+            ),
+        }
+        assert_eq!(
+            state.warnings.len(),
+            usize::from(!limit.is_empty()),
+            "{name}"
+        );
+        assert!(
+            state.warnings.iter().all(|why| why.contains(limit)),
+            "{state:?}"
+        );
+    }
 }

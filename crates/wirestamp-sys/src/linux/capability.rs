@@ -187,11 +187,14 @@ fn explain(
             );
             described.with_remedy(command)
         }
+        ErrorKind::NotSupported if device::is_bond(interface.index) => described.with_remedy(
+            "a bond's hardware timestamps are its active member's: use mode active-backup with a member that is up, or software timestamps",
+        ),
         ErrorKind::NotSupported => described
             .with_remedy("this driver has no hardware timestamping; software timestamps work"),
-        ErrorKind::InvalidInput => {
-            described.with_remedy("the driver does not take this receive filter; try another")
-        }
+        ErrorKind::InvalidInput => described.with_remedy(
+            "the driver does not take this receive filter: see the supported capabilities of the interface",
+        ),
         _ => described,
     }
 }

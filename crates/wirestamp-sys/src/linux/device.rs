@@ -88,6 +88,22 @@ fn link(index: InterfaceIndex) -> io::Result<LinkMessage> {
     found.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))
 }
 
+/// Whether the interface is a bond, which has no hardware of its own.
+pub(super) fn is_bond(interface: InterfaceIndex) -> bool {
+    link(interface).is_ok_and(|link| kind(&link) == Some(&InfoKind::Bond))
+}
+
+fn kind(link: &LinkMessage) -> Option<&InfoKind> {
+    let informations = link.attributes.iter().filter_map(|one| match one {
+        LinkAttribute::LinkInfo(information) => Some(information),
+        _ => None,
+    });
+    informations.flatten().find_map(|one| match one {
+        LinkInfo::Kind(kind) => Some(kind),
+        _ => None,
+    })
+}
+
 /// The interface by which packets of this one leave, if that is another one of this network namespace.
 fn below(link: &LinkMessage) -> Option<Lower> {
     let (mut kind, mut lower, mut active, mut is_elsewhere) = (None, None, None, false);

@@ -1,6 +1,7 @@
 //! Hardware timestamping that is switched on while it is needed, and put back as it was found when
 //! nobody needs it any more. The switch itself is the backend's.
 
+mod datagrams;
 mod holders;
 mod request;
 mod switch;
@@ -10,9 +11,9 @@ pub use request::HardwareRequest;
 
 use crate::interface::Interface;
 use holders::{Joined, Leaving};
-use wirestamp_core::Result;
 use wirestamp_core::backend::Backend as _;
 use wirestamp_core::configuration::HardwareConfiguration;
+use wirestamp_core::{Error, Result};
 
 /// A guard that keeps hardware timestamping of an interface switched on.
 ///
@@ -38,10 +39,11 @@ impl HardwareGuard {
         let host = interface.host();
         let device = host.path(interface.description())?.pop();
         let device = device.unwrap_or_else(|| interface.description().clone());
-        let interface = Interface::new(host, device);
-        let joined = Holders::join(&interface, request)?;
+        let nic = Interface::new(host, device);
+        let joined =
+            Holders::join(&nic, request).map_err(|error| placed(error, &nic, interface))?;
         Ok(Self {
-            interface,
+            interface: nic,
             joined,
             armed: true,
         })
@@ -73,6 +75,20 @@ impl HardwareGuard {
         self.armed = false;
         Holders::leave(&self.interface, self.joined.key, Leaving::Restore)
     }
+}
+
+/// Says below what a NIC is that was not named: the one of a VLAN, or a bond's active member.
+fn placed(error: Error, nic: &Interface, named: &Interface) -> Error {
+    if nic.index() == named.index() {
+        return error;
+    }
+    let remedy = format!(
+        "{} is the NIC below {}: {}",
+        nic.name(),
+        named.name(),
+        error.remedy()
+    );
+    error.with_remedy(remedy.trim_end_matches(": ").to_owned())
 }
 
 impl Drop for HardwareGuard {

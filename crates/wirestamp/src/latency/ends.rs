@@ -5,7 +5,7 @@ use super::LatencyOptions;
 use super::limits;
 use super::tally::Clocks;
 use crate::correlator::{Correlator, CorrelatorOptions};
-use crate::hardware::{HardwareGuard, HardwareRequest};
+use crate::hardware::HardwareGuard;
 use crate::host_clock::{HostClock, TimestampPolicy};
 use crate::interface::Interface;
 use crate::socket::UdpSocket;
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 use std::time::Duration;
-use wirestamp_core::capability::{AddressFamily, Direction, TimestampSource};
+use wirestamp_core::capability::{AddressFamily, TimestampSource};
 use wirestamp_core::configuration::{Source, Timestamping};
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -141,7 +141,7 @@ impl Ends {
                 if place > 0 && interface.index() == interfaces[0].index() {
                     break; // one NIC, one clock
                 }
-                hardware.extend(switched_on(interface)?);
+                hardware.extend(interface.enable_datagram_hardware()?);
                 let clock = HostClock::hardware(Arc::new(interface.correlator(READING)?));
                 if place == 0 {
                     clocks.sender = clock.clone();
@@ -257,32 +257,4 @@ fn scoped(address: Ipv6Addr, interface: &Interface) -> SocketAddrV6 {
         0
     };
     SocketAddrV6::new(address, 0, 0, scope)
-}
-
-/// Holds hardware timestamping on, and switches it on unless it is on already: in both directions if the NIC can, else in
-/// the one that it timestamps.
-fn switched_on(interface: &Interface) -> Result<Option<HardwareGuard>> {
-    let (active, supported) = (
-        interface.active()?.hardware,
-        interface.supported()?.hardware,
-    );
-    let [sends, receives] = [Direction::Transmit, Direction::Receive];
-    let is_on = [sends, receives].iter().all(|direction| {
-        active.timestamps_any_datagram(*direction) || !supported.timestamps_any_datagram(*direction)
-    });
-    let request = match (
-        supported.timestamps_any_datagram(sends),
-        supported.timestamps_any_datagram(receives),
-    ) {
-        (false, true) => HardwareRequest::Received,
-        (_, true) => HardwareRequest::AllPackets,
-        // One that takes PTP messages alone still timestamps whatever is sent.
-        (_, false) => HardwareRequest::Ptp,
-    };
-    match interface.enable_hardware(request) {
-        Ok(guard) => Ok(Some(guard)),
-        // what is on may be somebody else's who may switch it, as we may not
-        Err(_) if is_on && active.any() => Ok(None),
-        Err(error) => Err(error),
-    }
 }

@@ -10,9 +10,13 @@ use crate::session::Session;
 use std::path::Path;
 use std::time::Duration;
 use wirestamp::{
-    Capture, CaptureOptions, Fanout, HardwareGuard, HardwareRequest, Interface, MonotonicTime,
-    Source, Span,
+    Capture, CaptureOptions, ErrorKind, Fanout, HardwareConfiguration, HardwareGuard,
+    HardwareRequest, Interface, MonotonicTime, ReceiveFilter, Source, Span,
 };
+
+/// Of a NIC with no filter for all packets.
+const PTP_ONLY: &str = "of received packets this NIC timestamps PTP messages only: the others have the kernel's timestamps";
+const NO_HARDWARE: &str = "this NIC timestamps no received packets, and a capture has hardware timestamps of no others: --source software";
 
 /// How soon a signal, the end or a rotation is noticed while nothing comes.
 pub(super) const STEP: Duration = Duration::from_millis(100);
@@ -40,7 +44,8 @@ pub(super) fn run(
     options.filter.clone_from(&filter);
     options.promiscuous = arguments.promiscuous;
     let mut sink = Sink::new(arguments, &interface, filter, source)?;
-    let _guard = switched_on(&interface, source)?;
+    let (_guard, limit) = switched_on(&interface, source)?;
+    sink.captured.limit = limit;
     let mut captures = if arguments.queues > 1 {
         interface.capture_queues(&options, arguments.queues as usize, Fanout::Flow)?
     } else {
@@ -124,7 +129,10 @@ fn announce(sink: &Sink<'_>, sends: Option<&str>, output: &mut Output) -> Result
         Some(sends) => format!("capturing on {name} in virtual time; {sends}"),
         None => format!("capturing on {name}, until Ctrl-C unless --for or --count"),
     };
-    Ok(output.now(|page| page.quiet(&text))?)
+    Ok(output.now(|page| {
+        page.quiet(&text);
+        sink.captured.limit.iter().for_each(|why| page.quiet(why));
+    })?)
 }
 
 /// Captures in this thread.
@@ -208,10 +216,40 @@ fn source(wanted: Wanted, interface: &Interface) -> Source {
     }
 }
 
-/// Has the NIC timestamp every packet that is received, until it is dropped: a capture needs no more.
-fn switched_on(interface: &Interface, source: Source) -> Result<Option<HardwareGuard>, Failure> {
+/// Has the NIC timestamp what is received, until the guard is dropped: every packet, else PTP messages; a capture needs no more.
+/// Says what it is if it is not everything: each packet has the clock that made its timestamp.
+fn switched_on(
+    interface: &Interface,
+    source: Source,
+) -> Result<(Option<HardwareGuard>, Option<&'static str>), Failure> {
     if source == Source::Software {
-        return Ok(None);
+        return Ok((None, None));
     }
-    Ok(Some(interface.enable_hardware(HardwareRequest::Received)?))
+    let refused = match interface.enable_hardware(HardwareRequest::Received) {
+        Ok(guard) => return Ok((Some(guard), None)),
+        Err(error) => error,
+    };
+    if !matches!(
+        refused.kind(),
+        ErrorKind::NotSupported | ErrorKind::InvalidInput
+    ) {
+        return Err(refused.into());
+    }
+    let filters = [
+        ReceiveFilter::PtpV2,
+        ReceiveFilter::PtpV2Udp,
+        ReceiveFilter::PtpV2Ethernet,
+    ];
+    let received = |receive| HardwareConfiguration {
+        transmit: false,
+        receive,
+    };
+    let ptp = filters.into_iter().find_map(|filter| {
+        let request = HardwareRequest::Exactly(received(filter));
+        interface.enable_hardware(request).ok()
+    });
+    match ptp {
+        Some(guard) => Ok((Some(guard), Some(PTP_ONLY))),
+        None => Err(refused.with_remedy(NO_HARDWARE).into()),
+    }
 }

@@ -35,6 +35,9 @@ pub(super) struct Captured {
     pub(super) interface: String,
     filter: Option<String>,
     source: &'static str,
+    /// What the NIC timestamps, if that is not every received packet. Each packet has its clock.
+    #[serde(skip)]
+    pub(super) limit: Option<&'static str>,
     pub(super) duration_ns: u64,
     pub(super) packets: u64,
     pub(super) packets_bytes: u64,
@@ -357,6 +360,9 @@ impl Summary {
             plural(told.packets, "packet"),
             told.interface
         ));
+        if let Some(limit) = told.limit {
+            page.field("timestamps", limit);
+        }
         page.field("received", &grouped(told.received));
         let why = if told.dropped > 0 {
             ": the buffer was full; see --buffer, --snaplen, --queues"
