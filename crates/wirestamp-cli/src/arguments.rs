@@ -361,6 +361,8 @@ mod tests {
             #[cfg(feature = "monitor")]
             "top 192.0.2.7 --config monitor.toml",
             "capture lo -w x.pcapng --queues 2 --host name",
+            "latency --rate 10 --interval 10ms",
+            "latency --peer 192.0.2.1 --rate 10 -i 0.1",
         ] {
             let words = line.split(' ');
             assert!(
@@ -378,20 +380,23 @@ mod tests {
     #[test]
     fn the_end_is_the_count_or_the_time_whichever_comes_first() {
         // without a rate nobody knows how many datagrams fit: the time ends it
-        for (options, rate, expected) in [
-            ("", None, 20_000),
-            ("", Some(10), 20_000),
-            ("-c 7", Some(10), 7),
-            ("-d 2s", Some(10), 20),
-            ("-d 2s -c 7", Some(10), 7),
-            ("-d 2s -c 70", Some(10), 20),
-            ("-d 2s", None, u64::MAX),
-            ("-d 2s -c 70", None, 70),
+        for (options, expected) in [
+            ("", 20_000),
+            ("--rate 10", 20_000),
+            ("-c 7 --rate 10", 7),
+            ("-d 2s --rate 10", 20),
+            ("-d 2s -c 7 --rate 10", 7),
+            ("-d 2s -c 70 --rate 10", 20),
+            ("-d 2s", u64::MAX),
+            ("-d 2s -c 70", 70),
+            ("-d 2s -i 100ms", 20),
+            ("-d 20s -i 3", 7),
+            ("-d 2s -c 70 -i 0.1", 20),
         ] {
             let Command::Latency(latency) = command(&format!("latency {options}")) else {
                 panic!("latency");
             };
-            assert_eq!(latency.count_at(rate), expected, "{options} {rate:?}");
+            assert_eq!(latency.count_at(latency.apart()), expected, "{options}");
         }
         for (options, expected) in [
             ("", 4),
@@ -413,6 +418,7 @@ mod tests {
         for line in [
             ["wirestamp", "latency", "--count=0"],
             ["wirestamp", "latency", "--rate=0"],
+            ["wirestamp", "latency", "--interval=0"],
         ] {
             assert!(Arguments::try_parse_from(line).is_err(), "{line:?}");
         }

@@ -119,7 +119,7 @@ Without --peer, datagrams go from this host to itself: the loopback and simulate
 STAMP packets go to another host, which runs `wirestamp reflect` or another reflector of RFC 8762; the result has round trip, \
 losses by direction, and the delay of each direction if the clocks are related (--clocks). The other options for a peer are listed \
 under \"To another host\". The kernel's cold start is waited out and not counted. \
-Without --rate, the next datagram is also sent when the last takes four times longer than any \
+Without --rate or --interval, the next datagram is also sent when the last takes four times longer than any \
 before (and at least 20 ms); that one is lost only after --timeout. Late arrivals are reported apart \
 from packets that never arrive. Ctrl-C ends it early and reports what was measured.
 

@@ -38,9 +38,12 @@ pub(crate) struct Latency {
         default_value_t = 64
     )]
     pub(crate) size: usize,
-    /// Datagrams per second [default: the next when the last has arrived; with --peer 1000]
+    /// Datagrams per second [default: one after another; with --peer 1000]
     #[arg(long, help_heading = PACKETS, allow_negative_numbers = true, value_name = "PPS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: Option<u32>,
+    /// From one datagram to the next, instead of --rate
+    #[arg(short, long, help_heading = PACKETS, value_name = "TIME", conflicts_with = "rate", value_parser = time::interval)]
+    pub(crate) interval: Option<Duration>,
     /// A datagram that takes longer than this counts as lost
     ///
     /// It must exceed what the path takes.
@@ -92,13 +95,18 @@ impl Latency {
         self.count.is_none() && self.duration == Some(time::EVER)
     }
 
-    /// How many datagrams are sent at most: what --count says, and as many as a rate lets fit into the time of --for.
-    pub(crate) fn count_at(&self, rate: Option<u32>) -> u64 {
+    /// From one datagram to the next: as --interval or --rate says.
+    pub(crate) fn apart(&self) -> Option<Duration> {
+        let at = |rate| Duration::from_secs(1) / rate;
+        self.interval.or(self.rate.map(at))
+    }
+
+    /// How many datagrams are sent at most: what --count says, and as many as fit into the time of --for.
+    pub(crate) fn count_at(&self, apart: Option<Duration>) -> u64 {
         let Some(all) = self.duration else {
             return self.count.unwrap_or(COUNT);
         };
-        let interval = rate.map(|rate| Duration::from_secs(1) / rate);
-        let fit = interval.map_or(u64::MAX, |interval| time::fitting(all, interval));
+        let fit = apart.map_or(u64::MAX, |apart| time::fitting(all, apart));
         self.count.map_or(fit, |count| count.min(fit))
     }
 }

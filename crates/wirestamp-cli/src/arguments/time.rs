@@ -13,6 +13,16 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     })
 }
 
+/// Reads an interval between packets: a duration that is not 0.
+pub(super) fn interval(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => {
+            Err("an interval of 0 is no pace; write 10ms, or seconds: 0.2".to_owned())
+        }
+        interval => Ok(interval),
+    }
+}
+
 /// A run that Ctrl-C ends: no clock gets there.
 pub(crate) const EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
@@ -62,6 +72,15 @@ mod tests {
         assert_eq!(duration("60"), Ok(Duration::from_secs(60)));
         assert_eq!(duration("0.1"), Ok(Duration::from_millis(100)));
         assert_eq!(duration("0"), Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn an_interval_is_not_zero() {
+        assert_eq!(interval("0.2"), Ok(Duration::from_millis(200)));
+        assert_eq!(interval("10ms"), Ok(Duration::from_millis(10)));
+        for none in ["0", "0s", "1e-12"] {
+            assert!(interval(none).is_err(), "{none}");
+        }
     }
 
     #[test]

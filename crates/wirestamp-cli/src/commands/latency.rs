@@ -5,10 +5,11 @@ use super::{advised, limits};
 use crate::arguments::{self, LimitedPath};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, plural};
 use crate::session::{self, Session};
 use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
+use std::time::Duration;
 use watching::Watching;
 use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, Losses, Summary};
 use wirestamp::{
@@ -36,6 +37,9 @@ struct Latency {
     family: &'static str,
     size_bytes: usize,
     rate_pps: Option<u32>,
+    /// From one packet to the next, with --interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval_ns: Option<i64>,
     peer: Option<SocketAddr>,
     /// A packet that takes longer is lost.
     timeout_ns: i64,
@@ -233,10 +237,11 @@ fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<Late
     }
     let ipv6 = arguments.ipv6 || arguments.echo.is_some_and(|peer| peer.is_ipv6());
     Ok(LatencyOptions {
-        count: arguments.count_at(arguments.rate),
+        count: arguments.count_at(arguments.apart()),
         duration: arguments.duration,
         size: arguments.size,
         rate: arguments.rate,
+        interval: arguments.interval,
         family: if ipv6 {
             AddressFamily::Ipv6
         } else {
@@ -248,6 +253,18 @@ fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<Late
         max_in_flight: arguments.max_in_flight,
         queueing: arguments.queue,
     })
+}
+
+pub(super) fn interval_ns(interval: Option<Duration>) -> Option<i64> {
+    interval.map(|interval| Span::from(interval).saturating_nanoseconds())
+}
+
+/// The pace of packets, in words.
+pub(super) fn pace(rate: Option<u32>, interval_ns: Option<i64>) -> Option<String> {
+    let each =
+        |interval: i64| format!("a packet every {}", Span::from_nanoseconds(interval.into()));
+    let rate = rate.map(|rate| format!("{} a second", plural(rate.into(), "packet")));
+    rate.or(interval_ns.map(each))
 }
 
 pub(super) fn source(wanted: arguments::Source, interface: &Interface) -> TimestampSource {
@@ -288,6 +305,7 @@ impl Latency {
             },
             size_bytes: options.size,
             rate_pps: options.rate,
+            interval_ns: interval_ns(options.interval),
             peer: options.peer,
             timeout_ns: Span::from(options.timeout).saturating_nanoseconds(),
             max_in_flight: options.max_in_flight,

@@ -171,7 +171,7 @@ impl Ends {
         let mut transmit = Timestamping::new()
             .source(source)
             .transmit(limits::transmit_capacity(options));
-        if options.rate.is_some() {
+        if options.apart().is_some() {
             // who waits in a queue has its timestamp far later than those before: that is what is measured
             transmit = transmit.transmit_deadline(options.timeout);
         }

@@ -18,8 +18,12 @@ const LEAST_WAITING: u32 = 1 << 16;
 
 /// How many packets may wait until their times are final: those of a second, in which the clocks are read five times.
 pub(super) fn most_waiting(options: &LatencyOptions) -> usize {
-    let in_a_second = options.rate.unwrap_or(0).max(LEAST_WAITING);
-    options.max_in_flight.max(in_a_second) as usize
+    let second = Span::from_seconds(1).nanoseconds();
+    let in_a_second = options
+        .apart()
+        .map_or(0, |apart| second / apart.nanoseconds().max(1));
+    let in_a_second = u32::try_from(in_a_second).unwrap_or(u32::MAX);
+    options.max_in_flight.max(in_a_second).max(LEAST_WAITING) as usize
 }
 
 /// Returns an error for options that make no sense on any system.
@@ -35,10 +39,7 @@ pub(super) fn check(target: &str, options: &LatencyOptions) -> Result<()> {
         );
         return Err(error.with_remedy(format!("ask for a size from {HEADER} to {LARGEST} bytes")));
     }
-    if options.rate == Some(0) {
-        let error = invalid(target, "a rate of 0 datagrams per second never ends");
-        return Err(error.with_remedy("ask for a rate of at least 1, or for none"));
-    }
+    check_pace(target, options)?;
     if options.timeout.is_zero() {
         let error = invalid(target, "every datagram exceeds a timeout of zero");
         return Err(error.with_remedy("ask for a timeout that is longer than the path takes"));
@@ -47,10 +48,7 @@ pub(super) fn check(target: &str, options: &LatencyOptions) -> Result<()> {
     if needed > options.max_in_flight.into() {
         let cause = format!(
             "up to {needed} datagrams can be in flight ({}, timeout {}), and the limit is {}",
-            options.rate.map_or_else(
-                || "one after another".to_owned(),
-                |rate| format!("{rate} per second")
-            ),
+            pace(options),
             Span::from(options.timeout),
             options.max_in_flight,
         );
@@ -60,6 +58,30 @@ pub(super) fn check(target: &str, options: &LatencyOptions) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+fn check_pace(target: &str, options: &LatencyOptions) -> Result<()> {
+    if options.rate == Some(0) {
+        let error = invalid(target, "a rate of 0 datagrams per second never ends");
+        return Err(error.with_remedy("ask for a rate of at least 1, or for none"));
+    }
+    if options.interval.is_some_and(|interval| interval.is_zero()) {
+        let error = invalid(target, "an interval of zero is no pace");
+        return Err(error.with_remedy("ask for an interval of at least 1 ns, or for none"));
+    }
+    if options.rate.is_some() && options.interval.is_some() {
+        let error = invalid(target, "a rate and an interval are two paces");
+        return Err(error.with_remedy("ask for one of them"));
+    }
+    Ok(())
+}
+
+fn pace(options: &LatencyOptions) -> String {
+    match (options.rate, options.interval) {
+        (Some(rate), _) => format!("{rate} per second"),
+        (None, Some(interval)) => format!("one every {}", Span::from(interval)),
+        (None, None) => "one after another".to_owned(),
+    }
 }
 
 /// The table of packets in flight, with memory for all that `options` can need.
@@ -90,9 +112,8 @@ fn most_in_flight(options: &LatencyOptions) -> u64 {
         .nanoseconds()
         .unsigned_abs();
     // without a rate, the next is sent no sooner than after one step if the one before does not arrive
-    let apart = options.rate.map_or(STEP.as_nanos(), |rate| {
-        u128::from(1_000_000_000 / rate.max(1)).max(1)
-    });
+    let apart = options.apart().unwrap_or(Span::from(STEP));
+    let apart = apart.nanoseconds().unsigned_abs().max(1);
     u64::try_from(longest.div_ceil(apart))
         .map_or(u64::MAX, |in_time| in_time.saturating_add(1))
         .min(options.count)
@@ -118,6 +139,12 @@ mod tests {
         let second = Duration::from_secs(1);
         assert_eq!(most_in_flight(&at(Some(100_000), second)), 102_001);
         assert_eq!(most_in_flight(&at(None, second)), 52);
+        let interval = Some(Duration::from_micros(10));
+        let each = LatencyOptions {
+            interval,
+            ..at(None, second)
+        };
+        assert_eq!(most_in_flight(&each), 102_001);
         assert_eq!(
             most_in_flight(&LatencyOptions {
                 count: 7,
@@ -166,5 +193,17 @@ mod tests {
             },
         )
         .expect_err("a timeout of zero");
+        for (rate, interval) in [(None, Duration::ZERO), (Some(1), Duration::from_secs(1))] {
+            let interval = Some(interval);
+            let error = check(
+                "eth0",
+                &LatencyOptions {
+                    rate,
+                    interval,
+                    ..options
+                },
+            );
+            assert!(error.is_err(), "{rate:?} {interval:?}");
+        }
     }
 }

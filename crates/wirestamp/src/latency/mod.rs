@@ -35,10 +35,12 @@ pub struct LatencyOptions {
     pub duration: Option<Duration>,
     /// Bytes of payload of each, from [`SMALLEST`](Self::SMALLEST) to what UDP carries.
     pub size: usize,
-    /// Datagrams per second. `None`: one after another, the next when the last has arrived;
+    /// Datagrams per second. `None`, without an `interval`: one after another, the next when the last has arrived;
     /// that is the latency without load. If one takes four times longer than any before (and at
     /// least 20 ms), the next is sent all the same.
     pub rate: Option<u32>,
+    /// From one datagram to the next, instead of a `rate`; both are an error.
+    pub interval: Option<Duration>,
     /// Over IPv4 or IPv6.
     pub family: AddressFamily,
     /// On the system clock, or on the NIC's clock, converted.
@@ -63,6 +65,12 @@ pub struct LatencyOptions {
 impl LatencyOptions {
     /// The smallest payload: it holds what identifies a datagram.
     pub const SMALLEST: usize = packet::HEADER;
+
+    /// From one datagram to the next; `None`: the next is sent when the last has arrived.
+    fn apart(&self) -> Option<Span> {
+        let at = |rate: u32| Span::from_nanoseconds(1_000_000_000 / i128::from(rate.max(1)));
+        self.rate.map(at).or(self.interval.map(Span::from))
+    }
 }
 
 /// 10,000 datagrams of 64 bytes over IPv4, one after another, on the system clock; each may take
@@ -74,6 +82,7 @@ impl Default for LatencyOptions {
             duration: None,
             size: 64,
             rate: None,
+            interval: None,
             family: AddressFamily::Ipv4,
             source: TimestampSource::Software,
             peer: None,

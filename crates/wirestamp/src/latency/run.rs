@@ -168,9 +168,9 @@ impl LatencyRun {
             let duration = self.options.duration.map(Span::from);
             self.ends_at = duration.map(|duration| before + duration);
         }
-        match self.options.rate {
-            Some(rate) => {
-                self.due = self.due + Span::from_nanoseconds(1_000_000_000 / i128::from(rate));
+        match self.options.apart() {
+            Some(apart) => {
+                self.due = self.due + apart;
                 self.receive_until(self.due, |_| false)?;
             }
             None => self.receive_until(before + self.patience(), |tally| {
@@ -178,7 +178,7 @@ impl LatencyRun {
             })?,
         }
         self.take_outcomes(Duration::ZERO)?;
-        while self.options.rate.is_none()
+        while self.options.apart().is_none()
             && self.timestamps_come
             && self.tally.awaits_timestamp(sequence)
         {

@@ -63,7 +63,7 @@ impl Latency {
             (
                 "rate",
                 or(
-                    self.rate_pps.map(|rate| format!("{rate} packets a second")),
+                    super::pace(self.rate_pps, self.interval_ns),
                     "the next when the last has arrived",
                 ),
             ),

@@ -112,10 +112,8 @@ impl Latency {
         } else {
             "IPv6"
         };
-        let pace = match self.rate_pps {
-            Some(rate) => format!("{} a second", plural(u64::from(rate), "packet")),
-            None => "one after another".to_owned(),
-        };
+        let pace = super::pace(self.rate_pps, self.interval_ns);
+        let pace = pace.unwrap_or_else(|| "one after another".to_owned());
         let peer = self
             .peer
             .map_or_else(String::new, |peer| format!(", returned by {peer}"));

@@ -131,10 +131,7 @@ impl Measurement {
             ),
             ("authenticated", yes(self.authenticated)),
             ("packet", format!("{} bytes", self.size_bytes)),
-            (
-                "rate",
-                format!("{} packets a second", grouped(self.rate_pps.into())),
-            ),
+            ("rate", self.pace()),
             ("timeout", shown(self.timeout_ns)),
             ("packets", grouped(self.packets)),
             ("lost", self.losses_in_words()),

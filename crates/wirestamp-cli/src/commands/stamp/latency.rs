@@ -7,6 +7,7 @@ use super::silence::{Path, check_answered};
 use super::{key, source};
 use crate::arguments::{self, LimitedPath, Relation};
 use crate::commands::latency::files::Files;
+use crate::commands::latency::interval_ns;
 use crate::commands::limits;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
@@ -73,7 +74,11 @@ pub(in crate::commands) fn run(
     measurement.stamps = measured.stamps;
     measurement.size_bytes = measured.path.packet;
     measurement.path_mtu = Mtu::of(&measured.path);
-    measurement.rate_pps = arguments.rate.unwrap_or(RATE);
+    measurement.interval_ns = interval_ns(arguments.interval);
+    measurement.rate_pps = match arguments.interval {
+        Some(_) => None,
+        None => Some(arguments.rate.unwrap_or(RATE)),
+    };
     measurement.timeout_ns = Span::from(asked.timeout).saturating_nanoseconds();
     measurement.refused_by_system = measured.refused;
     measurement.interrupted = session.is_interrupted() && measured.sent < count;
@@ -98,7 +103,13 @@ pub(in crate::commands) fn run(
 
 /// How many packets are sent.
 fn count(arguments: &arguments::Latency) -> u64 {
-    arguments.count_at(Some(arguments.rate.unwrap_or(RATE)))
+    arguments.count_at(Some(apart(arguments)))
+}
+
+/// From one packet to the next.
+fn apart(arguments: &arguments::Latency) -> Duration {
+    let usual = Duration::from_secs(1) / RATE;
+    arguments.apart().unwrap_or(usual)
 }
 
 /// Runs a session until it is over, or interrupted.
@@ -147,7 +158,7 @@ fn asked(
     let (clocks, relation) = relation(stamp, place)?;
     let mut asked = Stamp::with(peer.to_string());
     asked.interface = interface.map(|interface| interface.name().to_owned());
-    asked.interval = Duration::from_secs(1) / arguments.rate.unwrap_or(RATE);
+    asked.interval = apart(arguments);
     asked.timeout = arguments.timeout;
     asked.key_file.clone_from(&stamp.key_file);
     asked.clocks = relation;
@@ -166,13 +177,20 @@ fn asked(
 /// A peer that is silent would have them all remembered until their time is over.
 fn check_in_flight(arguments: &arguments::Latency, peer: SocketAddr) -> Result<(), Error> {
     let rate = arguments.rate.unwrap_or(RATE);
-    let needed = (arguments.timeout.as_nanos() * u128::from(rate)).div_ceil(1_000_000_000) + 1;
+    let needed = match arguments.interval {
+        Some(interval) => arguments.timeout.as_nanos().div_ceil(interval.as_nanos()) + 1,
+        None => (arguments.timeout.as_nanos() * u128::from(rate)).div_ceil(1_000_000_000) + 1,
+    };
     let needed = needed.min(count(arguments).into());
     if needed <= u128::from(arguments.max_in_flight) {
         return Ok(());
     }
+    let pace = match arguments.interval {
+        Some(interval) => format!("one every {}", Span::from(interval)),
+        None => format!("{rate} per second"),
+    };
     let cause = format!(
-        "up to {needed} packets can be in flight ({rate} per second, timeout {}), and the limit is {}",
+        "up to {needed} packets can be in flight ({pace}, timeout {}), and the limit is {}",
         Span::from(arguments.timeout),
         arguments.max_in_flight,
     );

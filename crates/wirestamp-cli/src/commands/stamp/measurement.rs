@@ -20,7 +20,10 @@ pub(super) struct Measurement {
     /// How many there are, of packets and replies.
     pub(super) stamps: u64,
     pub(super) size_bytes: usize,
-    pub(super) rate_pps: u32,
+    /// `None`: with --interval.
+    pub(super) rate_pps: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) interval_ns: Option<i64>,
     pub(super) timeout_ns: i64,
     pub(super) packets: u64,
     pub(super) answered: u64,
@@ -170,7 +173,8 @@ impl Measurement {
             source: "",
             stamps: 0,
             size_bytes: 0,
-            rate_pps: 0,
+            rate_pps: None,
+            interval_ns: None,
             timeout_ns: 0,
             packets: sent,
             answered,

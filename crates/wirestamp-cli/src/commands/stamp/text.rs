@@ -2,6 +2,7 @@
 
 use super::measurement::{Directions, Figures, Measurement, Variation};
 use crate::commands::latency::export::tag;
+use crate::commands::latency::pace;
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
 use crate::output::quantity::rounded_up;
 use crate::output::{Column, Page, Report, Rows, Table, grouped, interrupted, plural};
@@ -41,11 +42,15 @@ impl Measurement {
             "unauthenticated"
         };
         format!(
-            "{} timestamps, STAMP, {mode}, {} bytes, {} a second",
+            "{} timestamps, STAMP, {mode}, {} bytes, {}",
             self.source,
             self.size_bytes,
-            plural(self.rate_pps.into(), "packet")
+            self.pace()
         )
+    }
+
+    pub(super) fn pace(&self) -> String {
+        pace(self.rate_pps, self.interval_ns).unwrap_or_default()
     }
 
     fn losses(&self) -> String {
