@@ -193,7 +193,7 @@ export! {
         let narrowed = unsafe { wide_text(text) }.map(|text| narrow(&text));
         // Null stays null; a text that is none is no address.
         let other = if text.is_null() { None } else { Some(narrowed.unwrap_or_else(|| narrow("?"))) };
-        let text = other.as_ref().map_or(std::ptr::null(), |text| text.as_ptr());
+        let text = other.as_ref().map_or(std::ptr::null(), Vec::as_ptr);
         // SAFETY: the caller's promise; our text ends with 0.
         unsafe { presentation::inet_pton(family, text, to) }
     }
