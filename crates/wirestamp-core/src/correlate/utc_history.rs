@@ -31,7 +31,7 @@ const MILLION: i128 = 1_000_000;
 ///
 /// ```
 /// use wirestamp_core::correlate::{ClockGeneration, Estimate, UtcHistory};
-/// use wirestamp_core::time::{Monotonic, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp, UtcTime};
+/// use wirestamp_core::time::{Bounded, Monotonic, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp, UtcTime};
 ///
 /// let at = MonotonicTime::from_nanoseconds;
 /// let reading = |now| UtcCrossTimestamp { before: at(now), utc: UtcTime::from_nanoseconds(now + 7_005), after: at(now + 10) };
@@ -40,10 +40,10 @@ const MILLION: i128 = 1_000_000;
 /// history.observe(reading(3_000));
 ///
 /// let (bound, generation) = (Span::from_nanoseconds(3), ClockGeneration(0));
-/// let estimate = Estimate::<Monotonic> { at: at(2_000), bound, generation };
+/// let estimate = Estimate::<Monotonic> { at: Bounded::new(at(2_000), bound), generation };
 /// let converted = history.convert(&estimate, at(2_500)).expect("between two readings that agree");
 /// assert_eq!(converted.at.value, UtcTime::from_nanoseconds(9_000));
-/// assert_eq!(converted.bound, Span::from_nanoseconds(9)); // 3, half a reading's width, and rounding
+/// assert_eq!(converted.at.bound, Span::from_nanoseconds(9)); // 3, half a reading's width, and rounding
 /// ```
 #[derive(Debug, Clone)]
 pub struct UtcHistory {
