@@ -24,7 +24,7 @@ use prost::Message as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The media type of [`text`].
+/// The media type of [`text()`].
 pub const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The media type of [`open_metrics`].
 pub const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
