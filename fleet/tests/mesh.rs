@@ -472,3 +472,32 @@ fn clocks_that_are_days_off_spoil_no_estimate() {
         }
     }
 }
+
+/// A ring needs more steps than a mesh whose hosts are few links apart. Its links agree, so the estimate is theirs whatever they weigh.
+#[test]
+fn a_long_ring_is_estimated_as_well_as_a_mesh() {
+    for seed in 0..8 {
+        let mut chance = Chance(seed);
+        let hosts = 300;
+        let truth: Vec<_> = (0..hosts).map(|_| chance.below(20_001) - 10_000).collect();
+        let links: Vec<_> = (0..hosts)
+            .map(|from| {
+                let to = (from + 1) % hosts;
+                let (ahead, delay) = (truth[to] - truth[from], 4_000 + chance.queue());
+                Link {
+                    from: from as u32,
+                    to: to as u32,
+                    forward: Some(delay + ahead),
+                    backward: Some(delay - ahead),
+                    least_forward: 4_000,
+                    least_backward: 4_000,
+                }
+            })
+            .collect();
+        let solution = solve(&links, &vec![None; hosts], Reference::Host(0), NONE).expect("sense");
+        for (host, offset) in truth.iter().enumerate() {
+            let error = solution.estimates[host].expect("links") - (offset - truth[0]);
+            assert!(error.abs() <= 1, "seed {seed}, host {host}: {error} ns");
+        }
+    }
+}

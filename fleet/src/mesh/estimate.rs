@@ -5,12 +5,14 @@ use super::Link;
 
 /// How often the weights are set anew.
 const ROUNDS: usize = 12;
-/// Conjugate gradients end here at the latest.
-const MOST_STEPS: usize = 200;
+/// Conjugate gradients end here at the latest. A long, thin mesh takes as many steps as it has hosts, others some dozens. The last
+/// round has as many steps as all of them, because weights that are far apart take more.
+const MOST_STEPS: usize = 2_000;
 /// Remaining error, relative: far below a nanosecond for offsets of seconds.
 const ENOUGH: f64 = 1e-13;
-/// A round ends once no offset would move by more than so many nanoseconds by itself; the last one goes on.
-const ROUND: f64 = 0.5;
+/// A round ends once no offset would move by more than so many nanoseconds by itself; the last one goes on. Along a chain of
+/// hundreds of hosts, what remains adds up: with half a nanosecond, links that are right were doubted.
+const ROUND: f64 = 0.01;
 /// What a link that was never delayed is trusted to, in nanoseconds.
 const FLOOR: f64 = 4.0;
 /// Residuals beyond so many times the median count for little.
@@ -40,10 +42,11 @@ pub(super) fn offsets(
         .map(|seen| seen.spread.powi(-2))
         .collect();
     for _ in 0..ROUNDS {
-        least_squares(&observations, &weights, &mut offsets, ROUND);
+        least_squares(&observations, &weights, &mut offsets, ROUND, MOST_STEPS);
         doubt(&observations, &offsets, &mut weights);
     }
-    least_squares(&observations, &weights, &mut offsets, 0.0);
+    let steps = ROUNDS * MOST_STEPS;
+    least_squares(&observations, &weights, &mut offsets, 0.0, steps);
     let parts = parts(hosts, &observations);
     center(&parts, claims, &mut offsets);
     let mut known = vec![false; hosts];
@@ -94,8 +97,14 @@ fn doubt(observations: &[Observation], offsets: &[f64], weights: &mut [f64]) {
 
 /// Improves the offsets by conjugate gradients with Jacobi's preconditioner. The matrix is the graph's Laplacian, which a list of
 /// links multiplies by faster than any stored form, and needs no factors. Ends once no offset would
-/// move by `close` nanoseconds by itself, or what remains is nothing beside the values.
-fn least_squares(observations: &[Observation], weights: &[f64], offsets: &mut [f64], close: f64) {
+/// move by `close` nanoseconds by itself, what remains is nothing beside the values, or after `most_steps`.
+fn least_squares(
+    observations: &[Observation],
+    weights: &[f64],
+    offsets: &mut [f64],
+    close: f64,
+    most_steps: usize,
+) {
     let hosts = offsets.len();
     let (mut diagonal, mut residual) = (vec![0.0; hosts], vec![0.0; hosts]);
     let mut scale = 0.0;
@@ -122,7 +131,7 @@ fn least_squares(observations: &[Observation], weights: &[f64], offsets: &mut [f
     let mut direction = solved.clone();
     let mut product = vec![0.0; hosts];
     let mut size = dot(&residual, &solved);
-    for _ in 0..MOST_STEPS {
+    for _ in 0..most_steps {
         let is_close = || solved.iter().all(|step| step.abs() < close);
         if size <= scale * ENOUGH * ENOUGH || size <= 0.0 || is_close() {
             break;
