@@ -8,6 +8,8 @@ import uuid
 
 def read(place):
     """Keys of good files by their names below the place. What cannot be read is forgotten."""
+    if place.checked is None:
+        return {}
     try:
         found = json.loads(place.checked.read_text())
     except (OSError, ValueError, RecursionError):
@@ -27,6 +29,8 @@ def _is_key(value):
 
 def write(place, good):
     """Complete or absent. Where it cannot be written, files are checked again the next time."""
+    if place.checked is None:
+        return
     draft = place.checked.with_name(f".wirestamp-{uuid.uuid4().hex}.part")
     try:
         draft.parent.mkdir(parents=True, exist_ok=True)

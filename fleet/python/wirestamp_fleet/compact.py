@@ -3,8 +3,6 @@
 import contextlib
 import dataclasses
 import hashlib
-import itertools
-import json
 import os
 import pathlib
 import time
@@ -18,43 +16,11 @@ except ImportError:  # Windows
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from . import places, small, store
+from . import merging, places, sound, store, writing
 from .schema import TABLES, VERSION
 
 OLD = 24 * 3_600
 """Drafts of this age belong to nobody any more."""
-LIST = ".wirestamp-merging.json"
-
-
-def replaced(place, listed=None):
-    """Names below a place of files that a merged one holds already: a compaction was killed before it removed them, or is at work. Only this
-    program's list counts, and only for the content that it names: what a file says of itself can be of anybody. `listed`: gives the names that are
-    read. A merged file that is not one of them replaces nothing."""
-    try:
-        written = json.loads(place.read(LIST))
-        (merged, content), olds = written["merged"], written["replaced"]
-        olds = {name: old for name, old in olds.items() if _is_recording(name) and name != merged}
-        is_sound = _is_recording(merged)
-    except FileNotFoundError:
-        return set()
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return set()
-    if not is_sound or (listed is not None and merged not in listed()) or _content(place, merged) != content:
-        return set()
-    # one that is gone was removed since: whoever remembers its name from before finds its rows in the merged file
-    return {name for name, old in olds.items() if _content(place, name) in (old, None)}
-
-
-def _is_recording(name):
-    parts = name.split("/")
-    return parts[0] in TABLES and name.endswith(".parquet") and not {"", ".", ".."} & set(parts)
-
-
-def _content(place, name):
-    try:
-        return hashlib.sha256(place.read(name)).hexdigest()
-    except FileNotFoundError:
-        return None
 
 
 @dataclasses.dataclass
@@ -71,7 +37,7 @@ def run(folder, progress):
     """Merges the files of each folder. Those that cannot be used or have columns of a later release stay, and are named."""
     place = places.Folder(folder)
     if not place.exists():
-        raise store.Refused(f"{place}: no such folder")
+        raise places.Refused(f"{place}: no such folder")
     with _alone(place):
         return _run(place, progress)
 
@@ -87,7 +53,7 @@ def _alone(place):
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(folder)
-        raise store.Refused(f"{place}: another compact is at work in this folder; try again when it has ended") from None
+        raise places.Refused(f"{place}: another compact is at work in this folder; try again when it has ended") from None
     except OSError as error:
         store.say(f"{place}: cannot be locked ({error.strerror}): run no other compact in it meanwhile")
     try:
@@ -97,9 +63,9 @@ def _alone(place):
 
 
 def _run(place, progress):
-    for name in replaced(place):
+    for name in merging.replaced(place):
         (place.root / name).unlink(missing_ok=True)
-    (place.root / LIST).unlink(missing_ok=True)
+    (place.root / merging.LIST).unlink(missing_ok=True)
     done, folders, kept = Done(), {}, []
     for table in TABLES:
         found = store.files(place, table, skip=True, cached=False)
@@ -112,7 +78,7 @@ def _run(place, progress):
         done.after += after
         kept += more
         progress((number + 1) / len(folders))
-    for name in kept[: store.NAMED]:
+    for name in kept[: sound.NAMED]:
         store.say(f"left {name}: columns that this version does not know")
     done.left += len(kept)
     for draft in place.root.rglob(".wirestamp-*.part"):
@@ -125,12 +91,13 @@ def _run(place, progress):
 def _merge(place, table, names):
     """How many files there are then, and which others stay because a merged one would not have all of their columns."""
     after, kept, some, held = 0, [], [], 0
-    read = small.in_order(lambda name: _read(place, table, name), names, place.at_a_time)
-    for name, rows in itertools.chain(zip(names, read, strict=True), [(None, None)]):
+    for name in [*names, None]:
+        # one after the other: files are of any size
+        rows = _read(place, table, name) if name else None
         if rows and rows[0] is None:
             kept.append(name)
             continue
-        if some and (name is None or (rows and held + rows[0].num_rows > store.GROUP)):
+        if some and (name is None or (rows and held + rows[0].num_rows > writing.GROUP)):
             after += _write(place, table, some)
             some, held = [], 0
         if rows:
@@ -164,30 +131,16 @@ def _write(place, table, some):
     file = pathlib.Path(some[0][0]).with_name(f"merged-{number}.parquet")
     draft = file.with_name(f".wirestamp-{uuid.uuid4().hex}.part")
     try:
-        store.write_file(rows, draft)
+        writing.write_file(rows, draft)
         merged = place.relative(str(file))
         contents = {name: content for name, (_, _, content) in zip(names, some, strict=True)}
-        _list(place, [merged, _content(place, place.relative(str(draft)))], contents)
+        merging.write(place, [merged, merging.content_of(place, place.relative(str(draft)))], contents)
         os.replace(draft, file)
     finally:
         draft.unlink(missing_ok=True)
-    store.sync(file.parent)
+    writing.sync(file.parent)
     for name in names:
         if name != merged:
             (place.root / name).unlink(missing_ok=True)
-    (place.root / LIST).unlink()
+    (place.root / merging.LIST).unlink()
     return 1
-
-
-def _list(place, merged, olds):
-    """Complete or absent, and lasting before the merged file has its name."""
-    draft = place.root / f".wirestamp-{uuid.uuid4().hex}.part"
-    try:
-        with open(draft, "w") as file:
-            json.dump({"merged": merged, "replaced": olds}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, place.root / LIST)
-    finally:
-        draft.unlink(missing_ok=True)
-    store.sync(place.root)

@@ -1,7 +1,6 @@
 """Runs the SQL of this package and its kernels: in this process with DuckDB, or on Spark. Both give the same integers."""
 
 import collections
-import concurrent.futures
 import contextlib
 import itertools
 import os
@@ -10,13 +9,15 @@ import re
 import sys
 import tempfile
 
+import numpy
 import pyarrow as pa
 import pyarrow.compute as compute
 
-from . import flows, interrupted, kernel, places, quantiles, store
+from . import flows, interrupted, kernel, places, quantiles, sound
 from . import progress as bars
 from .claims import Claims
-from .schema import TABLES, sound
+from .ordered import in_order
+from .schema import TABLES, sound_condition
 from .scope import ALL
 from .store import Again, Refused, files
 
@@ -31,8 +32,9 @@ SOLVED = 64 << 20
 """Of memory for each window that is solved at the same time."""
 PART = 1 << 20
 """Timestamps that Spark's executors join at a time, about."""
-LARGEST_FLOW = 1 << 22
-"""Timestamps of a flow beyond which Spark joins by SQL: 0.7 GB for the kernel."""
+LARGEST_PART = 1 << 22
+"""Timestamps that they join at a time at most: 0.7 GB for the kernel."""
+MOST_PARTS = 1 << 16
 SQL = pathlib.Path(__file__).with_name("sql")
 PACKETS = " ORDER BY host, flow, sequence, sent, delay, peer, error_bound NULLS FIRST, outcome"
 DUCK_QUANTILES = {
@@ -88,14 +90,16 @@ class Tables:
                 if "bucket=" in self._scope.only and table != "timestamps":
                     raise Refused(f"--only {self._scope.only}: {table} has no buckets")
                 carried = table == "estimates" and (self.carried or self._scope.is_time)
-                self.known[table] = files(self.place, table, self._skip, self._scope, self._progress(f"check {table}"), self._look_at, carried)
+                # a host whose clock is days off files its claims under other days
+                scope = ALL if carried and self.carried and self._scope.is_time else self._scope
+                self.known[table] = files(self.place, table, self._skip, scope, self._progress(f"check {table}"), self._look_at, carried)
                 yield self.known[table]
 
     def condition(self, found):
         """Which rows of a table count, in SQL; none for all."""
         # a window may last longer than the time that is asked for: of claims, those count that hold in it
         times = "" if self.carried and found.table == "estimates" else self._scope.rows(found.table)
-        return " AND ".join(filter(None, [times, sound(found.table) if found.partly else ""]))
+        return " AND ".join(filter(None, [times, sound_condition(found.table) if found.partly else ""]))
 
     def remove_gone(self):
         """The tables of which files were removed since they were listed. An error, unless they are to be passed over."""
@@ -169,7 +173,7 @@ class Duck:
             if "interrupted" in str(error).lower():
                 raise KeyboardInterrupt from error
             raise
-        except (duckdb.Error, OSError) as error:
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
             if gone := self._tables.remove_gone():
                 for found in gone:
                     self._view(found)
@@ -278,17 +282,8 @@ class Duck:
     def _clocks(self, options):
         """So many windows are in memory as are solved at a time, and those that the engine gave beside."""
         several = max(min(os.cpu_count() or 1, self._memory // SOLVED), 1)
-        waiting = collections.deque()
-        with concurrent.futures.ThreadPoolExecutor(several) as threads:
-            try:
-                for links, said in self._windows(options):
-                    waiting.append(threads.submit(kernel.window, links, said, options))
-                    if len(waiting) > several:
-                        yield from waiting.popleft().result().to_batches()
-                while waiting:
-                    yield from waiting.popleft().result().to_batches()
-            finally:
-                threads.shutdown(cancel_futures=True)
+        for solved in in_order(lambda window: kernel.window(*window, options), self._windows(options), several, several):
+            yield from solved.to_batches()
 
     def _windows(self, options):
         """Of each window, in their order, the links and what hosts claim of their clocks."""
@@ -336,7 +331,7 @@ class Spark:
 
         def look(some):
             there = places.of(named)
-            return [store.look(there, name, table) for name in some]
+            return [sound.look(there, name, table) for name in some]
 
         parts = min(len(names), 4 * context.defaultParallelism)
         yield from zip(names, self._guarded(context.parallelize(names, parts).mapPartitions(look).collect), strict=True)
@@ -400,10 +395,10 @@ class Spark:
         return self.stream(text("latency", most=most) + PACKETS)
 
     def flows(self, most):
-        """One row for each flow, by the kernel; by SQL, which spills, if one flow is too large for an executor."""
-        sizes = self.sql("SELECT COALESCE(MAX(n), 0) AS largest, COALESCE(SUM(n), 0) AS rows FROM (SELECT COUNT(*) AS n FROM timestamps GROUP BY flow)")
-        [largest], [rows] = (sizes[name].to_pylist() for name in ("largest", "rows"))
-        if largest > LARGEST_FLOW:
+        """One row for each flow, by the kernel; by SQL, which spills, if flows are too large for an executor."""
+        sizes = self.sql(f"SELECT pmod(xxhash64(flow), {MOST_PARTS}) AS part, COUNT(*) AS n FROM timestamps GROUP BY 1")
+        parts = parts_of(sizes["part"].to_numpy(), sizes["n"].to_numpy())
+        if parts is None:
             self._guarded(lambda: self._frame(text("latency", most=most)).createOrReplaceTempView("delays"))
             return self.sql(text("pairs", **SPARK_QUANTILES))
 
@@ -413,7 +408,7 @@ class Spark:
             return joined.flows(most)
 
         def answer():
-            statement = f"SELECT {', '.join(flows.COLUMNS)}, pmod(xxhash64(flow), {rows // PART + 1}) AS part FROM timestamps"
+            statement = f"SELECT {', '.join(flows.COLUMNS)}, pmod(xxhash64(flow), {parts}) AS part FROM timestamps"
             return self._frame(statement).groupBy("part").applyInArrow(join, _spark_schema(kernel.FLOWS)).toArrow()
 
         found = _exactly(self._guarded(answer), kernel.FLOWS).sort_by([("host", "ascending"), ("flow", "ascending")])
@@ -464,6 +459,19 @@ def _session(master):
     session.conf.set("spark.sql.ansi.enabled", "true")
     session.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")
     return session
+
+
+def parts_of(numbers, counts):
+    """Into how many parts Spark divides flows by their hash; None if one of `MOST_PARTS` would be too large. A power of two. `numbers`: parts of as many as
+    there can be, with their timestamps."""
+    parts = 1
+    while parts < MOST_PARTS and int(counts.sum()) // parts > PART:
+        parts *= 2
+    while parts <= MOST_PARTS:
+        if numpy.bincount(numbers % parts, counts, 1).max() <= LARGEST_PART:
+            return parts
+        parts *= 2
+    return None
 
 
 def claimed(engine, first=None, last=None):

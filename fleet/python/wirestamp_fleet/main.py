@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 
-from . import answers, compact, engine, interrupted, parts, places, progress, report, scope, simulate, store
+from . import answers, compact, engine, interrupted, parts, places, progress, report, scope, simulate, store, writing
 from .kernel import MOST, Options
 
 
@@ -114,7 +114,7 @@ def _time(text):
     try:
         return scope.time(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is no time between 1970 and 2262: 2026-11-23T06:30, or nanoseconds since 1970") from None
+        raise argparse.ArgumentTypeError(f"{text} is no time between 1970 and 2262: 2026-11-23T06:30, or nanoseconds since 1970 with 16 digits or more") from None
 
 
 def _scope(chosen):
@@ -235,9 +235,9 @@ def _report(chosen):
     _known(running, options.reference)
     with tempfile.TemporaryDirectory(prefix="wirestamp-fleet-") as work:
         interrupted.left.add(work)
-        file = _again(lambda: store.write_file(store.large(running.clocks(options)), pathlib.Path(work) / "clocks.parquet"))
+        file = _again(lambda: writing.write_file(writing.large(running.clocks(options)), pathlib.Path(work) / "clocks.parquet"))
         page = report.page(lambda: parquet.ParquetFile(file).iter_batches(), running.flows(10**9), engine.claimed(running, 0, 0), _assumed(chosen))
-    with store.draft(pathlib.Path(chosen.output)) as place:
+    with writing.draft(pathlib.Path(chosen.output)) as place:
         place.write_text(page, encoding="utf-8")
     print(f"{pathlib.Path(chosen.output).resolve()}: {len(page) // 1024 + 1} kB")
 
@@ -259,7 +259,7 @@ def _show(ask, output):
     if output:
         _again(lambda: _write(ask(), output))
     elif sys.stdout.isatty():
-        _print_table(ask())
+        _again(lambda: _print_table(ask()))
     else:
         for batch in _again_at_first(ask):
             for row in batch.to_pylist():
@@ -269,11 +269,11 @@ def _show(ask, output):
 def _write(rows, output):
     answers.distinct(rows.schema)
     if output.endswith(".csv"):
-        with store.draft(pathlib.Path(output)) as place, csv.CSVWriter(place, rows.schema) as writer:
+        with writing.draft(pathlib.Path(output)) as place, csv.CSVWriter(place, rows.schema) as writer:
             for batch in rows:
                 writer.write_batch(batch)
     else:
-        store.write_file(store.large(rows), output)
+        writing.write_file(writing.large(rows), output)
 
 
 def _again_at_first(ask):

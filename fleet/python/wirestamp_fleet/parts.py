@@ -7,7 +7,7 @@ import pathlib
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from . import store
+from . import writing
 from .schema import VERSION
 
 INPUTS = b"wirestamp.inputs"
@@ -24,7 +24,7 @@ def write(running, place, most, packets):
         if _written_from(file) == inputs:
             kept += 1
         else:
-            store.write_file(running.part(found, most, packets), file, {INPUTS: inputs})
+            writing.write_file(running.part(found, most, packets), file, {INPUTS: inputs})
         show((number + 1) / len(buckets))
     for file in place.glob("bucket=*.parquet"):
         if file.stem not in buckets:

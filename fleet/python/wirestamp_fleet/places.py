@@ -8,6 +8,8 @@ import urllib.parse
 
 import pyarrow as pa
 
+from . import cache
+
 SCHEMES = ("s3", "gs", "abfs", "abfss")
 OPTIONS = ("endpoint_override", "region", "scheme")
 """What may stand after `?`: neither keys, nor what makes or removes buckets."""
@@ -49,9 +51,10 @@ class Folder:
     def exists(self):
         return self.root.is_dir()
 
-    def files(self, below):
+    def files(self, below, is_within=None):
         """Each file that ends in `.parquet`, with what it must still have to be the same (it is never written again under its name); and each place
-        that was not looked into, with the reason. Links to folders below a table's are not followed: `compact` would remove files elsewhere."""
+        that was not looked into, with the reason. Links to folders below a table's are not followed: `compact` would remove files elsewhere.
+        `is_within`: whether a file or folder is asked for, by its name below this place; None: all are."""
         found, closed = {}, {}
         folders = [str(self.root / below)]
         for link in [self.root / part for part in list(pathlib.Path(below).parents)[:-2]] + [self.root / below]:
@@ -61,7 +64,7 @@ class Folder:
             folder = folders.pop()
             try:
                 with os.scandir(folder) as entries:
-                    for entry in entries:
+                    for entry in (entry for entry in entries if is_within is None or is_within(self.relative(entry.path))):
                         if entry.is_dir(follow_symlinks=False):
                             folders.append(entry.path)
                         elif entry.is_symlink() and entry.is_dir():
@@ -129,13 +132,19 @@ class Store:
 
         return self.filesystem.get_file_info(self._root).type == fs.FileType.Directory
 
-    def files(self, below):
+    def files(self, below, is_within=None):
         """As of a folder."""
         from pyarrow import fs
 
-        selector = fs.FileSelector(f"{self._root}/{below}", allow_not_found=True, recursive=True)
-        found = [info for info in self.filesystem.get_file_info(selector) if info.type == fs.FileType.File]
-        return {self._name(info.path): [info.size, info.mtime_ns] for info in found if info.path.endswith(".parquet")}, {}
+        def listed(path, recursive):
+            selector = fs.FileSelector(path, allow_not_found=True, recursive=recursive)
+            return [info for info in self.filesystem.get_file_info(selector) if is_within is None or is_within(self.relative(self._name(info.path)))]
+
+        # of days that are not asked for, no object is listed
+        found = listed(f"{self._root}/{below}", recursive=is_within is None)
+        if is_within is not None:
+            found += [info for folder in found if folder.type == fs.FileType.Directory for info in listed(folder.path, recursive=True)]
+        return {self._name(info.path): [info.size, info.mtime_ns] for info in found if info.type == fs.FileType.File and info.path.endswith(".parquet")}, {}
 
     def relative(self, name):
         return name.removeprefix(f"{self.url}/")
@@ -157,9 +166,9 @@ class Store:
 
     @property
     def checked(self):
-        """In the user's cache: nothing is written to the store."""
-        cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-        return cache / "wirestamp-fleet" / f"{hashlib.sha256(self._known_as.encode()).hexdigest()[:32]}.json"
+        """In the user's cache, if there is one: nothing is written to the store."""
+        folder = cache.folder()
+        return folder and folder / f"{hashlib.sha256(self._known_as.encode()).hexdigest()[:32]}.json"
 
     def for_duckdb(self):
         """The store as DuckDB reads from it."""

@@ -47,7 +47,7 @@ ROWS = {
 says something: with a bound beyond reason, that its host claims nothing."""
 
 
-def sound(table):
+def sound_condition(table):
     """The rows of a table that make sense, as a condition in SQL; none for all."""
     return " AND ".join(f'("{column}" IS NULL OR "{column}" BETWEEN {least} AND {most})' for column, least, most in ROWS[table])
 

@@ -4,8 +4,8 @@ import datetime
 import re
 
 HOUR = 3_600 * 10**9
-DAYS = 40
-"""A longer time is not listed day by day."""
+DIGITS = 16
+"""Of a time in nanoseconds, at least: `20261123` is a day."""
 BOUNDS = {
     "probes": ("window_start", "window_start"),
     "timestamps": ("utc(ticks, utc_minus_ticks)", "utc(ticks, utc_minus_ticks)"),
@@ -33,18 +33,12 @@ class Scope:
         return self._first
 
     def listed(self, table):
-        """The folders of a table that have its files, and others."""
-        if self._first is None or self._last is None or self._last - self._first > DAYS * 24 * HOUR:
-            return [f"{table}/{self.only}".rstrip("/")]
-        day, days = datetime.date.fromisoformat(self._earliest[:10]), []
-        while str(day) <= self._latest[:10]:
-            days.append(f"{table}/day={day}")
-            day += datetime.timedelta(days=1)
-        return days
+        """The folder that has its files of a table, and others."""
+        return f"{table}/{self.only}".rstrip("/")
 
     def within(self, table):
-        """A function that says whether a file or folder, by its name below the place, can have rows of it."""
-        listed = tuple(f"{below}/" for below in self.listed(table))
+        """A function that says whether a file or folder, by its name below the place, can have rows of it. What is in no folder of a day can."""
+        listed = f"{self.listed(table)}/"
 
         def is_within(name):
             if not f"{name}/".startswith(listed):
@@ -89,7 +83,9 @@ def _filed(name):
 
 def time(text):
     """Nanoseconds of UTC: `2026-11-23T06:30`, with an offset if it is not UTC, or the number itself."""
-    if text.isdecimal():
+    if text.isdecimal() and len(text) != len("20261123"):
+        if len(text) < DIGITS:
+            raise ValueError(text)
         nanoseconds = int(text)
     else:
         found = datetime.datetime.fromisoformat(text)

@@ -11,7 +11,8 @@ import pathlib
 import numpy
 import pyarrow as pa
 
-from . import store
+from . import writing
+from .places import Refused
 from .schema import bucket_of, flow_of
 
 RACK, POD = 20, 100
@@ -51,7 +52,7 @@ def run(folder, fleet, progress=lambda done: None):
     chance = numpy.random.Generator(numpy.random.PCG64(fleet.seed))
     folder = pathlib.Path(folder)
     if folder.exists() and any(folder.iterdir()):
-        raise store.Refused(f"{folder} is not empty: name a new folder")
+        raise Refused(f"{folder} is not empty: name a new folder")
     names = numpy.array([_name(host) for host in range(fleet.hosts)])
     clocks = _Clocks(fleet, chance)
     links = _links(fleet, chance)
@@ -63,12 +64,12 @@ def run(folder, fleet, progress=lambda done: None):
         probes.append(_probes(fleet, window, names, links, least, clocks, offsets, chance))
         truth.append(_truth(window, names, clocks, offsets))
         held += len(links[0])
-        if held >= store.GROUP or window + 1 == fleet.windows:
+        if held >= writing.GROUP or window + 1 == fleet.windows:
             _by_hour(folder, pa.concat_tables(probes))
             probes, held = [], 0
         progress((window + 1) / fleet.windows)
     _estimates(folder, fleet, names, clocks)
-    store.write_file(pa.concat_tables(truth), folder / "truth" / "clocks.parquet")
+    writing.write_file(pa.concat_tables(truth), folder / "truth" / "clocks.parquet")
     _packets(folder, fleet, names, clocks, chance)
     described = dataclasses.asdict(fleet) | {
         "claim_ns": CLAIM,
@@ -86,7 +87,7 @@ def _by_hour(folder, rows):
     for hour in numpy.unique(hours):
         some = rows.filter(pa.array(hours == hour))
         at = some["window_start"][0].as_py()
-        store.write(folder, "probes", some, at, name=f"fleet-{at}")
+        writing.write(folder, "probes", some, at, name=f"fleet-{at}")
 
 
 def _name(host):
@@ -164,7 +165,7 @@ def _write_delays(folder, names, links, least):
     """Known to 97 %, as from a data sheet."""
     known = {"forward": least[0] * 97 // 100, "backward": least[1] * 97 // 100}
     columns = {"host": names[links[0]], "peer": names[links[1]]} | known
-    store.write_file(pa.table(columns), folder / "delays.parquet")
+    writing.write_file(pa.table(columns), folder / "delays.parquet")
 
 
 def _probes(fleet, window, names, links, least, clocks, offsets, chance):
@@ -227,7 +228,7 @@ def _estimates(folder, fleet, names, clocks):
         "error_bound": numpy.full(count, CLAIM),
         "reason": pa.nulls(count, pa.string()),
     }
-    store.write(folder, "estimates", {"host": names} | same, START, name=f"fleet-{START}")
+    writing.write(folder, "estimates", {"host": names} | same, START, name=f"fleet-{START}")
 
 
 def _packets(folder, fleet, names, clocks, chance):
@@ -285,6 +286,6 @@ def _packets(folder, fleet, names, clocks, chance):
     for bucket in sorted({bucket for bucket, _ in rows}):
         order = [("flow", "ascending"), ("sequence", "ascending"), ("ticks", "ascending")]
         some = pa.concat_tables([table.select(rows[0][1].schema.names) for place, table in rows if place == bucket])
-        store.write(folder, "timestamps", some.sort_by(order), START, name=f"fleet-{START}", bucket=bucket)
+        writing.write(folder, "timestamps", some.sort_by(order), START, name=f"fleet-{START}", bucket=bucket)
     if truth:
-        store.write_file(pa.Table.from_pylist(truth), folder / "truth" / "flows.parquet")
+        writing.write_file(pa.Table.from_pylist(truth), folder / "truth" / "flows.parquet")

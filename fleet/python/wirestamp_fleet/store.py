@@ -1,32 +1,18 @@
-"""Reading and writing the tables. A file that is not what it should be is named, and refused or passed over as the user says."""
+"""Which files of a table are read. One that is not what it should be is named, and refused or passed over as the user says."""
 
-import collections
 import concurrent.futures
-import contextlib
 import dataclasses
-import datetime
 import os
-import pathlib
 import sys
-import uuid
 
 import pyarrow as pa
-import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
-from . import checked, compact, interrupted, small
+from . import checked, merging, small, sound
 from .places import Folder, Refused
-from .schema import ROWS, TABLES, VERSION
 from .scope import ALL
-
-GROUP = 1 << 20
-"""Rows of a row group, and of a file."""
-DECODED = 1 << 14
-"""Rows of a file that are decoded at a time to check it."""
-LARGE = 1 << 17
-"""Rows of a row group of answers."""
-NAMED = 20
-"""Files and rows beyond so many are counted and not named."""
+from .segments import Segments
+from .sound import NAMED
 
 
 class Again(Refused):
@@ -40,19 +26,13 @@ def files(place, table, skip=False, scope=ALL, show=lambda done: None, look_at=N
     """The usable files of a table, sorted. Without `skip`, the first unusable one is an error. `scope`: which part is asked for.
     `look_at`: looks at files elsewhere, as Spark's executors. `carried`: also those of before that hold what is true until then. `cached`: whether rows of small files
     are kept in the user's cache."""
-    keys, closed = {}, {}
-    for below in scope.listed(table):
-        listed, unread = place.files(below)
-        keys, closed = keys | listed, closed | unread
-    if scope.is_time:
-        is_within = scope.within(table)
-        keys, closed = ({name: value for name, value in some.items() if is_within(place.relative(name))} for some in (keys, closed))
+    keys, closed = place.files(scope.listed(table), scope.within(table) if scope.is_time else None)
     if carried and scope.begin is not None:
         before, unread = _lasting(place, table, scope)
         keys, closed = keys | before, closed | unread
     pairs, segments = _looked(place, table, scope, keys, show, look_at, cached)
     # `compact` may have named a merged file since the files were listed: its rows are only in those that it replaces
-    replaced = compact.replaced(place, lambda: {place.relative(name) for name, seen in pairs if seen.wrong is None})
+    replaced = merging.replaced(place, lambda: {place.relative(name) for name, seen in pairs if seen.wrong is None})
     if replaced:
         pairs = [(name, seen) for name, seen in pairs if place.relative(name) not in replaced]
     wrong = closed | {name: seen.wrong for name, seen in pairs if seen.wrong is not None}
@@ -78,7 +58,7 @@ class Files:
     """Whether some have rows that make no sense, which are to be left out."""
     left: int
     """How many cannot be used."""
-    segments: "small.Segments"
+    segments: Segments
     """What is read instead of small files."""
 
     def remove_gone(self, place, skip):
@@ -93,7 +73,7 @@ class Files:
             say(f"skipped {name}: removed while it was read")
         if gone:
             say(f"skipped {len(gone)} removed file(s) of {self.table}")
-        return self.segments.remove_gone() or bool(gone)
+        return self.segments.remove_unusable() or bool(gone)
 
 
 def say(line):
@@ -146,11 +126,11 @@ def _looked(place, table, scope, keys, show, look_at, cached):
     names = {name: place.relative(name) for name in found}
     known = checked.read(place)
     looked = {name: _Looked.remembered(known.get(names[name]), keys[name]) for name in found}
-    segments = small.Segments()
+    segments = Segments()
     # Spark's executors have no cache, and objects are not stored twice
     if look_at is None and isinstance(place, Folder):
-        todo = {name for name in found if cached or looked[name] is None}
-        segments, seen = small.keep(place, table, scope, {name: keys[name] for name in found}, todo, show, cached)
+        unseen = {name for name in found if looked[name] is None}
+        segments, seen = small.keep(place, table, scope, {name: keys[name] for name in found}, unseen, show, cached)
         looked |= {name: _Looked(*what) for name, what in seen.items()}
     todo = [name for name in found if looked[name] is None]
     for done, (name, (wrong, refused)) in enumerate((look_at or here)(place, table, todo)):
@@ -169,7 +149,7 @@ def here(place, table, names):
     """Looks at files in this process. Of each, a row group is in memory: there are no more at a time than the place makes worth it."""
     with concurrent.futures.ThreadPoolExecutor(place.at_a_time) as several:
         try:
-            yield from zip(names, several.map(lambda name: look(place, name, table), names), strict=True)
+            yield from zip(names, several.map(lambda name: sound.look(place, name, table), names), strict=True)
         finally:
             several.shutdown(cancel_futures=True)
 
@@ -177,10 +157,6 @@ def here(place, table, names):
 def visible(names):
     """The files that are recordings, sorted. By custom, names with a dot or an underscore at the beginning are not, such as a copy's on its way."""
     return [name for name in sorted(names) if not os.path.basename(name).startswith((".", "_"))]
-
-
-def _folder(name):
-    return name.rpartition("/")[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,157 +174,3 @@ class _Looked:
 
     def value(self, key):
         return [*key, self.refused] if self.refused else key
-
-
-def look(place, name, table):
-    """Why a file cannot be used, and which of its rows cannot: host, reason, number. Its pages are decoded: damage in the middle is found too."""
-    try:
-        with place.open(name) as source:
-            found, refused = wrong(source, table)
-    except OSError as error:
-        return f"cannot be read ({error})", []
-    if found is not None:
-        place.read_through(name)
-    return found, refused
-
-
-def wrong(source, table):
-    """The same of an open file."""
-    refused = collections.Counter()
-    try:
-        with parquet.ParquetFile(source) as file:
-            found = described(file, table)
-            if found is not None:
-                return found, []
-            expected = TABLES[table]
-            # text as its dictionary: what every page has is decoded, but no text is made a hundred thousand times; of few rows it is not worth it
-            texts = [field.name for field in expected if field.type == pa.string()] if file.metadata.num_rows > DECODED else []
-            with parquet.ParquetFile(source, metadata=file.metadata, read_dictionary=texts) if texts else contextlib.nullcontext(file) as whole:
-                rows = 0
-                for batch in whole.iter_batches(DECODED, columns=expected.names, use_threads=False):
-                    rows += batch.num_rows
-                    found = unsound(batch, table, refused)
-                    if found is not None:
-                        return found, []
-                # memory is shared out by this number
-                if rows != file.metadata.num_rows:
-                    return f"damaged or incomplete ({rows} rows instead of {file.metadata.num_rows})", []
-    except (pa.ArrowException, OSError, ValueError) as error:
-        return f"damaged or incomplete ({' '.join(str(error).split())})", []
-    return None, [[host, reason, count] for (host, reason), count in sorted(refused.items())[:NAMED]]
-
-
-def described(file, table):
-    """Why a file is not one of a table, by its metadata."""
-    schema = file.schema_arrow
-    metadata = schema.metadata or {}
-    metadata |= file.metadata.metadata or {}
-    version = metadata.get(b"wirestamp.version")
-    if version is None:
-        return "not written by wirestamp"
-    if version != str(VERSION).encode():
-        return f"version {version.decode(errors='replace')} of the tables, this program knows {VERSION}"
-    if metadata.get(b"wirestamp.table") != table.encode():
-        return f"not of the table {table}"
-    # columns that a later release adds are left out: the version changes if those that are known mean something else
-    if len(set(schema.names)) < len(schema.names) or any(
-        field.name not in schema.names or schema.field(field.name).type != field.type for field in TABLES[table]
-    ):
-        return "other columns than the table has"
-    return None
-
-
-def unsound(batch, table, refused):
-    """Why rows are not of a table. Counts those that make no sense by host and reason."""
-    for field in TABLES[table]:
-        if not field.nullable and batch[field.name].null_count:
-            return f"NULL in the column {field.name}"
-    for column, least, most in ROWS[table]:
-        values = batch[column]
-        seen = compute.min_max(values).as_py()
-        if seen["min"] is None or (seen["min"] >= least and seen["max"] <= most):
-            continue
-        beyond = compute.or_(compute.less(values, least), compute.greater(values, most))
-        some = batch.filter(compute.fill_null(beyond, False))
-        first = {host: value for host, value in zip(reversed(some["host"].to_pylist()), reversed(some[column].to_pylist()), strict=True)}
-        for host, count in collections.Counter(some["host"].to_pylist()).items():
-            refused[host, f"{column} is {first[host]}, not between {least} and {most}"] += count
-    return None
-
-
-def write(folder, table, columns, at, host="fleet", name=None, bucket=None):
-    """Writes rows of one hour as one file, complete or absent. `at`: UTC in nanoseconds."""
-    time = datetime.datetime.fromtimestamp(at // 10**9, datetime.timezone.utc)
-    place = pathlib.Path(folder) / table / f"day={time:%Y-%m-%d}" / f"hour={time:%H}"
-    if bucket is not None:
-        place = place / f"bucket={bucket:02}"
-    schema = TABLES[table]
-    rows = pa.table({field.name: columns[field.name] for field in schema}, schema=schema)
-    rows = rows.replace_schema_metadata(
-        {"wirestamp.table": table, "wirestamp.version": str(VERSION), "wirestamp.host": host}
-    )
-    return write_file(rows, place / f"{name or f'{host}-{at}-{uuid.uuid4().hex}'}.parquet")
-
-
-def write_file(rows, place, metadata=None):
-    """Writes a table, or what a reader of batches gives, complete or not at all."""
-    options = {
-        "compression": "zstd",
-        "compression_level": 1,
-        "use_dictionary": [field.name for field in rows.schema if field.type == pa.string()],
-        "column_encoding": {field.name: "DELTA_BINARY_PACKED" for field in rows.schema if field.type == pa.int64()},
-    }
-    place = pathlib.Path(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with draft(place) as written, open(written, "wb") as file:
-        schema = rows.schema if metadata is None else rows.schema.with_metadata(metadata)
-        with parquet.ParquetWriter(file, schema, **options) as writer:
-            parts = [rows] if isinstance(rows, pa.Table) else rows
-            for part in parts:
-                write = writer.write_table if isinstance(part, pa.Table) else writer.write_batch
-                write(part, row_group_size=GROUP)
-    return place
-
-
-@contextlib.contextmanager
-def draft(place):
-    """A file under another name, which is synced and renamed at the end."""
-    if not place.parent.is_dir():
-        raise Refused(f"{place}: there is no folder {place.parent}")
-    written = place.with_name(f".wirestamp-{uuid.uuid4().hex}.part")
-    interrupted.left.add(written)
-    try:
-        yield written
-        with open(written, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(written, place)
-    finally:
-        written.unlink(missing_ok=True)
-        interrupted.left.discard(written)
-    sync(place.parent)
-
-
-def large(rows):
-    """The same rows in batches of many, for row groups that readers like."""
-
-    def batches():
-        held, count = [], 0
-        for batch in rows:
-            held.append(batch)
-            count += batch.num_rows
-            if count >= LARGE:
-                yield from pa.Table.from_batches(held).combine_chunks().to_batches()
-                held, count = [], 0
-        if held:
-            yield from pa.Table.from_batches(held).combine_chunks().to_batches()
-
-    return pa.RecordBatchReader.from_batches(rows.schema, batches())
-
-
-def sync(folder):
-    """Makes names in a folder last."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -12,7 +12,7 @@ import time
 import numpy
 import pyarrow as pa
 
-from wirestamp_fleet import engine, places, simulate, store
+from wirestamp_fleet import engine, places, simulate, store, writing
 from wirestamp_fleet.schema import TABLES, bucket_of, flow_of
 
 HOURS, MEMORY = 24, "6GB"
@@ -46,13 +46,13 @@ def generate(folder, count):
         one, other = simulate._name(number % 2_000), simulate._name((7 * number + 1) % 2_003)
         buckets.setdefault(bucket_of(flow_of(one, other, number)), []).append((flow_of(one, other, number), one, other))
     packets = max(count // 2 // flows // HOURS, 1)
-    some = max(store.GROUP // (2 * packets), 1)
+    some = max(writing.GROUP // (2 * packets), 1)
     for hour in range(HOURS):
         for bucket, flows in sorted(buckets.items()):
             flows = sorted(flows)
             for first in range(0, len(flows), some):
                 rows = _rows(chance, flows[first : first + some], hour, packets)
-                store.write(folder, "timestamps", rows, simulate.START + hour * simulate.HOUR, bucket=bucket)
+                writing.write(folder, "timestamps", rows, simulate.START + hour * simulate.HOUR, bucket=bucket)
         print(f"\rgenerate {hour + 1} of {HOURS} hours", end="\n" * (hour + 1 == HOURS), file=sys.stderr, flush=True)
 
 

@@ -16,7 +16,7 @@ from unittest import mock
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import engine, flows, kernel, main, schema, scope, simulate, store
+from wirestamp_fleet import engine, flows, kernel, main, schema, scope, simulate, sound, store, writing
 
 FLEET = simulate.Fleet(hosts=100, links=6, windows=12, flows=60, packets=int(os.environ.get("PACKETS", 3_000)), wrong=5, seed=9)
 WORKERS = 3
@@ -105,7 +105,7 @@ class Clusters(unittest.TestCase):
             with mock.patch.object(engine, "PART", 1_000), mock.patch.object(engine, "text", side_effect=AssertionError("SQL joins")):
                 self.same(running, "flows")
         with self.subTest("flows by SQL"):
-            with mock.patch.object(engine, "LARGEST_FLOW", 0), mock.patch.object(flows, "Joined", side_effect=AssertionError("the kernel joins")):
+            with mock.patch.object(engine, "LARGEST_PART", 0), mock.patch.object(flows, "Joined", side_effect=AssertionError("the kernel joins")):
                 self.same(running, "flows")
         with self.subTest("a time"):
             part = scope.Scope(first=simulate.START + 3 * simulate.WINDOW, last=simulate.START + 7 * simulate.WINDOW)
@@ -132,14 +132,14 @@ class Clusters(unittest.TestCase):
         [path] = (folder / "probes" / "day=2026-11-23" / "hour=00").glob("*.parquet")
         rows = parquet.ParquetFile(path).read()
         first = rows.slice(0, 1).set_column(rows.schema.get_field_index("window"), "window", pa.array([-5]))
-        store.write_file(first.cast(rows.schema), path.with_name("row.parquet"))
+        writing.write_file(first.cast(rows.schema), path.with_name("row.parquet"))
         path.with_name("damaged.parquet").write_bytes(path.read_bytes()[:-99])
         gone = path.with_name("gone.parquet")
         shutil.copy(path, gone)
         files = store.files
         removed = lambda *words: (files(*words), words[1] == "probes" and gone.unlink())[0]
         out, err = io.StringIO(), io.StringIO()
-        with mock.patch.object(store, "look", side_effect=AssertionError("the driver reads")), mock.patch.object(engine, "files", removed):
+        with mock.patch.object(sound, "look", side_effect=AssertionError("the driver reads")), mock.patch.object(engine, "files", removed):
             running = engine.Spark(folder, "local[1]", skip=True)
             self.addCleanup(running.stop)
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

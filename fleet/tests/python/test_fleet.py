@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import claims, compact, engine, kernel, main, progress, report, schema, simulate, store
+from wirestamp_fleet import claims, compact, engine, kernel, main, merging, progress, report, schema, simulate, writing
 
 PAGE = pathlib.Path(__file__).parents[3] / "guide" / "fleet.md"
 DOCUMENT = pathlib.Path(__file__).parents[3] / "docs" / "parquet" / "schema.json"
@@ -153,7 +153,7 @@ class Simulated(unittest.TestCase):
         same = {"interface": "eth0", "flow": flow, "sequence": 0, "source": "hardware", "generation": 1, "error_bound": 10}
         same |= {"utc_minus_ticks": at, "reason": None}
         rows = [{"host": host, "direction": direction, "ticks": ticks} | same for host, direction, ticks in packets]
-        store.write(folder, "timestamps", pa.Table.from_pylist(rows), at, bucket=schema.bucket_of(flow))
+        writing.write(folder, "timestamps", pa.Table.from_pylist(rows), at, bucket=schema.bucket_of(flow))
         code, out, err = run("latency", folder, "--packets")
         self.assertEqual((code, err), (0, ""))
         found = [(row["host"], row["peer"], row["delay"], row["error_bound"], row["outcome"]) for row in lines(out)]
@@ -166,7 +166,7 @@ class Simulated(unittest.TestCase):
         path.unlink()
         backward = rows.take(list(range(rows.num_rows - 1, -1, -1)))
         for place, part in enumerate([backward.slice(0, 1_000), backward.slice(1_000)]):
-            store.write_file(part.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{place}.parquet"))
+            writing.write_file(part.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{place}.parquet"))
         self.assertEqual(self.clocks(folder=folder), self.clocks())
 
     def test_tables_without_files_are_empty_and_all_can_be_asked(self):
@@ -182,7 +182,7 @@ class Simulated(unittest.TestCase):
         name = next(row["host"] for row in self.truth if row["wrong"] is None)
         other = rows.filter(compute.equal(rows["host"], name))
         other = other.set_column(4, "forward", compute.subtract(other["forward"], 70_000))
-        store.write_file(other.select(rows.schema.names).cast(rows.schema), path.with_name("twin.parquet"))
+        writing.write_file(other.select(rows.schema.names).cast(rows.schema), path.with_name("twin.parquet"))
         found = [row for row in self.clocks(folder=folder) if row["host"] == name]
         self.assertEqual({row["reason"] for row in found}, {"duplicate_name"})
         self.assertEqual({row["offset"] for row in found}, {None})
@@ -220,7 +220,7 @@ class Simulated(unittest.TestCase):
             for machine in (0, 1)
             for host, direction, late in (("one", "tx", 0), ("two", "rx", 5_000))
         ]
-        store.write(folder, "timestamps", pa.Table.from_pylist(rows), at, bucket=schema.bucket_of(flow))
+        writing.write(folder, "timestamps", pa.Table.from_pylist(rows), at, bucket=schema.bucket_of(flow))
         [found] = lines(run("latency", folder)[1])
         self.assertEqual((found["sent"], found["missing"], found["duplicate"]), (40, 0, 40))
         outcomes = [row["outcome"] for row in lines(run("latency", folder, "--packets")[1])]
@@ -259,10 +259,10 @@ class Simulated(unittest.TestCase):
             "foreign": {},
             "table": {"wirestamp.table": "cross", "wirestamp.version": "1"},
         }.items():
-            store.write_file(rows.replace_schema_metadata(metadata), path.with_name(f"{name}.parquet"))
+            writing.write_file(rows.replace_schema_metadata(metadata), path.with_name(f"{name}.parquet"))
         # NULL where the table has none: two of them would otherwise be the same number
         counts = pa.nulls(rows.num_rows, pa.int64())
-        store.write_file(rows.set_column(rows.column_names.index("count"), "count", counts).replace_schema_metadata(rows.schema.metadata), path.with_name("null.parquet"))
+        writing.write_file(rows.set_column(rows.column_names.index("count"), "count", counts).replace_schema_metadata(rows.schema.metadata), path.with_name("null.parquet"))
         path.with_name(".wirestamp-1.part").write_bytes(whole)
         code, out, err = run("query", folder, "SELECT COUNT(*) AS rows FROM probes")
         self.assertEqual((code, out), (2, ""))
@@ -279,7 +279,7 @@ class Simulated(unittest.TestCase):
         path.unlink()
         for place in range(5):
             part = rows.slice(place * 900, 900 if place < 4 else None)
-            store.write_file(part.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{place}.parquet"))
+            writing.write_file(part.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{place}.parquet"))
         # what no question counts, such as a copy on its way, is neither merged nor removed
         hidden = [path.with_name(f"{mark}hidden.parquet") for mark in "._"]
         for place in hidden:
@@ -307,7 +307,7 @@ class Simulated(unittest.TestCase):
             place.unlink()
         self.assertEqual(probes_of(folder), merged)
         self.assertEqual(self.clocks(folder=folder), self.clocks())
-        self.assertFalse((folder / compact.LIST).exists())
+        self.assertFalse((folder / merging.LIST).exists())
 
     def bad_delays(self):
         place = pathlib.Path(self.temporary.name) / "bad.csv"
@@ -365,7 +365,7 @@ class Simulated(unittest.TestCase):
         lying = [50_000 if (row["host"], row["peer"]) == (one, other) else 0 for row in rows.to_pylist()]
         rows = rows.set_column(rows.schema.get_field_index("forward"), "forward", compute.subtract(rows["forward"], pa.array(lying)))
         path.unlink()
-        store.write_file(rows.cast(schema.TABLES["probes"]).replace_schema_metadata(rows.schema.metadata), path)
+        writing.write_file(rows.cast(schema.TABLES["probes"]).replace_schema_metadata(rows.schema.metadata), path)
         found = self.clocks(folder=folder)
         for host, peer in ((one, other), (other, one)):
             mine = [row for row in found if row["host"] == host]
@@ -442,13 +442,13 @@ class Simulated(unittest.TestCase):
                 values = compute.add(compute.add(rows[side], by_sender), by_receiver)
                 rows = rows.set_column(rows.schema.get_field_index(side), side, values)
         path.unlink()
-        store.write_file(rows.cast(schema.TABLES["probes"]).replace_schema_metadata(rows.schema.metadata), path)
+        writing.write_file(rows.cast(schema.TABLES["probes"]).replace_schema_metadata(rows.schema.metadata), path)
         [path] = (folder / "estimates").rglob("*.parquet")
         table = parquet.ParquetFile(path).read()
         changed = [2**63 - 1 if host == honest[2] else bound for host, bound in zip(table["host"].to_pylist(), table["error_bound"].to_pylist(), strict=True)]
         table = table.set_column(table.schema.get_field_index("error_bound"), "error_bound", pa.array(changed, pa.int64()))
         path.unlink()
-        store.write_file(table.cast(schema.TABLES["estimates"]).replace_schema_metadata(table.schema.metadata), path)
+        writing.write_file(table.cast(schema.TABLES["estimates"]).replace_schema_metadata(table.schema.metadata), path)
         # a bound that says nothing is no claim, not a small one
         said = engine.claimed(engine.Duck(folder)).at(simulate.START, simulate.WINDOW)
         self.assertNotIn(honest[2], said)
@@ -469,7 +469,7 @@ class Simulated(unittest.TestCase):
         received = sum(direction == "rx" for direction in rows["direction"].to_pylist())
         rows = rows.set_column(rows.schema.get_field_index("utc_minus_ticks"), "utc_minus_ticks", later)
         path.unlink()
-        store.write_file(rows.cast(schema.TABLES["timestamps"]).replace_schema_metadata(rows.schema.metadata), path)
+        writing.write_file(rows.cast(schema.TABLES["timestamps"]).replace_schema_metadata(rows.schema.metadata), path)
         flows = set(rows["flow"].to_pylist())
         _, out, _ = run("latency", folder)
         found = [row for row in lines(out) if row["flow"] in flows]

@@ -7,7 +7,7 @@ import unittest
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from wirestamp_fleet import engine, kernel, main, schema, simulate, store
+from wirestamp_fleet import engine, kernel, main, schema, simulate, writing
 from wirestamp_fleet.claims import Claims
 
 ROWS = pa.schema([("host", pa.string()), *((name, pa.int64()) for name in ("from", "until", "offset", "error_bound"))])
@@ -88,7 +88,7 @@ class ClaimsTest(unittest.TestCase):
             middle = simulate.START + 2 * simulate.WINDOW
             rows += [said | {"until": middle - 1}, said | {"from": middle, "offset": None, "error_bound": None, "reason": "not_synchronized"}]
             path.unlink()
-            store.write_file(pa.Table.from_pylist(rows, schema=schema.TABLES["estimates"].with_metadata(table.schema.metadata)), path)
+            writing.write_file(pa.Table.from_pylist(rows, schema=schema.TABLES["estimates"].with_metadata(table.schema.metadata)), path)
             options = kernel.Options(delays=main._delays(str(folder / "delays.parquet")))
             found = engine.Duck(folder).clocks(options).read_all().to_pylist()
             against = {row["window_start"]: row["contradicts"] is not None for row in found if row["host"] == wrong}

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from test_fleet import lines, probes_of, run
-from wirestamp_fleet import checked, compact, engine, flows, places, quantiles, report, schema, simulate, store
+from wirestamp_fleet import checked, compact, engine, flows, main, merging, places, quantiles, report, schema, simulate, store, writing
 
 FLEET = simulate.Fleet(hosts=30, links=3, windows=4, flows=6, packets=60, wrong=0, seed=3)
 COUNT = "SELECT COUNT(*) AS rows FROM probes"
@@ -46,7 +46,7 @@ class Odd(unittest.TestCase):
         old = parquet.ParquetFile(path).read()
         rows = [row | change(number, row) for number, row in enumerate(old.to_pylist())]
         path.unlink()
-        store.write_file(pa.Table.from_pylist(rows, old.schema), path)
+        writing.write_file(pa.Table.from_pylist(rows, old.schema), path)
         return path
 
     def asked(self, words, *, code=0):
@@ -175,7 +175,7 @@ class Odd(unittest.TestCase):
     def test_tables_without_rows(self):
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name))
         for table, bucket in (("timestamps", 3), ("probes", None), ("estimates", None), ("cross", None)):
-            store.write(folder, table, schema.TABLES[table].empty_table(), simulate.START, bucket=bucket)
+            writing.write(folder, table, schema.TABLES[table].empty_table(), simulate.START, bucket=bucket)
         self.refused(["clocks", folder], "no probes")
         self.refused(["latency", folder], "no transmit timestamps")
         self.refused(["latency", folder, "--packets"], "no transmit timestamps")
@@ -228,11 +228,21 @@ class Odd(unittest.TestCase):
                 if "--output" not in words:
                     self.assertEqual(sorted(out.splitlines()), sorted(run(words[0], self.folder, *words[1:])[1].splitlines()))
 
+    def test_on_a_terminal_a_file_that_vanishes_is_left_out_as_well(self):
+        folder = self.copy()
+        twin = probes_of(folder).with_name("twin.parquet")
+        shutil.copy(probes_of(folder), twin)
+        screen = io.StringIO()
+        screen.isatty = lambda: True
+        with self.vanishing(folder, twin), contextlib.redirect_stdout(screen), contextlib.redirect_stderr(io.StringIO()):
+            code = main.main(["query", str(folder), COUNT, "--skip-unusable"])
+        self.assertEqual((code, screen.getvalue().split()), (0, ["rows", str(self.rows)]))
+
     def test_a_file_that_vanishes_before_it_is_checked(self):
         folder = self.copy()
         gone = probes_of(folder).with_name("gone.parquet")
         files = places.Folder.files
-        listed = lambda place, below: (lambda found: ({**found[0], str(gone): [1, 1]}, found[1]))(files(place, below))
+        listed = lambda place, *words: (lambda found: ({**found[0], str(gone): [1, 1]}, found[1]))(files(place, *words))
         with mock.patch.object(places.Folder, "files", listed):
             self.refused(["query", folder, COUNT], str(gone), "No such file")
             found, err = self.asked(["query", folder, COUNT, "--skip-unusable"])
@@ -261,7 +271,7 @@ class Odd(unittest.TestCase):
         place = folder / path.parent.relative_to(self.folder)
         for name, start in (("a", 0), ("b", len(rows) // 2)):
             half = rows.slice(start, len(rows) - len(rows) // 2)
-            store.write_file(half.replace_schema_metadata(rows.schema.metadata), place / f"{name}.parquet")
+            writing.write_file(half.replace_schema_metadata(rows.schema.metadata), place / f"{name}.parquet")
         return place
 
     def test_other_rows_under_the_same_names_are_another_merged_file(self):
@@ -269,7 +279,7 @@ class Odd(unittest.TestCase):
         path = probes_of(folder)
         rows = parquet.ParquetFile(path).read()
         path.unlink()
-        with mock.patch.object(store, "GROUP", 100):
+        with mock.patch.object(writing, "GROUP", 100):
             for count, start in enumerate((0, 100), 1):
                 place = self.in_two_files(folder, rows.slice(start, 100))
                 self.asked_compact(folder)
@@ -304,7 +314,7 @@ class Odd(unittest.TestCase):
         rows = parquet.ParquetFile(path).read()
         hostile = path.with_name("hostile.parquet")
         told = rows.schema.metadata | {b"wirestamp.merged": path.name.encode()}
-        store.write_file(rows.slice(0, 1).replace_schema_metadata(told), hostile)
+        writing.write_file(rows.slice(0, 1).replace_schema_metadata(told), hostile)
         self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": self.rows + 1}])
         self.asked_compact(folder)
         self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": self.rows + 1}])
@@ -315,17 +325,17 @@ class Odd(unittest.TestCase):
         outside = folder.parent / "outside.parquet"
         outside.write_bytes(b"")
         name, place = str(path.relative_to(folder)), places.Folder(folder)
-        good = {"merged": [name, compact._content(place, name)], "replaced": {}}
+        good = {"merged": [name, merging.content_of(place, name)], "replaced": {}}
         for written in (
             "junk",
             "[" * 100_000,
             json.dumps([1]),
-            json.dumps(good | {"replaced": {"../outside.parquet": compact._content(place, "../outside.parquet")}}),
+            json.dumps(good | {"replaced": {"../outside.parquet": merging.content_of(place, "../outside.parquet")}}),
             json.dumps(good | {"replaced": {name: good["merged"][1]}}),
             json.dumps(good | {"merged": [name, "other"], "replaced": {name: good["merged"][1]}}),
             json.dumps(good | {"merged": [["x"], 1], "replaced": {"probes/x.parquet": 5}}),
         ):
-            (folder / compact.LIST).write_text(written)
+            (folder / merging.LIST).write_text(written)
             self.assertEqual(self.asked(["query", folder, COUNT])[0], [{"rows": self.rows}], written[:80])
             self.asked_compact(folder)
             self.assertTrue(path.exists() and outside.exists(), written[:80])
@@ -338,7 +348,7 @@ class Odd(unittest.TestCase):
         halves = [rows.slice(0, 50), rows.slice(50)]
         more = halves[1].add_column(0, "temperature", pa.array([1.5] * len(halves[1]))).append_column("later", pa.array(["x"] * len(halves[1])))
         for name, half in (("old", halves[0]), ("new", more)):
-            store.write_file(half.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{name}.parquet"))
+            writing.write_file(half.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{name}.parquet"))
         self.assertEqual(self.asked(["query", folder, "SELECT * FROM probes ORDER BY ALL"]), self.asked(["query", self.folder, "SELECT * FROM probes ORDER BY ALL"]))
         self.asked_compact(folder)
         self.assertEqual(self.asked(["clocks", folder]), self.asked(["clocks", self.folder]))
@@ -353,7 +363,7 @@ class Odd(unittest.TestCase):
         for name, part in parts.items():
             # in another order they are the same columns
             part = part.select(part.schema.names[::-1]) if name == "c" else part
-            store.write_file(part.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{name}.parquet"))
+            writing.write_file(part.replace_schema_metadata(rows.schema.metadata), path.with_name(f"{name}.parquet"))
         before = {name: path.with_name(f"{name}.parquet").read_bytes() for name in "bd"}
         out, err = self.asked_compact(folder)
         self.assertEqual({name: path.with_name(f"{name}.parquet").read_bytes() for name in "bd"}, before)
@@ -393,7 +403,7 @@ class Odd(unittest.TestCase):
         path = probes_of(folder)
         rows = parquet.ParquetFile(path).read()
         for name, part in (("a", rows.slice(0, 50)), ("b", rows.slice(50))):
-            store.write_file(part, path.with_name(f"{name}.parquet"))
+            writing.write_file(part, path.with_name(f"{name}.parquet"))
         path.unlink()
         return path.parent
 
@@ -440,7 +450,7 @@ class Odd(unittest.TestCase):
                 raise KeyboardInterrupt
 
             clocks = lambda running, options: pa.RecordBatchReader.from_batches(engine.kernel.CLOCKS, interrupted(running, options))
-            with mock.patch.object(engine.Duck, "clocks", clocks), mock.patch.object(store, "LARGE", 1):
+            with mock.patch.object(engine.Duck, "clocks", clocks), mock.patch.object(writing, "LARGE", 1):
                 self.assertEqual(run("clocks", folder, "--output", place)[0], 130)
             self.assertEqual(place.read_text(), "as it was")
         place = folder / "page.html"
@@ -522,12 +532,12 @@ class Odd(unittest.TestCase):
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name))
         start, hour, second = simulate.START, simulate.HOUR, 10**9
         row = {"window_start": start + hour, "window": second, "forward": 600, "backward": 600, "forward_middle": 700, "backward_middle": 700, "count": 9}
-        store.write(folder, "probes", pa.Table.from_pylist([row | {"host": "a", "peer": "b"}]), start + hour)
+        writing.write(folder, "probes", pa.Table.from_pylist([row | {"host": "a", "peer": "b"}]), start + hour)
         said = {"clock": "utc", "generation": None, "offset": 0, "frequency_ppt": None, "error_bound": 50, "reason": None}
         for number, (host, first, until) in enumerate((("a", 0, 2 * hour), ("b", hour - second, hour + 2 * second))):
-            store.write(folder, "estimates", pa.Table.from_pylist([said | {"host": host, "from": start + first, "until": start + until}]), start, name=str(number))
+            writing.write(folder, "estimates", pa.Table.from_pylist([said | {"host": host, "from": start + first, "until": start + until}]), start, name=str(number))
         # what ended before is not read any more than its footer
-        over = store.write(folder, "estimates", pa.Table.from_pylist([said | {"host": "c", "from": start, "until": start + second}]), start, name="over")
+        over = writing.write(folder, "estimates", pa.Table.from_pylist([said | {"host": "c", "from": start, "until": start + second}]), start, name="over")
         content = bytearray(over.read_bytes())
         content[8:40] = bytes(32)
         over.write_bytes(content)
@@ -542,9 +552,9 @@ class Odd(unittest.TestCase):
         row = {"window_start": start + day, "window": second, "forward": 600, "backward": 600, "forward_middle": 700, "backward_middle": 700, "count": 9}
         said = {"clock": "utc", "generation": None, "offset": 0, "frequency_ppt": None, "error_bound": 50, "reason": None}
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name))
-        store.write(folder, "probes", pa.Table.from_pylist([row | {"host": "a", "peer": "b"}]), start + day)
+        writing.write(folder, "probes", pa.Table.from_pylist([row | {"host": "a", "peer": "b"}]), start + day)
         for at in (start, start + day, start + 2 * day):
-            store.write(folder, "estimates", pa.Table.from_pylist([said | {"host": "a", "from": at, "until": at + 2 * day}]), at)
+            writing.write(folder, "estimates", pa.Table.from_pylist([said | {"host": "a", "from": at, "until": at + 2 * day}]), at)
         whole, estimates = self.asked(["clocks", folder, "--only", "day=2026-11-24"]), folder / "estimates"
         for closed, counts in ((estimates, True), (estimates / "day=2026-11-23", True), (estimates / "day=2026-11-23/hour=00", True), (estimates / "day=2026-11-25", False)):
 
@@ -566,7 +576,7 @@ class Odd(unittest.TestCase):
         [path] = (estimates / "day=2026-11-23").rglob("*.parquet")
         rows = parquet.ParquetFile(path).read()
         place = rows.schema.names.index("until")
-        store.write_file(rows.set_column(place, "until", rows["until"].cast(pa.string())), path)
+        writing.write_file(rows.set_column(place, "until", rows["until"].cast(pa.string())), path)
         self.refused(["clocks", folder, "--only", "day=2026-11-24"], str(path), "other columns than the table has")
 
     def test_windows_are_solved_and_written_as_they_come(self):

@@ -1,17 +1,16 @@
 """Many small files: their rows are read from segments in the cache, and every answer is that of the files."""
 
 import os
-import pathlib
 import shutil
-import tempfile
 import unittest
 from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from cached import Cached
 from test_fleet import lines, run
-from wirestamp_fleet import places, simulate, small, store
+from wirestamp_fleet import places, simulate, small, writing
 
 FLEET = simulate.Fleet(hosts=20, links=3, windows=4, flows=2, packets=60, wrong=0, seed=3)
 EACH = 20
@@ -20,14 +19,9 @@ COUNT = "SELECT COUNT(*) AS rows FROM probes"
 ASKED = (["clocks"], ["latency"], ["latency", "--packets"], ["query", "SELECT * FROM probes ORDER BY ALL"], ["query", "SELECT * FROM timestamps ORDER BY ALL"])
 
 
-class Small(unittest.TestCase):
+class Small(Cached):
     def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.work = pathlib.Path(temporary.name)
-        caches = mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(self.work / "cache")})
-        caches.start()
-        self.addCleanup(caches.stop)
+        super().setUp()
         self.whole, self.folder = self.work / "whole", self.work / "small"
         simulate.run(self.whole, FLEET)
         shutil.copytree(self.whole, self.folder)
@@ -41,9 +35,10 @@ class Small(unittest.TestCase):
         for number in range(EACH):
             first, last = (len(rows) * end // EACH for end in (number, number + 1))
             part = rows.slice(first, last - first).replace_schema_metadata(rows.schema.metadata)
-            store.write_file(part, path.with_name(f"{number:02}.parquet"))
+            writing.write_file(part, path.with_name(f"{number:02}.parquet"))
 
     def asked(self, *words):
+        """Answer and messages."""
         code, out, err = run(*words)
         self.assertEqual(code, 0, err)
         return sorted(map(str, lines(out))), err
@@ -54,9 +49,6 @@ class Small(unittest.TestCase):
     @property
     def place(self):
         return self.folder / "probes" / "day=2026-11-23" / "hour=00"
-
-    def segments(self):
-        return sorted((self.work / "cache").rglob("probes/**/*.parquet"))
 
     def opened(self, *words):
         """The answer, and which files were opened for it in Python."""
@@ -90,7 +82,7 @@ class Small(unittest.TestCase):
         self.assertEqual(self.rows(), rows)
         table = parquet.ParquetFile(other).read()
         other.unlink()
-        store.write_file(pa.concat_tables([table, table]).replace_schema_metadata(table.schema.metadata), other)
+        writing.write_file(pa.concat_tables([table, table]).replace_schema_metadata(table.schema.metadata), other)
         self.assertEqual(self.rows(), rows + here[1])
         # what was rewritten has the rows of the right files
         for name in self.place.glob("*.parquet"):
@@ -120,7 +112,7 @@ class Small(unittest.TestCase):
         table = parquet.ParquetFile(odd).read()
         odd.unlink()
         changed = [row | ({"window": -5} if number == 1 else {}) for number, row in enumerate(table.to_pylist())]
-        store.write_file(pa.Table.from_pylist(changed, table.schema), odd)
+        writing.write_file(pa.Table.from_pylist(changed, table.schema), odd)
         together = mock.patch.object(small, "TOGETHER", 2)
         together.start()
         self.addCleanup(together.stop)
@@ -158,7 +150,7 @@ class Small(unittest.TestCase):
             path = self.place / f"{name}.parquet"
             table = parquet.ParquetFile(path).read()
             path.unlink()
-            store.write_file(table.append_column("file", pa.array(["x"] * len(table))), path)
+            writing.write_file(table.append_column("file", pa.array(["x"] * len(table))), path)
         for _ in range(2):
             self.assertEqual(self.asked("query", self.folder, "SELECT * FROM probes ORDER BY ALL"), expected)
         shutil.copy(self.place / "00.parquet", self.place / "alone.parquet")

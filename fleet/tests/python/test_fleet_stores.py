@@ -21,7 +21,7 @@ from unittest import mock
 import pyarrow.parquet as parquet
 from pyarrow import fs
 
-from wirestamp_fleet import engine, main, places, simulate, store
+from wirestamp_fleet import engine, main, places, scope, simulate, sound, store, writing
 
 FLEET = simulate.Fleet(hosts=40, links=4, windows=3, flows=8, packets=100, wrong=4, seed=5)
 START = 60
@@ -202,10 +202,19 @@ class Stores(unittest.TestCase):
         self.assertTrue(listed[0].keys and all("/day=2026-11-26/" in name for name in listed[0].keys))
         self.assertEqual(json.loads(out), {"hosts": 1})  # the one whose clock is three days off
 
+    def test_of_other_days_no_object_is_listed(self):
+        within = scope.Scope(first=simulate.START + 3 * simulate.DAY, last=simulate.START + 3 * simulate.DAY + simulate.HOUR).within("probes")
+        place, asked = places.of(self.url), []
+        place.filesystem = mock.Mock(get_file_info=lambda selector: (asked.append(selector.base_dir), self.store.get_file_info(selector))[1])
+        found, _ = place.files("probes", within)
+        self.assertTrue(found and all("/day=2026-11-26/" in name for name in found))
+        self.assertEqual([folder.rpartition("/")[2] for folder in asked], ["probes", "day=2026-11-26"])
+        self.assertEqual(found.keys(), {name for name in place.files("probes")[0] if within(place.relative(name))})
+
     def test_files_that_were_checked_are_remembered_in_the_cache_and_not_in_the_store(self):
         ask = lambda: run("query", self.url, "SELECT COUNT(*) AS n FROM estimates")
         first = ask()
-        with mock.patch.object(store, "wrong") as wrong:
+        with mock.patch.object(sound, "wrong") as wrong:
             self.assertEqual(ask(), first)
         wrong.assert_not_called()
         self.assertTrue(list((self.work / "cache" / "wirestamp-fleet").glob("*.json")))
@@ -222,7 +231,7 @@ class Stores(unittest.TestCase):
             path.with_name("damaged.parquet").write_bytes(whole[:middle] + bytes(byte ^ 0x55 for byte in whole[middle : middle + 400]) + whole[middle + 400 :])
             path.with_name("half.parquet").write_bytes(whole[: len(whole) // 2])
             other = {"wirestamp.table": "probes", "wirestamp.version": "2"}
-            store.write_file(rows.replace_schema_metadata(other), path.with_name("version.parquet"))
+            writing.write_file(rows.replace_schema_metadata(other), path.with_name("version.parquet"))
             path.with_name(".hidden.parquet").write_bytes(whole)
             path.with_name("_hidden.parquet").write_bytes(whole)
 
@@ -274,8 +283,8 @@ class Stores(unittest.TestCase):
 
     def test_a_server_that_dies_is_an_error_and_no_file_is_blamed(self):
         """While files are checked, and when they have been and are read."""
-        look, files = store.look, store.files
-        dying = lambda line: mock.patch.object(store, "look", lambda *words: line.cut() or look(*words))
+        look, files = sound.look, store.files
+        dying = lambda line: mock.patch.object(sound, "look", lambda *words: line.cut() or look(*words))
         dead_later = lambda line: mock.patch.object(engine, "files", lambda *words: (files(*words), line.cut())[0])
         for change, words in (
             (dying, ["latency", "--skip-unusable"]),

@@ -6,9 +6,10 @@ import tempfile
 import unittest
 from unittest import mock
 
+import numpy
 import pyarrow as pa
 
-from wirestamp_fleet import engine, flows, kernel, schema, simulate, store
+from wirestamp_fleet import engine, flows, kernel, schema, simulate, writing
 
 HOSTS = ["a", "b", "ü", "Z"]
 MOST = 1_000
@@ -51,7 +52,7 @@ class Flows(unittest.TestCase):
                 some.sort(key=lambda row: (row["flow"], row["direction"], row["sequence"]))
             for bucket in {bucket_of(row["flow"]) for row in some}:
                 here = [row for row in some if bucket_of(row["flow"]) == bucket]
-                store.write(folder, "timestamps", pa.Table.from_pylist(here, schema.TABLES["timestamps"]), simulate.START, bucket=bucket)
+                writing.write(folder, "timestamps", pa.Table.from_pylist(here, schema.TABLES["timestamps"]), simulate.START, bucket=bucket)
         return folder
 
     def spilled(self, folder):
@@ -93,7 +94,7 @@ class Flows(unittest.TestCase):
         row = {"interface": "eth0", "flow": 0, "source": "hardware", "generation": 1, "utc_minus_ticks": 0, "error_bound": 1, "reason": None}
         sides = (("a", "tx", 0), ("b", "rx", 1))
         some = [row | {"host": host, "direction": side, "sequence": number, "ticks": simulate.START + number * 5_000 + late * (number * 7 % 300 + 1)} for host, side, late in sides for number in range(300)]
-        store.write(temporary.name, "timestamps", pa.Table.from_pylist(some, schema.TABLES["timestamps"]), simulate.START)
+        writing.write(temporary.name, "timestamps", pa.Table.from_pylist(some, schema.TABLES["timestamps"]), simulate.START)
         for found in (engine.Duck(temporary.name).flows(MOST), self.spilled(temporary.name)):
             [flow] = found.to_pylist()
             self.assertEqual([flow[name] for name in ("sent", "least", "median", "p99", "most")], [300, 1, 150, 297, 300])
@@ -104,7 +105,7 @@ class Flows(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         row = {"interface": "eth0", "flow": -(2**63), "source": "hardware", "generation": 1, "utc_minus_ticks": 0, "error_bound": 1, "reason": None, "sequence": 1}
         some = [row | {"host": host, "direction": side, "ticks": simulate.START + late} for host, side, late in (("a", "tx", 0), ("b", "rx", 70))]
-        store.write(temporary.name, "timestamps", pa.Table.from_pylist(some, schema.TABLES["timestamps"]), simulate.START)
+        writing.write(temporary.name, "timestamps", pa.Table.from_pylist(some, schema.TABLES["timestamps"]), simulate.START)
         [flow] = engine.Duck(temporary.name).flows(MOST).to_pylist()
         self.assertEqual((flow["flow"], flow["peer"], flow["median"]), (-(2**63), "b", 70))
         self.assertEqual(self.spilled(temporary.name).to_pylist(), [flow])
@@ -113,6 +114,17 @@ class Flows(unittest.TestCase):
         counts = [(-9, 3), (-1, 3), (0, 1), (4, 20), (5, 1)]
         self.assertEqual(list(flows.split(counts, 7)), [(-9, 0, 7), (4, 4, 20), (5, 5, 1)])
         self.assertEqual(list(flows.split([], 7)), [])
+
+    def test_spark_joins_no_more_at_a_time_than_an_executor_holds(self):
+        """Flows that share a part are told apart by more parts; one that is too large is left to SQL."""
+        parts = lambda *sizes: engine.parts_of(*(numpy.array([size[side] for size in sizes], numpy.int64) for side in (0, 1)))
+        large = engine.LARGEST_PART
+        self.assertEqual(parts(), 1)
+        self.assertEqual(parts((3, engine.PART)), 1)
+        self.assertEqual(parts((3, engine.PART), (4, engine.PART)), 2)
+        self.assertEqual(parts((3, large), (3 + 64, large), (5, 1)), 128)
+        self.assertEqual(parts((3, large), (3 + engine.MOST_PARTS // 2, large)), engine.MOST_PARTS)
+        self.assertIsNone(parts((3, large + 1)))
 
     def test_memory_is_what_duckdb_says(self):
         self.assertEqual([flows.bytes_of(text) for text in ("512 bytes", "1.0 KiB", "3.5 GiB")], [512, 1024, 7 * 2**29])
