@@ -16,32 +16,77 @@ pub(crate) fn signed(offset: i64, bound: i64) -> String {
 /// The same, and its error bound: `±120 ns`.
 pub(crate) fn bounded(offset: &Bounded<Span>) -> [String; 2] {
     let [value, bound] = [offset.value, offset.bound].map(Span::saturating_nanoseconds);
-    [signed(value, bound), format!("±{}", rounded_up(bound))]
+    [
+        signed(value, bound),
+        format!("±{}", beside(bound, value, bound)),
+    ]
+}
+
+/// An error bound of `offset`, which is printed beside it with the digits of the bound `by`: rounded up, and with what
+/// rounding the offset costs, so that the printed interval contains the measured one.
+pub(crate) fn beside(bound: i64, offset: i64, by: i64) -> String {
+    let lost = Rounded::of(offset, by).lost(offset);
+    rounded_up(bound.saturating_add(lost))
 }
 
 /// An offset without its sign, in as many digits as its bound gives a meaning to: rounded by a twentieth of the bound at
 /// most, and three digits at least.
 pub(crate) fn magnitude(offset: i64, bound: i64) -> String {
-    let (offset, bound) = (u128::from(offset.unsigned_abs()), i128::from(bound));
-    let (unit, places, name) = match offset {
-        0..1_000 => return format!("{offset} ns"),
-        1_000..1_000_000 => (1_000u128, 3, "µs"),
-        1_000_000..1_000_000_000 => (1_000_000, 6, "ms"),
-        _ => (1_000_000_000, 9, "s"),
-    };
-    let least = match offset / unit {
-        0..10 => 2,
-        10..100 => 1,
-        _ => 0,
-    };
-    let step = |decimals: usize| unit / 10u128.pow(decimals as u32);
-    let is_fine = |decimals: &usize| step(*decimals) as i128 * 10 <= bound;
-    let decimals = (least..places).find(is_fine).unwrap_or(places);
-    let rounded = (offset + step(decimals) / 2) / step(decimals) * step(decimals);
-    let (whole, rest) = (rounded / unit, rounded % unit / step(decimals));
-    match decimals {
-        0 => format!("{whole} {name}"),
-        _ => format!("{whole}.{rest:0decimals$} {name}"),
+    Rounded::of(offset, bound).text()
+}
+
+/// A magnitude in nanoseconds, rounded to so many decimals of its unit.
+struct Rounded {
+    nanoseconds: u128,
+    unit: u128,
+    name: &'static str,
+    decimals: usize,
+}
+
+impl Rounded {
+    fn of(offset: i64, bound: i64) -> Self {
+        let (offset, bound) = (u128::from(offset.unsigned_abs()), i128::from(bound));
+        let (unit, places, name) = match offset {
+            0..1_000 => (1u128, 0, "ns"),
+            1_000..1_000_000 => (1_000, 3, "µs"),
+            1_000_000..1_000_000_000 => (1_000_000, 6, "ms"),
+            _ => (1_000_000_000, 9, "s"),
+        };
+        let least = match offset / unit {
+            _ if unit == 1 => 0,
+            0..10 => 2,
+            10..100 => 1,
+            _ => 0,
+        };
+        let step = |decimals: usize| unit / 10u128.pow(decimals as u32);
+        let is_fine = |decimals: &usize| step(*decimals) as i128 * 10 <= bound;
+        let decimals = (least..places).find(is_fine).unwrap_or(places);
+        let nanoseconds = (offset + step(decimals) / 2) / step(decimals) * step(decimals);
+        Self {
+            nanoseconds,
+            unit,
+            name,
+            decimals,
+        }
+    }
+
+    /// How far it is from the offset that it was made of.
+    fn lost(&self, offset: i64) -> i64 {
+        let lost = self.nanoseconds.abs_diff(offset.unsigned_abs().into());
+        i64::try_from(lost).unwrap_or(i64::MAX)
+    }
+
+    fn text(&self) -> String {
+        let (decimals, name) = (self.decimals, self.name);
+        let step = self.unit / 10u128.pow(decimals as u32);
+        let (whole, rest) = (
+            self.nanoseconds / self.unit,
+            self.nanoseconds % self.unit / step,
+        );
+        match decimals {
+            0 => format!("{whole} {name}"),
+            _ => format!("{whole}.{rest:0decimals$} {name}"),
+        }
     }
 }
 
@@ -59,6 +104,44 @@ pub(crate) fn rounded_up(nanoseconds: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    /// A printed text, in nanoseconds.
+    fn read(text: &str) -> i128 {
+        let (number, unit) = text.split_once(' ').expect("a unit");
+        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        let unit: i128 = match unit {
+            "ns" => 1,
+            "µs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            other => panic!("{other}"),
+        };
+        let digits: i128 = format!("{whole}{part}").parse().expect("a number");
+        digits * unit / 10i128.pow(part.len() as u32)
+    }
+
+    fn of_any_size(most: u32) -> impl Strategy<Value = i64> {
+        (0..=most).prop_flat_map(|power| 0..10i64.pow(power))
+    }
+
+    proptest! {
+        #[test]
+        fn the_printed_interval_contains_the_measured_one(
+            magnitude in of_any_size(18),
+            is_behind in any::<bool>(),
+            bound in of_any_size(15),
+            other in of_any_size(15),
+        ) {
+            let offset = if is_behind { -magnitude } else { magnitude };
+            let shown = read(&signed(offset, bound));
+            let apart = (shown - i128::from(offset)).abs();
+            for one in [bound, other] {
+                prop_assert!(read(&beside(one, offset, bound)) >= i128::from(one) + apart);
+            }
+            prop_assert!(apart * 20 <= i128::from(bound).max(shown.abs() / 10 + 1));
+        }
+    }
 
     #[test]
     fn bounds_are_rounded_up() {

@@ -80,7 +80,7 @@ impl<C: instant::Clock> core::ops::Sub<instant::Time<C>> for Bounded<instant::Ti
 }
 
 /// Prints the length of time as it is printed alone, and its error bound: `12.3 µs ±80 ns`. The printed interval contains
-/// this one.
+/// this one; a bound beyond 10¹⁹ years is printed as that.
 impl fmt::Display for Bounded<Span> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         display::span(f, self.value, self.bound)

@@ -127,9 +127,6 @@ impl Sum for Span {
     }
 }
 
-/// Prints three digits in a fitting unit, rounded down: `687 ns`, `1.17 µs`, `20.0 ms`, `3.50 s`.
-///
-/// That makes an error bound up to 1 % too small: print the [`Estimate`](crate::correlate::Estimate), which rounds it up.
 impl Span {
     /// Returns how much of the length is cut off where it is printed.
     pub(super) fn cut_off(self) -> Self {
@@ -142,6 +139,9 @@ impl Span {
     }
 }
 
+/// Prints three digits in a fitting unit, rounded down: `687 ns`, `1.17 µs`, `20.0 ms`, `3.50 s`.
+///
+/// That makes an error bound up to 1 % too small: print the [`Estimate`](crate::correlate::Estimate), which rounds it up.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };

@@ -8,7 +8,7 @@ use crate::arguments;
 use crate::commands::each_second::EachSecond;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::quantity::{rounded_up, signed};
+use crate::output::quantity::{beside, signed};
 use crate::output::{Output, json};
 use crate::session::{self, Session};
 use indicatif::ProgressBar;
@@ -124,7 +124,7 @@ fn shown(server: &NtpServerState) -> String {
         return reason.unwrap_or(&server.status).clone();
     };
     let answers = format!("{} of {} answered", server.responses, server.requests);
-    let (offset, bound) = (signed(offset, bound), rounded_up(bound));
+    let (offset, bound) = (signed(offset, bound), beside(bound, offset, bound));
     format!("{offset} ±{bound}, {answers}")
 }
 

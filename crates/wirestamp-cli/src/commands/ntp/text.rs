@@ -3,7 +3,7 @@
 use super::Measured;
 use super::row::Row;
 use crate::output::colour::{BAD, DOUBTFUL, GOOD, paint};
-use crate::output::quantity::{magnitude, rounded_up, shown, signed};
+use crate::output::quantity::{beside, magnitude, shown, signed};
 use crate::output::{Column, Page, Report, Rows, Table, interrupted, plural};
 
 impl Report for Measured {
@@ -67,14 +67,17 @@ impl Measured {
             Column::Right("answers"),
         ]);
         for row in &self.servers {
+            let known = row.offset_ns.zip(row.error_bound_ns);
             let bound = |bound: Option<i64>| {
-                bound.map_or_else(|| "-".into(), |ns| format!("± {}", rounded_up(ns)))
+                let bound = known.zip(bound);
+                bound.map_or_else(
+                    || "-".into(),
+                    |((offset, by), bound)| format!("± {}", beside(bound, offset, by)),
+                )
             };
             table.row([
                 row.host.clone(),
-                row.offset_ns
-                    .zip(row.error_bound_ns)
-                    .map_or_else(|| "-".into(), |(offset, bound)| signed(offset, bound)),
+                known.map_or_else(|| "-".into(), |(offset, bound)| signed(offset, bound)),
                 bound(row.error_bound_ns),
                 bound(row.utc_bound_ns),
                 row.path_delay_ns.map_or_else(|| "-".into(), shown),
@@ -110,14 +113,14 @@ impl Measured {
             format!(
                 "this clock may be right: {} ± {} from UTC, {who}",
                 signed(offset, bound),
-                rounded_up(bound)
+                beside(bound, offset, bound)
             )
         } else {
             let side = if offset > 0 { "ahead of" } else { "behind" };
             let by = magnitude(offset, bound);
             format!(
                 "this clock is {by} ± {} {side} UTC, {who}",
-                rounded_up(bound)
+                beside(bound, offset, bound)
             )
         };
         paint(if is_within { GOOD } else { DOUBTFUL }, &text)

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::quantity::{rounded_up, signed};
+use crate::output::quantity::{beside, signed};
 use crate::output::{Output, Page, Report, Rows};
 use serde::Serialize;
 use serde_json::Value;
@@ -71,7 +71,13 @@ impl Report for Answer {
                 );
                 let offset = offset.zip(bound).map_or_else(
                     || "-".to_owned(),
-                    |(offset, bound)| format!("{} ±{}", signed(offset, bound), rounded_up(bound)),
+                    |(offset, bound)| {
+                        format!(
+                            "{} ±{}",
+                            signed(offset, bound),
+                            beside(bound, offset, bound)
+                        )
+                    },
                 );
                 let age = time(&estimate["age_ns"]);
                 page.field("offset", &format!("{offset}, {age} after the last Sync"));

@@ -46,6 +46,22 @@ pub(super) fn bound(bound: Option<i64>) -> String {
     )
 }
 
+/// The error bound of a value that is printed beside it with the digits of the bound `by`.
+pub(super) fn bound_of(bound: Option<i64>, value: Option<i64>, by: Option<i64>) -> String {
+    match (bound, value.zip(by)) {
+        (Some(bound), Some((value, by))) => format!("± {}", quantity::beside(bound, value, by)),
+        _ => self::bound(bound),
+    }
+}
+
+/// A time, with the digits that its error bound gives a meaning to.
+pub(super) fn delay(delay: Option<i64>, bound: Option<i64>) -> String {
+    match delay.zip(bound) {
+        Some((delay, bound)) => quantity::magnitude(delay, bound),
+        None => time(delay),
+    }
+}
+
 /// A time.
 pub(super) fn time(nanoseconds: Option<i64>) -> String {
     nanoseconds.map_or_else(|| UNKNOWN.to_owned(), quantity::shown)

@@ -21,7 +21,7 @@ export function showAttention(snapshot) {
   snapshot.ntp?.servers.filter((server) => server.falseticker).forEach((server) => found.push(`NTP server ${server.name} contradicts the majority.`));
   for (const clock of snapshot.clocks) {
     const [value, limit] = [Number(clock.utc_offset_ns), Number(clock.utc_bound_ns)];
-    if (clock.kind === "realtime" && clock.utc_offset_ns !== null && Math.abs(value) > limit) found.push(`The real-time clock is wrong, not merely unsure: offset ${offset(value)} ${bound(limit)}.`);
+    if (clock.kind === "realtime" && clock.utc_offset_ns !== null && Math.abs(value) > limit) found.push(`The real-time clock is wrong, not merely unsure: offset ${offset(value, limit)} ${bound(limit, value)}.`);
     old(`Clock ${clock.name}`, clock.age_ns, staleClock(clock, snapshot));
   }
   snapshot.ntp?.servers.forEach((server) => old(`NTP server ${server.name}`, server.age_ns, staleAfter(server, 300)));

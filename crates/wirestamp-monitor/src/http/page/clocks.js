@@ -18,7 +18,7 @@ function against(clock) {
   const [utc, tai] = [clock.utc_offset_ns, clock.tai_offset_ns];
   if (utc === null || utc === undefined) return [null, "UTC"];
   const isTai = tai !== null && Math.abs(Number(tai)) < Math.abs(Number(utc)) / 2;
-  return isTai ? [offset(tai), "TAI"] : [offset(utc), "UTC"];
+  return isTai ? [tai, "TAI"] : [utc, "UTC"];
 }
 
 export function showClocks(snapshot) {
@@ -28,7 +28,7 @@ export function showClocks(snapshot) {
   const rows = snapshot.clocks.map((clock) => {
     const [shown, scale] = against(clock);
     const frequency = ppb(clock.frequency_ppb);
-    return [clock.name === "realtime" ? "real-time clock" : `${clock.name}, PTP hardware clock`, shown, bound(clock.utc_bound_ns), scale, REFERENCES[clock.reference] ?? clock.reference,
+    return [clock.name === "realtime" ? "real-time clock" : `${clock.name}, PTP hardware clock`, offset(shown, clock.utc_bound_ns), bound(clock.utc_bound_ns, shown), scale, REFERENCES[clock.reference] ?? clock.reference,
       age(clock.age_ns, staleClock(clock, snapshot), clock.reference === "kernel" ? "the kernel does not say" : "not measured"), frequency && `${frequency} ± ${Number(clock.frequency_bound_ppb).toPrecision(2)}`, count(clock.generation),
       reasons(clock.generation_changes), clock.cross_width_ns === null ? null : `${span(clock.cross_width_ns)}${clock.cross_method ? ` (${words(clock.cross_method)})` : ""}`, count(clock.failures), clock.error || "none"];
   });
@@ -38,15 +38,15 @@ export function showClocks(snapshot) {
 export function showServers(snapshot) {
   const ntp = snapshot.ntp;
   byId("agreement").textContent = ntp
-    ? `${AGREEMENTS[ntp.agreement] ?? ntp.agreement}${ntp.offset_ns === null ? "" : ` Together: offset ${offset(ntp.offset_ns)} ${bound(ntp.bound_ns)}, if ${ntp.right_servers ?? "enough"} of ${ntp.servers.length} are right.`}`
+    ? `${AGREEMENTS[ntp.agreement] ?? ntp.agreement}${ntp.offset_ns === null ? "" : ` Together: offset ${offset(ntp.offset_ns, ntp.bound_ns)} ${bound(ntp.bound_ns, ntp.offset_ns)}, if ${ntp.right_servers ?? "enough"} of ${ntp.servers.length} are right.`}`
     : "";
   const columns = [{ name: "NTP server" }, { name: "Offset", number: true, missing: "not measured" }, { name: "Error bound", number: true, missing: "not measured" }, { name: "Bound to UTC", number: true, missing: "not known" },
     { name: "Age" }, { name: "Path delay", number: true, missing: "not measured" }, { name: "Stratum", number: true }, { name: "Answered", number: true }, { name: "Judgement", missing: "not measured" }, { name: "Problem", text: true }];
-  const rows = (ntp?.servers || []).map((server) => [server.name, offset(server.offset_ns), bound(server.bound_ns), bound(server.utc_bound_ns), age(server.age_ns, staleAfter(server, 300)), span(server.path_delay_ns),
+  const rows = (ntp?.servers || []).map((server) => [server.name, offset(server.offset_ns, server.bound_ns), bound(server.bound_ns, server.offset_ns), bound(server.utc_bound_ns, server.offset_ns, server.bound_ns), age(server.age_ns, staleAfter(server, 300)), span(server.path_delay_ns),
     count(server.stratum), `${count(server.responses)} of ${count(server.requests)}`, server.falseticker ? element("b", { className: "bad", textContent: "falseticker: contradicts the majority" }) : server.offset_ns === null ? null : "can be right",
     [server.error, reasons(server.rejected, "")].filter(Boolean).join("; ") || "none"]);
   table(byId("ntp-table"), null, columns, rows, "The configuration asks for no NTP server.");
-  const ports = snapshot.ptp.map((port) => [port.interface, words(port.state), port.time_transmitter, `${port.grandmaster} (${port.steps_removed} clocks between)`, offset(port.offset_ns), bound(port.bound_ns),
+  const ports = snapshot.ptp.map((port) => [port.interface, words(port.state), port.time_transmitter, `${port.grandmaster} (${port.steps_removed} clocks between)`, offset(port.offset_ns, port.bound_ns), bound(port.bound_ns, port.offset_ns),
     age(port.age_ns, STALE_PORT), span(port.path_delay_ns), ppb(port.frequency_ppb), port.source, words(port.agreement), port.holdover ? element("b", { className: "warn", textContent: "yes" }) : "no",
     `${count(port.samples)}; lost: ${reasons(port.lost)}`, [port.error, ...port.warnings].filter(Boolean).join("; ") || "none"]);
   const heads = [{ name: "PTP port" }, { name: "State" }, { name: "timeTransmitter", missing: "none" }, { name: "Grandmaster" }, { name: "Offset", number: true, missing: "not measured" }, { name: "Error bound", number: true, missing: "not measured" },

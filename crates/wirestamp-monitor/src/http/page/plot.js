@@ -78,7 +78,8 @@ export class OffsetPlot {
       this.readout.textContent = "Nothing is known of this time.";
       return;
     }
-    const offset = (relative) => exact(this.base * 1_000_000_000n + BigInt(Math.round(relative)));
+    // to the nanosecond: the bound is of both ends
+    const offset = (relative) => exact(this.base * 1_000_000_000n + BigInt(Math.round(relative)), 0);
     const range = point.least === null ? "the offset is not known" : point.least === point.most ? `offset ${offset(point.most)}` : `offset ${offset(point.least)} to ${offset(point.most)}`;
     this.readout.textContent = `${found ? "" : "Newest, "}${dayTime(point.at)} UTC: ${range}; error bound ${bound(point.bound)}.`;
   }

@@ -11,11 +11,22 @@ function digits(number) {
   return size >= 10 ? number.toFixed(1) : number.toFixed(2);
 }
 
-export function span(nanoseconds) {
-  if (nanoseconds === null || nanoseconds === undefined) return null;
-  const number = Number(nanoseconds);
-  const [size, unit] = unitOf(number);
-  return `${size === 1 ? number.toFixed(0) : digits(number / size)} ${unit}`.replace("-", "−");
+const isUnknown = (value) => value === null || value === undefined;
+
+const places = (number) => (number >= 100 ? 0 : number >= 10 ? 1 : 2);
+
+// A value in as many digits as its error bound gives a meaning to: rounded by a twentieth of it at most, three digits at least.
+function printed(nanoseconds, bound) {
+  const [size, unit] = unitOf(nanoseconds);
+  let decimals = size === 1 ? 0 : places(Math.abs(nanoseconds) / size);
+  const step = () => Math.round(size / 10 ** decimals);
+  while (step() > 1 && step() * 10 > bound) decimals += 1;
+  const text = (nanoseconds / size).toFixed(decimals);
+  return { text: `${text} ${unit}`.replace("-", "−"), lost: Math.abs(Math.round(Number(text) * size) - nanoseconds) };
+}
+
+export function span(nanoseconds, bound = Infinity) {
+  return isUnknown(nanoseconds) ? null : printed(Number(nanoseconds), bound).text;
 }
 
 // Of counts of transmit timestamps: how many packets that left have none.
@@ -29,16 +40,35 @@ export function wholeSeconds(nanoseconds) {
   return (exact + (exact < 0n ? -SECOND : SECOND) / 2n) / SECOND;
 }
 
-export function offset(nanoseconds) {
-  if (nanoseconds !== null && nanoseconds !== undefined && Math.abs(Number(nanoseconds)) >= 2e9) {
+const isLong = (nanoseconds) => Math.abs(Number(nanoseconds)) >= 2e9;
+
+// Of a value beyond seconds: the nanoseconds beside its whole seconds.
+const rest = (nanoseconds) => Number(isLong(nanoseconds) ? BigInt(nanoseconds) - wholeSeconds(nanoseconds) * SECOND : nanoseconds);
+
+export function offset(nanoseconds, bound) {
+  if (!isUnknown(nanoseconds) && isLong(nanoseconds)) {
     const whole = wholeSeconds(nanoseconds);
-    return `${whole > 0n ? "+" : ""}${whole.toLocaleString("en").replace("-", "−")} s ${offset(Number(BigInt(nanoseconds) - whole * SECOND)).replace(/^(?=\d)/, "+")}`;
+    return `${whole > 0n ? "+" : ""}${whole.toLocaleString("en").replace("-", "−")} s ${offset(rest(nanoseconds), bound).replace(/^(?=\d)/, "+")}`;
   }
-  const text = span(nanoseconds);
+  const text = span(nanoseconds, bound);
   return text === null || Number(nanoseconds) <= 0 ? text : `+${text}`;
 }
 
-export const bound = (nanoseconds) => (nanoseconds === null || nanoseconds === undefined ? null : `± ${span(nanoseconds)}`);
+// Three digits that are never less than the value.
+function roundedUp(nanoseconds) {
+  const step = nanoseconds < 1000 ? 1 : 10 ** (Math.floor(Math.log10(nanoseconds)) - 2);
+  const up = Math.ceil(nanoseconds / step) * step;
+  const [size, unit] = unitOf(up);
+  return `${(up / size).toFixed(size === 1 ? 0 : places(up / size))} ${unit}`;
+}
+
+// An error bound, and what is lost where `value` beside it is printed with the digits of the bound `by`: the printed interval
+// contains the measured one.
+export function bound(nanoseconds, value = null, by = nanoseconds) {
+  if (isUnknown(nanoseconds)) return null;
+  const lost = isUnknown(value) ? 0 : printed(rest(value), by).lost;
+  return `± ${roundedUp(Number(nanoseconds) + lost)}`;
+}
 
 export const ppb = (number) => (number === null || number === undefined ? null : `${number > 0 ? "+" : ""}${digits(number)} ppb`.replace("-", "−"));
 

@@ -47,7 +47,7 @@ fn clock(clock: &ClockState, later: i64) -> Row {
         [
             name(&clock.name),
             text::offset(offset, clock.utc_bound_ns).into(),
-            text::bound(clock.utc_bound_ns).into(),
+            text::bound_of(clock.utc_bound_ns, offset, clock.utc_bound_ns).into(),
             quiet(against),
             state(clock).into(),
             text::frequency(clock.frequency_ppb).into(),
@@ -121,7 +121,7 @@ pub(super) fn ntp(snapshot: &Snapshot, later: i64) -> Section {
             (Some(offset), Some(bound)) => format!(
                 "{agreement}: this clock {} {}",
                 text::offset(Some(offset), Some(bound)),
-                text::bound(Some(bound))
+                text::bound_of(Some(bound), Some(offset), Some(bound))
             ),
             _ => agreement,
         };
@@ -150,9 +150,9 @@ fn server(server: &NtpServerState, later: i64) -> Row {
         [
             name(&server.name),
             text::offset(server.offset_ns, server.bound_ns).into(),
-            text::bound(server.bound_ns).into(),
+            text::bound_of(server.bound_ns, server.offset_ns, server.bound_ns).into(),
             state.into(),
-            text::bound(server.utc_bound_ns).into(),
+            text::bound_of(server.utc_bound_ns, server.offset_ns, server.bound_ns).into(),
             text::time(server.path_delay_ns).into(),
             text::time(age).into(),
             fault(
@@ -205,7 +205,7 @@ fn port(port: &PtpState, later: i64) -> Row {
         [
             name(&port.interface),
             text::offset(port.offset_ns, port.bound_ns).into(),
-            text::bound(port.bound_ns).into(),
+            text::bound_of(port.bound_ns, port.offset_ns, port.bound_ns).into(),
             state.into(),
             text::time(port.path_delay_ns).into(),
             quiet(text::word(Some(&port.source))),

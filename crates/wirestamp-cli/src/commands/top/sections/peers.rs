@@ -44,9 +44,14 @@ fn peer(peer: &PeerState, later: i64) -> Row {
         &peer.name,
         [
             name(&peer.name),
-            text::time(peer.path_delay_ns).into(),
+            text::delay(peer.path_delay_ns, peer.path_delay_bound_ns).into(),
             fault(text::loss(peer.lost, peer.answered), peer.lost),
-            text::bound(peer.path_delay_bound_ns).into(),
+            text::bound_of(
+                peer.path_delay_bound_ns,
+                peer.path_delay_ns,
+                peer.path_delay_bound_ns,
+            )
+            .into(),
             text::quantile(of("forward"), MEDIAN).into(),
             text::quantile(of("backward"), MEDIAN).into(),
             text::quantile(of("round_trip"), MEDIAN).into(),
