@@ -179,6 +179,16 @@ impl HardwareCapabilities {
         }
     }
 
+    /// Returns whether ordinary UDP datagrams are timestamped in each direction in which `supported` timestamps them.
+    pub fn timestamps_datagrams_as(&self, supported: &Self) -> bool {
+        [Direction::Receive, Direction::Transmit]
+            .into_iter()
+            .all(|direction| {
+                self.timestamps_any_datagram(direction)
+                    || !supported.timestamps_any_datagram(direction)
+            })
+    }
+
     /// Returns whether anything at all is timestamped.
     pub fn any(&self) -> bool {
         *self != Self::default()
@@ -196,6 +206,12 @@ impl SoftwareCapabilities {
 }
 
 impl Capabilities {
+    /// Returns whether each UDP datagram gets a hardware timestamp, sent or received, that can be converted.
+    pub fn timestamps_every_datagram(&self) -> bool {
+        let timestamps = |direction| self.hardware.timestamps_any_datagram(direction);
+        timestamps(Direction::Receive) && timestamps(Direction::Transmit) && self.cross_timestamp
+    }
+
     /// Returns what a PTPv2 application would get. It hides what
     /// [`timestamps_ptp_events`](HardwareCapabilities::timestamps_ptp_events) shows: a NIC that
     /// timestamps IPv4 alone is not `Hardware` here.

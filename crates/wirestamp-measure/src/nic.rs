@@ -88,10 +88,9 @@ impl Nics {
 
 /// Whether the NIC timestamps every packet as it is now.
 pub(crate) fn timestamps_everything(interface: &Interface) -> bool {
-    interface.active().is_ok_and(|active| {
-        let timestamps = |direction| active.hardware.timestamps_any_datagram(direction);
-        timestamps(Direction::Receive) && timestamps(Direction::Transmit) && active.cross_timestamp
-    })
+    interface
+        .active()
+        .is_ok_and(|active| active.timestamps_every_datagram())
 }
 
 /// Whether the NIC timestamps now what it can.
@@ -99,11 +98,7 @@ fn timestamps_what_it_can(interface: &Interface) -> bool {
     let (Ok(active), Ok(supported)) = (interface.active(), interface.supported()) else {
         return false;
     };
-    let is_on = |direction| {
-        active.hardware.timestamps_any_datagram(direction)
-            || !supported.hardware.timestamps_any_datagram(direction)
-    };
-    is_on(Direction::Receive) && is_on(Direction::Transmit) && active.cross_timestamp
+    active.hardware.timestamps_datagrams_as(&supported.hardware) && active.cross_timestamp
 }
 
 /// What the NIC timestamps, if that is not every packet.

@@ -418,18 +418,21 @@ fn a_packet_that_the_nic_did_not_timestamp_has_no_timestamp() {
     }
 }
 
+/// A reflector on sim1, and a session with it.
+fn at_the_other_end(simulation: &Simulation) -> (Reflector, Stamp) {
+    let interface = simulation.interface("sim1").expect("it has one");
+    let address = interface.description().addresses[0].address;
+    let mut reflector = Reflector::default();
+    reflector.listen = vec![(address, 862).into()];
+    (reflector, Stamp::with(format!("{address}:862")))
+}
+
 /// Another program that ends switches the NIC off: a session that goes on is opened anew, and switches it on.
 #[test]
 fn a_nic_that_somebody_switches_off_is_switched_on_again() {
     let text = "preset = \"igc\"\n[[event]]\nat = \"3s\"\naction = \"reconfigure\"\nnic = \"sim0\"\ntransmit = false\nreceive = \"none\"\n";
     let simulation = Simulation::from_toml(text, 1).expect("a scenario");
-    let address = (simulation.interface("sim1").expect("it has one"))
-        .description()
-        .addresses[0]
-        .address;
-    let mut reflector = Reflector::default();
-    reflector.listen = vec![(address, 862).into()];
-    let mut stamp = Stamp::with(format!("{address}:862"));
+    let (reflector, mut stamp) = at_the_other_end(&simulation);
     stamp.interface = Some("sim0".to_owned());
     (stamp.source, stamp.interval) = (Timestamper::Hardware, Duration::from_millis(100));
     let wanted = Measurements::default().reflector(reflector).stamp(stamp);
@@ -537,15 +540,9 @@ fn a_reflector_uses_the_direction_that_its_nic_timestamps() {
     let [ptp_only, ena] = one_way();
     let everything = ("igc", preset(), "");
     for (name, simulation, limit) in [ptp_only, ena, everything] {
-        let address = (simulation.interface("sim1").expect("it has one"))
-            .description()
-            .addresses[0]
-            .address;
-        let mut reflector = Reflector::default();
-        reflector.listen = vec![(address, 862).into()];
+        let (mut reflector, mut stamp) = at_the_other_end(&simulation);
         reflector.interface = Some("sim1".to_owned());
         reflector.source = Timestamper::Hardware;
-        let mut stamp = Stamp::with(format!("{address}:862"));
         stamp.interface = Some("sim0".to_owned());
         (stamp.source, stamp.interval) = (Timestamper::Software, Duration::from_millis(100));
         let wanted = Measurements::default().reflector(reflector).stamp(stamp);

@@ -12,9 +12,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use watching::Watching;
 use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, Losses, Summary};
-use wirestamp::{
-    AddressFamily, Direction, Error, ErrorKind, Interface, MissingReason, Span, TimestampSource,
-};
+use wirestamp::{AddressFamily, Error, ErrorKind, Interface, MissingReason, Span, TimestampSource};
 use wirestamp_measure::{Engine, Measurements, Path};
 
 mod compare;
@@ -272,12 +270,9 @@ pub(super) fn source(wanted: arguments::Source, interface: &Interface) -> Timest
         arguments::Source::Software => TimestampSource::Software,
         arguments::Source::Hardware => TimestampSource::Hardware,
         arguments::Source::Auto => {
-            let on = interface.active().is_ok_and(|active| {
-                let timestamps = |direction| active.hardware.timestamps_any_datagram(direction);
-                timestamps(Direction::Receive)
-                    && timestamps(Direction::Transmit)
-                    && active.cross_timestamp
-            });
+            let on = interface
+                .active()
+                .is_ok_and(|active| active.timestamps_every_datagram());
             if on {
                 TimestampSource::Hardware
             } else {

@@ -23,6 +23,8 @@ pub enum HardwareRequest {
     AllPackets,
     /// Every packet that is received: for who only listens, and for NICs that timestamp received packets alone.
     Received,
+    /// PTPv2 event messages that are received, over UDP and Ethernet where the NIC can, else over one of them.
+    ReceivedPtp,
     /// Packets that are sent: for who only sends.
     Sent,
     /// This, or what covers it. If nobody else holds hardware timestamping on, a wider configuration
@@ -31,8 +33,13 @@ pub enum HardwareRequest {
 }
 
 impl HardwareRequest {
-    /// What to try, best first, so that what is `needed` by others stays.
-    pub(super) fn candidates(self, needed: HardwareConfiguration) -> Vec<HardwareConfiguration> {
+    /// What to try, best first, so that what is `needed` by others stays; and what is `current`, whoever switched it on, where
+    /// the driver can do both.
+    pub(super) fn candidates(
+        self,
+        current: HardwareConfiguration,
+        needed: HardwareConfiguration,
+    ) -> Vec<HardwareConfiguration> {
         let with = |receive| HardwareConfiguration {
             transmit: true,
             receive,
@@ -54,6 +61,16 @@ impl HardwareRequest {
             .to_vec(),
             Self::AllPackets => vec![with(ReceiveFilter::All)],
             Self::Received => vec![RECEIVED],
+            Self::ReceivedPtp => [
+                ReceiveFilter::PtpV2,
+                ReceiveFilter::PtpV2Udp,
+                ReceiveFilter::PtpV2Ethernet,
+            ]
+            .map(|receive| HardwareConfiguration {
+                receive,
+                ..RECEIVED
+            })
+            .to_vec(),
             // some drivers take no transmit timestamps without a receive filter
             Self::Sent => [
                 ReceiveFilter::None,
@@ -67,8 +84,30 @@ impl HardwareRequest {
         candidates
             .iter_mut()
             .for_each(|candidate| *candidate = candidate.joined(needed));
-        candidates.dedup();
-        candidates
+        let kept = self.kept(current);
+        let mut all = Vec::new();
+        for candidate in candidates
+            .iter()
+            .map(|candidate| candidate.joined(kept))
+            .chain(candidates.iter().copied())
+        {
+            if !all.contains(&candidate) {
+                all.push(candidate);
+            }
+        }
+        all
+    }
+
+    /// What stays of the configuration in force, whoever switched it on. Which packets "some" are is known only to who asked.
+    fn kept(self, current: HardwareConfiguration) -> HardwareConfiguration {
+        match self {
+            Self::Exactly(_) => HardwareConfiguration::OFF,
+            _ if current.receive == ReceiveFilter::Some => HardwareConfiguration {
+                receive: ReceiveFilter::None,
+                ..current
+            },
+            _ => current,
+        }
     }
 
     /// Whether a driver that was asked for `wanted`, one of the candidates, granted enough.
@@ -83,7 +122,7 @@ impl HardwareRequest {
             Self::Ptp => granted.receive.timestamps_ptp_v2_udp_events(),
             Self::PtpOverEthernet => granted.receive.covers(ReceiveFilter::PtpV2Ethernet),
             Self::Sent => true,
-            Self::AllPackets | Self::Received | Self::Exactly(_) => {
+            Self::AllPackets | Self::Received | Self::ReceivedPtp | Self::Exactly(_) => {
                 granted.receive.covers(wanted.receive)
             }
         };
@@ -102,6 +141,10 @@ impl HardwareRequest {
             }
             Self::AllPackets => current.transmit && current.receive == ReceiveFilter::All,
             Self::Received => current.receive == ReceiveFilter::All,
+            Self::ReceivedPtp => {
+                current.receive.timestamps_ptp_v2_udp_events()
+                    || current.receive.covers(ReceiveFilter::PtpV2Ethernet)
+            }
             Self::Exactly(wanted) if is_held => current.covers(wanted),
             Self::Exactly(wanted) => current == wanted,
         }
@@ -124,17 +167,20 @@ mod tests {
         use ReceiveFilter as F;
         let off = HardwareConfiguration::OFF;
         assert_eq!(
-            HardwareRequest::Ptp.candidates(off),
+            HardwareRequest::Ptp.candidates(off, off),
             [F::PtpV2Udp, F::PtpV2, F::All].map(on)
         );
         assert_eq!(
-            HardwareRequest::Ptp.candidates(on(F::PtpV2)),
+            HardwareRequest::Ptp.candidates(off, on(F::PtpV2)),
             [F::PtpV2, F::All].map(on)
         );
-        assert_eq!(HardwareRequest::Ptp.candidates(on(F::Ntp)), [on(F::All)]);
+        assert_eq!(
+            HardwareRequest::Ptp.candidates(off, on(F::Ntp)),
+            [on(F::All)]
+        );
         let over_ethernet = HardwareRequest::PtpOverEthernet;
         assert_eq!(
-            over_ethernet.candidates(off),
+            over_ethernet.candidates(off, off),
             [F::PtpV2Ethernet, F::PtpV2, F::All].map(on)
         );
         assert!(over_ethernet.is_served_already(on(F::PtpV2), false));
@@ -145,7 +191,7 @@ mod tests {
             receive: F::All,
         };
         assert_eq!(
-            HardwareRequest::Exactly(receive).candidates(on(F::PtpV2)),
+            HardwareRequest::Exactly(receive).candidates(off, on(F::PtpV2)),
             [on(F::All)]
         );
     }
@@ -154,9 +200,9 @@ mod tests {
     fn each_direction_is_asked_for_alone_and_what_is_on_for_the_other_serves() {
         use ReceiveFilter as F;
         let (off, received) = (HardwareConfiguration::OFF, HardwareRequest::Received);
-        assert_eq!(received.candidates(off), [RECEIVED]);
+        assert_eq!(received.candidates(off, off), [RECEIVED]);
         assert_eq!(
-            received.candidates(on(F::Ntp)),
+            received.candidates(off, on(F::Ntp)),
             [on(F::All)],
             "others need transmit timestamps"
         );
@@ -164,10 +210,40 @@ mod tests {
         assert!(received.is_served_already(on(F::All), false));
         assert!(!received.is_served_already(on(F::PtpV2), false));
         let sent = HardwareRequest::Sent;
-        assert_eq!(sent.candidates(off), [F::None, F::PtpV2, F::All].map(on));
+        assert_eq!(
+            sent.candidates(off, off),
+            [F::None, F::PtpV2, F::All].map(on)
+        );
         assert!(sent.is_served_already(on(F::None), false));
         assert!(!sent.is_served_already(RECEIVED, false));
         assert!(!sent.is_served_by(on(F::None), RECEIVED));
+    }
+
+    /// Whoever switched it on is none of our guards: another program.
+    #[test]
+    fn what_another_program_switched_on_stays_where_the_driver_can_do_both() {
+        use ReceiveFilter as F;
+        let off = HardwareConfiguration::OFF;
+        let received = |receive| HardwareConfiguration {
+            receive,
+            ..RECEIVED
+        };
+        let ptp = on(F::PtpV2);
+        assert_eq!(
+            HardwareRequest::Received.candidates(ptp, off),
+            [on(F::All), RECEIVED]
+        );
+        let captured = HardwareRequest::ReceivedPtp.candidates(on(F::Ntp), off);
+        assert_eq!(captured[0], on(F::All));
+        assert!(HardwareRequest::ReceivedPtp.is_served_already(ptp, false));
+        assert!(HardwareRequest::ReceivedPtp.is_served_already(on(F::PtpV2Ethernet), false));
+        assert!(!HardwareRequest::ReceivedPtp.is_served_already(on(F::Ntp), false));
+        let sent = HardwareRequest::Sent.candidates(RECEIVED, off);
+        assert_eq!(sent[0], on(F::All), "another program captures");
+        let some = received(F::Some);
+        assert_eq!(HardwareRequest::Sent.candidates(some, off)[0], on(F::None));
+        let exactly = HardwareRequest::Exactly(ptp);
+        assert_eq!(exactly.candidates(on(F::All), off), [ptp]);
     }
 
     #[test]

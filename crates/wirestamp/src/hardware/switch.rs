@@ -36,7 +36,8 @@ pub(super) fn on(
         });
     }
     let mut refused = Vec::new();
-    for wanted in request.candidates(needed) {
+    let in_force = current.unwrap_or(HardwareConfiguration::OFF);
+    for wanted in request.candidates(in_force, needed) {
         match interface.host().configure(interface.description(), wanted) {
             Ok(granted) if request.is_served_by(wanted, granted) && keeps(granted, needed) => {
                 return Ok(Switched {
@@ -105,11 +106,22 @@ fn instead(interface: &Interface, request: HardwareRequest) -> Option<&'static s
                 "the NIC timestamps received packets alone, and PTP needs sent ones as well: use software timestamps",
             )
         }
-        (false, true) if request != HardwareRequest::Received => Some(
-            "the NIC timestamps received packets alone: ask for those, or use software timestamps",
-        ),
+        (false, true)
+            if !matches!(
+                request,
+                HardwareRequest::Received | HardwareRequest::ReceivedPtp
+            ) =>
+        {
+            Some(
+                "the NIC timestamps received packets alone: ask for those, or use software timestamps",
+            )
+        }
         (true, false)
-            if ptp && !matches!(request, HardwareRequest::Ptp | HardwareRequest::Sent) =>
+            if ptp
+                && !matches!(
+                    request,
+                    HardwareRequest::Ptp | HardwareRequest::ReceivedPtp | HardwareRequest::Sent
+                ) =>
         {
             Some(
                 "of received packets the NIC timestamps PTP messages alone: ask for those, or use software timestamps",
@@ -170,7 +182,8 @@ mod tests {
             let nic = simulation.interface("sim0").expect("a NIC");
             let answer = Error::new(ErrorKind::NotSupported, OPERATION, "sim0", "not supported")
                 .with_remedy("this driver has no hardware timestamping");
-            let candidates = request.candidates(HardwareConfiguration::OFF);
+            let candidates =
+                request.candidates(HardwareConfiguration::OFF, HardwareConfiguration::OFF);
             let refused = candidates.into_iter().map(|one| (one, answer.clone()));
             let error = summed_up(&nic, request, HardwareConfiguration::OFF, refused.collect());
             assert_eq!(error.kind(), ErrorKind::NotSupported);

@@ -392,3 +392,34 @@ fn a_nic_that_timestamps_received_packets_alone_is_asked_for_those() {
         HardwareConfiguration::OFF
     );
 }
+
+/// Another program, such as ptp4l, holds no guard of ours.
+#[test]
+fn what_another_program_switched_on_stays_on() {
+    for request in [
+        HardwareRequest::Received,
+        HardwareRequest::ReceivedPtp,
+        HardwareRequest::Sent,
+        HardwareRequest::Ptp,
+    ] {
+        let filters = "preset = \"i225\"\n[nic]\nreceive_filters = [\"none\", \"ptpv2_udp\", \"ptpv2\", \"all\"]\n";
+        let simulation = Simulation::from_toml(filters, 7).expect("a scenario");
+        let nic = nic(&simulation);
+        for theirs in [
+            on(ReceiveFilter::PtpV2),
+            HardwareConfiguration {
+                transmit: false,
+                receive: ReceiveFilter::All,
+            },
+        ] {
+            nic.enable_hardware(HardwareRequest::Exactly(theirs))
+                .expect("granted")
+                .keep();
+            let guard = nic.enable_hardware(request).expect("granted");
+            let now = nic.configuration().expect("told");
+            assert!(now.covers(theirs), "{request:?}: {theirs:?}, {now:?}");
+            guard.restore().expect("restored");
+            assert_eq!(nic.configuration().expect("told"), theirs, "{request:?}");
+        }
+    }
+}

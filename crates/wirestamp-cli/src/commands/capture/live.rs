@@ -10,8 +10,8 @@ use crate::session::Session;
 use std::path::Path;
 use std::time::Duration;
 use wirestamp::{
-    Capture, CaptureOptions, ErrorKind, Fanout, HardwareConfiguration, HardwareGuard,
-    HardwareRequest, Interface, MonotonicTime, ReceiveFilter, Source, Span,
+    Capture, CaptureOptions, ErrorKind, Fanout, HardwareGuard, HardwareRequest, Interface,
+    MonotonicTime, Source, Span,
 };
 
 /// Of a NIC with no filter for all packets.
@@ -45,7 +45,7 @@ pub(super) fn run(
     options.promiscuous = arguments.promiscuous;
     let mut sink = Sink::new(arguments, &interface, filter, source)?;
     let (_guard, limit) = switched_on(&interface, source)?;
-    sink.captured.limit = limit;
+    sink.captured.warnings.extend(limit);
     let mut captures = if arguments.queues > 1 {
         interface.capture_queues(&options, arguments.queues as usize, Fanout::Flow)?
     } else {
@@ -131,7 +131,10 @@ fn announce(sink: &Sink<'_>, sends: Option<&str>, output: &mut Output) -> Result
     };
     Ok(output.now(|page| {
         page.quiet(&text);
-        sink.captured.limit.iter().for_each(|why| page.quiet(why));
+        sink.captured
+            .warnings
+            .iter()
+            .for_each(|why| page.quiet(why));
     })?)
 }
 
@@ -235,21 +238,8 @@ fn switched_on(
     ) {
         return Err(refused.into());
     }
-    let filters = [
-        ReceiveFilter::PtpV2,
-        ReceiveFilter::PtpV2Udp,
-        ReceiveFilter::PtpV2Ethernet,
-    ];
-    let received = |receive| HardwareConfiguration {
-        transmit: false,
-        receive,
-    };
-    let ptp = filters.into_iter().find_map(|filter| {
-        let request = HardwareRequest::Exactly(received(filter));
-        interface.enable_hardware(request).ok()
-    });
-    match ptp {
-        Some(guard) => Ok((Some(guard), Some(PTP_ONLY))),
-        None => Err(refused.with_remedy(NO_HARDWARE).into()),
+    match interface.enable_hardware(HardwareRequest::ReceivedPtp) {
+        Ok(guard) => Ok((Some(guard), Some(PTP_ONLY))),
+        Err(_) => Err(refused.with_remedy(NO_HARDWARE).into()),
     }
 }

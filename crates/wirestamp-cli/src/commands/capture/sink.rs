@@ -35,9 +35,8 @@ pub(super) struct Captured {
     pub(super) interface: String,
     filter: Option<String>,
     source: &'static str,
-    /// What the NIC timestamps, if that is not every received packet. Each packet has its clock.
-    #[serde(skip)]
-    pub(super) limit: Option<&'static str>,
+    /// What the NIC does not timestamp: each packet has its clock.
+    pub(super) warnings: Vec<&'static str>,
     pub(super) duration_ns: u64,
     pub(super) packets: u64,
     pub(super) packets_bytes: u64,
@@ -360,8 +359,8 @@ impl Summary {
             plural(told.packets, "packet"),
             told.interface
         ));
-        if let Some(limit) = told.limit {
-            page.field("timestamps", limit);
+        for warning in &told.warnings {
+            page.field("timestamps", warning);
         }
         page.field("received", &grouped(told.received));
         let why = if told.dropped > 0 {
