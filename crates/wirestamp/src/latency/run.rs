@@ -150,14 +150,17 @@ impl LatencyRun {
         self.tally.send_packets_to(packets);
     }
 
-    /// Sends the next datagram and sees to those that are in flight. Waits first while as many are in
-    /// flight as the options allow. `false`: all were sent before, and nothing was done.
+    /// Sends the next datagram and sees to those that are in flight. Waits first until it is due, and while as many are in
+    /// flight as the options allow. `false`: all were sent before, or the time is over, and nothing was sent.
     ///
     /// # Errors
     /// As [`UdpSocket::send`](crate::UdpSocket::send) and
     /// [`UdpSocket::receive_batch`](crate::UdpSocket::receive_batch).
     pub fn step(&mut self) -> Result<bool> {
-        if self.sent == self.options.count || self.is_over_time() {
+        if self.options.apart().is_some() && self.sent > 0 && !self.is_over() {
+            self.wait_until(self.due)?;
+        }
+        if self.is_over() {
             return Ok(false);
         }
         self.make_room()?;
@@ -169,10 +172,7 @@ impl LatencyRun {
             self.ends_at = duration.map(|duration| before + duration);
         }
         match self.options.apart() {
-            Some(apart) => {
-                self.due = self.due + apart;
-                self.receive_until(self.due, |_| false)?;
-            }
+            Some(apart) => self.due = self.due + apart,
             None => self.receive_until(before + self.patience(), |tally| {
                 tally.has_arrived(sequence)
             })?,
@@ -187,20 +187,31 @@ impl LatencyRun {
         Ok(true)
     }
 
-    /// Whether the time is over in which datagrams are sent.
-    fn is_over_time(&self) -> bool {
-        self.ends_at
-            .is_some_and(|end| self.ends.sender.now() >= end)
+    /// Takes what arrives until then, or until the end of the time in which datagrams are sent.
+    fn wait_until(&mut self, until: MonotonicTime) -> Result<()> {
+        let until = self.ends_at.map_or(until, |end| until.min(end));
+        self.receive_until(until, |_| false)?;
+        self.take_outcomes(Duration::ZERO)
     }
 
-    /// Steps for about `time`. `false`: all were sent.
+    /// Whether all were sent, or the time is over in which they are.
+    fn is_over(&self) -> bool {
+        let is_late = |end| self.ends.sender.now() >= end;
+        self.sent == self.options.count || self.ends_at.is_some_and(is_late)
+    }
+
+    /// Steps for about `time`, also where the next datagram is due later. `false`: all were sent, or the time is over.
     ///
     /// # Errors
     /// As [`step`](Self::step).
     pub fn step_for(&mut self, time: Duration) -> Result<bool> {
         let until = self.ends.sender.now() + Span::from(time);
-        while self.step()? {
-            if self.last_sent >= until {
+        while !self.is_over() {
+            if self.options.apart().is_some() && self.due > until {
+                self.wait_until(until)?;
+                return Ok(!self.is_over());
+            }
+            if self.step()? && self.last_sent >= until {
                 return Ok(true);
             }
         }

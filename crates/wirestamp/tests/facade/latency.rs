@@ -856,3 +856,35 @@ fn nothing_is_sent_once_the_time_is_over() {
     let run = LatencyRun::on(&interface, options).expect("ready");
     assert_eq!(run.run(|_| {}).expect("measured").packets, 7);
 }
+
+#[test]
+fn an_interval_is_waited_for_before_a_packet_and_not_after_the_last_nor_past_the_end() {
+    const MINUTE: Duration = Duration::from_secs(60);
+    for (count, duration, sent, most) in [
+        (1, None, 1, Span::from_seconds(5)),
+        (3, None, 3, Span::from_seconds(2 * 60 + 5)),
+        (9, Some(Duration::from_secs(2)), 1, Span::from_seconds(7)),
+    ] {
+        let simulation = simulation("ideal");
+        let options = LatencyOptions {
+            interval: Some(MINUTE),
+            duration,
+            ..packets(count)
+        };
+        let nic = simulation.interface("sim0").expect("a NIC");
+        let mut run = LatencyRun::on(&nic, options).expect("ready");
+        let begun = run.sockets()[0].now();
+        let mut turns = 0;
+        while run.step_for(Duration::from_millis(20)).expect("stepped") {
+            turns += 1;
+        }
+        let took = run.sockets()[0].now() - begun;
+        assert!(took < most, "{count}: {took}");
+        // a caller has its turn meanwhile
+        assert!(
+            turns >= took.nanoseconds() / 40_000_000,
+            "{count}: {turns} in {took}"
+        );
+        assert_eq!(run.finish().expect("reported").packets, sent);
+    }
+}
