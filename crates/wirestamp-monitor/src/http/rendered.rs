@@ -1,6 +1,6 @@
 //! A snapshot in the forms that are asked for. Each is written once, however many ask for it.
 
-use crate::metrics;
+use crate::metrics::{self, NotEncoded};
 use crate::snapshot::Snapshot;
 use hyper::body::Bytes;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -28,31 +28,29 @@ impl Rendered {
     }
 
     pub(super) fn text(&self, limit: usize) -> &Written {
-        self.text.get_or_init(|| {
-            let written = metrics::text_limited(Arc::clone(&self.snapshot), limit);
-            written
-                .map(|(text, left_out)| (text.into(), left_out))
-                .map_err(|error| error.to_string())
-        })
+        self.text
+            .get_or_init(|| kept(metrics::text_limited(Arc::clone(&self.snapshot), limit)))
     }
 
     pub(super) fn open_metrics(&self, limit: usize) -> &Written {
         self.open_metrics.get_or_init(|| {
-            let written = metrics::open_metrics_limited(Arc::clone(&self.snapshot), limit);
-            written
-                .map(|(text, left_out)| (text.into(), left_out))
-                .map_err(|error| error.to_string())
+            kept(metrics::open_metrics_limited(
+                Arc::clone(&self.snapshot),
+                limit,
+            ))
         })
     }
 
     pub(super) fn protobuf(&self, limit: usize) -> &Written {
-        self.protobuf.get_or_init(|| {
-            let written = metrics::protobuf_limited(Arc::clone(&self.snapshot), limit);
-            written
-                .map(|(octets, left_out)| (octets.into(), left_out))
-                .map_err(|error| error.to_string())
-        })
+        self.protobuf
+            .get_or_init(|| kept(metrics::protobuf_limited(Arc::clone(&self.snapshot), limit)))
     }
+}
+
+fn kept<T: Into<Bytes>>(written: Result<(T, u64), NotEncoded>) -> Written {
+    written
+        .map(|(octets, left_out)| (octets.into(), left_out))
+        .map_err(|error| error.to_string())
 }
 
 /// What was written of the newest snapshot.

@@ -127,6 +127,7 @@ fn a_step_that_the_path_delay_explains_sets_the_guesses_of_the_rate_apart() {
         let whole = step.abs() <= 8_000; // a larger one contradicts sooner or later
         assert!(!whole || told.len() == 32, "{step}: {}", told.len());
         for (second, told) in (40..).zip(told) {
+            assert!(step != 0 || !told.is_rate_limited, "{second}: {told:?}");
             let wrong = told.rate.map_or(0.0, |rate| (rate - 20e-6).abs());
             assert!(
                 wrong < 20e-9 || told.is_rate_limited || told.rate_spread > wrong / 2.0,

@@ -126,7 +126,7 @@ pub struct SessionReport {
     /// Packets during which the local real-time clock was stepped; they have no delays of one direction.
     pub stepped_in_flight: u64,
     /// Packets whose delays cannot lie between the least delay and the round trip, whatever their errors are: the clocks are not related as was said,
-    /// or the least delay is wrong. If there is one, there are no delays of one direction.
+    /// the least delay is wrong, or a real-time clock was stepped meanwhile by too little to show. If there is one, there are no delays of one direction.
     pub contradictions: u64,
     /// Packets without a transmit timestamp here, by reason.
     pub missing_transmit_timestamps: MissingCounts,

@@ -273,12 +273,8 @@ impl Tally {
         let round_trip = (exchange.t4.at - exchange.t1.at).most();
         // an Error Estimate with a large clock error says little of it, but it is not negative
         let residence = exchange.t3_at_least - exchange.t2 - exchange.error - exchange.error;
-        // of the residence time, which is no longer than the round trip, and of UTC's seconds
-        let drift = match self.clocks {
-            Clocks::Same => Span::ZERO,
-            Clocks::Synchronized(_) | Clocks::Unrelated => drift(round_trip),
-        };
-        round_trip + drift - residence.max(Span::ZERO) - self.least_delay
+        // the round trip is of the monotonic clock, the rest of real-time clocks, which may be slewed apart from it
+        round_trip + drift(round_trip) - residence.max(Span::ZERO) - self.least_delay
     }
 
     fn record(&mut self, sample: &Sample) {

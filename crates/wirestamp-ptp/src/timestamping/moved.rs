@@ -64,9 +64,7 @@ impl NicClock {
         let correlator = host.correlator()?;
         let frequency = correlator.frequency()?;
         let middle = before + Span::from_nanoseconds(half.into());
-        if !self.is_followed_by(correlator, (middle, now), half) {
-            return None;
-        }
+        let apart = self.apart_from(correlator, (middle, now), half)?;
         let rate = frequency.hertz / self.frequency.hertz() as f64 - 1.0;
         let ran = elapsed.saturating_add((elapsed as f64 * rate).round() as i64);
         let drifted = elapsed.saturating_abs() as f64 * frequency.error_bound_parts_per_billion;
@@ -74,22 +72,23 @@ impl NicClock {
             .saturating_add(half)
             .saturating_add((drifted * 1e-9).ceil() as i64);
         // its frequency may have been another meanwhile
-        moved(shown, ran, unsure, slewed)
+        moved(shown, ran, unsure, slewed).map(|moved| moved.saturating_add(apart))
     }
 
-    /// Whether the clock that shows `shown` then is the one that the correlator follows: another one may be behind the
-    /// interface without a report, and the correlator looks for it with each batch.
-    fn is_followed_by(
+    /// How far the clock that shows `shown` then may be from the one that the correlator follows, in nanoseconds: another one
+    /// may be behind the interface without a report, and the correlator looks for it with each batch. `None`: farther than one
+    /// clock can be from itself.
+    fn apart_from(
         &self,
         correlator: &Correlator,
         (then, shown): (MonotonicTime, i64),
         half: i64,
-    ) -> bool {
-        correlator.to_hardware(then).is_ok_and(|there| {
-            let apart = self.nanoseconds(there.ticks.raw()).saturating_sub(shown);
-            let unsure = self.nanoseconds(there.bound).saturating_add(half);
-            apart.saturating_abs() <= unsure.saturating_add(JITTER)
-        })
+    ) -> Option<i64> {
+        let there = correlator.to_hardware(then).ok()?;
+        let apart = self.nanoseconds(there.ticks.raw()).saturating_sub(shown);
+        let unsure = self.nanoseconds(there.bound).saturating_add(half);
+        let is_one = apart.saturating_abs() <= unsure.saturating_add(JITTER);
+        is_one.then(|| apart.saturating_abs().saturating_add(unsure))
     }
 }
 
@@ -110,8 +109,25 @@ mod tests {
     /// A handle of a clock reads that clock when another one is behind the interface; the correlator follows the interface.
     #[test]
     fn a_clock_that_the_correlator_left_says_nothing_of_the_one_behind_the_interface() {
-        let text = "preset = \"ideal\"\n[[event]]\nat = \"1us\"\naction = \"step_hardware\"\nnic = \"sim1\"\nticks = 5_000_000\n";
-        let simulation = Simulation::from_toml(text, 7).expect("a scenario");
+        let [same, other] = moved_by_clocks_apart(5_000_000);
+        assert!(same.is_some_and(|moved| moved < 1_000), "{same:?}");
+        assert_eq!(other, None);
+    }
+
+    /// A second clock that somebody keeps close to the first looks like the first: the distance between them is in the bound.
+    #[test]
+    fn how_far_two_clocks_that_look_like_one_are_apart_is_in_the_bound() {
+        let [same, other] = moved_by_clocks_apart(800);
+        assert!(same.is_some_and(|moved| moved < 800), "{same:?}");
+        assert!(other.is_some_and(|moved| moved >= 800), "{other:?}");
+    }
+
+    /// By how much the clock of sim0, and of sim1 so much ahead, may have been moved, while the correlator follows sim0.
+    fn moved_by_clocks_apart(nanoseconds: u32) -> [Option<i64>; 2] {
+        let text = format!(
+            "preset = \"ideal\"\n[[event]]\nat = \"1us\"\naction = \"step_hardware\"\nnic = \"sim1\"\nticks = {nanoseconds}\n"
+        );
+        let simulation = Simulation::from_toml(&text, 7).expect("a scenario");
         let [near, far] = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
         let clock = |read: &wirestamp::Interface| {
             let correlator = near.correlator(CorrelatorOptions::default());
@@ -124,7 +140,7 @@ mod tests {
                 guards: Vec::new(),
             }
         };
-        let moved = [&near, &far].map(|read| {
+        [&near, &far].map(|read| {
             let clock = clock(read);
             simulation.world().advance(Span::from_seconds(5));
             let reading = read.hardware_clock().expect("there").cross_timestamp();
@@ -135,9 +151,7 @@ mod tests {
             };
             simulation.world().advance(Span::from_seconds(2));
             clock.moved_since(&then)
-        });
-        assert!(moved[0].is_some_and(|moved| moved < 1_000), "{moved:?}");
-        assert_eq!(moved[1], None);
+        })
     }
 
     #[test]
