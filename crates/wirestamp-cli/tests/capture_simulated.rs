@@ -744,6 +744,9 @@ fn what_the_nic_does_not_timestamp_has_the_kernels_timestamp() {
         .filter_map(|line| line["packet"]["clock"].as_str())
         .collect();
     assert_eq!(clocks, ["software"; 4], "{packets:?}");
+    let summary = &packets.last().expect("a summary")["summary"];
+    let warning = summary["warnings"][0].as_str().unwrap_or_default();
+    assert!(warning.contains("PTP messages only"), "{summary}");
     let sends_only = with(r#""none""#);
     let refused = run_on(&sends_only, &[]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
