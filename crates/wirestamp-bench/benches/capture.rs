@@ -11,7 +11,8 @@ mod linux {
     use std::process::Command;
     use std::thread;
     use std::time::Duration;
-    use wirestamp::{Capture, CaptureOptions, Interface};
+    use wirestamp::capture::CaptureOptions;
+    use wirestamp::{Capture, Interface};
 
     const ROUNDS: usize = 60;
     const SENT: usize = 10_000;

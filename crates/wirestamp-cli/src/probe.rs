@@ -3,9 +3,11 @@
 
 use std::net::SocketAddr;
 use std::time::Duration;
+use wirestamp::interface::Observed;
+use wirestamp::socket::Granted;
 use wirestamp::{
-    Error, ErrorKind, Granted, Interface, Observed, Received, Source, Span, Timestamping,
-    TransmitAnswer, TransmitId, TransmitOutcome, UdpSocket,
+    Error, ErrorKind, Interface, Received, Source, Span, Timestamping, TransmitAnswer, TransmitId,
+    TransmitOutcome, UdpSocket,
 };
 use wirestamp_measure::own_address;
 

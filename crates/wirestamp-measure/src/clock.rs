@@ -16,10 +16,11 @@ use crate::sink::Known;
 use crate::state::{ClockState, Reasons, State};
 use crate::task::{Task, Turn};
 use reader::Reader;
+use wirestamp::correlator::{CorrelatorStatus, FrequencyEstimate, GenerationCause};
+use wirestamp::time::{Frequency, UtcCrossTimestamp};
 use wirestamp::{
-    Bounded, ConversionError, Correlator, CorrelatorOptions, CorrelatorStatus, Error, ErrorKind,
-    Frequency, FrequencyEstimate, GenerationCause, MonotonicTime, Result, Span, UdpSocket,
-    UtcCrossTimestamp, UtcTime,
+    Bounded, ConversionError, Correlator, CorrelatorOptions, Error, ErrorKind, MonotonicTime,
+    Result, Span, UdpSocket, UtcTime,
 };
 
 /// How often the correlator's state is looked at.

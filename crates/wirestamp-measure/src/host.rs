@@ -162,7 +162,8 @@ pub(crate) fn told(operation: &'static str, target: &str, error: &std::io::Error
 mod tests {
     use super::*;
     use crate::host_stamp::HostStamp;
-    use wirestamp::{Simulation, Span, TimestampSource, TransmitOutcome, UtcCrossTimestamp};
+    use wirestamp::time::UtcCrossTimestamp;
+    use wirestamp::{Simulation, Span, TimestampSource, TransmitOutcome};
 
     /// A datagram of a simulated NIC that timestamps everything: when it left, and what was read before and after.
     fn sent(wanted: Timestamper) -> (HostStamp, [UtcCrossTimestamp; 2]) {

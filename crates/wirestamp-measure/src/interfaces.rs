@@ -6,7 +6,8 @@ use crate::sink::Sink;
 use crate::state::{InterfaceState, Reasons};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
-use wirestamp::{ChangeEvent, MonotonicTime, Result, Span, Watch};
+use wirestamp::interface::ChangeEvent;
+use wirestamp::{MonotonicTime, Result, Span, Watch};
 
 /// How often everything is asked even if nothing is reported.
 const ASK: Span = Span::from_seconds(60);

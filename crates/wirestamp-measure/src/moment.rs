@@ -1,6 +1,7 @@
 //! Instants of this host.
 
-use wirestamp::{MonotonicTime, UdpSocket, UtcCrossTimestamp, UtcTime};
+use wirestamp::time::UtcCrossTimestamp;
+use wirestamp::{MonotonicTime, UdpSocket, UtcTime};
 
 /// An instant on both of the system's clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

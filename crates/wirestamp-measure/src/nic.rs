@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
+use wirestamp::interface::{Direction, HardwareCapabilities};
+use wirestamp::socket::AddressFamily;
 use wirestamp::{
-    AddressFamily, Correlator, CorrelatorOptions, Direction, Error, ErrorKind,
-    HardwareCapabilities, HardwareGuard, Interface, Result,
+    Correlator, CorrelatorOptions, Error, ErrorKind, HardwareGuard, Interface, Result,
 };
 
 /// At most so long from one reading to the next: a measurement is final after three.

@@ -3,7 +3,8 @@
 use crate::goal::{Goal, host_and_port, literal, unresolved};
 use crate::options::{Family, Reflector};
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
-use wirestamp::{ChangeEvent, Error, ErrorKind, Interface, Result, Simulation, UdpSocket, Watch};
+use wirestamp::interface::ChangeEvent;
+use wirestamp::{Error, ErrorKind, Interface, Result, Simulation, UdpSocket, Watch};
 
 /// Where it is measured.
 #[derive(Debug, Clone)]

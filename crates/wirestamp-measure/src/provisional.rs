@@ -2,9 +2,10 @@
 
 use crate::host_stamp::HostStamp;
 use std::collections::VecDeque;
+use wirestamp::time::Utc;
 use wirestamp::{
     Bounded, Error, ErrorKind, Estimate, HostClock, HostTime, MonotonicTime, Result, Span,
-    UdpSocket, Utc, UtcTime,
+    UdpSocket, UtcTime,
 };
 
 /// So many timestamps wait at most: those of some seconds.

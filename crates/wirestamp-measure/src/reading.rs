@@ -1,8 +1,7 @@
 //! A reading of a NIC's clock, with what it needs to be compared with UTC.
 
-use wirestamp::{
-    Bounded, CrossTimestamp, Frequency, InterfaceIndex, Span, UtcCrossTimestamp, UtcTime,
-};
+use wirestamp::time::{Frequency, UtcCrossTimestamp};
+use wirestamp::{Bounded, CrossTimestamp, InterfaceIndex, Span, UtcTime};
 
 /// A reading of the hardware clock that was behind an interface, between two readings of the real-time clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,7 +76,8 @@ impl ClockReading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp::{CrossMethod, HardwareTicks, MonotonicTime};
+    use wirestamp::clock::CrossMethod;
+    use wirestamp::{HardwareTicks, MonotonicTime};
 
     fn utc(before: i64, utc: i64, after: i64) -> UtcCrossTimestamp {
         UtcCrossTimestamp {

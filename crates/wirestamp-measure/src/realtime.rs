@@ -4,7 +4,9 @@ use crate::event::EventKind;
 use crate::moment::Moment;
 use crate::sink::Sink;
 use crate::state::{ClockState, Reasons, Reference};
-use wirestamp::{MonotonicTime, Span, UtcCrossTimestamp, utc_error_bound};
+use wirestamp::clock::utc_error_bound;
+use wirestamp::time::UtcCrossTimestamp;
+use wirestamp::{MonotonicTime, Span};
 
 /// How often it is looked at.
 const LOOK: Span = Span::from_seconds(1);

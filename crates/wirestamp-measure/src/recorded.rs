@@ -1,6 +1,7 @@
 //! One part of a recording of a NIC's clock.
 
-use wirestamp::{CrossTimestamp, Error, Frequency, HardwareTimestamp};
+use wirestamp::time::Frequency;
+use wirestamp::{CrossTimestamp, Error, HardwareTimestamp};
 
 /// One part of a recording of a NIC's clock, in the order in which they happened.
 #[derive(Debug)]

@@ -24,9 +24,9 @@ use segments::Segments;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use wirestamp::clock::utc_error_bound;
 use wirestamp::{
     Bounded, MonotonicTime, Result, Span, TimestampSource, TransmitRecord, UdpSocket, UtcTime,
-    utc_error_bound,
 };
 use wirestamp_probe::endpoint::Clock;
 use wirestamp_probe::session::{self, Clocks, Rejected, Session, SessionConfiguration};

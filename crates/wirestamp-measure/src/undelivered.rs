@@ -7,7 +7,8 @@ use crate::task::counts;
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use wirestamp::{Error, IcmpError, MissingReason, MonotonicTime, Notice, Span, UdpSocket};
+use wirestamp::timestamp::{IcmpError, Notice};
+use wirestamp::{Error, MissingReason, MonotonicTime, Span, UdpSocket};
 
 /// What ICMP said holds for so long, and so long a packet is in doubt: a neighbour is looked for again and again, three seconds each time.
 const SAID: Span = Span::from_seconds(5);

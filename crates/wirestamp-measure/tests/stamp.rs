@@ -2,7 +2,8 @@
 
 use std::path::Path;
 use std::time::Duration;
-use wirestamp::{ErrorKind, HardwareConfiguration, Result, Simulation, Span, TimestampSource};
+use wirestamp::interface::HardwareConfiguration;
+use wirestamp::{ErrorKind, Result, Simulation, Span, TimestampSource};
 use wirestamp_measure::state::TimestampCounts;
 use wirestamp_measure::{
     Engine, Measurements, Place, Reflector, Relation, Sample, Segment, Sink, Stamp, StampReport,

@@ -7,11 +7,13 @@ use crate::configuration::{self, Configuration};
 use crate::lost::Lost;
 pub(crate) use moved::Anchor;
 use std::sync::Arc;
+use wirestamp::interface::PtpVerdict;
+use wirestamp::time::Frequency;
+use wirestamp::timestamp::SoftwareTimestamp;
 use wirestamp::{
-    Bounded, Capabilities, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock,
-    HardwareGuard, HardwareRequest, HostClock, HostTime, Interface, MonotonicTime, PtpVerdict,
-    Result, SoftwareTimestamp, Source, Span, TimestampPolicy, TimestampSource, Timestamps,
-    UdpSocket,
+    Bounded, Capabilities, CorrelatorOptions, Error, ErrorKind, HardwareClock, HardwareGuard,
+    HardwareRequest, HostClock, HostTime, Interface, MonotonicTime, Result, Source, Span,
+    TimestampPolicy, TimestampSource, Timestamps, UdpSocket,
 };
 
 /// The real-time clock may be slewed by this against the monotonic clock (Windows); more is a step.

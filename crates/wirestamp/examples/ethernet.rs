@@ -7,9 +7,8 @@
 use std::env;
 use std::io::{self, Write};
 use std::time::Duration;
-use wirestamp::{
-    Ethertype, HardwareRequest, Interface, MacAddress, Source, Timestamping, TransmitOutcome,
-};
+use wirestamp::ethernet::{Ethertype, MacAddress};
+use wirestamp::{HardwareRequest, Interface, Source, Timestamping, TransmitOutcome};
 
 const PATIENCE: Duration = Duration::from_secs(1);
 /// A PTPv2 Sync message of domain 0 without a time: message type, version, length.

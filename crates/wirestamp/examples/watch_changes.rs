@@ -8,7 +8,8 @@ use std::env;
 use std::io::{self, Write};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-use wirestamp::{ChangeKind, Interface, Simulation};
+use wirestamp::interface::ChangeKind;
+use wirestamp::{Interface, Simulation};
 
 const MINUTE: Duration = Duration::from_secs(60);
 

@@ -10,7 +10,9 @@ use std::process::ExitCode;
 #[cfg(target_os = "linux")]
 fn receive(name: &str, out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
     use std::time::Duration;
-    use wirestamp::{Ethertype, Interface, XdpFilter, XdpOptions};
+    use wirestamp::Interface;
+    use wirestamp::ethernet::Ethertype;
+    use wirestamp::xdp::{XdpFilter, XdpOptions};
 
     let options = XdpOptions::new(XdpFilter::Ethertype(Ethertype::PTP));
     let mut receiver = Interface::find(name)?.receive_xdp(&options)?;

@@ -15,10 +15,9 @@ fn send(
     out: &mut impl Write,
 ) -> Result<(), Box<dyn std::error::Error>> {
     use std::time::Duration;
-    use wirestamp::{
-        Ethertype, Interface, MacAddress, TransmitId, TransmitOutcome, TransmitRecord,
-        XdpSendOptions,
-    };
+    use wirestamp::ethernet::{Ethertype, MacAddress};
+    use wirestamp::xdp::XdpSendOptions;
+    use wirestamp::{Interface, TransmitId, TransmitOutcome, TransmitRecord};
 
     let interface = Interface::find(name)?;
     let own = interface

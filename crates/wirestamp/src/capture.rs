@@ -1,4 +1,9 @@
-//! Packets that are not the program's own: what passes an interface, with the timestamps, the clock and the error bound of each.
+//! Captures: the packets that pass an interface, whoever they are for, with the timestamps, the clock and the error bound of
+//! each.
+
+pub use wirestamp_core::capture::{
+    CaptureOptions, CaptureStatistics, CapturedDirection, Fanout, LinkType,
+};
 
 use crate::correlator::CorrelatorOptions;
 use crate::deadline::Deadline;
@@ -11,9 +16,6 @@ use std::sync::Arc;
 use wirestamp_core::Result;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::capability::TimestampSource;
-use wirestamp_core::capture::{
-    CaptureOptions, CaptureStatistics, CapturedDirection, Fanout, LinkType,
-};
 use wirestamp_core::configuration::Source;
 use wirestamp_core::correlate::{ClockGeneration, ConversionError, Estimate};
 use wirestamp_core::ethernet::VlanTag;
@@ -36,7 +38,8 @@ use wirestamp_core::timestamp::Timestamps;
 /// # #[cfg(feature = "sim")]
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::time::Duration;
-/// use wirestamp::{CaptureOptions, Interface};
+/// use wirestamp::capture::CaptureOptions;
+/// use wirestamp::Interface;
 ///
 /// let nic = Interface::find("sim0")?; // or "eth0", …
 /// let mut capture = nic.capture(&CaptureOptions::new().snap_length(128))?;
@@ -241,7 +244,7 @@ impl<'a> CapturedPacket<'a> {
     ///
     /// A timestamp of the kernel is one of the real-time clock; its bound is one tick, 1 ns, and its generation counts that
     /// clock's steps. A timestamp of the NIC is converted as by [`Correlator::to_utc`](crate::Correlator::to_utc), with a
-    /// cross timestamp that was taken after the packet. How far the real-time clock is from UTC is not part of either: [`utc_error_bound`](crate::utc_error_bound).
+    /// cross timestamp that was taken after the packet. How far the real-time clock is from UTC is not part of either: [`utc_error_bound`](crate::clock::utc_error_bound).
     ///
     /// # Errors
     /// As [`Correlator::to_utc`](crate::Correlator::to_utc); [`ConversionError::Stale`] if the NIC's clock could not be read

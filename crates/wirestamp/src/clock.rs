@@ -1,12 +1,16 @@
-//! An open hardware clock, for those who want its readings themselves. Fits nothing:
-//! that is the correlator.
+//! The clocks: the hardware clock of an interface and its cross timestamps, and the clocks of the host that timestamps are
+//! placed on.
+
+pub use crate::host_clock::{HostClock, HostTime, TimestampPolicy};
+pub use crate::synchronization::utc_error_bound;
+pub use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 
 use crate::inner::Clock;
 use crate::interface::Interface;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use wirestamp_core::backend::{Backend, HardwareClock as _};
-use wirestamp_core::cross::{CrossTimestamp, narrowest};
+use wirestamp_core::cross::narrowest;
 use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::time::Frequency;
 use wirestamp_core::{Error, ErrorKind, Result};

@@ -170,7 +170,7 @@ impl HostClock {
     /// Converts a placed time to UTC, as the system's real-time clock showed it then.
     ///
     /// `both` reads that clock beside the monotonic clock, as
-    /// [`Socket::utc_cross_timestamp`](crate::Socket::utc_cross_timestamp) does, where the kernel's timestamp has no
+    /// [`Socket::utc_cross_timestamp`](crate::socket::Socket::utc_cross_timestamp) does, where the kernel's timestamp has no
     /// UTC (Windows). Where it has, the bound is zero: it is the time that the clock showed, on the scale from
     /// before the step if the clock was stepped since.
     ///

@@ -1,27 +1,32 @@
-//! A network interface as users see it: what it is, what it can timestamp, what it timestamps
-//! now, and what is made from it. How it is found by name is in `find`; how its hardware is
-//! switched, in `hardware`.
+//! Network interfaces: what each one is, what it can timestamp, what it timestamps now, and when that changes.
+
+pub use crate::hardware::{HardwareGuard, HardwareRequest};
+pub use crate::observed::Observed;
+pub use crate::watch::{ChangeEvent, Watch};
+pub use wirestamp_core::backend::ChangeKind;
+pub use wirestamp_core::capability::{
+    Capabilities, Direction, HardwareCapabilities, KernelMasks, PtpVerdict, SoftwareCapabilities,
+};
+pub use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
+pub use wirestamp_core::interface::{
+    InterfaceAddress, InterfaceAddressInvalid, InterfaceDescription, InterfaceIndex, InterfaceState,
+};
 
 use crate::capture::Capture;
 use crate::clock::HardwareClock;
 use crate::correlator::{Correlator, CorrelatorOptions};
+use crate::ethernet::EthernetSocket;
 use crate::find;
-use crate::hardware::{HardwareGuard, HardwareRequest};
 use crate::host::Host;
-use crate::observed::Observed;
-use crate::socket::{EthernetSocket, UdpSocket};
-use crate::watch::{ChangeEvent, Watch};
+use crate::socket::UdpSocket;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 use crate::xdp::{self, XdpReceiver, XdpSender};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use wirestamp_core::backend::{Backend, BindOptions};
-use wirestamp_core::capability::{Capabilities, PtpVerdict};
 use wirestamp_core::capture::{CaptureOptions, Fanout};
-use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
-use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::UtcCrossTimestamp;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 use wirestamp_core::xdp::{XdpFeatures, XdpOptions, XdpSendOptions};
@@ -249,7 +254,8 @@ impl Interface {
     /// # #[cfg(feature = "sim")]
     /// # fn main() -> wirestamp::Result<()> {
     /// use std::time::Duration;
-    /// use wirestamp::{Ethertype, Interface, MacAddress, Timestamping};
+    /// use wirestamp::ethernet::{Ethertype, MacAddress};
+    /// use wirestamp::{Interface, Timestamping};
     ///
     /// let nic = Interface::find("sim0")?;
     /// let socket = nic.open_ethernet(Ethertype::PTP)?;

@@ -73,102 +73,65 @@
 #![forbid(unsafe_code)]
 
 mod address;
-mod capture;
-mod clock;
-mod correlator;
+pub mod capture;
+pub mod clock;
+pub mod correlator;
 mod deadline;
+pub mod ethernet;
 pub mod events;
 mod find;
 mod hardware;
 mod host;
 mod host_clock;
 mod inner;
-mod interface;
+pub mod interface;
 pub mod latency;
 mod observed;
-mod receiver;
+pub mod receiver;
 mod sampling;
 #[cfg(feature = "sim")]
 mod simulation;
-mod socket;
+pub mod socket;
 mod synchronization;
+pub mod time;
+pub mod timestamp;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 mod timestamper;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod watch;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-mod xdp;
-
-pub use address::ToAddress;
-pub use capture::{Capture, CaptureBlock, CapturedPacket};
-pub use clock::HardwareClock;
-pub use correlator::{Correlator, CorrelatorOptions, CorrelatorStatus};
-pub use deadline::Deadline;
-pub use hardware::{HardwareGuard, HardwareRequest};
-pub use host_clock::{HostClock, HostTime, TimestampPolicy};
-pub use inner::Supported;
-pub use interface::Interface;
-pub use observed::Observed;
-pub use receiver::{LentPacket, PacketReceiver, Packets, ReceiverEvent, SocketToken};
-pub use sampling::Sampling;
-#[cfg(feature = "sim")]
-pub use simulation::{ENVIRONMENT, Simulation};
-pub use socket::{EthernetSocket, ReceiveCounters, Socket, UdpSocket};
-pub use synchronization::utc_error_bound;
-#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-pub use timestamper::{ReceivedControl, Tag, Timestamper};
-pub use watch::{ChangeEvent, Watch};
-
-// For this project's other crates.
-#[doc(hidden)]
-pub use wirestamp_sys::file;
+pub mod xdp;
 
 /// The simulator: scenarios, and the world with its truth, for tests.
 #[cfg(feature = "sim")]
 pub use wirestamp_sim as sim;
-#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-pub use xdp::{XdpBatch, XdpFrame, XdpPacket, XdpReceiver, XdpSender};
 
-pub use wirestamp_core::backend::{
-    BindOptions, ChangeKind, Ethernet, Incoming, Outgoing, Received, Transport, Udp,
+// What most programs name. Each is documented in the module of its subject.
+#[doc(no_inline)]
+pub use crate::{
+    capture::Capture,
+    clock::{CrossTimestamp, HardwareClock, HostClock, HostTime, TimestampPolicy},
+    correlator::{ConversionError, Correlator, CorrelatorOptions, Estimate},
+    interface::{Capabilities, HardwareGuard, HardwareRequest, Interface, InterfaceIndex, Watch},
+    receiver::PacketReceiver,
+    socket::{Incoming, Outgoing, Received, Source, Timestamping, UdpSocket},
+    time::{Bounded, HardwareTicks, MonotonicTime, PtpTime, Span, UtcTime},
+    timestamp::{
+        HardwareTimestamp, MissingReason, TimestampSource, Timestamps, TransmitAnswer, TransmitId,
+        TransmitOutcome, TransmitRecord,
+    },
 };
-pub use wirestamp_core::capability::{
-    AddressFamily, Capabilities, Direction, HardwareCapabilities, KernelMasks, PtpVerdict,
-    SoftwareCapabilities, TimestampSource,
-};
-pub use wirestamp_core::capture::{
-    CaptureOptions, CaptureStatistics, CapturedDirection, Fanout, LinkType,
-};
-pub use wirestamp_core::configuration::{
-    Engine, Granted, HardwareConfiguration, Identification, IoUringState, IoUringUnavailable,
-    ReceiveFilter, Source, Timestamping,
-};
-pub use wirestamp_core::correlate::{
-    Assumptions, ClockGeneration, ConversionError, Correlation, Estimate, FineEstimate,
-    FrequencyEstimate, GenerationCause, HardwareEstimate, Prior, Pushed, SliceEstimate,
-};
-pub use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
+#[cfg(feature = "sim")]
+pub use simulation::{ENVIRONMENT, Simulation};
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+#[doc(no_inline)]
+pub use socket::Timestamper;
 pub use wirestamp_core::error::{Error, ErrorKind, Result};
-pub use wirestamp_core::ethernet::{
-    Ethertype, FrameDestination, MacAddress, MacAddressInvalid, VlanTag,
-};
-pub use wirestamp_core::interface::{
-    InterfaceAddress, InterfaceAddressInvalid, InterfaceDescription, InterfaceIndex, InterfaceState,
-};
-pub use wirestamp_core::time::{
-    Bounded, Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime, RealTimeClock,
-    Rfc3339, Span, Time, TimeOutOfRange, Utc, UtcCrossTimestamp, UtcModel, UtcTime,
-};
-pub use wirestamp_core::timestamp::{
-    HardwareTimestamp, IcmpError, LateTimestamp, MissingReason, Notice, SelectedTimestamp,
-    SoftwareTimestamp, Timestamps, TransmitAnswer, TransmitCounters, TransmitId, TransmitOutcome,
-    TransmitRecord,
-};
-pub use wirestamp_core::xdp::{
-    XdpFeatures, XdpFilter, XdpMode, XdpOptions, XdpSendOptions, XdpSendStatistics, XdpStatistics,
-    XdpWay,
-};
+
+// For this project's other crates.
+#[doc(hidden)]
+pub use wirestamp_sys::file;
 
 /// Compiles and runs the example of the README, which is that of the README of the repository (scripts/check-docs).
 #[cfg(all(doctest, target_os = "linux"))]

@@ -1,8 +1,13 @@
-//! AF_XDP: packets taken from the driver, each with the time at which they came, and frames handed to it.
+//! AF_XDP: packets taken from the driver, each with the time at which it came, and frames handed to the driver.
 
 mod send;
 
 pub use send::{XdpFrame, XdpSender};
+
+pub use wirestamp_core::xdp::{
+    XdpFeatures, XdpFilter, XdpMode, XdpOptions, XdpSendOptions, XdpSendStatistics, XdpStatistics,
+    XdpWay,
+};
 
 use crate::deadline::Deadline;
 use crate::host::Host;
@@ -11,7 +16,6 @@ use std::fmt;
 use std::sync::Arc;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::timestamp::Timestamps;
-use wirestamp_core::xdp::{XdpFeatures, XdpOptions, XdpStatistics, XdpWay};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// Receives packets that a program in the driver takes before the kernel has made anything of them.
@@ -30,7 +34,9 @@ use wirestamp_core::{Error, ErrorKind, Result};
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use wirestamp::{Ethertype, Interface, XdpFilter, XdpOptions};
+/// use wirestamp::ethernet::Ethertype;
+/// use wirestamp::xdp::{XdpFilter, XdpOptions};
+/// use wirestamp::Interface;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let ptp = XdpOptions::new(XdpFilter::Ethertype(Ethertype::PTP));

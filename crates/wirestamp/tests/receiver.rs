@@ -6,10 +6,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use wirestamp::{
-    ErrorKind, IoUringState, PacketReceiver, ReceiverEvent, Simulation, SocketToken, Timestamping,
-    UdpSocket,
-};
+use wirestamp::receiver::{ReceiverEvent, SocketToken};
+use wirestamp::socket::IoUringState;
+use wirestamp::{ErrorKind, PacketReceiver, Simulation, Timestamping, UdpSocket};
 
 const SOON: Duration = Duration::from_secs(10);
 

@@ -5,10 +5,9 @@
 use flate2::read::GzDecoder;
 use std::fs::File;
 use std::io::BufReader;
+use wirestamp::correlator::GenerationCause;
 use wirestamp::events::{Event, Reader, Replay, Row, Summary};
-use wirestamp::{
-    ConversionError, CrossTimestamp, GenerationCause, HardwareTimestamp, MonotonicTime, Span,
-};
+use wirestamp::{ConversionError, CrossTimestamp, HardwareTimestamp, MonotonicTime, Span};
 
 /// What the replay of one recording showed.
 struct Seen {

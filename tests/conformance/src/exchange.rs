@@ -4,9 +4,10 @@
 use crate::Outcome;
 use crate::rig::Pair;
 use std::time::Duration;
+use wirestamp::timestamp::SoftwareTimestamp;
 use wirestamp::{
-    MissingReason, MonotonicTime, Received, SoftwareTimestamp, Timestamps, TransmitAnswer,
-    TransmitId, TransmitOutcome, UdpSocket,
+    MissingReason, MonotonicTime, Received, Timestamps, TransmitAnswer, TransmitId,
+    TransmitOutcome, UdpSocket,
 };
 
 /// Longer than any timestamp or datagram takes that comes at all.

@@ -12,9 +12,11 @@ use nix::sched::{CloneFlags, unshare};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::Command;
 use std::time::Duration;
+use wirestamp::socket::Identification;
+use wirestamp::xdp::{XdpSendOptions, XdpSender};
 use wirestamp::{
-    Identification, Incoming, Interface, Outgoing, Received, Result, Source, Span, Timestamping,
-    TransmitAnswer, TransmitId, TransmitRecord, UdpSocket, XdpSendOptions, XdpSender,
+    Incoming, Interface, Outgoing, Received, Result, Source, Span, Timestamping, TransmitAnswer,
+    TransmitId, TransmitRecord, UdpSocket,
 };
 
 /// Larger than one system call takes.

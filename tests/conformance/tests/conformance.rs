@@ -14,7 +14,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, fs, thread};
-use wirestamp::{Interface, IoUringState, Timestamping};
+use wirestamp::socket::IoUringState;
+use wirestamp::{Interface, Timestamping};
 use wirestamp_conformance::rig::{Model, Rig, RigKind, hold_as_asked, release};
 use wirestamp_conformance::{Behaviour, Stop, Table, Verdict, all, notes};
 

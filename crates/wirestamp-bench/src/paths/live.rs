@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use timestamped_socket::socket::{GeneralTimestampMode, open_ip};
-use wirestamp::{Engine, Incoming, Span, Timestamping};
+use wirestamp::socket::Engine;
+use wirestamp::{Incoming, Span, Timestamping};
 
 type Failure = Box<dyn Error>;
 

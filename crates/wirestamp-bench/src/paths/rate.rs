@@ -9,9 +9,9 @@ use std::io::{Write, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use wirestamp::socket::{Engine, IoUringState};
 use wirestamp::{
-    Engine, IoUringState, MonotonicTime, Outgoing, Timestamping, TransmitId, TransmitOutcome,
-    TransmitRecord, UdpSocket,
+    MonotonicTime, Outgoing, Timestamping, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
 };
 
 type Failure = Box<dyn Error>;

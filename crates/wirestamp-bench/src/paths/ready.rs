@@ -15,7 +15,8 @@ use std::error::Error;
 use std::io::IoSliceMut;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
-use wirestamp::{Engine, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome};
+use wirestamp::socket::Engine;
+use wirestamp::{Timestamping, TransmitAnswer, TransmitId, TransmitOutcome};
 
 type Failure = Box<dyn Error>;
 

@@ -17,7 +17,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use timestamped_socket::socket::{GeneralTimestampMode, open_ip};
-use wirestamp::{Engine, Incoming, IoUringState, MonotonicTime, PacketReceiver, Timestamping};
+use wirestamp::socket::{Engine, IoUringState};
+use wirestamp::{Incoming, MonotonicTime, PacketReceiver, Timestamping};
 
 type Failure = Box<dyn Error>;
 

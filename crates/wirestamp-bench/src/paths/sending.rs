@@ -18,9 +18,9 @@ use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 use timestamped_socket::socket::{GeneralTimestampMode, connect_address};
+use wirestamp::socket::{Engine, Identification, IoUringState};
 use wirestamp::{
-    Engine, Identification, IoUringState, Outgoing, Timestamping, TransmitAnswer, TransmitId,
-    TransmitOutcome, TransmitRecord,
+    Outgoing, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
 };
 use wirestamp_sys::bare;
 

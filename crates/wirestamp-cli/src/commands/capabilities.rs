@@ -8,10 +8,9 @@ use crate::output::{Output, Page, Report, Rows};
 use crate::probe::{self, Probe};
 use crate::session::Session;
 use serde::{Serialize, Serializer};
-use wirestamp::{
-    AddressFamily, Capabilities, CrossTimestamp, Direction, Error, ErrorKind, Interface,
-    KernelMasks,
-};
+use wirestamp::interface::{Direction, KernelMasks};
+use wirestamp::socket::AddressFamily;
+use wirestamp::{Capabilities, CrossTimestamp, Error, ErrorKind, Interface};
 
 mod short;
 mod text;
@@ -206,7 +205,7 @@ impl Side {
             ptp_matrix: matrix(capabilities),
             nominal_frequency_hz: capabilities
                 .nominal_frequency
-                .map(wirestamp::Frequency::hertz),
+                .map(wirestamp::time::Frequency::hertz),
             cross_timestamp: capabilities.cross_timestamp,
             hardware: hardware(capabilities),
             software: software(capabilities),

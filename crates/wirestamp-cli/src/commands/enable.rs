@@ -6,7 +6,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows};
 use serde::Serialize;
-use wirestamp::{Direction, HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter};
+use wirestamp::interface::{Direction, HardwareConfiguration, ReceiveFilter};
+use wirestamp::{HardwareRequest, Interface};
 
 #[derive(Serialize)]
 struct Switched {

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::output::{Column, Output, Page, Report, Rows, Table, json};
 use crate::session::Session;
 use serde::Serialize;
-use wirestamp::{Interface, InterfaceAddress};
+use wirestamp::Interface;
+use wirestamp::interface::InterfaceAddress;
 
 #[derive(Serialize)]
 struct Interfaces {
@@ -63,7 +64,7 @@ impl Entry {
             ptp_verdict: interface
                 .ptp_verdict()
                 .ok()
-                .map(wirestamp::PtpVerdict::name),
+                .map(wirestamp::interface::PtpVerdict::name),
         }
     }
 

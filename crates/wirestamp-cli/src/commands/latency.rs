@@ -12,7 +12,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use watching::Watching;
 use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, Losses, Summary};
-use wirestamp::{AddressFamily, Error, ErrorKind, Interface, MissingReason, Span, TimestampSource};
+use wirestamp::socket::AddressFamily;
+use wirestamp::{Error, ErrorKind, Interface, MissingReason, Span, TimestampSource};
 use wirestamp_measure::{Engine, Measurements, Path};
 
 mod compare;

@@ -9,7 +9,8 @@ use crate::session::{self, Session};
 use serde::Serialize;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, SystemTime};
-use wirestamp::{ChangeEvent, Error, Interface, InterfaceIndex, Simulation, Span, Watch};
+use wirestamp::interface::ChangeEvent;
+use wirestamp::{Error, Interface, InterfaceIndex, Simulation, Span, Watch};
 
 /// How often what has come is printed.
 const STEP: Duration = Duration::from_millis(50);

@@ -4,7 +4,8 @@ use super::MS;
 use super::program::{file, json, number, run, utf8};
 use std::time::Duration;
 use wirestamp::events::{CONFIRMING_BATCHES, Header, Writer};
-use wirestamp::{ErrorKind, Frequency, HardwareClock, Interface, MonotonicTime, Simulation, Span};
+use wirestamp::time::Frequency;
+use wirestamp::{ErrorKind, HardwareClock, Interface, MonotonicTime, Simulation, Span};
 use wirestamp_test_worlds::{Chance, Change, Changed, Clocks, Found, worlds};
 
 /// A recording, and when each of its timestamps was made.

@@ -2,7 +2,8 @@
 
 use crate::reading::ClockReading;
 use crate::recorded::Batch;
-use wirestamp::{Error, ErrorKind, Frequency, HardwareClock, Interface, Result};
+use wirestamp::time::Frequency;
+use wirestamp::{Error, ErrorKind, HardwareClock, Interface, Result};
 
 /// Reads an interface's clock; where another one is behind the interface meanwhile, that one.
 pub(super) struct Reader {

@@ -17,9 +17,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use traffic::Traffic;
 use wirestamp::events::CONFIRMING_BATCHES;
-use wirestamp::{
-    ChangeEvent, Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch,
-};
+use wirestamp::interface::ChangeEvent;
+use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch};
 
 /// How often a clock that is busy at the start, or unreadable at the end, is asked again, and after how long.
 const ATTEMPTS: u32 = 5;

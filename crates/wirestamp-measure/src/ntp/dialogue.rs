@@ -18,9 +18,10 @@ use crate::unstamped::Unstamped;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::slice;
+use wirestamp::time::UtcCrossTimestamp;
 use wirestamp::{
     Bounded, Error, ErrorKind, HostTime, Incoming, MonotonicTime, Result, Span, TimestampSource,
-    Timestamps, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket, UtcCrossTimestamp,
+    Timestamps, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
 };
 use wirestamp_ntp::{Client, ClientOptions, Kiss, LocalTime, NoSample, Outcome, Sample};
 

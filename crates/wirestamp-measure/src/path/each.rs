@@ -10,9 +10,8 @@ use crate::task::{Task, Turn, is_no_end};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency};
-use wirestamp::{
-    AddressFamily, Bounded, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket,
-};
+use wirestamp::socket::AddressFamily;
+use wirestamp::{Bounded, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket};
 
 /// A packet that takes longer is lost.
 const TIMEOUT: Duration = Duration::from_secs(2);

@@ -3,7 +3,8 @@ use crate::options::Stamp;
 use crate::place::Place;
 use crate::sample::{Departure, Kind, Sample, Segment, Subject};
 use crate::state::PeerState;
-use wirestamp::{Bounded, Simulation, UdpSocket, UtcCrossTimestamp, UtcTime};
+use wirestamp::time::UtcCrossTimestamp;
+use wirestamp::{Bounded, Simulation, UdpSocket, UtcTime};
 
 /// A session that nobody answers any more, after five packets.
 struct Silent;

@@ -107,7 +107,7 @@ impl Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp::UtcCrossTimestamp;
+    use wirestamp::time::UtcCrossTimestamp;
 
     fn moment(second: i64) -> Moment {
         let now = MonotonicTime::from_nanoseconds(second * 1_000_000_000);

@@ -6,7 +6,8 @@ use crate::configuration::Configuration;
 use crate::events::{self, Events};
 use crate::snapshot::{NtpState, RecordingState};
 use std::time::Instant;
-use wirestamp::{Result, utc_error_bound};
+use wirestamp::Result;
+use wirestamp::clock::utc_error_bound;
 use wirestamp_measure::{Kind, Moment, Sample, Subject};
 
 /// The recording that a configuration asks for, if it does.

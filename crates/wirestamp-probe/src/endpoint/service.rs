@@ -5,9 +5,8 @@ use super::seen::{Awaited, Observer, Passed, Seen, sequence};
 use crate::missing::Missing;
 use crate::reflector::{Arrival, Decision, Dropped, Prepared, Reflector, ReflectorCounters};
 use std::net::{IpAddr, SocketAddr};
-use wirestamp::{
-    Deadline, ErrorKind, Incoming, Outgoing, Received, Result, Span, TransmitRecord, UdpSocket,
-};
+use wirestamp::socket::Deadline;
+use wirestamp::{ErrorKind, Incoming, Outgoing, Received, Result, Span, TransmitRecord, UdpSocket};
 
 /// So many packets are received and sent with one call.
 const BATCH: usize = 32;

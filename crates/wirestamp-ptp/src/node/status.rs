@@ -8,7 +8,8 @@ use crate::message::PortIdentity;
 use crate::port::{Measured, Port};
 use crate::report::{PortStatus, Sample, SourceStatus, Status};
 use crate::timestamping::{SLEW, TimestampClock};
-use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource, UtcCrossTimestamp, UtcTime};
+use wirestamp::time::UtcCrossTimestamp;
+use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource, UtcTime};
 use wirestamp_offset::Estimate;
 
 /// Takes samples of a port of which it is known whether they count.

@@ -1,7 +1,8 @@
 //! Whether somebody moved the clock that timestamps since an instant: it is read, and held against how it ran before.
 
 use super::{JITTER, NicClock, Relation, SLEW, TimestampClock};
-use wirestamp::{Bounded, Correlator, MonotonicTime, Span, UdpSocket, UtcCrossTimestamp};
+use wirestamp::time::UtcCrossTimestamp;
+use wirestamp::{Bounded, Correlator, MonotonicTime, Span, UdpSocket};
 
 /// An instant of the clock that timestamps, on the monotonic clock as well.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +105,8 @@ fn moved(shown: i64, ran: i64, unsure: i64, slewed: i64) -> Option<i64> {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use wirestamp::{CorrelatorOptions, Frequency, HostClock, Simulation};
+    use wirestamp::time::Frequency;
+    use wirestamp::{CorrelatorOptions, HostClock, Simulation};
 
     /// A handle of a clock reads that clock when another one is behind the interface; the correlator follows the interface.
     #[test]

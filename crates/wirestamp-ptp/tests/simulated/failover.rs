@@ -4,8 +4,9 @@ use crate::pair::{Cable, quick, run};
 use crate::steered::SimulatedClock;
 use std::cell::RefCell;
 use std::rc::Rc;
+use wirestamp::interface::{HardwareConfiguration, ReceiveFilter};
 use wirestamp::sim::{NicName, World};
-use wirestamp::{Error, ErrorKind, HardwareConfiguration, ReceiveFilter, Span};
+use wirestamp::{Error, ErrorKind, Span};
 use wirestamp_ptp::{
     Clock, Configuration, Held, Lost, Node, PortState, Role, Source, SteeredClock,
 };

@@ -1,5 +1,6 @@
-//! The readings of one NIC's clock in the background: when they are taken, and what
-//! restarts them. What they say about the clock is the correlation's business.
+//! Conversion of hardware timestamps to the clocks of the host: a [`Correlator`] reads a NIC's clock in the background, a
+//! [`Correlation`] is fed by its caller, and both answer with an [`Estimate`] that has an error bound, or with a
+//! [`ConversionError`].
 
 mod confirmed;
 mod model;
@@ -8,6 +9,11 @@ mod reading;
 mod ready;
 
 pub use self::options::{CorrelatorOptions, CorrelatorStatus};
+pub use crate::sampling::Sampling;
+pub use wirestamp_core::correlate::{
+    Assumptions, ClockGeneration, ConversionError, Correlation, Estimate, FineEstimate,
+    FrequencyEstimate, GenerationCause, HardwareEstimate, Prior, Pushed, SliceEstimate,
+};
 
 use self::confirmed::Begun;
 use self::model::Model;
@@ -17,15 +23,11 @@ use self::ready::Attempts;
 use crate::host::Host;
 use crate::inner::{Subscription, Task};
 use crate::interface::Interface;
-use crate::sampling::Sampling;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use wirestamp_core::backend::{Backend, Change, ChangeKind, HardwareClock as _};
-use wirestamp_core::correlate::{
-    ClockGeneration, ConversionError, Correlation, Estimate, FrequencyEstimate, GenerationCause,
-    HardwareEstimate, SliceEstimate, UtcHistory,
-};
+use wirestamp_core::correlate::UtcHistory;
 use wirestamp_core::time::{HardwareTicks, Monotonic, MonotonicTime, Span, Utc};
 use wirestamp_core::timestamp::HardwareTimestamp;
 use wirestamp_core::{Error, ErrorKind, Result};

@@ -34,7 +34,7 @@ pub struct CorrelatorOptions {
     pub readings_per_batch: usize,
     /// How much of each second may go into reading the clocks. The correlator then reads as often
     /// as helps, `period` apart at most even if the budget does not pay for it, and takes as many
-    /// cross timestamps for one reading as delayed ones make necessary: see [`Sampling`](crate::Sampling). If
+    /// cross timestamps for one reading as delayed ones make necessary: see [`Sampling`](crate::correlator::Sampling). If
     /// `None`, uses `period` and `readings_per_batch` as given, regardless of cost.
     #[cfg_attr(
         feature = "serde",

@@ -1,5 +1,5 @@
-//! Receiving from many sockets on one thread, with packets lent instead of copied: through one ring of
-//! io_uring where there is one, by calls elsewhere.
+//! Receiving from many sockets on one thread, with packets lent instead of copied: through one ring of io_uring where
+//! there is one, by calls elsewhere.
 
 mod calls;
 mod packets;
@@ -40,7 +40,7 @@ impl SocketToken {
 pub enum ReceiverEvent {
     /// Receiving failed once, such as `Unreachable` where an ICMP message refused a packet; it goes on.
     Failed(Error),
-    /// The socket was closed by [`Socket::close`](crate::Socket::close); it is removed.
+    /// The socket was closed by [`Socket::close`](crate::socket::Socket::close); it is removed.
     Closed,
 }
 

@@ -96,7 +96,7 @@ impl UdpSocket {
     /// join; on Windows no socket blocks.
     ///
     /// Fetch transmit timestamps before: those that wait are discarded, and those that come later
-    /// stay in the error queue. With [`Engine::Ring`](crate::Engine::Ring) receive until nothing waits: datagrams that
+    /// stay in the error queue. With [`Engine::Ring`](crate::socket::Engine::Ring) receive until nothing waits: datagrams that
     /// the ring has taken from the socket are lost.
     ///
     /// # Errors

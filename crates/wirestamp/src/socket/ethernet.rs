@@ -22,7 +22,7 @@ use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 ///   [joined](Socket::join_group), and others that the NIC lets through for somebody else. Nothing of what this
 ///   host sends itself.
 /// * Frames with a VLAN tag come in as well, also of VLANs that the interface is no member of: see
-///   [`FrameDestination::vlan`](crate::FrameDestination::vlan).
+///   [`FrameDestination::vlan`](crate::ethernet::FrameDestination::vlan).
 /// * Only hardware timestamps of this interface's clock: its transmit and receive timestamps convert with a
 ///   [`Correlator`](crate::Correlator) of the same interface.
 ///

@@ -1,11 +1,10 @@
-//! The sockets that timestamp: their life, their configuration, and where they send. What only one kind has is
-//! in `udp`, `adopt` and `ethernet`.
-//! Sending is in `send`, receiving in `receive`, transmit timestamps in `transmit`.
+//! Sockets that timestamp the packets that they send and receive, how they are configured, and the `Timestamper` of sockets
+//! that a program calls itself.
 
 #[cfg(any(unix, windows))]
 mod adopt;
 mod collecting;
-mod ethernet;
+pub(crate) mod ethernet;
 mod outcome;
 mod receive;
 mod send;
@@ -16,20 +15,29 @@ mod transmit;
 mod udp;
 mod waiting;
 
-pub use ethernet::EthernetSocket;
+pub use crate::address::ToAddress;
+pub use crate::deadline::Deadline;
+pub use crate::inner::Supported;
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+pub use crate::timestamper::{ReceivedControl, Tag, Timestamper};
+
 pub use receive::ReceiveCounters;
 pub use udp::UdpSocket;
+pub use wirestamp_core::backend::{BindOptions, Incoming, Outgoing, Received, Transport, Udp};
+pub use wirestamp_core::capability::AddressFamily;
+pub use wirestamp_core::configuration::{
+    Engine, Granted, Identification, IoUringState, IoUringUnavailable, Source, Timestamping,
+};
 
 use crate::host::Host;
-use crate::inner::{self, Supported};
+use crate::inner::{self};
 use crate::observed::Observer;
 use receive::ReceiveCounts;
 use state::Transmit;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32};
-use wirestamp_core::backend::{Backend, DatagramSocket, Udp};
-use wirestamp_core::configuration::{Granted, Timestamping};
+use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{MonotonicTime, UtcCrossTimestamp};
 use wirestamp_core::timestamp::TransmitTracker;
@@ -49,7 +57,8 @@ use wirestamp_core::{Error, ErrorKind, Result};
 ///
 /// ```
 /// use std::time::Duration;
-/// use wirestamp::{Result, Socket, Supported, Timestamps, TransmitOutcome};
+/// use wirestamp::socket::{Socket, Supported};
+/// use wirestamp::{Result, Timestamps, TransmitOutcome};
 ///
 /// /// Sends `payload` and says when it left, if anything timestamped it.
 /// fn announce<T: Supported>(socket: &Socket<T>, payload: &[u8], to: T::Address) -> Result<Timestamps> {

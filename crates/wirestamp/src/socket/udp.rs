@@ -32,7 +32,8 @@ impl Socket<Udp> {
     /// ```
     /// # #[cfg(target_os = "linux")]
     /// # fn main() -> wirestamp::Result<()> {
-    /// use wirestamp::{BindOptions, UdpSocket};
+    /// use wirestamp::socket::BindOptions;
+    /// use wirestamp::UdpSocket;
     ///
     /// let shared = BindOptions::new().reuse_port();
     /// let one = UdpSocket::bind_with("127.0.0.1:0", &shared)?;

@@ -69,7 +69,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 ///
 /// ```
 /// use wirestamp::tokio::AsyncSocket;
-/// use wirestamp::{Incoming, Supported};
+/// use wirestamp::socket::Supported;
+/// use wirestamp::Incoming;
 ///
 /// /// Sends back what comes in, until the socket is closed.
 /// async fn echo<T: Supported>(socket: &AsyncSocket<T>) -> wirestamp::Result<()> {
@@ -93,7 +94,7 @@ pub struct AsyncSocket<T: Supported = Udp> {
 /// A [`UdpSocket`] whose waits are futures. What it does is described at [`AsyncSocket`].
 pub type AsyncUdpSocket = AsyncSocket<Udp>;
 
-/// An [`EthernetSocket`](crate::EthernetSocket) whose waits are futures. What it does is described at
+/// An [`EthernetSocket`](crate::ethernet::EthernetSocket) whose waits are futures. What it does is described at
 /// [`AsyncSocket`].
 pub type AsyncEthernetSocket = AsyncSocket<Ethernet>;
 

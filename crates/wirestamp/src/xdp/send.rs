@@ -22,21 +22,22 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// reason there is none.
 ///
 /// **A timestamp is the NIC's, or there is none.** [`way`](Self::way) says whether the NIC is asked: the driver must tell of it
-/// ([`XdpFeatures::transmit_timestamp`](crate::XdpFeatures)), and take frames without a copy; hardware timestamping must be
+/// ([`XdpFeatures::transmit_timestamp`](crate::xdp::XdpFeatures)), and take frames without a copy; hardware timestamping must be
 /// [switched on](Interface::enable_hardware). Its clock is the NIC's, which a [`Correlator`](crate::Correlator) converts. In every other way an ID resolves
 /// to `Missing(NotSupported)` when the kernel gives its frame back, because what the kernel notes then is when it was done with a buffer, not when the packet left.
 /// [`tried`](Self::tried) says why the NIC is not asked. To have a timestamp there, send by [`Interface::open_ethernet`].
 ///
 /// With zero copy a program that lets everything pass is attached to the interface, unless it has one, and many drivers restart the NIC at that, and
 /// again when the sender is dropped: the link is down for seconds. Opening waits until it is up again, 10 s at most;
-/// by default only where frames have the NIC's timestamp by it, and [`XdpSendOptions::zero_copy`] asks for it or avoids it. A queue has one AF_XDP socket: to receive by AF_XDP as well, open the [`XdpReceiver`](crate::XdpReceiver) first, on another
+/// by default only where frames have the NIC's timestamp by it, and [`XdpSendOptions::zero_copy`] asks for it or avoids it. A queue has one AF_XDP socket: to receive by AF_XDP as well, open the [`XdpReceiver`](crate::xdp::XdpReceiver) first, on another
 /// queue, and drop it last: the program at the interface is its.
 ///
 /// Populated on: Linux 5.4 and later; transmit timestamps since 6.11.
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use wirestamp::{Interface, TransmitId, TransmitRecord, XdpSendOptions};
+/// use wirestamp::xdp::XdpSendOptions;
+/// use wirestamp::{Interface, TransmitId, TransmitRecord};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut sender = Interface::find("eth0")?.send_xdp(&XdpSendOptions::new())?;

@@ -2,10 +2,9 @@
 
 use std::net::UdpSocket;
 use std::time::{Duration, SystemTime};
-use wirestamp::{
-    CaptureOptions, CapturedDirection, ErrorKind, Interface, LinkType, Simulation, Span,
-    TimestampSource, XdpFilter, XdpOptions, XdpSendOptions,
-};
+use wirestamp::capture::{CaptureOptions, CapturedDirection, LinkType};
+use wirestamp::xdp::{XdpFilter, XdpOptions, XdpSendOptions};
+use wirestamp::{ErrorKind, Interface, Simulation, Span, TimestampSource};
 
 #[test]
 fn a_filter_lets_its_packets_pass_and_each_has_utc_with_a_bound() {

@@ -4,11 +4,11 @@
 use crate::pair::{bound, pass};
 use std::sync::mpsc::channel;
 use std::time::Duration;
+use wirestamp::capture::CaptureOptions;
 use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency};
 use wirestamp::sim::{Datagram, Truth};
 use wirestamp::{
-    CaptureOptions, HardwareRequest, MonotonicTime, Simulation, Source, Span, TimestampSource,
-    UtcTime,
+    HardwareRequest, MonotonicTime, Simulation, Source, Span, TimestampSource, UtcTime,
 };
 use wirestamp_test_worlds::{Chance, Change, Changed, Clocks, Found, worlds};
 

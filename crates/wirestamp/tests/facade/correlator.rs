@@ -3,10 +3,11 @@
 use crate::pair::{Pair, pass, simulation};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use wirestamp::correlator::GenerationCause;
 use wirestamp::sim::NicName;
 use wirestamp::{
-    Correlator, CorrelatorOptions, ErrorKind, GenerationCause, HardwareGuard, HardwareRequest,
-    HardwareTimestamp, Interface, Simulation, Source, Timestamping, TransmitId, TransmitOutcome,
+    Correlator, CorrelatorOptions, ErrorKind, HardwareGuard, HardwareRequest, HardwareTimestamp,
+    Interface, Simulation, Source, Timestamping, TransmitId, TransmitOutcome,
 };
 
 /// A sender with hardware timestamps and the correlator of its NIC.

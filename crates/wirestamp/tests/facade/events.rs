@@ -4,10 +4,12 @@
 use crate::pair::{Pair, pass, simulation};
 use proptest::prelude::*;
 use std::time::Duration;
+use wirestamp::clock::CrossMethod;
 use wirestamp::events::{Event, Header, Reader, Replay, Row, Summary, Writer};
+use wirestamp::time::Frequency;
 use wirestamp::{
-    ConversionError, CrossMethod, CrossTimestamp, ErrorKind, Frequency, HardwareRequest,
-    HardwareTicks, MonotonicTime, Source, Timestamping, TransmitOutcome,
+    ConversionError, CrossTimestamp, ErrorKind, HardwareRequest, HardwareTicks, MonotonicTime,
+    Source, Timestamping, TransmitOutcome,
 };
 
 const HEADER: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=125000000\n";

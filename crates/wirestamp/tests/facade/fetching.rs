@@ -2,9 +2,10 @@
 
 use crate::pair::{LONG, Pair, ideal_but, is_timestamped, pass, simulation};
 use std::time::Duration;
+use wirestamp::timestamp::{LateTimestamp, Notice, TransmitCounters};
 use wirestamp::{
-    ErrorKind, LateTimestamp, MissingReason, Notice, Span, Timestamping, TransmitAnswer,
-    TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
+    ErrorKind, MissingReason, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
+    TransmitRecord,
 };
 
 fn lost(reason: MissingReason) -> TransmitAnswer {

@@ -1,10 +1,9 @@
 //! Switching hardware timestamping on, and putting back what was there.
 
 use crate::pair::{ideal_but, simulation};
+use wirestamp::interface::{HardwareConfiguration, ReceiveFilter};
 use wirestamp::sim::NicName;
-use wirestamp::{
-    ErrorKind, HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter, Simulation,
-};
+use wirestamp::{ErrorKind, HardwareRequest, Interface, Simulation};
 
 fn nic(simulation: &Simulation) -> Interface {
     simulation.interface("sim0").expect("a NIC")

@@ -3,11 +3,13 @@
 use crate::pair::{bound, pass, simulation};
 use std::sync::Arc;
 use std::time::Duration;
+use wirestamp::correlator::ClockGeneration;
 use wirestamp::sim::NicName;
+use wirestamp::timestamp::SoftwareTimestamp;
 use wirestamp::{
-    Bounded, ClockGeneration, ConversionError, CorrelatorOptions, ErrorKind, HardwareTimestamp,
-    HostClock, HostTime, Interface, MonotonicTime, Simulation, SoftwareTimestamp, Span,
-    TimestampPolicy, TimestampSource, Timestamps, UdpSocket, UtcTime,
+    Bounded, ConversionError, CorrelatorOptions, ErrorKind, HardwareTimestamp, HostClock, HostTime,
+    Interface, MonotonicTime, Simulation, Span, TimestampPolicy, TimestampSource, Timestamps,
+    UdpSocket, UtcTime,
 };
 
 struct Bench {

@@ -1,7 +1,8 @@
 //! Finding interfaces and describing them.
 
 use crate::pair::{Pair, simulation};
-use wirestamp::{ErrorKind, Interface, PtpVerdict, Timestamping};
+use wirestamp::interface::PtpVerdict;
+use wirestamp::{ErrorKind, Interface, Timestamping};
 
 #[test]
 fn an_unknown_name_is_answered_with_the_nearest_ones() {
@@ -74,7 +75,7 @@ fn supported_active_and_observed_are_three_answers() {
         PtpVerdict::Software,
         "of what is active"
     );
-    assert_eq!(nic.observed(), wirestamp::Observed::default());
+    assert_eq!(nic.observed(), wirestamp::interface::Observed::default());
 
     let pair = Pair::over_the_cable(&simulation);
     pair.sender

@@ -6,12 +6,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use wirestamp::interface::HardwareConfiguration;
 use wirestamp::latency::{
     Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun, PacketLatency,
 };
+use wirestamp::socket::AddressFamily;
 use wirestamp::{
-    AddressFamily, Bounded, ErrorKind, HardwareConfiguration, HardwareRequest, Interface,
-    MissingReason, Result, Simulation, Span, TimestampSource,
+    Bounded, ErrorKind, HardwareRequest, Interface, MissingReason, Result, Simulation, Span,
+    TimestampSource,
 };
 
 fn measure(simulation: &Simulation, options: LatencyOptions) -> Result<LatencyReport> {

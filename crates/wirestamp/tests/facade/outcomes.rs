@@ -2,9 +2,10 @@
 
 use crate::pair::{LONG, Pair, is_timestamped, pass, simulation};
 use std::time::Duration;
+use wirestamp::timestamp::LateTimestamp;
 use wirestamp::{
-    ErrorKind, HardwareRequest, LateTimestamp, MissingReason, Source, Span, Timestamping,
-    TransmitId, TransmitOutcome, TransmitRecord,
+    ErrorKind, HardwareRequest, MissingReason, Source, Span, Timestamping, TransmitId,
+    TransmitOutcome, TransmitRecord,
 };
 
 const SOON: Duration = Duration::from_millis(5);

@@ -2,8 +2,9 @@
 
 use crate::pair::{pass, simulation};
 use std::time::Duration;
+use wirestamp::correlator::GenerationCause;
 use wirestamp::sim::NicName;
-use wirestamp::{Correlator, CorrelatorOptions, ErrorKind, GenerationCause, Simulation};
+use wirestamp::{Correlator, CorrelatorOptions, ErrorKind, Simulation};
 
 fn started(preset: &str, options: CorrelatorOptions) -> (Simulation, Correlator) {
     let simulation = simulation(preset);

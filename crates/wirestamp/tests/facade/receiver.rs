@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use wirestamp::{IoUringState, PacketReceiver, Simulation, Timestamping};
+use wirestamp::socket::IoUringState;
+use wirestamp::{PacketReceiver, Simulation, Timestamping};
 
 #[test]
 fn simulated_sockets_are_received_from_in_virtual_time() {

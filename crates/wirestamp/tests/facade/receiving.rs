@@ -2,7 +2,8 @@
 
 use crate::pair::{LONG, Pair, lacking, pass, processor_time, simulation};
 use std::time::Duration;
-use wirestamp::{Incoming, Observed, Span, Timestamping};
+use wirestamp::interface::Observed;
+use wirestamp::{Incoming, Span, Timestamping};
 
 #[test]
 fn received_datagrams_are_timestamped_counted_and_observed() {

@@ -5,9 +5,10 @@ use std::io::{self, IoSlice};
 use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
+use wirestamp::socket::{Engine, Identification};
 use wirestamp::{
-    Engine, ErrorKind, Identification, Incoming, MissingReason, Span, Timestamper, Timestamping,
-    TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
+    ErrorKind, Incoming, MissingReason, Span, Timestamper, Timestamping, TransmitAnswer,
+    TransmitId, TransmitOutcome, TransmitRecord,
 };
 use wirestamp_sys::cmsg::ControlBuffer;
 

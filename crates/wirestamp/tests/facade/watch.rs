@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
+use wirestamp::interface::{ChangeEvent, ChangeKind};
 use wirestamp::sim::NicName;
-use wirestamp::{ChangeEvent, ChangeKind, ErrorKind, Simulation, Watch};
+use wirestamp::{ErrorKind, Simulation, Watch};
 
 /// A watch, and how often it called back.
 fn counting(simulation: &Simulation) -> (Watch, Arc<AtomicUsize>) {

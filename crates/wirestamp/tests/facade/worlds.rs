@@ -5,10 +5,10 @@
 use crate::pair::pass;
 use std::collections::VecDeque;
 use std::time::Duration;
+use wirestamp::correlator::GenerationCause;
 use wirestamp::sim::NicName;
 use wirestamp::{
-    Correlator, CorrelatorOptions, GenerationCause, HardwareTimestamp, Interface, MonotonicTime,
-    Simulation,
+    Correlator, CorrelatorOptions, HardwareTimestamp, Interface, MonotonicTime, Simulation,
 };
 
 /// How long a timestamp waits until it is converted a second time: some batches later.

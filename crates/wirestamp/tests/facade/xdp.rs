@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
+use wirestamp::xdp::{XdpSendOptions, XdpSender};
 use wirestamp::{
     ErrorKind, Interface, MissingReason, TransmitAnswer, TransmitId, TransmitOutcome,
-    TransmitRecord, XdpSendOptions, XdpSender,
+    TransmitRecord,
 };
 
 const FRAMES: u32 = 64;

@@ -9,9 +9,11 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket as StdSocket};
 use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
+use wirestamp::socket::Identification;
+use wirestamp::timestamp::LateTimestamp;
 use wirestamp::{
-    ErrorKind, Identification, LateTimestamp, MissingReason, MonotonicTime, Span, Timestamping,
-    TransmitId, TransmitOutcome, UdpSocket,
+    ErrorKind, MissingReason, MonotonicTime, Span, Timestamping, TransmitId, TransmitOutcome,
+    UdpSocket,
 };
 
 const BOTH: Timestamping = Timestamping::OFF.receive().transmit(64);

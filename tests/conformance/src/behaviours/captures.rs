@@ -10,10 +10,13 @@ use crate::rig::{
 use crate::{Outcome, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use wirestamp::capture::{CaptureOptions, CapturedDirection, Fanout, LinkType};
+use wirestamp::ethernet::{MacAddress, VlanTag};
 use wirestamp::sim::NicName;
+use wirestamp::time::Utc;
 use wirestamp::{
-    Capture, CaptureOptions, CapturedDirection, ErrorKind, Estimate, Fanout, HardwareRequest,
-    LinkType, MacAddress, Source, Span, TimestampSource, Timestamping, Utc, UtcTime, VlanTag,
+    Capture, ErrorKind, Estimate, HardwareRequest, Source, Span, TimestampSource, Timestamping,
+    UtcTime,
 };
 use wirestamp_capture::compare::{self, FlowReport, Way};
 use wirestamp_capture::note::{Known, Note};

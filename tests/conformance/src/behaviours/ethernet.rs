@@ -8,11 +8,12 @@ use crate::refusal::refused;
 use crate::rig::{Frames, Need, Rig, RigKind, SYNC, without_privilege};
 use crate::{Outcome, Stop};
 use std::time::Duration;
+use wirestamp::ethernet::{EthernetSocket, Ethertype, MacAddress, VlanTag};
+use wirestamp::socket::Identification;
 use wirestamp::tokio::AsyncEthernetSocket;
 use wirestamp::{
-    ErrorKind, EthernetSocket, Ethertype, HardwareRequest, Identification, Incoming, MacAddress,
-    MissingReason, Outgoing, Source, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
-    VlanTag,
+    ErrorKind, HardwareRequest, Incoming, MissingReason, Outgoing, Source, Timestamping,
+    TransmitAnswer, TransmitId, TransmitOutcome,
 };
 
 const CARRIED: Timestamping = Timestamping::OFF.transmit(64);

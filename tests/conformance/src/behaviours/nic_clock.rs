@@ -5,10 +5,12 @@ use super::Behaviour;
 use crate::Outcome;
 use crate::rig::{Need, Rig};
 use std::time::Duration;
+use wirestamp::correlator::{ClockGeneration, GenerationCause};
+use wirestamp::interface::{HardwareConfiguration, ReceiveFilter};
+use wirestamp::time::Monotonic;
 use wirestamp::{
-    ClockGeneration, ConversionError, Correlator, CorrelatorOptions, CrossTimestamp, ErrorKind,
-    Estimate, GenerationCause, HardwareConfiguration, HardwareGuard, HardwareRequest,
-    HardwareTimestamp, Interface, Monotonic, ReceiveFilter, Span,
+    ConversionError, Correlator, CorrelatorOptions, CrossTimestamp, ErrorKind, Estimate,
+    HardwareGuard, HardwareRequest, HardwareTimestamp, Interface, Span,
 };
 
 const CLOCK: &[Need] = &[Need::HardwareClock];

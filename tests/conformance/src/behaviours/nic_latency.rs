@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wirestamp::latency::{Endpoint, LatencyOptions, LatencyReport, LatencyRun, Summary};
+use wirestamp::timestamp::SoftwareTimestamp;
 use wirestamp::{
-    Correlator, HardwareTimestamp, MonotonicTime, SoftwareTimestamp, Source, Span, TimestampSource,
-    Timestamping, TransmitId,
+    Correlator, HardwareTimestamp, MonotonicTime, Source, Span, TimestampSource, Timestamping,
+    TransmitId,
 };
 
 const TIMESTAMPS: &[Need] = &[

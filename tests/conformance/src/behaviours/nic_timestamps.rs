@@ -170,7 +170,7 @@ fn both(rig: &Rig) -> Outcome {
 
 fn counted(rig: &Rig) -> Outcome {
     let _guard = enabled(rig)?;
-    let sending = sending(Source::Both).identification(wirestamp::Identification::Counter);
+    let sending = sending(Source::Both).identification(wirestamp::socket::Identification::Counter);
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let mut last = None;
     for id in [77, 5, 1_000_000, 6] {

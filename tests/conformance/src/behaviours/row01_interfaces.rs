@@ -5,7 +5,8 @@ use crate::Outcome;
 use crate::refusal::{refused, refused_with_remedy};
 use crate::rig::{Family, Need, Rig};
 use std::collections::BTreeSet;
-use wirestamp::{ErrorKind, Interface, InterfaceIndex, InterfaceState};
+use wirestamp::interface::InterfaceState;
+use wirestamp::{ErrorKind, Interface, InterfaceIndex};
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(

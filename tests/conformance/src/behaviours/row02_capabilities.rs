@@ -5,10 +5,10 @@ use crate::Outcome;
 use crate::exchange::outcome_of;
 use crate::refusal::refused;
 use crate::rig::{Family, Need, Rig};
-use wirestamp::{
-    AddressFamily, Capabilities, Direction, ErrorKind, Frequency, HardwareCapabilities,
-    HardwareGuard, HardwareRequest, Observed, Source, Timestamping,
-};
+use wirestamp::interface::{Direction, HardwareCapabilities, Observed};
+use wirestamp::socket::AddressFamily;
+use wirestamp::time::Frequency;
+use wirestamp::{Capabilities, ErrorKind, HardwareGuard, HardwareRequest, Source, Timestamping};
 
 /// `linux/net_tstamp.h`.
 const TX_SOFTWARE: u32 = 1 << 1;

@@ -3,10 +3,9 @@
 use super::Behaviour;
 use crate::Outcome;
 use crate::rig::{Need, Rig};
-use wirestamp::{
-    AddressFamily, Capabilities, Direction, HardwareConfiguration, HardwareRequest, PtpVerdict,
-    ReceiveFilter,
-};
+use wirestamp::interface::{Direction, HardwareConfiguration, PtpVerdict, ReceiveFilter};
+use wirestamp::socket::AddressFamily;
+use wirestamp::{Capabilities, HardwareRequest};
 
 /// A NIC that recognises PTP over IPv4 alone.
 const IPV4_ONLY: &str = r#"

@@ -5,7 +5,8 @@ use super::Behaviour;
 use crate::refusal::{refused, refused_with_remedy};
 use crate::rig::{Need, OtherProgram, Rig, is_privileged, without_privilege};
 use crate::{Outcome, Stop};
-use wirestamp::{ErrorKind, HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter};
+use wirestamp::interface::{HardwareConfiguration, ReceiveFilter};
+use wirestamp::{ErrorKind, HardwareRequest, Interface};
 
 const ALL_PACKETS: HardwareConfiguration = HardwareConfiguration {
     transmit: true,

@@ -6,9 +6,12 @@ use crate::refusal::refused_with_remedy;
 use crate::rig::{Family, Need, Network, Pair, Rig};
 use crate::{Outcome, Stop};
 use std::net::{Ipv4Addr, SocketAddr};
+use wirestamp::interface::InterfaceState;
+use wirestamp::socket::Identification;
+use wirestamp::timestamp::SoftwareTimestamp;
 use wirestamp::{
-    ErrorKind, Identification, Interface, InterfaceState, MissingReason, Outgoing,
-    SoftwareTimestamp, Span, Timestamping, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
+    ErrorKind, Interface, MissingReason, Outgoing, Span, Timestamping, TransmitId, TransmitOutcome,
+    TransmitRecord, UdpSocket,
 };
 
 const QUEUEING: Timestamping = Timestamping::OFF.transmit(64).queueing();

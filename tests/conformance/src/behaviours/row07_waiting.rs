@@ -7,10 +7,11 @@ use crate::{Outcome, Stop};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use wirestamp::socket::Identification;
 use wirestamp::tokio::AsyncUdpSocket;
 use wirestamp::{
-    Identification, MissingReason, Source, Span, Timestamping, TransmitAnswer, TransmitId,
-    TransmitOutcome, TransmitRecord,
+    MissingReason, Source, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
+    TransmitRecord,
 };
 
 /// 200 years: so long that virtual time does not pass for it alone.

@@ -7,9 +7,10 @@ use crate::refusal::refused_with_remedy;
 use crate::rig::{DELAYED, Family, Need, Pair, Rig};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use wirestamp::timestamp::LateTimestamp;
 use wirestamp::{
-    ErrorKind, LateTimestamp, MissingReason, Source, Span, Timestamping, Timestamps,
-    TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
+    ErrorKind, MissingReason, Source, Span, Timestamping, Timestamps, TransmitAnswer, TransmitId,
+    TransmitOutcome, TransmitRecord, UdpSocket,
 };
 
 const DUPLICATED: &str = r#"

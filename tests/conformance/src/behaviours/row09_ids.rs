@@ -8,9 +8,11 @@ use crate::refusal::refused;
 use crate::rig::{Family, Need, Pair, Rig};
 use crate::{Outcome, Stop};
 use std::process::Command;
+use wirestamp::socket::Identification;
+use wirestamp::timestamp::SoftwareTimestamp;
 use wirestamp::{
-    ErrorKind, Identification, MissingReason, MonotonicTime, Outgoing, SoftwareTimestamp, Source,
-    Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
+    ErrorKind, MissingReason, MonotonicTime, Outgoing, Source, Timestamping, TransmitAnswer,
+    TransmitId, TransmitOutcome,
 };
 
 const OLD_KERNEL: &str = r#"

@@ -6,9 +6,10 @@ use crate::exchange::{PATIENCE, loss_of, outcome_of, timestamps_of};
 use crate::rig::{Family, Need, Rig};
 use std::net::IpAddr;
 use std::time::Duration;
+use wirestamp::timestamp::{IcmpError, Notice};
 use wirestamp::{
-    ErrorKind, IcmpError, MissingReason, Notice, Span, Timestamping, TransmitAnswer, TransmitId,
-    TransmitOutcome, UdpSocket,
+    ErrorKind, MissingReason, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
+    UdpSocket,
 };
 
 const ZERO_COPY: &str = r#"

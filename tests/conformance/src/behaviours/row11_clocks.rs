@@ -5,9 +5,11 @@ use crate::Outcome;
 use crate::exchange::{is_between, outcome_of, timestamps_of};
 use crate::rig::{Family, Need, Rig};
 use std::time::Duration;
+use wirestamp::time::UtcCrossTimestamp;
+use wirestamp::timestamp::SoftwareTimestamp;
 use wirestamp::{
-    HardwareGuard, HardwareRequest, MissingReason, SoftwareTimestamp, Source, Span, Timestamping,
-    TransmitId, TransmitOutcome, UdpSocket, UtcCrossTimestamp,
+    HardwareGuard, HardwareRequest, MissingReason, Source, Span, Timestamping, TransmitId,
+    TransmitOutcome, UdpSocket,
 };
 
 /// Who asks for the distance of the clocks is held up.

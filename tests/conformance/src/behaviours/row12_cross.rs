@@ -5,7 +5,8 @@ use crate::Outcome;
 use crate::refusal::{refused, refused_with_remedy};
 use crate::rig::{Need, Rig};
 use std::time::Duration;
-use wirestamp::{CrossMethod, CrossTimestamp, ErrorKind, Interface, Span};
+use wirestamp::clock::CrossMethod;
+use wirestamp::{CrossTimestamp, ErrorKind, Interface, Span};
 
 /// A third of all readings is invalid.
 const INVALID: &str = r#"

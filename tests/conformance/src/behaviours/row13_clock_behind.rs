@@ -8,10 +8,10 @@ use super::row14_changes::Told;
 use crate::Outcome;
 use crate::rig::{Need, Rig};
 use std::time::Duration;
+use wirestamp::correlator::GenerationCause;
+use wirestamp::interface::ChangeKind;
 use wirestamp::sim::NicName;
-use wirestamp::{
-    ChangeKind, ConversionError, ErrorKind, GenerationCause, HardwareTimestamp, MonotonicTime, Span,
-};
+use wirestamp::{ConversionError, ErrorKind, HardwareTimestamp, MonotonicTime, Span};
 
 const SIMULATED: &[Need] = &[Need::HardwareClock, Need::Scenario, Need::VirtualTime];
 const DECADES: Span = Span::from_seconds(40 * 365 * 86_400);

@@ -7,11 +7,12 @@ use crate::exchange::timestamps_of;
 use crate::refusal::{refused, refused_with_remedy};
 use crate::rig::{Family, Need, Pair, Rig};
 use std::time::Duration;
+use wirestamp::correlator::{ClockGeneration, GenerationCause};
+use wirestamp::interface::{HardwareConfiguration, ReceiveFilter};
 use wirestamp::sim::NicName;
 use wirestamp::{
-    ClockGeneration, ConversionError, Correlator, CorrelatorOptions, ErrorKind, GenerationCause,
-    HardwareConfiguration, HardwareGuard, HardwareRequest, HardwareTimestamp, MonotonicTime,
-    ReceiveFilter, Source, Span, Timestamping, TransmitId,
+    ConversionError, Correlator, CorrelatorOptions, ErrorKind, HardwareGuard, HardwareRequest,
+    HardwareTimestamp, MonotonicTime, Source, Span, Timestamping, TransmitId,
 };
 
 const TRUTH: &[Need] = &[Need::HardwareClock, Need::Simulation];

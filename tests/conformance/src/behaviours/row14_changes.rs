@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+use wirestamp::interface::{ChangeEvent, ChangeKind, HardwareConfiguration, ReceiveFilter};
 use wirestamp::sim::NicName;
-use wirestamp::{
-    ChangeEvent, ChangeKind, HardwareConfiguration, Interface, InterfaceIndex, ReceiveFilter,
-};
+use wirestamp::{Interface, InterfaceIndex};
 
 const CHANGES: &[Need] = &[Need::Changes];
 

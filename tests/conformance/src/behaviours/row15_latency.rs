@@ -7,7 +7,8 @@ use crate::rig::{Course, Family, Need, Rig};
 use std::sync::Arc;
 use std::time::Duration;
 use wirestamp::latency::{Endpoint, LatencyOptions, LatencyReport, LatencyRun, Summary};
-use wirestamp::{AddressFamily, ErrorKind, MissingReason, Span, TimestampSource, TransmitId};
+use wirestamp::socket::AddressFamily;
+use wirestamp::{ErrorKind, MissingReason, Span, TimestampSource, TransmitId};
 
 /// A tenth of everything is lost.
 const LOSSY: &str = r#"

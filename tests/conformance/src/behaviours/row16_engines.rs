@@ -8,9 +8,10 @@ use crate::{Outcome, Stop};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
+use wirestamp::socket::{Engine, Granted, IoUringState};
 use wirestamp::{
-    Engine, Granted, Incoming, IoUringState, MonotonicTime, Outgoing, Span, Timestamping,
-    TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
+    Incoming, MonotonicTime, Outgoing, Span, Timestamping, TransmitId, TransmitOutcome,
+    TransmitRecord, UdpSocket,
 };
 
 /// For datagrams of an Ethernet frame.

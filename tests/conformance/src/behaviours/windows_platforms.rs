@@ -14,11 +14,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+use wirestamp::clock::CrossMethod;
+use wirestamp::interface::{ChangeKind, Observed};
 use wirestamp::latency::{LatencyOptions, LatencyRun};
+use wirestamp::timestamp::LateTimestamp;
 use wirestamp::{
-    ChangeKind, Correlator, CorrelatorOptions, CrossMethod, ErrorKind, HardwareTimestamp,
-    LateTimestamp, MissingReason, Observed, Outgoing, Source, Span, TimestampSource, Timestamping,
-    Timestamps, TransmitId, TransmitRecord,
+    Correlator, CorrelatorOptions, ErrorKind, HardwareTimestamp, MissingReason, Outgoing, Source,
+    Span, TimestampSource, Timestamping, Timestamps, TransmitId, TransmitRecord,
 };
 
 const OFF: &[Need] = &[Need::Windows];

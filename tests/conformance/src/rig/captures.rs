@@ -5,10 +5,10 @@ use crate::Outcome;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use wirestamp::{
-    Capture, CaptureBlock, CaptureOptions, CapturedDirection, ConversionError, Estimate, Interface,
-    Span, TimestampSource, Timestamps, Utc, VlanTag,
-};
+use wirestamp::capture::{CaptureBlock, CaptureOptions, CapturedDirection};
+use wirestamp::ethernet::VlanTag;
+use wirestamp::time::Utc;
+use wirestamp::{Capture, ConversionError, Estimate, Interface, Span, TimestampSource, Timestamps};
 
 /// How long a packet of the past is waited for that must not come.
 const MOMENT: Span = Span::from_milliseconds(300);

@@ -5,10 +5,8 @@ use crate::exchange::PATIENCE;
 use crate::{Outcome, Stop};
 use std::process;
 use std::sync::atomic::{AtomicU16, Ordering};
-use wirestamp::{
-    Error, ErrorKind, EthernetSocket, Ethertype, InterfaceIndex, MacAddress, Received,
-    Timestamping, VlanTag,
-};
+use wirestamp::ethernet::{EthernetSocket, Ethertype, MacAddress, VlanTag};
+use wirestamp::{Error, ErrorKind, InterfaceIndex, Received, Timestamping};
 
 /// A socket at each end, and the way from one to the other.
 #[derive(Debug)]
@@ -23,7 +21,10 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// Receives the next frame, which must come.
-    pub(crate) fn receive(&self, buffer: &mut [u8]) -> Outcome<Received<wirestamp::Ethernet>> {
+    pub(crate) fn receive(
+        &self,
+        buffer: &mut [u8],
+    ) -> Outcome<Received<wirestamp::ethernet::Ethernet>> {
         let received = self.far.receive(buffer, PATIENCE)?;
         Ok(received.expect("the frame arrives"))
     }

@@ -2,10 +2,9 @@
 //! truth: in this process, or behind the system's interface in the model of Windows.
 
 use super::steering::Steering;
+use wirestamp::interface::HardwareConfiguration;
 use wirestamp::sim::{Datagram, NicName, World};
-use wirestamp::{
-    HardwareConfiguration, HardwareTicks, InterfaceIndex, MonotonicTime, Span, TransmitId,
-};
+use wirestamp::{HardwareTicks, InterfaceIndex, MonotonicTime, Span, TransmitId};
 
 /// The simulated host.
 #[derive(Debug, Clone, Copy)]

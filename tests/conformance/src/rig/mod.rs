@@ -50,10 +50,9 @@ use cable::VirtualClocks;
 use std::env::consts::OS;
 use std::thread as threads;
 use std::time::{Duration, Instant};
+use wirestamp::interface::{ChangeEvent, HardwareConfiguration, InterfaceState};
 use wirestamp::sim::NicName;
-use wirestamp::{
-    ChangeEvent, HardwareConfiguration, Interface, InterfaceState, Simulation, Span, Watch,
-};
+use wirestamp::{Interface, Simulation, Span, Watch};
 
 /// The same seed always: a failure can be repeated.
 const SEED: u64 = 1;

@@ -14,7 +14,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use std::{process, thread};
-use wirestamp::{HardwareConfiguration, ReceiveFilter, Span};
+use wirestamp::Span;
+use wirestamp::interface::{HardwareConfiguration, ReceiveFilter};
 
 const PREFIX: &str = "wsc-";
 /// Where `ip netns` keeps them.

@@ -56,7 +56,10 @@ pub(super) fn step_real_time_clock(_: wirestamp::Span) -> Result<(), String> {
     is_linux()
 }
 
-pub(super) fn reconfigure(_: &str, _: wirestamp::HardwareConfiguration) -> Result<(), String> {
+pub(super) fn reconfigure(
+    _: &str,
+    _: wirestamp::interface::HardwareConfiguration,
+) -> Result<(), String> {
     is_linux()
 }
 

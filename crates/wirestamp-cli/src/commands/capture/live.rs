@@ -9,9 +9,9 @@ use crate::output::Output;
 use crate::session::Session;
 use std::path::Path;
 use std::time::Duration;
+use wirestamp::capture::{CaptureOptions, Fanout};
 use wirestamp::{
-    Capture, CaptureOptions, ErrorKind, Fanout, HardwareGuard, HardwareRequest, Interface,
-    MonotonicTime, Source, Span,
+    Capture, ErrorKind, HardwareGuard, HardwareRequest, Interface, MonotonicTime, Source, Span,
 };
 
 /// Of a NIC with no filter for all packets.
@@ -210,7 +210,7 @@ fn rest(
 fn source(wanted: Wanted, interface: &Interface) -> Source {
     let timestamps_all = || {
         let configuration = interface.configuration().ok();
-        configuration.is_some_and(|now| now.receive == wirestamp::ReceiveFilter::All)
+        configuration.is_some_and(|now| now.receive == wirestamp::interface::ReceiveFilter::All)
     };
     match wanted {
         Wanted::Software => Source::Software,

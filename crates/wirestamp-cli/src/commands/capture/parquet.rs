@@ -11,9 +11,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
-use wirestamp::{
-    CapturedDirection, CapturedPacket, ConversionError, Error, LinkType, TimestampSource,
-};
+use wirestamp::capture::{CapturedDirection, CapturedPacket, LinkType};
+use wirestamp::{ConversionError, Error, TimestampSource};
 use wirestamp_capture::identity;
 use wirestamp_capture::packet::{self, Flow};
 use wirestamp_record::{Direction, Options, Recorder, Source, Timestamp, flow_of};

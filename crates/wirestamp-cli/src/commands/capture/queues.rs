@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
-use wirestamp::{
-    Capture, CaptureBlock, CaptureStatistics, Error, ErrorKind, LinkType, MonotonicTime,
-};
+use wirestamp::capture::{CaptureBlock, CaptureStatistics, LinkType};
+use wirestamp::{Capture, Error, ErrorKind, MonotonicTime};
 use wirestamp_capture::merge::{Batch, Mark, Merge};
 use wirestamp_capture::pcapng::Encoder;
 

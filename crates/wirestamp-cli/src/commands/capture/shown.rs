@@ -2,7 +2,8 @@
 
 use crate::output::json;
 use serde::Serialize;
-use wirestamp::{CapturedDirection, CapturedPacket, LinkType, TimestampSource};
+use wirestamp::TimestampSource;
+use wirestamp::capture::{CapturedDirection, CapturedPacket, LinkType};
 use wirestamp_capture::packet::describe;
 
 const SECOND: i64 = 1_000_000_000;

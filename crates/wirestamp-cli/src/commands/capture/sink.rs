@@ -13,10 +13,9 @@ use crate::failure::Failure;
 use crate::output::{Output, Page, grouped, plural};
 use serde::Serialize;
 use std::time::Duration;
-use wirestamp::{
-    Capture, CaptureBlock, CaptureStatistics, CapturedPacket, Estimate, Interface, LinkType,
-    MonotonicTime, Source, Span, TimestampSource, Utc,
-};
+use wirestamp::capture::{CaptureBlock, CaptureStatistics, CapturedPacket, LinkType};
+use wirestamp::time::Utc;
+use wirestamp::{Capture, Estimate, Interface, MonotonicTime, Source, Span, TimestampSource};
 use wirestamp_capture::note::{Known, Note};
 use wirestamp_capture::pcapng::{Encoder, Head, Packet, Statistics};
 

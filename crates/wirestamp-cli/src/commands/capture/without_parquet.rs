@@ -1,7 +1,8 @@
 //! What `--parquet` says in a program that was built without it.
 
 use crate::arguments;
-use wirestamp::{CapturedPacket, Error, ErrorKind, LinkType};
+use wirestamp::capture::{CapturedPacket, LinkType};
+use wirestamp::{Error, ErrorKind};
 
 /// There is none.
 pub(super) enum Store {}

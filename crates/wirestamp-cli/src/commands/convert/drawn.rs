@@ -6,7 +6,8 @@ use crate::output::html::{Grid, Html};
 use crate::output::{Target, grouped, plural};
 use std::error::Error as StdError;
 use wirestamp::events::{Header, Summary};
-use wirestamp::{Error, ErrorKind, Frequency, Span};
+use wirestamp::time::Frequency;
+use wirestamp::{Error, ErrorKind, Span};
 
 /// A report with more generations lists the first ones.
 const MOST_GENERATIONS: usize = 100;

@@ -12,8 +12,9 @@ use plotters::prelude::{
     PathElement, Rectangle, SVGBackend, SeriesLabelPosition, ShapeStyle, WHITE,
 };
 use std::error::Error as StdError;
+use wirestamp::CrossTimestamp;
+use wirestamp::correlator::Correlation;
 use wirestamp::events::Summary;
-use wirestamp::{Correlation, CrossTimestamp};
 
 const SIZE: (u32, u32) = (1_200, 600);
 

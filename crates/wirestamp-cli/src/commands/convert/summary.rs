@@ -5,8 +5,9 @@ use crate::distribution::Distribution;
 use crate::output::{Page, Report, Rows, grouped, json, plural};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use wirestamp::correlator::FrequencyEstimate;
 use wirestamp::events::{ConversionErrors, GenerationSummary, Header, Summary};
-use wirestamp::{Frequency, FrequencyEstimate};
+use wirestamp::time::Frequency;
 
 #[derive(Serialize)]
 pub(super) struct Converted {

@@ -15,8 +15,9 @@ use indicatif::ProgressBar;
 use report::{Cross, Offsets, Reading};
 use std::collections::VecDeque;
 use std::io;
+use wirestamp::correlator::Correlation;
 use wirestamp::latency::Histogram;
-use wirestamp::{Correlation, Error, Interface, Span};
+use wirestamp::{Error, Interface, Span};
 use wirestamp_measure::{
     ClockReading, Engine, Measurements, Outcome, Readings, Sample, Sink, Subject,
 };

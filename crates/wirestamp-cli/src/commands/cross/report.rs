@@ -5,8 +5,10 @@ use crate::arguments;
 use crate::output::json;
 use serde::Serialize;
 use std::collections::VecDeque;
+use wirestamp::correlator::{Correlation, FrequencyEstimate};
 use wirestamp::latency::{Histogram, Summary};
-use wirestamp::{Bounded, Correlation, Frequency, FrequencyEstimate, Interface, Span};
+use wirestamp::time::Frequency;
+use wirestamp::{Bounded, Interface, Span};
 use wirestamp_measure::ClockReading;
 
 #[derive(Serialize)]

@@ -6,7 +6,9 @@ use crate::output::cell::good;
 use crate::output::quantity::rounded_up;
 use crate::output::{Column, Page, Report, Rows, Table, plural};
 use comfy_table::Cell;
-use wirestamp::{Correlation, Frequency, Span};
+use wirestamp::Span;
+use wirestamp::correlator::Correlation;
+use wirestamp::time::Frequency;
 
 /// More readings than this are shown in part.
 const SHOWN: usize = 20;

@@ -8,10 +8,9 @@ use super::{driver, remedy};
 use crate::commands::capabilities::matrix;
 use crate::probe::{self, Probe};
 use std::net::SocketAddr;
-use wirestamp::{
-    Capabilities, CrossMethod, CrossTimestamp, Direction, Error, ErrorKind, HardwareRequest,
-    Interface, PtpVerdict, Span,
-};
+use wirestamp::clock::CrossMethod;
+use wirestamp::interface::{Direction, PtpVerdict};
+use wirestamp::{Capabilities, CrossTimestamp, Error, ErrorKind, HardwareRequest, Interface, Span};
 
 /// A bracket that is wider than this hides more than a packet's way through the stack.
 const WIDE: Span = Span::from_microseconds(10);

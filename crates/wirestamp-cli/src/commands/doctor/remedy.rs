@@ -2,7 +2,8 @@
 //! Runs none of them.
 
 use super::check::Commands;
-use wirestamp::{Capabilities, Direction};
+use wirestamp::Capabilities;
+use wirestamp::interface::Direction;
 
 /// Timestamps that a socket's queue should hold; the kernel needs up to this many bytes for each.
 const QUEUE: u32 = 4_096;
@@ -155,7 +156,7 @@ fn in_powershell(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp::KernelMasks;
+    use wirestamp::interface::KernelMasks;
 
     #[test]
     fn the_lines_are_those_of_the_two_systems() {

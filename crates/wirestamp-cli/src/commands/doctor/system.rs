@@ -6,10 +6,9 @@ use super::{driver, facts, remedy};
 use crate::output::plural;
 use crate::probe::{self, Probe};
 use std::net::Ipv4Addr;
-use wirestamp::{
-    Direction, Engine, Error, ErrorKind, Identification, Interface, IoUringState, Observed,
-    Timestamping,
-};
+use wirestamp::interface::{Direction, Observed};
+use wirestamp::socket::{Engine, Identification, IoUringState};
+use wirestamp::{Error, ErrorKind, Interface, Timestamping};
 
 /// As many timestamps as the library's own measurements keep under way.
 const QUEUE_WANTED: u32 = 1_024;
@@ -287,7 +286,7 @@ fn clock_devices() -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp::IoUringUnavailable;
+    use wirestamp::socket::IoUringUnavailable;
 
     #[test]
     fn who_refuses_rings_is_told() {

@@ -2,7 +2,8 @@
 //! to be had. Opens no socket.
 
 use super::check::{Check, Status};
-use wirestamp::{Error, ErrorKind, Interface, XdpFeatures, XdpWay};
+use wirestamp::xdp::{XdpFeatures, XdpWay};
+use wirestamp::{Error, ErrorKind, Interface};
 
 const TOLD: &str = "the driver reports NIC timestamps";
 

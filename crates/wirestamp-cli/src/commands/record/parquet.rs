@@ -6,9 +6,10 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use wirestamp::time::Frequency;
 use wirestamp::{
-    ConversionError, CorrelatorOptions, CrossTimestamp, Error, Frequency, HardwareTimestamp,
-    HostClock, Interface, TimestampPolicy, Timestamps,
+    ConversionError, CorrelatorOptions, CrossTimestamp, Error, HardwareTimestamp, HostClock,
+    Interface, TimestampPolicy, Timestamps,
 };
 use wirestamp_record::{
     ClockEstimate, Cross, Direction, Options, Recorder, Source, Timestamp, flow_of,

@@ -15,7 +15,8 @@ use crate::output::Output;
 use crate::session::{self, Session};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
-use wirestamp::{Error, ErrorKind, Interface, Span, utc_error_bound};
+use wirestamp::clock::utc_error_bound;
+use wirestamp::{Error, ErrorKind, Interface, Span};
 use wirestamp_measure::{
     self as measure, Engine, Family, Measurements, Place, Sample, Sink, Stamp, StampReport,
     Timestamper,

@@ -2,10 +2,10 @@
 
 use crate::recorded::Batch;
 use std::time::Duration;
+use wirestamp::correlator::{Correlation, GenerationCause, Sampling};
 use wirestamp::events::BATCH_GAP;
 use wirestamp::{
-    Correlation, CorrelatorOptions, CrossTimestamp, Error, ErrorKind, GenerationCause, Interface,
-    MonotonicTime, Result, Sampling, Span,
+    CorrelatorOptions, CrossTimestamp, Error, ErrorKind, Interface, MonotonicTime, Result, Span,
 };
 
 /// Batches at the end are so far apart at least, so that each is one of its own, and at most.

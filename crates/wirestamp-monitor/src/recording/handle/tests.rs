@@ -1,6 +1,6 @@
 use super::*;
 use std::time::Instant;
-use wirestamp::UtcCrossTimestamp;
+use wirestamp::time::UtcCrossTimestamp;
 
 fn configuration(folder: &str, more: &str) -> Configuration {
     toml::from_str(&format!("directory = '{folder}'\n{more}")).expect("it can be read")

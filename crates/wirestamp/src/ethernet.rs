@@ -1,0 +1,7 @@
+//! Sockets for frames of one ethertype, the addresses they send to, and VLAN tags.
+
+pub use crate::socket::ethernet::EthernetSocket;
+pub use wirestamp_core::backend::Ethernet;
+pub use wirestamp_core::ethernet::{
+    Ethertype, FrameDestination, MacAddress, MacAddressInvalid, VlanTag,
+};
