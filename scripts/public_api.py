@@ -3,6 +3,7 @@
 Re-exported items of other crates are in these pages as well, which they are not in rustdoc's JSON.
 """
 
+import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -82,8 +83,16 @@ def of_page(path: Path) -> list[str]:
     return ["    " * indent + signature for indent, signature in signatures]
 
 
+def root_names(root: Path) -> list[str]:
+    """What the crate's first page lists: what a program names without a module, and the modules."""
+    page = (root / "index.html").read_text()
+    names = re.findall(r'<dt id="reexport\.(\w+)"|title="\w+ ' + root.name + r'::(\w+)"', page)
+    return sorted({exported or declared for exported, declared in names})
+
+
 def main(folder: str) -> None:
     root = Path(folder)
+    print("the root", *root_names(root), sep="\n    ")
     for path in sorted(root.rglob("*.html")):
         kind, dot, name = path.name.partition(".")
         if not dot or not name.endswith(".html") or kind in ("index", "all", "sidebar", "help", "settings"):

@@ -60,7 +60,7 @@
 //! - `serde`: timestamps, estimates, capabilities, configurations, counters and errors can be serialised and
 //!   read back, with units in the field names (`monotonic_ns`, `error_bound_ns`).
 //! - `sim`: [`Simulation`], NICs in virtual time for tests; `sim0` and `sim1` are then found beside the real interfaces.
-//! - `io-uring`: [`Engine::Ring`] on Linux.
+//! - `io-uring`: [`socket::Engine::Ring`] on Linux.
 //!
 //! # Examples
 //!

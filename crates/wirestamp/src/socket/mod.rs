@@ -44,7 +44,7 @@ use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A socket whose packets carry timestamps, received ones and sent ones: a [`UdpSocket`] or an
-/// [`EthernetSocket`].
+/// [`EthernetSocket`](crate::ethernet::EthernetSocket).
 ///
 /// Timestamping is off until [`configure`](Self::configure) switches it on. Every method takes
 /// `&self` and can be called from several threads at once; nothing blocks except the methods
