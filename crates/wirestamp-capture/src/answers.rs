@@ -261,11 +261,11 @@ impl Answers {
                 self.counts.len() - 1
             }
         };
-        if self.order.len() == MOST_CONNECTIONS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.forget(oldest);
-            self.forgotten.insert(oldest);
+        if self.order.len() == MOST_CONNECTIONS {
+            if let Some(oldest) = self.order.pop_front() {
+                self.forget(oldest);
+                self.forgotten.insert(oldest);
+            }
         }
         self.order.push_back(client);
         let connection = Connection {
@@ -325,18 +325,17 @@ impl Connection {
             return;
         }
         self.uncertain &= !self.requests.is_empty();
-        if self.requests.len() == MOST_WAITING
-            && let Some(oldest) = self.requests.pop_front()
-        {
-            self.gave_up(&oldest, waits.of(&oldest), counts);
+        if self.requests.len() == MOST_WAITING {
+            if let Some(oldest) = self.requests.pop_front() {
+                self.gave_up(&oldest, waits.of(&oldest), counts);
+            }
         }
         self.requests.push_back(when);
     }
 
     fn give_up(&mut self, waits: &Waits, counts: &mut Counts) {
-        while let Some(oldest) = self.requests.front()
-            && waits.of(oldest) == Wait::Over
-        {
+        let is_over = |request: &&When| waits.of(request) == Wait::Over;
+        while let Some(oldest) = self.requests.front().filter(is_over) {
             self.gave_up(oldest, Wait::Over, counts);
             self.requests.pop_front();
         }
@@ -396,8 +395,9 @@ impl Connection {
                     when,
                 );
             }
-            while let Some((needed, since)) = answered.segments.front().copied()
-                && !is_before(tcp.acknowledgment, needed)
+            let is_acknowledged =
+                |(needed, _): &&(u32, When)| !is_before(tcp.acknowledgment, *needed);
+            while let Some((_, since)) = answered.segments.front().filter(is_acknowledged).copied()
             {
                 answered.segments.pop_front();
                 counts.took(

@@ -43,7 +43,7 @@ pub fn number(packet: &Ip<'_>) -> Option<i64> {
         add(&[tcp.syn, tcp.ack, tcp.fin, tcp.rst].map(u8::from));
     }
     add(payload);
-    Some(hash.cast_signed())
+    Some(hash as i64)
 }
 
 /// Returns the names of both ends of a flow, address and port: `192.0.2.1:319`, `[2001:db8::1]:319`; an address alone without ports.

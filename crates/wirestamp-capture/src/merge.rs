@@ -156,10 +156,10 @@ impl Merge {
         let Batch { bytes, marks } = &held.batch;
         let start = held.next.checked_sub(1).map_or(0, |last| marks[last].end);
         let mut end = start;
-        while let Some(mark) = marks.get(held.next)
-            && mark.time <= limit
-            && self.totals.packets < most
-        {
+        while self.totals.packets < most {
+            let Some(mark) = marks.get(held.next).filter(|mark| mark.time <= limit) else {
+                break;
+            };
             end = mark.end;
             held.next += 1;
             queue.given += 1;

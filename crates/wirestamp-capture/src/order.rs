@@ -104,11 +104,11 @@ impl Line {
         if let Some(known) = self.runs.iter().rev().find(is_it) {
             return *known;
         }
-        if self.has_begun(section, named, utc_ns)
-            && let Some(last) = self.runs.back_mut()
-        {
-            last.counted[own] = name;
-            return *last;
+        if self.has_begun(section, named, utc_ns) {
+            if let Some(last) = self.runs.back_mut() {
+                last.counted[own] = name;
+                return *last;
+            }
         }
         let is_first = !self.runs.iter().any(|run| run.section == section);
         let shift = match self.latest_ns {

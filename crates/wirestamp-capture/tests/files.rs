@@ -146,7 +146,7 @@ fn what_is_written_is_read_again() {
         ended: START + 9,
     });
     let bytes = encoder.bytes();
-    assert!(bytes.len().is_multiple_of(4));
+    assert!(bytes.len() % 4 == 0);
     let mut reader = Reader::new("it", bytes).expect("is a capture");
     let first = reader.next_packet().expect("reads").expect("a packet");
     assert_eq!(first.utc_ns, Some((START + 123_456_789) as i64));

@@ -263,7 +263,7 @@ impl<'a> Message<'a> {
     }
 
     pub(crate) fn log_interval(&self) -> i8 {
-        self.bytes[33].cast_signed()
+        self.bytes[33] as i8
     }
 
     fn steps_removed(&self) -> u16 {
@@ -334,8 +334,8 @@ pub(crate) struct AnnouncedTime {
 /// Requests, and answers to peer requests, say "not known" (13.3.2.11).
 pub(crate) fn set_log_interval(bytes: &mut [u8], kind: Kind, sync: i8, announce: i8) {
     bytes[33] = match kind {
-        Kind::Sync | Kind::FollowUp => sync.cast_unsigned(),
-        Kind::Announce => announce.cast_unsigned(),
+        Kind::Sync | Kind::FollowUp => sync as u8,
+        Kind::Announce => announce as u8,
         Kind::DelayResponse => return, // the engine's own is right
         _ => 0x7f,
     };

@@ -2,7 +2,7 @@
 //! open it: its folder has mode 0700, and nobody else can replace a folder on the way to it. Linux only.
 
 use crate::report::Status;
-use std::fs::{self, DirBuilder, File, Metadata, Permissions, TryLockError};
+use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::{Error, ErrorKind, Result};
+use wirestamp_sys::lock;
 
 /// Whoever does not read the answer in time does not get it.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -128,17 +129,14 @@ fn identity(file: &Metadata) -> (u64, u64) {
 
 /// The right to change what is in `folder`, until it is dropped; `None` if another process keeps it.
 fn turn(folder: &Path) -> io::Result<Option<File>> {
-    let (lock, begun) = (File::open(folder)?, Instant::now());
-    loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(Some(lock)),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < TURN => {
-                thread::sleep(Duration::from_millis(10));
-            }
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
+    let (file, begun) = (File::open(folder)?, Instant::now());
+    while !lock::try_lock(&file)? {
+        if begun.elapsed() >= TURN {
+            return Ok(None);
         }
+        thread::sleep(Duration::from_millis(10));
     }
+    Ok(Some(file))
 }
 
 /// Asks a running clock of this user: that of `interface`, or the only one. Returns its

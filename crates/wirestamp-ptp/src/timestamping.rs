@@ -258,10 +258,9 @@ impl TimestampClock {
         let Self::Nic(clock) = self else {
             return false;
         };
-        if !clock.guards.is_empty()
-            && let Ok(guard) = interface.enable_hardware(HardwareRequest::Ptp)
-        {
-            clock.guards.push(guard);
+        if !clock.guards.is_empty() {
+            let guard = interface.enable_hardware(HardwareRequest::Ptp);
+            clock.guards.extend(guard);
             if clock.guards.len() > MOST_GUARDS {
                 drop(clock.guards.remove(0));
             }

@@ -109,10 +109,10 @@ impl State {
         let source = checked.map_err(|refusal| refusal.error(self.platform, OPERATION, peer))?;
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.peer = Some(to);
-            if let Some(mut local) = socket.address()
-                && local.ip().is_unspecified()
-                && !to.ip().is_multicast()
-            {
+            let unspecified = socket
+                .address()
+                .filter(|local| local.ip().is_unspecified() && !to.ip().is_multicast());
+            if let Some(mut local) = unspecified {
                 local.set_ip(source);
                 socket.local = Local::Internet(local);
                 socket.home = self.nics.iter().position(|nic| nic.has(source));
@@ -192,9 +192,7 @@ impl State {
         let Some(socket) = self.sockets.get_mut(&id) else {
             return Err(closed(OPERATION, "the socket"));
         };
-        if let Some(source) = source
-            && !socket.can_name((source, 0).into())
-        {
+        if let Some(source) = source.filter(|source| !socket.can_name((*source, 0).into())) {
             return Err(Refusal::AddressFamily.error(self.platform, OPERATION, source));
         }
         socket.source = source.map(|source| source.to_canonical());

@@ -20,7 +20,7 @@ impl State {
         let frequency = self.clocks.frequency();
         let is = |count: i64, wanted: TimestampSource| {
             let as_counter = MonotonicTime::from_nanoseconds(0) + frequency.span_of(count);
-            let as_ticks = HardwareTicks::new(count.cast_unsigned());
+            let as_ticks = HardwareTicks::new(count as u64);
             clock_by_value(as_counter, as_ticks, witness.as_ref(), now) == Some(wanted)
         };
         let counted = |at: MonotonicTime| {
@@ -35,7 +35,7 @@ impl State {
             }),
             hardware: raw
                 .hardware
-                .filter(|(ticks, _)| is(ticks.raw().cast_signed(), TimestampSource::Hardware)),
+                .filter(|(ticks, _)| is(ticks.raw() as i64, TimestampSource::Hardware)),
         }
     }
 

@@ -79,7 +79,7 @@ impl Counter {
         if counter.wander > 0 || counter.swing > 0 {
             counter.next_change = now + WANDER;
         }
-        counter.begin(now, u128::from(clock.start.cast_unsigned()) << FRACTION);
+        counter.begin(now, u128::from(clock.start as u64) << FRACTION);
         counter
     }
 
@@ -123,8 +123,7 @@ impl Counter {
 
     /// Somebody adds to the counter.
     pub(crate) fn step_by(&mut self, now: i64, ticks: i64) {
-        let phase =
-            Wrapping(self.phase(now)) + Wrapping(i128::from(ticks).cast_unsigned() << FRACTION);
+        let phase = Wrapping(self.phase(now)) + Wrapping((i128::from(ticks) as u128) << FRACTION);
         self.begin(now, phase.0);
         let nanoseconds = i128::from(ticks) * 1_000_000_000 / i128::from(self.hertz);
         self.moved += nanoseconds * WHOLE;
@@ -216,7 +215,7 @@ impl Counter {
         let error = own + i128::from(self.adjustment);
         // an oscillator that wandered off for years stops rather than run backwards
         let rate = (nominal + nominal * error / WHOLE).max(0);
-        (rate * WHOLE / (WHOLE + i128::from(self.system))).cast_unsigned()
+        (rate * WHOLE / (WHOLE + i128::from(self.system))) as u128
     }
 
     /// A triangle between plus and minus `swing`, rising from 0 at the start.
@@ -393,7 +392,7 @@ mod tests {
         assert_eq!(adjusted.adjustment(), -1_000 * PER_PPB);
         let (at, moved) = (5_000_000_000, 1_000_000 - 300 - 2_000);
         assert_eq!(adjusted.moved(START + at), moved);
-        let apart = raw(&mut adjusted, at).cast_signed() - raw(&mut free, at).cast_signed();
+        let apart = raw(&mut adjusted, at) as i64 - raw(&mut free, at) as i64;
         assert!(apart.abs_diff(moved) <= 1, "{apart}");
     }
 
@@ -416,7 +415,7 @@ mod tests {
         let mut clock = counter(|clock| {
             (clock.swing_ppb, clock.swing_period) = (1_000.0, scenario::Positive::from_seconds(4));
         });
-        let error = |clock: &mut Counter, at: i64| raw(clock, at).cast_signed() - at;
+        let error = |clock: &mut Counter, at: i64| raw(clock, at) as i64 - at;
         let half = error(&mut clock, 2_000_000_000);
         assert!(
             (900..1_100).contains(&half),

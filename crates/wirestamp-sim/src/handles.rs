@@ -290,10 +290,10 @@ impl State {
             woken: interest == Interest::Timestamps && socket.woken,
             closed: socket.closed,
         };
-        if readiness.woken
-            && let Some(socket) = self.sockets.get_mut(&id)
-        {
-            socket.woken = false;
+        if readiness.woken {
+            if let Some(socket) = self.sockets.get_mut(&id) {
+                socket.woken = false;
+            }
         }
         readiness
     }

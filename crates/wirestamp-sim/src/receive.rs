@@ -36,12 +36,13 @@ impl State {
             self.lose(key, fate);
             return;
         }
-        if let Ends::Ethernet { destination, .. } = packet.ends
-            && !nic.lets_through(destination, &self.sockets)
-            && !self.captures.is_promiscuous(nic.index)
-        {
-            self.lose(key, Fate::Refused);
-            return;
+        if let Ends::Ethernet { destination, .. } = packet.ends {
+            if !nic.lets_through(destination, &self.sockets)
+                && !self.captures.is_promiscuous(nic.index)
+            {
+                self.lose(key, Fate::Refused);
+                return;
+            }
         }
         if nic.timestamps_received(&packet.ends, &packet.payload) {
             let index = nic.index;

@@ -242,10 +242,10 @@ impl State {
         tracker: &mut TransmitTracker,
         just_read: usize,
     ) {
-        if let Some(socket) = self.sockets.get(&id)
-            && self.host.report_overflow
-        {
-            tracker.buffer_seen(socket.buffer(), just_read);
+        if self.host.report_overflow {
+            if let Some(socket) = self.sockets.get(&id) {
+                tracker.buffer_seen(socket.buffer(), just_read);
+            }
         }
     }
 
@@ -268,9 +268,13 @@ impl State {
     /// Reads all that waits. Who waits for it looks again at once, as where another thread collects it.
     fn read_ahead(&mut self, id: SocketId, tracker: &mut TransmitTracker) {
         let read_at = self.monotonic_now();
-        while let Some(socket) = self.sockets.get_mut(&id)
-            && let Some(waiting) = socket.pop()
-        {
+        loop {
+            let Some(socket) = self.sockets.get_mut(&id) else {
+                return;
+            };
+            let Some(waiting) = socket.pop() else {
+                return;
+            };
             socket.woken |= socket.waiting > 0;
             self.read(id, waiting, read_at, tracker);
         }

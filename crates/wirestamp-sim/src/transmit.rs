@@ -184,9 +184,8 @@ impl State {
             self.pass(self.cost.send);
         }
         let Err(refusal) = sent else { return Ok(true) };
-        if let Some((socket, tracker)) = self.sockets.get_mut(&id).zip(tracker)
-            && counted
-        {
+        let tracker = tracker.filter(|_| counted);
+        if let Some((socket, tracker)) = self.sockets.get_mut(&id).zip(tracker) {
             let (failure, moved) = refusal.counted(self.host.old_count);
             socket.count = socket.count.wrapping_add(u32::from(moved));
             tracker.failed(failure);
@@ -407,28 +406,33 @@ impl State {
             .sockets
             .get(&packet.origin)
             .is_some_and(|socket| socket.timestamping.icmp_errors);
-        if let Ends::Internet {
+        if nobody && asked && self.link.report_unreachable {
+            self.report_unreachable(&packet);
+        }
+        self.packets.recycle(packet.payload);
+    }
+
+    /// The host itself reports that nobody has the destination, some time later.
+    fn report_unreachable(&mut self, packet: &Packet) {
+        let Ends::Internet {
             source,
             destination,
         } = packet.ends
-            && nobody
-            && asked
-            && self.link.report_unreachable
-        {
-            let notice = Notice::Icmp(IcmpError {
-                destination: Some(destination),
-                reporter: Some(source.ip()),
-                code: Refusal::HostUnreachable.code(self.platform),
-                icmp_type: if destination.is_ipv4() { 3 } else { 1 },
-                icmp_code: if destination.is_ipv4() { 1 } else { 3 },
-            });
-            let at = self.now.saturating_add(NEIGHBOUR_TIMEOUT);
-            self.agenda.enter(
-                at,
-                Happening::Queued(packet.origin, Waiting::Notice(notice)),
-            );
-        }
-        self.packets.recycle(packet.payload);
+        else {
+            return;
+        };
+        let notice = Notice::Icmp(IcmpError {
+            destination: Some(destination),
+            reporter: Some(source.ip()),
+            code: Refusal::HostUnreachable.code(self.platform),
+            icmp_type: if destination.is_ipv4() { 3 } else { 1 },
+            icmp_code: if destination.is_ipv4() { 1 } else { 3 },
+        });
+        let at = self.now.saturating_add(NEIGHBOUR_TIMEOUT);
+        self.agenda.enter(
+            at,
+            Happening::Queued(packet.origin, Waiting::Notice(notice)),
+        );
     }
 
     /// The packet passes the NIC's timestamp point.

@@ -8,8 +8,8 @@
 //! - `windows/`: `api` and `call/` hold all `unsafe`; `windows_wire` decodes bytes, `abi` has Windows' structures and
 //!   numbers. Both are built everywhere, `abi/agreement.rs` compares them with `windows-sys`;
 //! - `unsupported/`: the answers on other systems, built by CI on Linux too;
-//! - `cmsg` walks and builds control messages, `file` reads a file that a user names, with a limit, `vector` compiles
-//!   a loop for the processor at hand.
+//! - `cmsg` walks and builds control messages, `file` reads a file that a user names, with a limit, `lock` locks files
+//!   (Linux), `vector` compiles a loop for the processor at hand.
 //!
 //! Every system's folder has the same files with the same signatures, and fulfils
 //! [`wirestamp_core::backend::Backend`] with a type called [`System`]. What bytes from the
@@ -39,6 +39,8 @@ mod unsupported;
 #[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
 use unsupported as native;
 
+#[cfg(target_os = "linux")]
+pub mod lock;
 #[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
 mod no_capture;
 pub mod packet_ring;

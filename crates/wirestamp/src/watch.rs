@@ -215,9 +215,10 @@ impl Shared {
             state.running = None; // unregistered: nothing to call
             return;
         };
-        while let Some(change) = state.missed.take()
-            && !state.unregistered
-        {
+        while let Some(change) = state.missed.take() {
+            if state.unregistered {
+                break;
+            }
             drop(state);
             let called = catch_unwind(AssertUnwindSafe(|| callback(&change)));
             state = self.lock();

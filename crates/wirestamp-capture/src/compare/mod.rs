@@ -355,9 +355,8 @@ impl Comparison {
         let window = self.options.window_ns;
         // i64::MIN: no packet of that file has a time
         let is_old = |since: i64| since != i64::MIN && now.saturating_sub(since) > window;
-        while let Some((since, key)) = self.order.front().copied()
-            && is_old(since)
-        {
+        let is_due = |(since, _): &(i64, _)| is_old(*since);
+        while let Some((_, key)) = self.order.front().copied().filter(is_due) {
             self.order.pop_front();
             let Entry::Occupied(mut entry) = self.alike.entry(key) else {
                 continue;

@@ -239,7 +239,7 @@ fn link(number: u32) -> Result<Link, u32> {
 /// `thiszone` is ignored, as by all readers: writers set it to 0 or to anything.
 fn of_pcap(header: &PcapHeader) -> Interface {
     Interface {
-        link: link(header.network.0.cast_unsigned() & 0x03ff_ffff),
+        link: link(header.network.0 as u32 & 0x03ff_ffff),
         resolution: Resolution::of_pcap(header.is_nanosecond_precision()),
         snap_length: 0,
     }
@@ -253,11 +253,11 @@ fn of_pcapng(description: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> O
     };
     // pcap-parser 0.17 reads it as little-endian, whatever the section's byte order is
     let offset = match value(14)? {
-        Some(value) => options::double_word(value, big_endian)?.cast_signed(),
+        Some(value) => options::double_word(value, big_endian)? as i64,
         None => 0,
     };
     Some(Interface {
-        link: link(description.linktype.0.cast_unsigned()),
+        link: link(description.linktype.0 as u32),
         resolution: Resolution::of_pcapng(resolution, offset),
         snap_length: description.snaplen,
     })

@@ -56,8 +56,8 @@ impl Resolution {
             Units::Digits(digits) => power(digits - 9).map_or(0, |divisor| count / divisor),
             Units::Bits(bits) => (count * SECOND) >> bits,
         };
-        let offset = i128::from(self.offset) * SECOND.cast_signed();
-        i64::try_from(time.cast_signed() + offset).ok()
+        let offset = i128::from(self.offset) * SECOND as i128;
+        i64::try_from(time as i128 + offset).ok()
     }
 }
 

@@ -182,7 +182,7 @@ pub(crate) fn pcap(
             .expect("four"),
     ]
     .concat();
-    bytes.extend(order.word(zone.cast_unsigned()));
+    bytes.extend(order.word(zone as u32));
     bytes.extend([order.word(0), order.word(262_144), order.word(link_type)].concat());
     for ((seconds, fraction), data) in packets {
         let length = data.len() as u32;

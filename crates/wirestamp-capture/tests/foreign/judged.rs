@@ -129,7 +129,7 @@ fn times(big_endian: bool, data: &[Vec<u8>]) -> Vec<u8> {
         for offset in [None, Some(0), Some(1_000_000_000_i64), Some(-1_000)] {
             let mut options = vec![(9, vec![resolution])];
             if let Some(offset) = offset {
-                options.push((14, file.order.double(offset.cast_unsigned()).to_vec()));
+                options.push((14, file.order.double(offset as u64).to_vec()));
             }
             file.interface(101, &options);
             interface += 1;

@@ -88,7 +88,7 @@ impl Account {
         let mut raw = RawTimestamps::default();
         if time.is_hardware {
             raw.hardware = Some(HardwareTimestamp {
-                ticks: HardwareTicks::new(at.nanoseconds().cast_unsigned()),
+                ticks: HardwareTicks::new(at.nanoseconds() as u64),
                 interface: Some(self.interface),
                 read_at,
             });

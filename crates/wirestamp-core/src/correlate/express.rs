@@ -87,10 +87,7 @@ impl Express {
                 segment,
             },
             from: from.nanoseconds(),
-            during: until
-                .nanoseconds()
-                .wrapping_sub(from.nanoseconds())
-                .cast_unsigned(),
+            during: until.nanoseconds().wrapping_sub(from.nanoseconds()) as u64,
         }
     }
 
@@ -106,7 +103,7 @@ impl Express {
         let in_generation = at.nanoseconds().saturating_add(bound) >= first.nanoseconds();
         let fits = self.front.interface != 0
             && self.spans(read_at)
-            && waited_little(at.nanoseconds(), bound.cast_unsigned(), read_at);
+            && waited_little(at.nanoseconds(), bound as u64, read_at);
         let generation = self.front.generation;
         (in_generation && fits).then(|| Estimate {
             at: Bounded::new(at, Span::from_nanoseconds(i128::from(bound))),
@@ -116,11 +113,7 @@ impl Express {
 
     /// Whether what was read then can be of this generation.
     pub(super) fn spans(&self, read_at: MonotonicTime) -> bool {
-        read_at
-            .nanoseconds()
-            .wrapping_sub(self.from)
-            .cast_unsigned()
-            <= self.during
+        read_at.nanoseconds().wrapping_sub(self.from) as u64 <= self.during
     }
 }
 
@@ -209,7 +202,6 @@ fn waited_little(at: i64, bound: u64, read_at: MonotonicTime) -> bool {
     let waited_at_most = read_at
         .nanoseconds()
         .wrapping_sub(at)
-        .wrapping_add(bound.cast_signed())
-        .cast_unsigned();
+        .wrapping_add(bound as i64) as u64;
     waited_at_most < LONGEST_WAIT
 }

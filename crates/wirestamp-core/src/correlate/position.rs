@@ -37,7 +37,7 @@ impl Fit {
         if let Some(distance) = self.front.distance(ticks) {
             return Some(Converted {
                 at: MonotonicTime::from_nanoseconds(self.front.at(distance)),
-                bound: self.front.bound(distance).cast_signed(),
+                bound: self.front.bound(distance) as i64,
             });
         }
         let Placed {

@@ -107,20 +107,20 @@ impl Segment {
     /// Ticks since its start; `None` beyond its reach.
     #[inline]
     pub(super) fn distance(&self, ticks: HardwareTicks) -> Option<u64> {
-        let distance = ticks.since(self.ticks).cast_unsigned();
+        let distance = ticks.since(self.ticks) as u64;
         (distance < self.reach).then_some(distance)
     }
 
     /// The system time, in nanoseconds. `distance` lies within its reach.
     #[inline]
     pub(super) fn at(&self, distance: u64) -> i64 {
-        self.lifted(distance.cast_signed() as f64)
+        self.lifted(distance as i64 as f64)
     }
 
     /// How far that can be off, in nanoseconds, rounded up.
     #[inline]
     pub(super) fn bound(&self, distance: u64) -> u64 {
-        let distance = distance.cast_signed() as f64;
+        let distance = distance as i64 as f64;
         let bound = self.roof + distance * (self.spread + distance * self.curve);
         (bound.to_bits() >> FRACTION) - LIFTED
     }
@@ -150,7 +150,7 @@ impl Segment {
     ) -> Option<u64> {
         let mut most = 0;
         for (ticks, into) in ticks.iter().zip(into) {
-            let distance = ticks.since(self.ticks).cast_unsigned();
+            let distance = ticks.since(self.ticks) as u64;
             most = most.max(distance);
             let distance = f64::from_bits(distance | COUNT.to_bits()) - COUNT;
             *into = MonotonicTime::from_nanoseconds(self.lifted(distance));
@@ -185,7 +185,7 @@ impl Segment {
             [lift, slope, roof, spread, curve].map(f64::to_bits);
         [
             ticks.raw(),
-            at.cast_unsigned(),
+            at as u64,
             lift,
             slope,
             roof,
@@ -200,7 +200,7 @@ impl Segment {
         let [ticks, at, lift, slope, roof, spread, curve, reach] = *words;
         let [lift, slope, roof, spread, curve] =
             [lift, slope, roof, spread, curve].map(f64::from_bits);
-        let (ticks, at) = (HardwareTicks::new(ticks), at.cast_signed());
+        let (ticks, at) = (HardwareTicks::new(ticks), at as i64);
         Self {
             ticks,
             at,
@@ -254,7 +254,7 @@ mod tests {
         #[test]
         fn a_cut_line_reaches_its_end_and_nothing_beyond(part in 0.0..1.0, slope in 0.09..1e6, offset in -1e6..1e6) {
             let segment = segment(slope, offset);
-            prop_assert_eq!(segment.distance(segment.ticks.plus(segment.reach.cast_signed())), None);
+            prop_assert_eq!(segment.distance(segment.ticks.plus(segment.reach as i64)), None);
             let wanted = (part * segment.reach as f64) as u64;
             prop_assume!(wanted > 2);
             let until = MonotonicTime::from_nanoseconds(segment.at(wanted));
@@ -282,9 +282,9 @@ mod tests {
             for (into, distance) in into.iter().zip(&distances) {
                 prop_assert_eq!(into.nanoseconds(), segment.at(*distance));
             }
-            *place.get_mut(&mut ticks) = segment.ticks.plus((segment.reach + beyond).cast_signed());
+            *place.get_mut(&mut ticks) = segment.ticks.plus((segment.reach + beyond) as i64);
             prop_assert_eq!(segment.convert_slice(&ticks, &mut into), None);
-            *place.get_mut(&mut ticks) = segment.ticks.plus(-1 - beyond.cast_signed());
+            *place.get_mut(&mut ticks) = segment.ticks.plus(-1 - beyond as i64);
             prop_assert_eq!(segment.convert_slice(&ticks, &mut into), None);
         }
     }

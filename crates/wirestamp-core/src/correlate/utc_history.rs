@@ -81,13 +81,8 @@ impl UtcHistory {
         let steps = last.map_or(0, |(last, steps)| {
             steps.saturating_add(u32::from(!self.agree(last, &reading)))
         });
-        let mut newest = self.readings.iter().rev();
-        if let (Some(last), Some(before)) = (newest.next(), newest.next())
-            && reading.after - before.after < SPACING
-            && self.agree(before, last)
-            && self.agree(last, &reading)
-        {
-            self.readings.pop_back(); // this one says the same, and later
+        if self.replaces_last(&reading) {
+            self.readings.pop_back();
             self.steps.pop_back();
         }
         if self.readings.len() == KEPT {
@@ -177,6 +172,17 @@ impl UtcHistory {
             low: utc - i128::from(reading.after.nanoseconds()) - self.rounding,
             high: utc - i128::from(reading.before.nanoseconds()) + self.rounding,
         }
+    }
+
+    /// Whether `reading` says the same as the last one, and later, so that the last one is not needed.
+    fn replaces_last(&self, reading: &UtcCrossTimestamp) -> bool {
+        let mut newest = self.readings.iter().rev();
+        let (Some(last), Some(before)) = (newest.next(), newest.next()) else {
+            return false;
+        };
+        reading.after - before.after < SPACING
+            && self.agree(before, last)
+            && self.agree(last, reading)
     }
 
     /// Whether there need not be a step between two readings.

@@ -182,7 +182,7 @@ fn index(value: i64) -> usize {
     match u64::try_from(value) {
         Ok(magnitude) => SIDE + side(magnitude),
         // -1 has magnitude 0 here, so that i64::MIN has one too
-        Err(_) => SIDE - 1 - side((!value).cast_unsigned()),
+        Err(_) => SIDE - 1 - side((!value) as u64),
     }
 }
 

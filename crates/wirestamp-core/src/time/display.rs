@@ -85,7 +85,7 @@ struct Bound(u128);
 
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 < 1_000_000 && self.0.is_multiple_of(1_000) {
+        if self.0 < 1_000_000 && self.0 % 1_000 == 0 {
             return write!(f, "{} ns", self.0 / 1_000);
         }
         // rounded up, 9.995 needs the digits of 10.0

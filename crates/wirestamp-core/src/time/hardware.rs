@@ -40,7 +40,7 @@ impl HardwareTicks {
     /// Counts the ticks from `earlier` to `self`, the wrap of the counter included: right whenever
     /// the true distance is less than half the counter's range.
     pub const fn since(self, earlier: Self) -> i64 {
-        self.0.wrapping_sub(earlier.0).cast_signed()
+        self.0.wrapping_sub(earlier.0) as i64
     }
 
     /// Returns the value `ticks` later, the wrap included.

@@ -90,9 +90,11 @@ impl<C: Clock> Time<C> {
         if nanoseconds >= 1_000_000_000 {
             return Err(TimeOutOfRange);
         }
-        if let Some(whole) = seconds.checked_mul(1_000_000_000)
-            && let Some(whole) = whole.checked_add(nanoseconds as i64)
-        {
+        let whole = match seconds.checked_mul(1_000_000_000) {
+            Some(whole) => whole.checked_add(nanoseconds as i64),
+            None => None,
+        };
+        if let Some(whole) = whole {
             return Ok(Self::from_nanoseconds(whole));
         }
         // the first seconds of the range are too many nanoseconds by themselves

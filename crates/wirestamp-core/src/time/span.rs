@@ -135,7 +135,7 @@ impl Span {
             0..1_000 => 1,
             _ => 10_u128.pow(magnitude.ilog10().min(11) - 2),
         };
-        Self((magnitude % printed).cast_signed())
+        Self((magnitude % printed) as i128)
     }
 }
 

@@ -47,7 +47,7 @@ impl TimestampDelay {
 
     #[inline]
     pub(super) fn observe_nanoseconds(&mut self, delay: i64) {
-        let delay = delay.max(0).cast_unsigned();
+        let delay = delay.max(0) as u64;
         self.slowest = delay.max(self.slowest - self.slowest / DECAY);
         self.seen = self.seen.saturating_add(1);
     }
@@ -61,7 +61,7 @@ impl TimestampDelay {
         } else {
             SHORTEST
         };
-        let nanoseconds = |span: Span| span.saturating_nanoseconds().cast_unsigned();
+        let nanoseconds = |span: Span| span.saturating_nanoseconds() as u64;
         let within = learnt.clamp(nanoseconds(at_least), nanoseconds(LONGEST));
         Span::from_nanoseconds(i128::from(within))
     }

@@ -212,9 +212,8 @@ impl TransmitTracker {
             software: Some(software),
             hardware: None,
         };
-        if let Some(id) = owner
-            && let Some(queued) = self.placement.place(raw, clocks).software
-        {
+        let Some(id) = owner else { return };
+        if let Some(queued) = self.placement.place(raw, clocks).software {
             self.arrived(Arrival::Queued(id, queued));
         }
     }

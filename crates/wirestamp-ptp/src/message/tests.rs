@@ -132,5 +132,5 @@ fn announces_what_is_asked_for_and_keeps_the_leap_flags() {
         (&bytes[44..46], bytes[48], bytes[49], bytes[63]),
         (&[0, 37][..], 6, 0x21, 0x20)
     );
-    assert_eq!(bytes[33].cast_signed(), -2);
+    assert_eq!(bytes[33] as i8, -2);
 }

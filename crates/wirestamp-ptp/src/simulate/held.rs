@@ -65,16 +65,25 @@ impl<S> Held<S> {
 
     /// Settles the samples at this place of which `last_word` says whether they count, in order.
     fn settle_by(&mut self, place: usize, last_word: impl Fn(&S) -> Option<Result<(), Lost>>) {
-        while let Some(first) = self.queues.get(&place).and_then(|all| all.waiting.front())
-            && let Some(on) = self.standing(first.on)
-            && let Some(word) = last_word(&first.sample)
-        {
-            match on.and(word) {
-                Ok(()) => self.points.push(first.point),
+        while let Some((point, word)) = self.oldest(place, &last_word) {
+            match word {
+                Ok(()) => self.points.push(point),
                 Err(reason) => self.refuse(place, reason),
             }
             self.pop(place);
         }
+    }
+
+    /// The truth about the oldest sample at this place and whether it counts; `None`: it still waits.
+    fn oldest(
+        &self,
+        place: usize,
+        last_word: impl Fn(&S) -> Option<Result<(), Lost>>,
+    ) -> Option<(Point, Result<(), Lost>)> {
+        let first = self.queues.get(&place)?.waiting.front()?;
+        let on = self.standing(first.on)?;
+        let word = last_word(&first.sample)?;
+        Some((first.point, on.and(word)))
     }
 
     /// Whether the sample that another one includes counts; `None`: it still waits.

@@ -162,7 +162,7 @@ impl Network {
         }
         let cable = &self.cables[end.cable];
         let truth = cable.world.truth();
-        let ticks = HardwareTicks::new(sample.local_ns.cast_unsigned());
+        let ticks = HardwareTicks::new(sample.local_ns as u64);
         let index = cable.ends[end.side].index();
         let at = arrival(&truth, index, ticks).or_else(|| truth.monotonic_time_of(index, ticks))?;
         // along a chain the time is that of the first timeTransmitter
@@ -179,12 +179,7 @@ impl Network {
             .world
             .truth()
             .hardware_ticks_at(cable.ends[origin.side].index(), at)?;
-        Some((
-            at,
-            sample
-                .local_ns
-                .wrapping_sub(transmitter.raw().cast_signed()),
-        ))
+        Some((at, sample.local_ns.wrapping_sub(transmitter.raw() as i64)))
     }
 }
 

@@ -119,8 +119,7 @@ impl Attacker {
                 .hardware
                 .expect("timestamped")
                 .ticks
-                .raw()
-                .cast_signed();
+                .raw() as i64;
             let sequence = u16::from_be_bytes([room[30], room[31]]);
             for &(who, domain, ahead) in clocks.iter().filter(|(_, domain, _)| *domain == room[4]) {
                 let answer = Forged::new(9, who, sequence)

@@ -51,7 +51,7 @@ impl Cable {
             .truth()
             .hardware_ticks_at(self.ends[end].index(), at)
             .expect("has a clock");
-        ticks.raw().cast_signed()
+        ticks.raw() as i64
     }
 
     /// How far what a sample says of the system's clock is beyond its bound, in nanoseconds. The

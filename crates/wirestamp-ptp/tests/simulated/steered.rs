@@ -77,7 +77,7 @@ impl SteeredClock for SimulatedClock {
         let ticks = truth
             .hardware_ticks_at(self.index, truth.now())
             .expect("has a clock");
-        Ok(ticks.raw().cast_signed())
+        Ok(ticks.raw() as i64)
     }
 
     fn step(&mut self, by: Span) -> Result<()> {

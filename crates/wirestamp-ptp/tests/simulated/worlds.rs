@@ -118,7 +118,7 @@ impl World {
         match self.source {
             Source::Hardware => {
                 let ticks = self.truth.hardware_ticks_at(self.ends[end].index(), at);
-                ticks.expect("it has a clock").raw().cast_signed()
+                ticks.expect("it has a clock").raw() as i64
             }
             _ => self.utc(at),
         }
@@ -146,7 +146,7 @@ impl World {
         let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
         let came = match sample.source {
             TimestampSource::Hardware => {
-                let ticks = HardwareTicks::new(sample.local_ns.cast_unsigned());
+                let ticks = HardwareTicks::new(sample.local_ns as u64);
                 arrival(&self.truth, self.ends[1].index(), ticks)
             }
             // both read the same clock
@@ -157,9 +157,8 @@ impl World {
             let Bounded { value, bound } = sample.offset;
             found.hold(value, bound, span(real), told);
         }
-        if sample.source == TimestampSource::Hardware
-            && let Some(Bounded { value, bound }) = sample.system_offset
-        {
+        let of_nic = sample.source == TimestampSource::Hardware;
+        if let Some(Bounded { value, bound }) = sample.system_offset.filter(|_| of_nic) {
             let real = self.utc(sample.at) - (self.shown(0, sample.at) - UTC_OFFSET);
             found.hold(value, bound, span(real), told);
         }

@@ -272,8 +272,8 @@ impl State {
                     continue;
                 };
                 let by_the_nic = by_the_nic.filter(|_| open.hardware);
-                let ticks = by_the_nic
-                    .map(|(ticks, _)| UtcTime::from_nanoseconds(ticks.raw().cast_signed()));
+                let ticks =
+                    by_the_nic.map(|(ticks, _)| UtcTime::from_nanoseconds(ticks.raw() as i64));
                 let passing = Passing {
                     bytes: &bytes,
                     vlan: packet.vlan,

@@ -32,7 +32,7 @@ impl Trace {
         self.note(
             timestamps
                 .hardware
-                .map_or(-1, |timestamp| timestamp.ticks.raw().cast_signed()),
+                .map_or(-1, |timestamp| timestamp.ticks.raw() as i64),
         );
     }
 
@@ -78,7 +78,7 @@ fn trace(preset: &str, seed: u64) -> u64 {
         if id % 7 == 0 {
             for reading in cross(&world, "sim0", 3).into_iter().flatten() {
                 trace.note(reading.monotonic_before().nanoseconds());
-                trace.note(reading.hardware().raw().cast_signed());
+                trace.note(reading.hardware().raw() as i64);
                 trace.note(reading.monotonic_after().nanoseconds());
             }
             let collected = station.try_collect();

@@ -480,7 +480,7 @@ fn poor_oscillator() {
             Span::from_seconds(at),
             Span::from_seconds(1),
         );
-        (second - first).cast_signed()
+        (second - first) as i64
     };
     let change = rate(75) - rate(225);
     assert!(

@@ -295,8 +295,7 @@ fn virtual_clocks_are_no_change_and_keep_the_nics_clock_from_being_stepped() {
             .truth()
             .hardware_ticks_at(sim0.index, now)
             .expect("a clock")
-            .raw()
-            .cast_signed();
+            .raw() as i64;
         ticks - now.nanoseconds()
     };
     let before = ahead();

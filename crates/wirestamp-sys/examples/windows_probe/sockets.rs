@@ -243,10 +243,10 @@ fn echo_here(peer: SocketAddrV4) {
     drop(thread::spawn(move || {
         let mut buffer = [0; 65_536];
         loop {
-            if let Ok(arrived) = call::receive(&socket, &mut buffer)
-                && let Some(SocketAddr::V4(from)) = arrived.from
-            {
-                call::send(&socket, &buffer[..arrived.length as usize], from, None);
+            if let Ok(arrived) = call::receive(&socket, &mut buffer) {
+                if let Some(SocketAddr::V4(from)) = arrived.from {
+                    call::send(&socket, &buffer[..arrived.length as usize], from, None);
+                }
             }
             thread::sleep(Duration::from_micros(100));
         }

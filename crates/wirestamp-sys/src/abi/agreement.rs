@@ -240,10 +240,10 @@ const _: () = {
     assert!(adapters::TYPE_WIRELESS == ip::IF_TYPE_IEEE80211);
     assert!(adapters::FLAG_IPV4 == ip::IP_ADAPTER_IPV4_ENABLED);
     assert!(adapters::FLAG_IPV6 == ip::IP_ADAPTER_IPV6_ENABLED);
-    assert!(adapters::STATE_UP == ndis::IfOperStatusUp.cast_unsigned());
-    assert!(adapters::STATE_DOWN == ndis::IfOperStatusDown.cast_unsigned());
-    assert!(adapters::STATE_DORMANT == ndis::IfOperStatusDormant.cast_unsigned());
-    assert!(adapters::STATE_LOWER_LAYER_DOWN == ndis::IfOperStatusLowerLayerDown.cast_unsigned());
+    assert!(adapters::STATE_UP == ndis::IfOperStatusUp as u32);
+    assert!(adapters::STATE_DOWN == ndis::IfOperStatusDown as u32);
+    assert!(adapters::STATE_DORMANT == ndis::IfOperStatusDormant as u32);
+    assert!(adapters::STATE_LOWER_LAYER_DOWN == ndis::IfOperStatusLowerLayerDown as u32);
     assert!(super::winsock::INVALID_SOCKET == ws::INVALID_SOCKET);
     assert!(super::winsock::SOCKET_ERROR == ws::SOCKET_ERROR);
 };

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn zeros_and_backward_brackets_are_no_readings() {
-        let place = |ticks: u64| MonotonicTime::from_nanoseconds(ticks.cast_signed() * 100);
+        let place = |ticks: u64| MonotonicTime::from_nanoseconds(ticks as i64 * 100);
         let reading = |before, hardware, after| {
             CrossTimestamp {
                 system_timestamp1: before,

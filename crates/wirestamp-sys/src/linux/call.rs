@@ -246,10 +246,8 @@ pub(super) fn hardware_timestamping(
 #[cfg(feature = "bare")]
 pub(super) fn make_tun(fd: BorrowedFd<'_>, interface: &str) -> io::Result<()> {
     let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
-    let mut request = InterfaceRequest::new(
-        interface,
-        usize::from(flags.cast_unsigned()) as *mut libc::c_void,
-    )?;
+    let mut request =
+        InterfaceRequest::new(interface, usize::from(flags as u16) as *mut libc::c_void)?;
     // SAFETY: the request has the layout of `ifreq`, whose flags are where the pointer is, and
     // outlives the call.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) };

@@ -185,7 +185,7 @@ impl Clock {
 }
 
 fn ticks(time: libc::ptp_clock_time) -> Option<HardwareTicks> {
-    utc(time).map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned()))
+    utc(time).map(|time| HardwareTicks::new(time.nanoseconds() as u64))
 }
 
 fn utc(time: libc::ptp_clock_time) -> Option<UtcTime> {

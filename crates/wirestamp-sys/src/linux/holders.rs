@@ -4,7 +4,8 @@
 //! Two files for each interface: whoever has the first one locked may look at, or change, the
 //! second and the NIC; each holder has a shared lock on the second, which also has the text.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use crate::lock;
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -65,15 +66,15 @@ impl LockFiles {
     fn lock_turn(&mut self) -> Result<()> {
         let until = Instant::now() + PATIENCE;
         loop {
-            match self.turn.try_lock() {
-                Ok(()) if self.is_there() => return Ok(()),
-                Ok(()) => {
+            match lock::try_lock(&self.turn) {
+                Ok(true) if self.is_there() => return Ok(()),
+                Ok(true) => {
                     self.turn = opened(&self.turn_path).map_err(|error| self.failed(&error))?;
                     self.holders = None; // removed with it
                 }
-                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(NAP),
-                Err(TryLockError::WouldBlock) => return Err(self.never_my_turn()),
-                Err(TryLockError::Error(error)) => return Err(self.failed(&error)),
+                Ok(false) if Instant::now() < until => thread::sleep(NAP),
+                Ok(false) => return Err(self.never_my_turn()),
+                Err(error) => return Err(self.failed(&error)),
             }
         }
     }
@@ -129,30 +130,29 @@ impl SharedHolders for LockFiles {
 
     fn end_turn(&mut self) {
         // the lock ends with the file at the latest
-        let _ = self.turn.unlock();
+        let _ = lock::unlock(&self.turn);
     }
 
     fn are_others(&mut self) -> Result<bool> {
         let holders = self.holders()?;
-        match holders.try_lock() {
-            Ok(()) => holders
-                .unlock()
-                .map(|()| false)
-                .map_err(|error| self.failed(&error)),
-            Err(TryLockError::WouldBlock) => Ok(true),
-            Err(TryLockError::Error(error)) => Err(self.failed(&error)),
+        let alone = lock::try_lock(holders).map_err(|error| self.failed(&error))?;
+        if alone {
+            lock::unlock(holders).map_err(|error| self.failed(&error))?;
         }
+        Ok(!alone)
     }
 
     fn hold(&mut self) -> Result<()> {
-        self.holders()?
-            .try_lock_shared()
-            .map_err(|error| self.failed(&error.into()))
+        match lock::try_lock_shared(self.holders()?) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.failed(&io::ErrorKind::WouldBlock.into())),
+            Err(error) => Err(self.failed(&error)),
+        }
     }
 
     fn release(&mut self) {
         if let Some(holders) = &self.holders {
-            let _ = holders.unlock();
+            let _ = lock::unlock(holders);
         }
     }
 

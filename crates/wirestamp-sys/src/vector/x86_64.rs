@@ -1,5 +1,5 @@
 //! For which processor a loop is compiled: three times, and the widest that runs here is
-//! taken. Knows nothing of what the loop does.
+//! taken; twice by a compiler that does not know AVX-512. Knows nothing of what the loop does.
 
 use std::arch::is_x86_feature_detected;
 
@@ -7,10 +7,11 @@ use std::arch::is_x86_feature_detected;
 /// What it computes is the same; products and sums are never fused.
 #[inline]
 pub fn widest<R>(work: impl FnOnce() -> R) -> R {
-    let wide = is_x86_feature_detected!("avx512f")
+    #[cfg(wirestamp_avx512)]
+    if is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl");
-    if wide {
+        && is_x86_feature_detected!("avx512vl")
+    {
         // SAFETY: the processor has all three.
         return unsafe { wide_512(work) };
     }
@@ -21,13 +22,14 @@ pub fn widest<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
+#[cfg(wirestamp_avx512)]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
-fn wide_512<R>(work: impl FnOnce() -> R) -> R {
+unsafe fn wide_512<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
 #[target_feature(enable = "avx2")]
-fn wide_256<R>(work: impl FnOnce() -> R) -> R {
+unsafe fn wide_256<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 

@@ -73,7 +73,7 @@ pub(super) fn get(operation: &'static str, target: &str) -> Result<Api> {
     };
     Err(
         Error::new(ErrorKind::NotSupported, operation, target, cause)
-            .with_code(ERROR_PROC_NOT_FOUND.cast_signed())
+            .with_code(ERROR_PROC_NOT_FOUND as i32)
             .with_remedy(
                 "packet timestamps came with Windows Server 2022 (build 20348) and Windows 11",
             ),
@@ -88,7 +88,7 @@ fn lacking(operation: &'static str, target: &str, name: &str) -> Error {
         target,
         format!("iphlpapi.dll does not export {name}"),
     )
-    .with_code(ERROR_PROC_NOT_FOUND.cast_signed())
+    .with_code(ERROR_PROC_NOT_FOUND as i32)
     .with_remedy(
         "update Windows: cross timestamps came with build 20348, on Windows 11 with 22000.194",
     )

@@ -49,11 +49,7 @@ pub(super) fn luid(operation: &'static str, interface: &InterfaceDescription) ->
 
 /// What an answer of the timestamping functions means.
 pub(super) fn refusal(operation: &'static str, name: &str, code: u32) -> Error {
-    let error = system_error(
-        operation,
-        name,
-        &io::Error::from_raw_os_error(code.cast_signed()),
-    );
+    let error = system_error(operation, name, &io::Error::from_raw_os_error(code as i32));
     match code {
         ERROR_NOT_SUPPORTED => {
             error.with_remedy("the adapter or its driver knows no timestamps: see for a newer driver")
@@ -101,10 +97,7 @@ mod tests {
             (1_168, ErrorKind::NoSuchDevice, "no such adapter"),
         ] {
             let error = refusal("query active capabilities", "Ethernet", code);
-            assert_eq!(
-                (error.kind(), error.code()),
-                (kind, Some(code.cast_signed()))
-            );
+            assert_eq!((error.kind(), error.code()), (kind, Some(code as i32)));
             assert!(error.to_string().contains(words), "{error}");
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn rate() -> Frequency {
 
 /// Where a value of the performance counter lies on the monotonic clock. Exact for any rate.
 pub(super) fn place(ticks: u64) -> MonotonicTime {
-    MonotonicTime::from_nanoseconds(0) + rate().span_of(ticks.cast_signed())
+    MonotonicTime::from_nanoseconds(0) + rate().span_of(ticks as i64)
 }
 
 /// What one tick is worth: how far off a software timestamp can be.

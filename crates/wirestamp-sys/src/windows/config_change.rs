@@ -63,7 +63,7 @@ impl ConfigurationChanges {
                 _event: Arc::clone(event),
             })),
             Err(code) => {
-                let error = std::io::Error::from_raw_os_error(code.cast_signed());
+                let error = std::io::Error::from_raw_os_error(code as i32);
                 Err(super::error::system_error(OPERATION, "this system", &error))
             }
         }

@@ -98,7 +98,7 @@ fn meaning(code: i32) -> (ErrorKind, &'static str, &'static str) {
             "",
         ),
         ws::WSAENOPROTOOPT => (ErrorKind::NotSupported, "no such socket option", ""),
-        _ => win32_meaning(code.cast_unsigned()),
+        _ => win32_meaning(code as u32),
     }
 }
 

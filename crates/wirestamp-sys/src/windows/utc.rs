@@ -39,7 +39,7 @@ impl RealTimeClock {
         let missing = || {
             let cause = "this Windows has no SetSystemTimeAdjustmentPrecise";
             Error::new(ErrorKind::NotSupported, OPERATION, TARGET, cause)
-                .with_code(ERROR_PROC_NOT_FOUND.cast_signed())
+                .with_code(ERROR_PROC_NOT_FOUND as i32)
                 .with_remedy("it came with Windows 10 and Server 2016; only measure")
         };
         let (get, set) = api::adjustment_functions().ok_or_else(missing)?;
@@ -124,7 +124,7 @@ impl RealTimeClock {
             .div_euclid(MILLISECOND)
             .saturating_add(1)
             .saturating_mul(MILLISECOND);
-        let time = call::calendar(whole.max(0).cast_unsigned()).map_err(failed)?;
+        let time = call::calendar(whole.max(0) as u64).map_err(failed)?;
         while stepped() < whole {
             hint::spin_loop();
         }

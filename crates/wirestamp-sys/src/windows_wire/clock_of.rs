@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn where_the_driver_does_not_say_the_value_decides() {
         let now = MonotonicTime::from_nanoseconds(5_000_000_000_000);
-        let place = |count: u64| MonotonicTime::from_nanoseconds(count.cast_signed() * 100);
+        let place = |count: u64| MonotonicTime::from_nanoseconds(count as i64 * 100);
         let made = |clocking: Clocking, raw| clocking.made(Receive, Ipv4, raw, now, place);
         let software = Some(TimestampSource::Software);
         assert_eq!(made(Clocking::ByValue(None), 49_999_999_000), software);

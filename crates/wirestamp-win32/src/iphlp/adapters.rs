@@ -33,7 +33,7 @@ pub(super) struct Listed {
 pub(super) fn list(family: u32, flags: u32) -> Result<Vec<Listed>, u32> {
     let only_ipv6 = match family {
         0 => None,
-        _ => Some(is_ipv6(family.cast_signed()).map_err(|_| ERROR_INVALID_PARAMETER)?),
+        _ => Some(is_ipv6(family as i32).map_err(|_| ERROR_INVALID_PARAMETER)?),
     };
     let all = adapter::all().map_err(|error| win32(&error, false))?;
     let of_family =

@@ -18,10 +18,10 @@ fn has(adapter: &Adapter, address: IpAddr) -> bool {
 
 /// The index of the interface towards `to`.
 fn towards(to: SocketAddr) -> Result<u32, u32> {
-    if let SocketAddr::V6(to) = to
-        && to.scope_id() != 0
-    {
-        return Ok(to.scope_id());
+    if let SocketAddr::V6(to) = to {
+        if to.scope_id() != 0 {
+            return Ok(to.scope_id());
+        }
     }
     let simulation = simulated::chosen().map_err(|_| ERROR_INVALID_PARAMETER)?;
     let found = match simulation.filter(|_| Simulation::owns(to.ip())) {

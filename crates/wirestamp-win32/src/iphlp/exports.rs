@@ -271,7 +271,7 @@ unsafe fn give_adapters(family: u32, flags: u32, to: *mut u8, size: *mut u32) ->
         unsafe { memory::write(size, needed as u32) }.ok_or(ERROR_INVALID_PARAMETER)?;
         return Err(crate::abi::codes::ERROR_BUFFER_OVERFLOW);
     }
-    if !to.addr().is_multiple_of(layout::ALIGNMENT) {
+    if to.addr() % layout::ALIGNMENT != 0 {
         return Err(ERROR_INVALID_PARAMETER);
     }
     // SAFETY: the caller's promise, and there is room.

@@ -46,7 +46,7 @@ mod tests {
         assert_eq!([0, 99, 100, 199, 200].map(count_of), [0, 0, 1, 1, 2]);
         let century = 100 * 366 * 86_400 * 1_000_000_000 - 1;
         let digits = century / 100;
-        assert_eq!(count_of(century), digits.cast_unsigned());
+        assert_eq!(count_of(century), digits as u64);
     }
 
     #[test]

@@ -107,7 +107,7 @@ export! {
     /// # Safety
     /// None needed.
     fn WSAGetLastError() -> i32 {
-        last_error::last().cast_signed()
+        last_error::last() as i32
     }
 
     /// Sets the last error of this thread.
@@ -115,7 +115,7 @@ export! {
     /// # Safety
     /// None needed.
     fn WSASetLastError(code: i32) {
-        last_error::set(code.cast_unsigned());
+        last_error::set(code as u32);
     }
 
     /// Opens a socket. Protocol information and group are not supported: null and 0.
@@ -163,7 +163,7 @@ export! {
     /// # Safety
     /// `argument` is null or writable.
     fn ioctlsocket(socket: SocketHandle, number: i32, argument: *mut u32) -> i32 {
-        let number = number.cast_unsigned();
+        let number = number as u32;
         told(startup::find(socket).and_then(|socket| {
             if number != FIONBIO && number != FIONREAD {
                 return Err(WSAEOPNOTSUPP);

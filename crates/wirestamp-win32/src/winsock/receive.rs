@@ -233,10 +233,10 @@ impl Socket {
             }
         }
         let (mapped, destination) = self.destination(received);
-        if let (Some(destination), Some(index)) = (destination, received.interface)
-            && lock(&self.settings).packet_information(destination.is_ipv6())
-        {
-            writer.packet_information(destination, index.get());
+        if let (Some(destination), Some(index)) = (destination, received.interface) {
+            if lock(&self.settings).packet_information(destination.is_ipv6()) {
+                writer.packet_information(destination, index.get());
+            }
         }
         self.describe_header(received, &mut writer);
         let mut flags = 0;

@@ -247,9 +247,7 @@ impl Socket {
         let setting = Setting::read(level, name, value)?;
         let mut settings = lock(&self.settings);
         let is_information = matches!(setting.value, Value::PacketInformation(_));
-        if let Some(wire) = self.wire.get()
-            && !is_information
-        {
+        if let Some(wire) = self.wire.get().filter(|_| !is_information) {
             wire.apply(&settings.changed_by(setting), self.ipv6)?;
         }
         settings.record(setting);

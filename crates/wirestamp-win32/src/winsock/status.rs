@@ -23,10 +23,7 @@ const STATUSES: [(i32, usize, u32); 13] = [
 /// holds its number, so that it can be found again.
 pub(super) fn status_of(code: i32) -> usize {
     let known = STATUSES.iter().find(|(known, ..)| *known == code);
-    known.map_or(
-        0xE000_0000 | code.cast_unsigned() as usize,
-        |(_, status, _)| *status,
-    )
+    known.map_or(0xE000_0000 | code as u32 as usize, |(_, status, _)| *status)
 }
 
 /// The Winsock error of an NTSTATUS that [`status_of`] gave.

@@ -89,18 +89,16 @@ impl Socket {
             wire.configure(&wanted).map_err(|error| code(&error))?;
             self.told.store(true, Ordering::Release);
         }
-        if let Wire::Native(native, _) = wire
-            && !receive
-        {
-            let is_information =
-                |setting: &&Setting| matches!(setting.value, Value::PacketInformation(_));
-            settings
+        let is_information =
+            |setting: &&Setting| matches!(setting.value, Value::PacketInformation(_));
+        match wire {
+            Wire::Native(native, _) if !receive => settings
                 .all()
                 .iter()
                 .filter(is_information)
-                .try_for_each(|it| native.apply(it, self.ipv6))?;
+                .try_for_each(|it| native.apply(it, self.ipv6)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Collects transmit timestamps into the buffer.

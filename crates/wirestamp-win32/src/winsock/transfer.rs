@@ -56,12 +56,12 @@ unsafe fn receive_bytes(
     source: impl FnOnce(&Socket, SocketAddr) -> Result<(), i32>,
 ) -> Result<usize, i32> {
     let socket = startup::find(socket)?;
-    if flags.cast_unsigned() & !MSG_PEEK != 0 {
+    if flags as u32 & !MSG_PEEK != 0 {
         return Err(WSAEOPNOTSUPP);
     }
     // SAFETY: the caller's promise; not more than he said.
     let buffer = unsafe { memory::bytes_mut(to, length(bytes)?) }.ok_or(WSAEFAULT)?;
-    let peek = flags.cast_unsigned() & MSG_PEEK != 0;
+    let peek = flags as u32 & MSG_PEEK != 0;
     let received = socket.receive(
         buffer,
         Manner {

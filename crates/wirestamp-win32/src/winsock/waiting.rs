@@ -200,7 +200,7 @@ unsafe fn poll_array(at: *mut Polled, count: u32, timeout: i32) -> Result<usize,
     for (place, one) in polled.iter_mut().enumerate() {
         one.returned = 0;
         match startup::find(one.socket) {
-            _ if one.socket.cast_signed() < 0 => continue,
+            _ if (one.socket as isize) < 0 => continue,
             Err(_) => one.returned = POLLNVAL,
             Ok(socket) => {
                 one.returned = one.events & POLLWRNORM;

@@ -39,7 +39,7 @@ pub(crate) fn counter() -> u64 {
     let mut count = 0;
     // SAFETY: room for the number.
     assert_eq!(unsafe { QueryPerformanceCounter(&raw mut count) }, 1);
-    count.cast_unsigned()
+    count as u64
 }
 
 /// A `sockaddr_in`.
@@ -133,8 +133,7 @@ pub(crate) fn fetch_soon(socket: SocketHandle, id: u32) -> u64 {
 pub(crate) fn send(socket: SocketHandle, to: &[u8; 16], payload: &[u8], id: Option<u32>) -> i32 {
     let mut control = [0u64; 3];
     if let Some(id) = id {
-        let kind = u64::from(SOL_SOCKET.cast_unsigned())
-            | u64::from(SO_TIMESTAMP_ID.cast_unsigned()) << 32;
+        let kind = u64::from(SOL_SOCKET as u32) | u64::from(SO_TIMESTAMP_ID as u32) << 32;
         control = [20, kind, id.into()];
     }
     let mut buffer = WsaBuffer {
@@ -258,8 +257,7 @@ impl Room {
 
     /// The received timestamp, if it comes first.
     pub(crate) fn timestamp(&self) -> Option<u64> {
-        let kind =
-            u64::from(SOL_SOCKET.cast_unsigned()) | u64::from(SO_TIMESTAMP.cast_unsigned()) << 32;
+        let kind = u64::from(SOL_SOCKET as u32) | u64::from(SO_TIMESTAMP as u32) << 32;
         let is_timestamp =
             self.message.control.length >= 24 && self.control[0] == 24 && self.control[1] == kind;
         is_timestamp.then(|| self.control[2])

@@ -175,17 +175,15 @@ impl Replay {
 
     /// So many batches are complete: converts what waited for the last of them, and gives what needs no more.
     fn settle(&mut self, complete: u64, rows: &mut Vec<Row>) {
-        while let Some(next) = self.waiting.get(self.answered)
-            && next.batch < complete
-        {
+        let is_complete = |next: &&Waiting| next.batch < complete;
+        while let Some(next) = self.waiting.get(self.answered).filter(is_complete) {
             let row = self.row(&next.timestamp);
             self.waiting[self.answered].answer = Some(row);
             self.answered += 1;
         }
         let needed = u64::from(if self.confirms { CONFIRMING_BATCHES } else { 1 });
-        while let Some(first) = self.waiting.front()
-            && first.batch + needed <= complete
-        {
+        let is_settled = |first: &Waiting| first.batch + needed <= complete;
+        while self.waiting.front().is_some_and(is_settled) {
             let Some(first) = self.pop() else { return };
             let row = first.answer.unwrap_or_else(|| self.row(&first.timestamp));
             let row = if self.confirms {

@@ -193,19 +193,19 @@ impl Holding {
 
     /// Has other programs know that no guard is left.
     fn release(&mut self) {
-        if let Some(shared) = &mut self.shared
-            && self.guards == 0
-        {
-            shared.release();
+        if self.guards == 0 {
+            if let Some(shared) = &mut self.shared {
+                shared.release();
+            }
         }
     }
 
     /// Leaves no file behind where nobody holds.
     fn clear_if_last(&mut self) {
-        if let Ok(false) = self.others()
-            && let Some(shared) = &mut self.shared
-        {
-            shared.clear();
+        if let Ok(false) = self.others() {
+            if let Some(shared) = &mut self.shared {
+                shared.clear();
+            }
         }
     }
 

@@ -343,7 +343,7 @@ impl LatencyRun {
         let count = self.options.count;
         let every = (count / 200).max(1);
         while self.step()? {
-            if self.sent.is_multiple_of(every) || self.sent == count {
+            if self.sent % every == 0 || self.sent == count {
                 progress(self.progress());
             }
         }

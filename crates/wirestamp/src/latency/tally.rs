@@ -165,18 +165,17 @@ impl Tally {
             return self.count(&flight, clocks);
         }
         self.waiting.push_back(flight);
-        if self.waiting.len() > self.most_waiting
-            && let Some(oldest) = self.waiting.pop_front()
-        {
-            self.count(&oldest, clocks); // the clocks could not be read for long
+        if self.waiting.len() > self.most_waiting {
+            if let Some(oldest) = self.waiting.pop_front() {
+                self.count(&oldest, clocks); // the clocks could not be read for long
+            }
         }
     }
 
     /// Counts the packets whose times are final now.
     fn count_confirmed(&mut self, clocks: &Clocks) {
-        while let Some(flight) = self.waiting.front().copied()
-            && clocks.have_confirmed(&flight)
-        {
+        let is_confirmed = |flight: &Flight| clocks.have_confirmed(flight);
+        while let Some(flight) = self.waiting.front().copied().filter(is_confirmed) {
             self.waiting.pop_front();
             self.count(&flight, clocks);
         }
@@ -331,9 +330,7 @@ impl Clocks {
     /// confirms nothing, and the packet is counted as lost.
     fn confirm(&self, flight: &Flight, answer: &mut [bool; 2]) {
         for (end, answers) in self.timestamps(flight).into_iter().zip(answer) {
-            if let Some((clock, timestamps)) = end
-                && *answers
-            {
+            if let Some((clock, timestamps)) = end.filter(|_| *answers) {
                 *answers = clock.confirm(&timestamps).is_ok();
             }
         }

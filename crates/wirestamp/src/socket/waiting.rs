@@ -102,10 +102,10 @@ impl<T: Supported> Socket<T> {
 
     /// A new id may end before the thread in the backend expects anything to.
     pub(super) fn shorten_wait(&self, state: &mut State, id: TransmitId) {
-        if state.inside.is_some()
-            && let Some(deadline) = state.matcher.deadline_of(id)
-        {
-            self.hurry(state, deadline);
+        if state.inside.is_some() {
+            if let Some(deadline) = state.matcher.deadline_of(id) {
+                self.hurry(state, deadline);
+            }
         }
     }
 }

@@ -121,9 +121,8 @@ impl XdpSender {
         self.queued
             .drain(..)
             .for_each(|id| self.matcher.sent(id, now));
-        if let Err(error) = &handed_over
-            && error.kind() == ErrorKind::NoSuchDevice
-        {
+        let is_gone = |error: &Error| error.kind() == ErrorKind::NoSuchDevice;
+        if handed_over.as_ref().is_err_and(is_gone) {
             self.collect(now); // what was completed before still counts
             self.matcher.reset(now);
         }

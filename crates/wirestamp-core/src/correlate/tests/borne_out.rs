@@ -7,7 +7,7 @@ use crate::time::Monotonic;
 /// The counter showed `ticks`; read half a second later, by the system clock that shows the same.
 fn timestamp(ticks: i64) -> HardwareTimestamp {
     HardwareTimestamp {
-        ticks: HardwareTicks::new(ticks.cast_unsigned()),
+        ticks: HardwareTicks::new(ticks as u64),
         interface: Some(interface()),
         read_at: at(ticks + SECOND / 2),
     }
@@ -89,7 +89,7 @@ fn readings_of_unknown_width_show_a_step_of_either_sign() {
         let mut correlation =
             Correlation::new(interface(), Some(Frequency::GIGAHERTZ)).with_assumptions(&FINE);
         let mut read = |time: i64, ticks: i64| {
-            let ticks = HardwareTicks::new(ticks.cast_unsigned());
+            let ticks = HardwareTicks::new(ticks as u64);
             let reading = CrossTimestamp::new(at(time), ticks, at(time), CrossMethod::Driver);
             correlation.push(&reading.expect("valid"))
         };

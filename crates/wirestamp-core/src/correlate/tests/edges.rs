@@ -7,7 +7,7 @@ use super::*;
 /// The counter showed `ticks`; read at `read_at`.
 fn timestamp(ticks: i64, read_at: i64) -> HardwareTimestamp {
     HardwareTimestamp {
-        ticks: HardwareTicks::new(ticks.cast_unsigned()),
+        ticks: HardwareTicks::new(ticks as u64),
         interface: Some(interface()),
         read_at: at(read_at),
     }
@@ -109,7 +109,7 @@ fn the_tick_of_a_counter_is_known_in_the_next_generation() {
     let time = 4 * SECOND;
     _ = correlation.push(&reading(time, time));
     let fit = correlation.runs.back().and_then(|run| run.fit());
-    let ticks = HardwareTicks::new(time.cast_unsigned());
+    let ticks = HardwareTicks::new(time as u64);
     let bound = fit.and_then(|fit| fit.convert(ticks)).expect("known").bound;
     // 600.5, twice 200 · 1.001, and 0.51, rounded up
     assert!((1_001..=1_003).contains(&bound), "{bound}");
@@ -258,7 +258,7 @@ fn a_reading_of_unknown_width_was_over_when_the_next_one_began() {
     let mut correlation =
         Correlation::new(interface(), Some(Frequency::GIGAHERTZ)).with_assumptions(&FINE);
     for time in [SECOND, SECOND + 10_000] {
-        let ticks = HardwareTicks::new(time.cast_unsigned());
+        let ticks = HardwareTicks::new(time as u64);
         let pair = CrossTimestamp::new(at(time), ticks, at(time), CrossMethod::Driver);
         _ = correlation.push(&pair.expect("valid"));
     }

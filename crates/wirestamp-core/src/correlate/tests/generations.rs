@@ -15,7 +15,7 @@ pub(super) fn alike(seconds: i64) -> Correlation {
 /// The counter shows `ticks` at `time`, to 600 ns.
 pub(super) fn reading(ticks: i64, time: i64) -> CrossTimestamp {
     let (from, to) = (at(time - 600), at(time + 600));
-    let ticks = HardwareTicks::new(ticks.cast_unsigned());
+    let ticks = HardwareTicks::new(ticks as u64);
     CrossTimestamp::new(from, ticks, to, CrossMethod::Extended).expect("valid")
 }
 
@@ -190,7 +190,7 @@ fn the_frequency_and_what_is_believed_of_it_are_in_the_units_they_say() {
 fn what_was_read_too_late_is_stale_also_if_it_was_made_in_time() {
     let correlation = alike(20);
     let timestamp = |made: i64, read_at: i64| HardwareTimestamp {
-        ticks: HardwareTicks::new(made.cast_unsigned()),
+        ticks: HardwareTicks::new(made as u64),
         interface: Some(interface()),
         read_at: at(read_at),
     };
@@ -220,7 +220,7 @@ fn a_fine_estimate_is_of_the_generation_of_the_whole_one() {
         }
         let made = (34 + 20 * i64::from(generation)) * SECOND;
         let timestamp = HardwareTimestamp {
-            ticks: HardwareTicks::new(made.cast_unsigned()),
+            ticks: HardwareTicks::new(made as u64),
             interface: Some(interface()),
             read_at: at(made + 1_000),
         };
@@ -238,7 +238,7 @@ fn a_late_reading_is_one_that_fits() {
     let made = 39 * SECOND / 2;
     let mut correlation = alike(20);
     let timestamp = HardwareTimestamp {
-        ticks: HardwareTicks::new(made.cast_unsigned()),
+        ticks: HardwareTicks::new(made as u64),
         interface: Some(interface()),
         read_at: at(made + 1_000),
     };

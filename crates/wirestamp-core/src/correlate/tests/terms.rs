@@ -24,7 +24,7 @@ fn long_before_the_oldest_remembered_reading_the_wander_counts_squared() {
     let wandering = |time: i64| {
         let seconds = (time as f64 / 1e9).min(150.0);
         let ahead = (3e-8 * (150.0 * seconds - seconds * seconds / 2.0) * 1e9) as i64;
-        HardwareTicks::new((1_000_000_000_000 + time + ahead).cast_unsigned())
+        HardwareTicks::new((1_000_000_000_000 + time + ahead) as u64)
     };
     let mut correlation =
         Correlation::new(interface(), Some(Frequency::GIGAHERTZ)).with_assumptions(&FINE);

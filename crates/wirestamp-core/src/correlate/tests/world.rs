@@ -64,7 +64,7 @@ impl Oscillator {
         } else {
             ((nanoseconds + ahead - whole) * self.hertz / 1e9) as i64
         };
-        let count = count.cast_unsigned();
+        let count = count as u64;
         HardwareTicks::new(1_000_000 + count - count % self.tick)
     }
 

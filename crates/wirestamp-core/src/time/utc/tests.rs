@@ -370,7 +370,9 @@ proptest! {
             let times = (0..16).map(|part| last_read + (read - last_read) * part / 16);
             waiting.extend(times.map(|made| (made, utc_at(made))));
             offset.observe_exactly(utc_at(read), at(earliest), at(free));
-            for (made, utc) in waiting.extract_if(.., |(made, _)| *made <= queue_read) {
+            let (in_queue, later): (Vec<_>, _) = waiting.into_iter().partition(|(made, _)| *made <= queue_read);
+            waiting = later;
+            for (made, utc) in in_queue {
                 let resolved = offset.resolve(timestamp(made, utc), at(queue_read));
                 if let ResolvedUtc::At { at: placed, bound, .. } = resolved {
                     prop_assert!((placed - at(made)).abs() <= bound, "{resolved:?} and not {made}: {offset:?}");

@@ -122,10 +122,13 @@ impl Matcher {
         let (id, waited_from) = (record.id, record.waited_from);
         let complete = is_complete(self.source, &record.timestamps);
         self.learn(waited_from, timestamps);
-        if complete && self.has_room() {
+        if !complete {
+            return;
+        }
+        if self.has_room() {
             self.counters.timestamped += 1;
             self.entries.timestamp(order);
-        } else if complete && let Some(slot) = self.entries.aside(id) {
+        } else if let Some(slot) = self.entries.aside(id) {
             self.entries[slot].complete = true;
             self.end(slot, MissingReason::BufferFull, List::LostFinal);
         }

@@ -237,10 +237,10 @@ impl Entries {
         while self.window.is_full() {
             self.set_timestamped_aside(u64::MAX);
             self.window.close();
-            if self.window.is_full()
-                && let Some((order, record)) = self.window.take_awaited(u64::MAX)
-            {
-                self.set_aside(order, record, List::Awaited);
+            if self.window.is_full() {
+                if let Some((order, record)) = self.window.take_awaited(u64::MAX) {
+                    self.set_aside(order, record, List::Awaited);
+                }
             }
         }
     }

@@ -38,11 +38,11 @@ impl Matcher {
     /// Asks how `id` ended, and ends it now if it is still awaited, as its deadline would.
     pub fn give_up(&mut self, id: TransmitId, now: MonotonicTime) -> TransmitAnswer {
         self.advance(now);
-        if self.is_awaited(id)
-            && let Some(slot) = self.entries.aside(id)
-        {
-            let reason = self.reason_of_silence(slot);
-            self.end(slot, reason, List::LostOpen);
+        if self.is_awaited(id) {
+            if let Some(slot) = self.entries.aside(id) {
+                let reason = self.reason_of_silence(slot);
+                self.end(slot, reason, List::LostOpen);
+            }
         }
         self.fetch_ended(id)
     }

@@ -34,12 +34,12 @@ impl Mark {
 
     #[inline]
     pub(super) fn to_words(self) -> [u64; 2] {
-        [self.software.cast_unsigned(), self.hardware]
+        [self.software as u64, self.hardware]
     }
 
     pub(super) fn from_words([software, hardware]: [u64; 2]) -> Self {
         Self {
-            software: software.cast_signed(),
+            software: software as i64,
             hardware,
         }
     }

@@ -142,9 +142,8 @@ impl Observers {
         received: Option<Timestamped>,
         now: MonotonicTime,
     ) {
-        if let Some((_, run)) = received
-            && self.run.replace(run).is_some_and(|before| before != run)
-        {
+        let is_another = |run| self.run.replace(run).is_some_and(|before| before != run);
+        if received.map(|(_, run)| run).is_some_and(is_another) {
             self.restarted();
         }
         let (timing, identity) = (self.timing, self.identity);

@@ -413,14 +413,8 @@ impl<'a> Bench<'a> {
     /// How far the steered clock is ahead of the timeTransmitter's.
     fn offset_at(&self, at: MonotonicTime) -> Option<i64> {
         let truth = self.world.truth();
-        let shown = |end: usize| {
-            Some(
-                truth
-                    .hardware_ticks_at(self.ends[end].index(), at)?
-                    .raw()
-                    .cast_signed(),
-            )
-        };
+        let shown =
+            |end: usize| Some(truth.hardware_ticks_at(self.ends[end].index(), at)?.raw() as i64);
         Some(shown(1)?.wrapping_sub(shown(0)?))
     }
 
@@ -430,7 +424,7 @@ impl<'a> Bench<'a> {
 
     fn check_sample(&mut self, sample: &Sample) {
         self.phase.samples += 1;
-        let ticks = wirestamp::HardwareTicks::new(sample.local_ns.cast_unsigned());
+        let ticks = wirestamp::HardwareTicks::new(sample.local_ns as u64);
         let Some(at) = self
             .world
             .truth()

@@ -18,7 +18,7 @@ pub(super) struct Device {
 
 impl SteeredClock for Device {
     fn now(&self) -> Result<i64> {
-        self.device.now().map(|ticks| ticks.raw().cast_signed())
+        self.device.now().map(|ticks| ticks.raw() as i64)
     }
 
     fn step(&mut self, by: Span) -> Result<()> {

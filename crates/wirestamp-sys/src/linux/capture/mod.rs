@@ -381,7 +381,7 @@ fn timestamp(fd: BorrowedFd<'_>, source: Source) -> io::Result<()> {
     let mut generate = RX_SOFTWARE | SOFTWARE;
     if source != Source::Software {
         generate |= RX_HARDWARE | RAW_HARDWARE;
-        let hardware = (RAW_HARDWARE | SOFTWARE).cast_signed();
+        let hardware = (RAW_HARDWARE | SOFTWARE) as i32;
         call::set_number(fd, libc::SOL_PACKET, libc::PACKET_TIMESTAMP, hardware)?;
     }
     call::set_option(

@@ -99,7 +99,7 @@ impl Socket {
         let bound_to = call::number(fd.as_fd(), libc::SOL_SOCKET, libc::SO_BINDTOIFINDEX);
         let interface = bound_to
             .ok()
-            .and_then(|index| InterfaceIndex::new(index.cast_unsigned()));
+            .and_then(|index| InterfaceIndex::new(index as u32));
         let mut socket =
             Self::around(fd, kind, interface.filter(|_| is_local), name).map_err(failed)?;
         (socket.is_local, socket.former) = (is_local, former);

@@ -148,11 +148,11 @@ impl PacketRing {
                 self.slots[slot as usize] = Slot::Free;
                 events.push((slot, SocketEvent::Removed));
             }
-            if let Some(socket) = socket(slot)
-                && self.slots[slot as usize] == Slot::Used
-            {
-                let armed = self.ring.arm(slot, socket.as_fd());
-                armed.map_err(|error| socket.failure("receive", &error))?;
+            if self.slots[slot as usize] == Slot::Used {
+                if let Some(socket) = socket(slot) {
+                    let armed = self.ring.arm(slot, socket.as_fd());
+                    armed.map_err(|error| socket.failure("receive", &error))?;
+                }
             }
             self.to_arm.pop();
         }

@@ -177,17 +177,22 @@ impl<K: Kind> Socket<K> {
         if entries > 0 {
             return entries >= most;
         }
-        if self.error_seen.swap(false, Ordering::AcqRel)
-            && let Ok(Some(error)) = SockRef::from(&self.fd).take_error()
-            && let Some(code) = error.raw_os_error()
-        {
-            // SO_EE_ORIGIN_LOCAL: reported by this host, without an entry in the queue.
-            tracker.arrived(Arrival::Notice(Notice::Other { origin: 1, code }));
+        if self.error_seen.swap(false, Ordering::AcqRel) {
+            if let Some(code) = self.take_pending_error() {
+                // SO_EE_ORIGIN_LOCAL: reported by this host, without an entry in the queue.
+                tracker.arrived(Arrival::Notice(Notice::Other { origin: 1, code }));
+            }
         }
         if awaited > 0 {
             self.look_at_buffer(tracker, 0);
         }
         false
+    }
+
+    /// The socket's pending error, as the number of the system; the kernel clears it.
+    fn take_pending_error(&self) -> Option<i32> {
+        let pending = SockRef::from(&self.fd).take_error().ok().flatten();
+        pending?.raw_os_error()
     }
 
     fn look_at_buffer(&self, tracker: &mut TransmitTracker, just_read: usize) {

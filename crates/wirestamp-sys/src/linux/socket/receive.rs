@@ -28,10 +28,10 @@ pub(super) struct Envelope<'a> {
 
 impl<K: Kind> Socket<K> {
     pub(super) fn receive_batch(&self, batch: &mut [Incoming<'_, K::Transport>]) -> Result<usize> {
-        if self.receive_ring.load(Ordering::Relaxed)
-            && let Some(received) = self.receive_through_ring(batch)?
-        {
-            return Ok(received);
+        if self.receive_ring.load(Ordering::Relaxed) {
+            if let Some(received) = self.receive_through_ring(batch)? {
+                return Ok(received);
+            }
         }
         match batch.len() {
             0 => Ok(0),

@@ -105,10 +105,10 @@ impl<K: Kind> Socket<K> {
             }
         }
         self.waiting_lately.store(total, Ordering::Relaxed);
-        if let Some(Clocks::Read(read_at)) = clocks
-            && !current.holds_any()
-        {
-            self.settle(placement, read_at, any_in_doubt(&batch[..total]), false);
+        if let Some(Clocks::Read(read_at)) = clocks {
+            if !current.holds_any() {
+                self.settle(placement, read_at, any_in_doubt(&batch[..total]), false);
+            }
         }
         Ok(Some(total))
     }

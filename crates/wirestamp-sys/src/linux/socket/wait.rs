@@ -103,6 +103,19 @@ impl<K: Kind> Socket<K> {
         Ok((socket, bell != 0))
     }
 
+    /// Waits until the socket is closed, at most until `until`; returns whether it is.
+    fn is_closed(&self, until: MonotonicTime) -> Result<bool> {
+        if let Some(closed) = self.closing.without_descriptor() {
+            if closed || until <= clock::now() {
+                return Ok(closed);
+            }
+        }
+        let mut closing = [descriptor(self.bell(&self.closing)?, libc::POLLIN)];
+        call::poll(&mut closing, clock::timeout(until))
+            .map_err(|error| self.failure("wait", &error))?;
+        Ok(closing[0].revents != 0)
+    }
+
     pub(super) fn poll(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
         if interest == Interest::Receive && self.holds_any() {
             let closed = self.closed.load(Ordering::Acquire);
@@ -112,21 +125,9 @@ impl<K: Kind> Socket<K> {
                 ..Readiness::default()
             });
         }
-        if interest == Interest::Close
-            && let Some(closed) = self.closing.without_descriptor()
-            && (closed || until <= clock::now())
-        {
-            return Ok(Readiness {
-                closed,
-                ..Readiness::default()
-            });
-        }
         if interest == Interest::Close {
-            let mut closing = [descriptor(self.bell(&self.closing)?, libc::POLLIN)];
-            call::poll(&mut closing, clock::timeout(until))
-                .map_err(|error| self.failure("wait", &error))?;
             return Ok(Readiness {
-                closed: closing[0].revents != 0,
+                closed: self.is_closed(until)?,
                 ..Readiness::default()
             });
         }

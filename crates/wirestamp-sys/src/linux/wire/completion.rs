@@ -21,12 +21,12 @@ pub fn transmit_timestamp(result: i32, flags: u32, extra: [u64; 2]) -> QueueEntr
         UtcTime::from_seconds_and_nanoseconds(seconds, nanoseconds).ok()
     });
     let time = time.filter(|time| time.nanoseconds() != 0);
-    let (id, point) = (TransmitId(result.cast_unsigned()), flags >> POINT_SHIFT);
+    let (id, point) = (TransmitId(result as u32), flags >> POINT_SHIFT);
     if point != TSTAMP_SND {
         return elsewhere(point, id, time.filter(|_| flags & OF_HARDWARE == 0));
     }
     let timestamps = if flags & OF_HARDWARE != 0 {
-        let ticks = time.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned()));
+        let ticks = time.map(|time| HardwareTicks::new(time.nanoseconds() as u64));
         RawTimestamps {
             software: None,
             hardware: ticks,

@@ -217,7 +217,7 @@ impl<'a> ExtendedError<'a> {
     fn read(data: &'a [u8]) -> Option<Self> {
         let fixed: &[u8; EXTENDED_ERROR] = data.first_chunk()?;
         Some(Self {
-            code: word(fixed, 0)?.cast_signed(),
+            code: word(fixed, 0)? as i32,
             origin: fixed[4],
             icmp_type: fixed[5],
             icmp_code: fixed[6],
@@ -263,7 +263,7 @@ fn timestamps(data: &[u8]) -> RawTimestamps {
         let (software, hardware) = (pair(data, 0), pair(data, 32));
         RawTimestamps {
             software,
-            hardware: hardware.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned())),
+            hardware: hardware.map(|time| HardwareTicks::new(time.nanoseconds() as u64)),
         }
     };
     match data.first_chunk::<THREE_PAIRS>() {

@@ -75,7 +75,7 @@ impl HwtstampConfig {
     /// modes give no timestamps for the affected messages, so only plain "on" counts as on.
     pub fn granted(self) -> Option<HardwareConfiguration> {
         Some(HardwareConfiguration {
-            transmit: self.tx_type == TX_ON.cast_signed(),
+            transmit: self.tx_type == TX_ON as i32,
             receive: filter(self.rx_filter)?,
         })
     }

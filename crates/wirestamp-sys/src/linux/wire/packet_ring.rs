@@ -27,7 +27,7 @@ const HARDWARE: u32 = 1 << 31;
 const REQUEST: usize = 28;
 /// `tp_frame_size`: has no meaning in this version, but must be plausible.
 const FRAME: u32 = 2_048;
-const _: () = assert!(FRAME.is_multiple_of(16));
+const _: () = assert!(FRAME % 16 == 0);
 
 /// Asks for a ring of `blocks` blocks of `block` bytes, each of which the kernel holds back for `hold` milliseconds at
 /// most: `tpacket_req3`.
@@ -71,12 +71,12 @@ pub fn fanout(group: u32, mode: Fanout) -> i32 {
         Fanout::Processor => 2, // PACKET_FANOUT_CPU
         _ => 0,                 // PACKET_FANOUT_HASH
     };
-    (group | mode << 16).cast_signed()
+    (group | mode << 16) as i32
 }
 
 /// The group, from what the kernel says of a member.
 pub fn group(told: i32) -> u32 {
-    told.cast_unsigned() & 0xffff
+    told as u32 & 0xffff
 }
 
 /// Reads `tpacket_stats_v3`.

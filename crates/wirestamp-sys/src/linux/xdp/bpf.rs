@@ -43,7 +43,7 @@ impl Attributes {
     }
 
     fn descriptor(self, at: usize, fd: &impl AsFd) -> Self {
-        self.word(at, fd.as_fd().as_raw_fd().cast_unsigned())
+        self.word(at, fd.as_fd().as_raw_fd() as u32)
     }
 
     /// The address of something that must outlive the call.

@@ -239,7 +239,7 @@ impl Assembler {
         self.add(0x79, R4, STACK, -8, 0);
         self.add(0x7b, R1, R4, 8, 0);
         self.add(0x63, R1, ANSWER, 16, 0);
-        self.add(0x62, R1, 0, 20, MARK.cast_signed());
+        self.add(0x62, R1, 0, 20, MARK as i32);
     }
 
     /// Counts a packet that the socket can't have.

@@ -259,10 +259,10 @@ impl Ring {
         };
         let aligned = [producer, consumer, entries, flags]
             .iter()
-            .all(|at| at.is_multiple_of(4));
+            .all(|at| at % 4 == 0);
         let length = entries.checked_add(count as usize * entry);
         let fits = [producer, consumer, flags].iter().all(|at| *at < entries);
-        let length = length.filter(|_| aligned && fits && entries.is_multiple_of(8));
+        let length = length.filter(|_| aligned && fits && entries % 8 == 0);
         let length = length.ok_or(io::ErrorKind::InvalidData)?;
         Ok(Self {
             mapping: Mapping::new(Some((fd, at)), length)?,

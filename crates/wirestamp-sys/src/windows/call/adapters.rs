@@ -40,12 +40,10 @@ pub(in crate::windows) fn adapters() -> io::Result<Vec<AdapterRecord>> {
             0 => return Ok(walk(list)),
             ERROR_BUFFER_OVERFLOW => {}
             ERROR_NO_DATA | ERROR_ADDRESS_NOT_ASSOCIATED => return Ok(Vec::new()),
-            code => return Err(io::Error::from_raw_os_error(code.cast_signed())),
+            code => return Err(io::Error::from_raw_os_error(code as i32)),
         }
     }
-    Err(io::Error::from_raw_os_error(
-        ERROR_BUFFER_OVERFLOW.cast_signed(),
-    ))
+    Err(io::Error::from_raw_os_error(ERROR_BUFFER_OVERFLOW as i32))
 }
 
 /// `first`: null, or a list that the system filled and that is not touched meanwhile.
@@ -74,7 +72,7 @@ fn read(adapter: &ip::IP_ADAPTER_ADDRESSES_LH) -> AdapterRecord {
         luid,
         kind: adapter.IfType,
         physical_address: physical_address(adapter),
-        oper_status: adapter.OperStatus.cast_unsigned(),
+        oper_status: adapter.OperStatus as u32,
         mtu: adapter.Mtu,
         addresses: addresses(adapter.FirstUnicastAddress),
     }
@@ -97,7 +95,7 @@ fn addresses(first: *const ip::IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<InterfaceAd
         );
         if !bytes.is_null() && length > 0 {
             // SAFETY: the system says that so many bytes of address are there.
-            let bytes = unsafe { slice::from_raw_parts(bytes, length.cast_unsigned() as usize) };
+            let bytes = unsafe { slice::from_raw_parts(bytes, length as u32 as usize) };
             found.extend(socket_address::read(bytes).map(|address| InterfaceAddress {
                 address: address.ip(),
                 prefix_length: unicast.OnLinkPrefixLength,
@@ -135,6 +133,6 @@ pub(in crate::windows) fn best_interface(to: &AddressBytes) -> io::Result<u32> {
     // SAFETY: the bytes are a whole address; the pointer is valid for the call.
     match unsafe { ip::GetBestInterfaceEx(to.bytes().as_ptr().cast(), &raw mut index) } {
         0 => Ok(index),
-        code => Err(io::Error::from_raw_os_error(code.cast_signed())),
+        code => Err(io::Error::from_raw_os_error(code as i32)),
     }
 }

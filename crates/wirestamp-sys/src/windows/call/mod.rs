@@ -30,7 +30,7 @@ pub(super) fn counter() -> u64 {
     let mut ticks = 0;
     // SAFETY: the pointer is valid for the call. It can't fail since Windows XP.
     unsafe { QueryPerformanceCounter(&raw mut ticks) };
-    ticks.cast_unsigned()
+    ticks as u64
 }
 
 /// Its rate in hertz.
@@ -38,7 +38,7 @@ pub(super) fn counter_frequency() -> u64 {
     let mut hertz = 0;
     // SAFETY: the pointer is valid for the call. It can't fail since Windows XP.
     unsafe { QueryPerformanceFrequency(&raw mut hertz) };
-    hertz.cast_unsigned()
+    hertz as u64
 }
 
 /// The UTC in 100 ns since 1601.
@@ -46,5 +46,5 @@ pub(super) fn system_time() -> i64 {
     let mut time = FILETIME::default();
     // SAFETY: the pointer is valid for the call.
     unsafe { GetSystemTimePreciseAsFileTime(&raw mut time) };
-    (u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)).cast_signed()
+    (u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)) as i64
 }

@@ -45,7 +45,7 @@ impl InterfaceChanges {
                 handle,
                 _event: Arc::clone(event),
             }),
-            code => Err(io::Error::from_raw_os_error(code.cast_signed())),
+            code => Err(io::Error::from_raw_os_error(code as i32)),
         }
     }
 }

@@ -102,9 +102,7 @@ pub(in super::super) fn enable_privilege(name: &[u16]) -> io::Result<()> {
     // it succeeds too if the process does not have the privilege
     // SAFETY: reads a number of this thread.
     match unsafe { GetLastError() } {
-        ERROR_NOT_ALL_ASSIGNED => Err(io::Error::from_raw_os_error(
-            ERROR_NOT_ALL_ASSIGNED.cast_signed(),
-        )),
+        ERROR_NOT_ALL_ASSIGNED => Err(io::Error::from_raw_os_error(ERROR_NOT_ALL_ASSIGNED as i32)),
         _ => Ok(()),
     }
 }

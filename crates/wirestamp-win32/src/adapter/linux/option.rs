@@ -75,7 +75,7 @@ pub(super) fn of(setting: &Setting, ipv6: bool) -> Vec<Option> {
             vec![number(
                 IPPROTO_IPV6,
                 libc::IPV6_MULTICAST_IF,
-                place.index().cast_signed(),
+                place.index() as i32,
             )]
         }
         Value::MulticastInterface(place) => {

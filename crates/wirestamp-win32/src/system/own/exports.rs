@@ -87,7 +87,7 @@ export! {
     /// # Safety
     /// `count` is null or writable.
     fn QueryPerformanceCounter(count: *mut i64) -> i32 {
-        let now = clock::count(clock::now()).cast_signed();
+        let now = clock::count(clock::now()) as i64;
         // SAFETY: the caller's promise.
         told(unsafe { memory::write(count, now) }.ok_or(ERROR_INVALID_PARAMETER))
     }
@@ -97,7 +97,7 @@ export! {
     /// # Safety
     /// `frequency` is null or writable.
     fn QueryPerformanceFrequency(frequency: *mut i64) -> i32 {
-        let hertz = native::frequency().hertz().cast_signed();
+        let hertz = native::frequency().hertz() as i64;
         // SAFETY: the caller's promise.
         told(unsafe { memory::write(frequency, hertz) }.ok_or(ERROR_INVALID_PARAMETER))
     }

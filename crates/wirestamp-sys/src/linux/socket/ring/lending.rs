@@ -129,7 +129,7 @@ impl LendingRing {
             tv_nsec: 0,
         });
         let limit = Timespec::new()
-            .sec(limit.tv_sec.max(0).cast_unsigned())
+            .sec(limit.tv_sec.max(0) as u64)
             .nsec(limit.tv_nsec.clamp(0, 999_999_999) as u32);
         let mut arguments = SubmitArgs::new();
         if time.is_some() {

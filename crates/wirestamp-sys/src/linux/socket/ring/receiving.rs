@@ -142,9 +142,10 @@ impl ReceiveRing {
     ) -> io::Result<usize> {
         let mut taken = 0;
         let mut completions = self.ring.completion();
-        while taken < most
-            && let Some(completion) = completions.next()
-        {
+        while taken < most {
+            let Some(completion) = completions.next() else {
+                break;
+            };
             self.armed &= cqueue::more(completion.flags());
             let Some(id) = cqueue::buffer_select(completion.flags()) else {
                 let code = -completion.result();
@@ -194,7 +195,7 @@ impl<'a> Datagram<'a> {
             u32::from_ne_bytes(bytes)
         };
         let (name_length, control_length, flags) = (word(0) as usize, word(4) as usize, word(12));
-        let flags = flags.cast_signed();
+        let flags = flags as i32;
         Some(Self {
             name: &name[..name_length.min(NAME)],
             control: &control[..control_length.min(CONTROL)],

@@ -191,7 +191,7 @@ fn the_kernels_time_of_completion_is_no_transmit_timestamp() {
         };
         let tai = || {
             let (seconds, nanoseconds) = call::clock(libc::CLOCK_TAI);
-            (seconds * 1_000_000_000 + nanoseconds).cast_unsigned()
+            (seconds * 1_000_000_000 + nanoseconds) as u64
         };
         let mut filled_in = |id| {
             let frame = sender.ledger.next_free().expect("a frame is free");
