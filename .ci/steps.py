@@ -73,6 +73,8 @@ STEPS = [
     Step("loom", processors=1.25),
     # licences, sources, advisories of the dependencies; the minimum Rust version
     Step("check-deny", processors=1.5),
+    # the crates for Debian 13's own Rust, compiled by it
+    Step("check-debian", processors=1.25),
     # wirestamp-core needs no std
     Step("check-no-std", processors=1),
     # systemd units: well-formed, and their exposure
