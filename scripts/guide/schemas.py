@@ -199,18 +199,21 @@ def validators():
         if name == "monitor-configuration":  # is read, not printed
             continue
         found[name] = Draft202012Validator(closed(copy.deepcopy(schema)))
-        if row := schema.get("$defs", {}).get("row"):
+        definitions = schema.get("$defs", {})
+        if row := definitions.get("row"):
             found[f"{name}-row"] = Draft202012Validator(closed(as_row(schema, row, f"wirestamp.{name}-row/1")))
-        if event := schema.get("$defs", {}).get("event"):
-            found[f"{name}-event"] = Draft202012Validator(closed(copy.deepcopy(event)))
+        if name == "monitor":
+            event = {**definitions["event"], "$defs": definitions}
+            found["monitor-event"] = Draft202012Validator(closed(copy.deepcopy(event)))
     return found
 
 
 def as_row(schema, row, named):
     """The schema of a line of --format ndjson: what "row" describes, with the name of its schema."""
-    for part in row.get("$ref", "").removeprefix("#").split("/")[1:]:
-        schema = schema[part]
-    found = copy.deepcopy(schema if "$ref" in row else row)
+    definitions, described = schema.get("$defs", {}), schema
+    for part in row["$ref"].removeprefix("#").split("/")[1:]:
+        described = described[part]
+    found = copy.deepcopy({**described, "$defs": definitions})
     found["properties"]["schema"] = {"const": named}
     found["required"] = sorted({*found["required"], "schema"})
     return found

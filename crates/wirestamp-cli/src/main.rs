@@ -14,6 +14,8 @@ mod failure;
 mod output;
 mod probe;
 mod sandbox;
+#[cfg(feature = "schema")]
+mod schema;
 mod session;
 mod signals;
 

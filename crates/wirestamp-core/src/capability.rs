@@ -10,6 +10,7 @@ use crate::time::Frequency;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardwareCapabilities {
     /// PTPv2 event messages in UDP over IPv4, on receive.
     pub ptp_v2_over_udp_ipv4_event_message_receive: bool,
@@ -39,6 +40,7 @@ pub struct HardwareCapabilities {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SoftwareCapabilities {
     /// Every received packet.
     pub all_receive: bool,
@@ -106,6 +108,7 @@ pub enum AddressFamily {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TimestampSource {
     /// By the kernel or driver, on the system clock.
     Software,

@@ -178,6 +178,7 @@ pub enum LinkType {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CapturedDirection {
     /// To this host: to its own address, to a group, or to everybody.
     Received,

@@ -140,6 +140,7 @@ impl ReceiveFilter {
 /// programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardwareConfiguration {
     /// Whether sent packets can be timestamped.
     pub transmit: bool,

@@ -359,13 +359,21 @@ impl Serialize for VlanTag {
 
 /// An [`Error`]. Its message follows from the other fields.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Failure {
+    /// Which kind: a stable word.
     kind: ErrorKind,
+    /// The operation that failed.
     operation: String,
+    /// The target of the operation.
     target: String,
+    /// Why, in the system's words.
     cause: String,
+    /// The system's error number.
     code: Option<i32>,
+    /// The remedy.
     remedy: Option<String>,
+    /// All of it in one sentence.
     #[serde(skip_deserializing)]
     message: String,
 }
@@ -496,5 +504,7 @@ pub(crate) mod by_reason {
     }
 }
 
+#[cfg(feature = "schema")]
+mod schema;
 #[cfg(test)]
 mod tests;

@@ -28,6 +28,7 @@ pub struct Judged {
 
 /// A long delay, and the packet that had it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Longest {
     /// The delay, in nanoseconds.
@@ -35,6 +36,7 @@ pub struct Longest {
     /// Number of the packet.
     pub sequence: u32,
     /// When it was judged, RFC 3339: the time of its record in the history.
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub time: String,
 }
 
@@ -42,6 +44,7 @@ pub struct Longest {
 ///
 /// A delay cannot be negative. An estimate that is, by less than its error bound, counts as 0.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Delays {
     /// How many.
@@ -58,7 +61,7 @@ pub struct Delays {
     pub bound_ns: Option<u64>,
     /// Buckets that are not empty: `[i, count]`, for delays above 2^((i-1)/8) s up to 2^(i/8) s, lowest first.
     pub buckets: Vec<(i32, u64)>,
-    /// The longest of about a minute: an example to look up.
+    /// The longest of about a minute, with its packet; null: there was none.
     #[serde(default)]
     pub longest: Option<Longest>,
     /// When that began.

@@ -3,6 +3,26 @@
 use serde::{Deserialize, Deserializer, Serializer};
 use std::time::Duration;
 
+/// Describes such a time in a JSON Schema.
+#[cfg(feature = "schema")]
+#[derive(Debug)]
+pub enum Text {}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Text {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "duration".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A time with its unit: \"100ms\", \"1h 30m\"",
+            "type": "string",
+            "pattern": "^([0-9]+ *[a-zA-Z\u{b5}]+ *)+$",
+        })
+    }
+}
+
 /// Times as "100ms".
 pub mod duration {
     use super::{Deserialize, Deserializer, Duration, Serializer};

@@ -25,30 +25,33 @@ use wirestamp_measure::Measurements;
 
 /// What a monitor does. Every field may be left out of a TOML file; unknown ones are refused.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Configuration {
-    /// Name of this host in what is served. Default: the system's name.
+    /// Name of this host in metrics, snapshots and recordings. Default: the system's name.
+    #[cfg_attr(feature = "schema", schemars(example = &"db7"))]
     pub host: Option<String>,
-    /// What is served over HTTP.
+    /// The HTTP server.
     pub http: Http,
-    /// Correlation of NICs' clocks with the system's.
+    /// Correlation of the NICs' clocks with the system clock.
     pub clocks: Clocks,
     /// Send and receive paths of this host.
     pub path: Vec<Path>,
     /// STAMP sessions.
     pub stamp: Vec<Stamp>,
-    /// The STAMP reflector; without this table there is none.
+    /// The STAMP reflector. Without this table there is none.
     pub reflector: Option<Reflector>,
     /// NTP servers.
     pub ntp: Vec<Ntp>,
     /// PTP clocks that measure.
     pub ptp: Vec<Ptp>,
-    /// What is kept on disk; without this table, nothing.
+    /// The history on disk. Without this table there is none.
     pub history: Option<History>,
-    /// What is written for the analysis of a fleet; without this table, nothing.
+    /// Parquet files of this host's measurements, for the analysis of a fleet. Without this table there are none. Needs
+    /// a program with the features `monitor` and `parquet`.
     pub recording: Option<Recording>,
-    /// Where metrics are pushed to; without this table, nowhere.
+    /// Pushes of metrics by OTLP over HTTP (protobuf). Without this table there are none.
     pub otlp: Option<Otlp>,
     /// The metrics.
     pub metrics: Metrics,

@@ -18,4 +18,11 @@ pub use journal::{Journal, read};
 pub(crate) use question::Question;
 pub(crate) use reader::Reader;
 pub use record::Record;
+
+/// The JSON Schema of the answer of `/api/history`.
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+pub fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    <bins::Answer as schemars::JsonSchema>::json_schema(generator)
+}
 pub(crate) use writer::Writer;

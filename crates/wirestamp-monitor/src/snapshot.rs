@@ -12,13 +12,15 @@ pub use wirestamp_measure::state::{
 
 /// What the monitor knows at one instant. Served as JSON at `/api/snapshot`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// Name and version of this format: "wirestamp.monitor/1".
+    /// Name and version of this schema.
     pub schema: String,
     /// Name of the host.
     pub host: String,
     /// When it was taken, by the real-time clock, RFC 3339.
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub time: String,
     /// How long the monitor runs, in nanoseconds.
     pub uptime_ns: i64,
@@ -42,36 +44,42 @@ pub struct Snapshot {
     pub paths: Vec<PathState>,
     /// The newest events, oldest first.
     pub events: Vec<Event>,
-    /// What the monitor itself costs.
+    /// The cost of the monitor itself.
     pub own: OwnCost,
-    /// What is kept on disk.
+    /// The history on disk.
     pub history: Option<HistoryState>,
-    /// What is written for the analysis of a fleet.
+    /// The recordings for the analysis of a fleet.
     #[serde(default)]
     pub recording: Option<RecordingState>,
 }
 
 /// Something that happened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "event"))]
 #[non_exhaustive]
 pub struct Event {
-    /// Which run of the monitor it is of: the id in a stream of events is RUN-NUMBER.
+    /// Which run of the monitor it is of: the id in the stream of events is RUN-NUMBER. Empty in history that an
+    /// earlier version wrote.
     #[serde(default)]
     pub run: String,
-    /// Number of the event since the start, from 1.
+    /// Number of the event since the start of its run, from 1.
     pub id: u64,
     /// When, by the real-time clock, RFC 3339.
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub time: String,
-    /// "generation_change", "clock_step", "interface", "address_changed", "task_failed", "task_running", "agreement", "ptp_state", "ptp_silence", "ptp_warning", "reflector_warning", "reload", "history", "recording".
+    /// Which kind of event: a stable word.
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = crate::events::kinds())))]
     pub kind: String,
-    /// Of which task, interface or peer.
+    /// The task, interface or peer.
     pub subject: String,
     /// A sentence.
     pub message: String,
 }
 
-/// What the monitor itself costs.
+/// The cost of the monitor itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OwnCost {
     /// Processor time, in nanoseconds.
@@ -93,8 +101,9 @@ pub struct OwnCost {
     pub series_left_out: u64,
 }
 
-/// What is kept on disk.
+/// The history on disk.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HistoryState {
     /// "recording", or "live_only" while nothing can be written.
@@ -113,8 +122,9 @@ pub struct HistoryState {
     pub removed: u64,
 }
 
-/// What is written for the analysis of a fleet.
+/// The recordings for the analysis of a fleet.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RecordingState {
     /// "recording", "failed" while something cannot be written or removed, or "starting".

@@ -10,14 +10,16 @@ const OPERATION: &str = "read the PTP configuration";
 ///
 /// Every field may be left out of a TOML file; an unknown one is an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "PtpOptions"))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Configuration {
-    /// Names of the interfaces; the command line's go before these.
+    /// Names of the interfaces; the command line's go before these. A monitor takes its table's `interface` instead.
     pub interfaces: Vec<String>,
-    /// Whether it may ever be a timeTransmitter.
+    /// Whether the clock may become a timeTransmitter.
     pub role: Role,
-    /// Over which Internet Protocol.
+    /// The Internet Protocol version.
     pub transport: Transport,
     /// `domainNumber`.
     pub domain: u8,
@@ -30,60 +32,72 @@ pub struct Configuration {
     pub clock_class: u8,
     /// `clockAccuracy` that is announced as grandmaster; 254: unknown.
     pub clock_accuracy: u8,
-    /// The mechanism that measures the path delay.
+    /// The mechanism that measures the path delay: to the timeTransmitter, or to the neighbour.
     pub delay_mechanism: DelayMechanism,
-    /// Seconds from one Announce to the next, as a power of two.
+    /// Time between two Announces in seconds, as a power of two.
+    #[cfg_attr(feature = "schema", schemars(range(min = -7, max = 6)))]
     pub log_announce_interval: i8,
-    /// Seconds from one Sync to the next, as a power of two.
+    /// Time between two Syncs in seconds, as a power of two.
+    #[cfg_attr(feature = "schema", schemars(range(min = -7, max = 6)))]
     pub log_sync_interval: i8,
-    /// Seconds from one delay request to the next on average, as a power of two. A
-    /// timeTransmitter that wants fewer is heard.
+    /// Mean time between delay requests in seconds, as a power of two; a timeTransmitter can ask for fewer.
+    #[cfg_attr(feature = "schema", schemars(range(min = -7, max = 6)))]
     pub log_delay_interval: i8,
-    /// After so many announce intervals of silence a timeTransmitter is given up.
+    /// A timeTransmitter is given up after this many announce intervals of silence.
+    #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 10)))]
     pub announce_timeout: u8,
-    /// The source of the timestamps.
+    /// The source of the timestamps; `auto`: the NIC if its PTP verdict says so and its clock can be read, else the
+    /// system.
     pub source: Source,
     /// Switch the NIC's hardware timestamping on while this runs (all programs see it).
     pub enable_hardware: bool,
-    /// The timescale to announce as grandmaster: PTP time (TAI), or an arbitrary one.
+    /// The timescale that is announced as grandmaster: PTP time (TAI), or an arbitrary one.
     pub timescale: Timescale,
-    /// TAI minus UTC in seconds: announced, and used where a timeTransmitter says none.
+    /// TAI minus UTC in seconds. It is announced, and used if a timeTransmitter announces none.
     pub utc_offset: i16,
-    /// Announce the offset as valid (`currentUtcOffsetValid`, "UTC reasonable").
+    /// Announce the offset as valid (`currentUtcOffsetValid`).
     pub utc_valid: bool,
     /// Announce `timeTraceable`.
     pub time_traceable: bool,
     /// Announce `frequencyTraceable`.
     pub frequency_traceable: bool,
-    /// Over how many routers multicast goes; peer messages go over none.
+    /// The number of routers that multicast passes (TTL); peer messages pass none.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub hops: u8,
     /// Minor version in messages: 0 (IEEE 1588-2008) or 1 (2019).
+    #[cfg_attr(feature = "schema", schemars(range(max = 1)))]
     pub minor_version: u8,
-    /// By how much the way from the timeTransmitter is longer than the mean of both, in nanoseconds.
+    /// How much longer the delay from the timeTransmitter is than the mean of both directions, in nanoseconds.
     pub delay_asymmetry_ns: i64,
-    /// No packet takes less than this, in nanoseconds: what of the path delay is explained.
-    /// Cable takes about 5 ns a metre.
+    /// The least delay of any packet, in nanoseconds. A larger value narrows the error bound; a cable takes about 5 ns
+    /// a metre.
     pub least_delay_ns: u32,
-    /// Timestamps of the other side may be off by this, in nanoseconds.
+    /// The largest error of the other side's timestamps, in nanoseconds.
     pub transmitter_resolution_ns: u32,
-    /// Assumed: the two clocks run apart by at most this, in millionths. Error bounds depend on it.
+    /// The largest frequency offset between the two clocks, in parts per million. Error bounds depend on it.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
     pub max_drift_ppm: u32,
-    /// Assumed: their frequency offset changes by at most this in a second, in thousand-millionths. Error bounds depend on it; a
+    /// The largest change of the frequency offset in a second, in parts per billion. Error bounds depend on it; a
     /// timeTransmitter that is corrected quickly needs more.
+    #[cfg_attr(feature = "schema", schemars(range(max = 1000000)))]
     pub wander_ppb: u32,
-    /// Which clock is steered, if any.
+    /// The clock to steer. A monitor steers none.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["measure"])))]
     pub clock: Clock,
-    /// When and how far it is moved.
+    /// Limits of steering. A monitor steers no clock.
     pub steering: Steering,
-    /// `clockIdentity` in hexadecimal; made from the interface if it is left out.
+    /// `clockIdentity`, 16 hexadecimal digits. Default: made from the interface.
+    #[cfg_attr(feature = "schema", schemars(example = &"001122.fffe.334455"))]
     pub identity: Option<String>,
-    /// Which timeTransmitters it listens to.
+    /// The timeTransmitters that a clock accepts.
     pub trust: Trust,
 }
 
 /// The roles that a clock may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub enum Role {
     /// Never: it only receives.
     #[default]
@@ -95,6 +109,8 @@ pub enum Role {
 /// Over which Internet Protocol messages go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub enum Transport {
     /// IPv4: 224.0.1.129 and 224.0.0.107.
     #[default]
@@ -106,6 +122,8 @@ pub enum Transport {
 /// The mechanism that measures the path delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub enum DelayMechanism {
     /// To the timeTransmitter.
     #[default]
@@ -117,6 +135,8 @@ pub enum DelayMechanism {
 /// The source of the timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub enum Source {
     /// The NIC's if its PTP verdict says so and its clock can be read, else the system's.
     #[default]
@@ -130,6 +150,8 @@ pub enum Source {
 /// The timescale of a grandmaster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub enum Timescale {
     /// PTP time with the NIC's timestamps; with the system's, which are UTC, arbitrary.
     #[default]
@@ -143,6 +165,8 @@ pub enum Timescale {
 /// The clock that is steered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub enum Clock {
     /// None: nothing is changed.
     #[default]
@@ -155,6 +179,7 @@ pub enum Clock {
 
 /// When and how far a clock is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Steering {
@@ -162,14 +187,18 @@ pub struct Steering {
     pub first_step_ns: u64,
     /// Later, an offset beyond this is stepped, in nanoseconds; 0: never.
     pub step_ns: u64,
-    /// A correction changes the frequency by no more than this, in ppm, on top of the learnt frequency. `None`: 500,
-    /// or what the clock takes if that is less.
+    /// The largest frequency change of a correction, in parts per million. Default: 500, or the clock's own limit if
+    /// that is less.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(range(min = 1, max = 100000), example = 500)
+    )]
     pub slew_limit_ppm: Option<u32>,
-    /// At the start, an offset beyond this is not followed, in nanoseconds; 0: any is.
+    /// At the start, an offset beyond this is not followed, in nanoseconds; 0: no limit.
     pub max_first_step_ns: u64,
-    /// Later, an offset beyond this is not followed, in nanoseconds; 0: any is.
+    /// Later, an offset beyond this is not followed, in nanoseconds; 0: no limit.
     pub max_step_ns: u64,
-    /// Where such an offset ends steering, `wirestamp ptp` goes on measuring instead of ending.
+    /// When such an offset ends steering, continue to measure instead of ending the program.
     pub keep_measuring: bool,
 }
 

@@ -59,6 +59,7 @@
 //! - `tokio`: [`tokio::AsyncUdpSocket`], whose waits are futures, and [`Correlator::until_ready`].
 //! - `serde`: timestamps, estimates, capabilities, configurations, counters and errors can be serialised and
 //!   read back, with units in the field names (`monotonic_ns`, `error_bound_ns`).
+//! - `schema`: JSON Schemas of the serialised form of some of these, by `schemars`.
 //! - `sim`: [`Simulation`], NICs in virtual time for tests; `sim0` and `sim1` are then found beside the real interfaces.
 //! - `io-uring`: [`socket::Engine::Ring`] on Linux.
 //!

@@ -6,6 +6,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows};
 use crate::probe::{self, Probe};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::Session;
 use serde::{Serialize, Serializer};
 use wirestamp::interface::{Direction, KernelMasks};
@@ -20,24 +22,35 @@ mod text;
 pub(super) struct Flags(pub(super) Vec<(&'static str, bool)>);
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Several {
+    /// One object an interface.
     interfaces: Vec<Entry>,
 }
 
 /// One interface.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Entry {
+    /// Name of the interface.
     interface: String,
+    /// Index of the interface.
     index: u32,
+    /// Whether it is a simulated NIC.
     simulated: bool,
+    /// Number of its PTP hardware clock: N of /dev/ptpN; `None`: it has none.
     hardware_clock: Option<u32>,
-    /// `None`: the system does not report it.
+    /// The driver's AF_XDP capabilities (Linux 6.3); null: the system does not report them.
     af_xdp: Option<AfXdp>,
-    /// `None`: the system does not report it; the error says why.
+    /// What the NIC supports; `None`: the system does not report it, and supported_error says why.
     supported: Option<Side>,
+    /// Why the system does not report it; `None`: it does.
     supported_error: Option<String>,
+    /// The timestamps that are switched on; `None`: the system does not report it, and active_error says why.
     active: Option<Side>,
+    /// Why the system does not report it; `None`: it does.
     active_error: Option<String>,
+    /// What really came.
     observed: Seen,
     /// Whether people see every flag.
     #[serde(skip)]
@@ -46,54 +59,101 @@ struct Entry {
 
 /// What the driver can do with AF_XDP.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     not(target_os = "linux"),
     allow(dead_code, reason = "drivers tell on Linux")
 )]
 struct AfXdp {
+    /// Whether the driver itself hands packets over; otherwise the kernel does, with a copy.
     driver: bool,
+    /// Whether the NIC writes packets into the program's memory.
     zero_copy: bool,
+    /// Whether received packets have the NIC's timestamp.
     hardware_receive: bool,
+    /// Whether sent packets have the NIC's timestamp.
     hardware_transmit: bool,
 }
 
 /// The supported features, or the active ones.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Side {
+    /// What a PTPv2 application gets: a stable word.
     ptp_verdict: &'static str,
+    /// Which PTPv2 event messages are timestamped, for each direction and address family.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "matrix_schema"))]
     ptp_matrix: Flags,
+    /// Nominal ticks a second of the NIC's clock; `None`: not reported.
     nominal_frequency_hz: Option<u64>,
+    /// Whether the NIC's clock can be read together with the monotonic clock.
     cross_timestamp: bool,
+    /// Which packets the NIC timestamps.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "wirestamp::interface::HardwareCapabilities")
+    )]
     hardware: Flags,
+    /// Which packets the system timestamps.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "wirestamp::interface::SoftwareCapabilities")
+    )]
     software: Flags,
+    /// What the kernel reports, bit by bit; `None` on other systems than Linux.
     kernel_masks: Option<Masks>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Masks {
+    /// Flags of SO_TIMESTAMPING.
     so_timestamping: Mask,
+    /// Values of HWTSTAMP_TX.
     transmit_types: Mask,
+    /// Values of HWTSTAMP_FILTER.
     receive_filters: Mask,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Mask {
+    /// The mask as a number.
     value: u32,
+    /// The mask in hexadecimal digits.
     hex: String,
+    /// The names of its bits.
     names: Vec<String>,
 }
 
 /// What really came. `None`: not probed.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Seen {
+    /// Whether packets were sent to find out.
     probed: bool,
+    /// Why the packets gave no answer; `None`: they did, or none were sent.
     probe_error: Option<String>,
+    /// Whether the NIC's clock could be read; `None`: it has none.
     cross_timestamp: Option<bool>,
+    /// How it was read: precise, extended, basic or driver.
     cross_timestamp_method: Option<&'static str>,
+    /// Whether a received packet had a hardware timestamp; `None`: not probed, or nothing arrived.
     hardware_receive: Option<bool>,
+    /// Whether a sent packet had a hardware timestamp; `None`: not probed.
     hardware_transmit: Option<bool>,
+    /// Whether a received packet had a software timestamp; `None`: not probed, or nothing arrived.
     software_receive: Option<bool>,
+    /// Whether a sent packet had a software timestamp; `None`: not probed.
     software_transmit: Option<bool>,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::lines("capabilities", "Output of `wirestamp capabilities --json`")
+        .line::<Entry>("Of one interface")
+        .line::<Several>("Of several interfaces")
+        .row::<text::FlagRow<'_>>()
 }
 
 pub(super) fn run(
@@ -237,6 +297,13 @@ pub(super) fn matrix(capabilities: &Capabilities) -> Flags {
             capabilities.software.timestamps(Transmit),
         ),
     ])
+}
+
+/// The names of the matrix, each with a flag.
+#[cfg(feature = "schema")]
+fn matrix_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let Flags(flags) = matrix(&Capabilities::default());
+    crate::schema::each(flags.iter().map(|(name, _)| *name), "boolean")
 }
 
 /// The specification's 11 flags.

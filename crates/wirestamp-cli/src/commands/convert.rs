@@ -10,6 +10,8 @@ use crate::distribution::Distribution;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::{Output, json};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use drawn::Targets;
 use plot::Plot;
 use serde::Serialize;
@@ -23,6 +25,11 @@ use wirestamp::{ConversionError, ErrorKind};
 
 /// Rows are written in pieces of about so many bytes.
 const PIECE: usize = 1 << 16;
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Converted>("convert", "Output of `wirestamp convert --json`").row::<Line>()
+}
 
 pub(super) fn run(arguments: &arguments::Convert, output: &mut Output) -> Result<Exit, Failure> {
     output.use_form(Form::Csv);
@@ -90,13 +97,20 @@ fn convert(
 
 /// A row of `--format ndjson`.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Line {
+    /// Ticks of the NIC's clock.
     #[serde(serialize_with = "json::digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Digits"))]
     hardware: u64,
-    /// To the picosecond.
+    /// The middle of the tick on the monotonic clock, to the picosecond; null: conversion error.
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = "^-?[0-9]+[.][0-9]{3}$")))]
     monotonic_ns: Option<String>,
+    /// Error bound: the truth lies within ± this.
     error_bound_ns: Option<f64>,
+    /// Clock generation; null before the first reading.
     generation: Option<u32>,
+    /// The conversion error; null: none.
     error: Option<&'static str>,
 }
 

@@ -20,27 +20,44 @@ use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::Session;
 use check::{Check, Commands, Status};
 use serde::Serialize;
 use wirestamp::{Interface, Simulation};
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Diagnosis {
+    /// Whether it is a simulated NIC.
     simulated: bool,
-    /// Whose commands help: that of this host, or the one that is simulated.
+    /// Whose commands help: linux or windows (this host's, or the simulated one's), or the name of this host's system.
     system: &'static str,
+    /// Names of the interfaces that were checked.
     interfaces: Vec<String>,
+    /// One object a check.
     checks: Vec<Check>,
+    /// How many of each status.
     summary: Summary,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Summary {
+    /// Checks of what works.
     ok: usize,
+    /// Checks of what works less well than it could.
     warn: usize,
+    /// Checks of what should work and does not.
     fail: usize,
+    /// Checks that were not made.
     skip: usize,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Diagnosis>("doctor", "Output of `wirestamp doctor --json`").row::<Check>()
 }
 
 pub(super) fn run(

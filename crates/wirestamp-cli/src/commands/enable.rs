@@ -5,18 +5,30 @@ use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use serde::Serialize;
 use wirestamp::interface::{Direction, HardwareConfiguration, ReceiveFilter};
 use wirestamp::{HardwareRequest, Interface};
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Switched {
+    /// Name of the interface.
     interface: String,
+    /// Whether it is a simulated NIC.
     simulated: bool,
-    /// `None`: the driver did not report it.
+    /// The setting before; `None`: the driver did not report it.
     previous: Option<HardwareConfiguration>,
+    /// The setting that was asked for.
     requested: HardwareConfiguration,
+    /// The setting that the driver granted.
     granted: HardwareConfiguration,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Switched>("enable", "Output of `wirestamp enable --json`").row::<Switched>()
 }
 
 pub(super) fn run(arguments: &arguments::Enable, output: &mut Output) -> Result<Exit, Failure> {

@@ -4,31 +4,53 @@ use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Column, Output, Page, Report, Rows, Table, json};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::Session;
 use serde::Serialize;
 use wirestamp::Interface;
 use wirestamp::interface::InterfaceAddress;
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Interfaces {
+    /// One object an interface.
     interfaces: Vec<Entry>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Entry {
+    /// Name of the interface.
     name: String,
+    /// Its other names.
     alternative_names: Vec<String>,
+    /// Index of the interface.
     index: u32,
+    /// Its identifier on Windows (NET_LUID); `None` elsewhere.
     #[serde(serialize_with = "json::some_digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Digits>"))]
     luid: Option<u64>,
+    /// up or down.
     state: &'static str,
+    /// Maximum transmission unit.
     mtu: u32,
+    /// IP addresses with their prefix lengths.
     addresses: Vec<InterfaceAddress>,
+    /// Whether it is a loopback interface.
     loopback: bool,
+    /// Whether it is a simulated NIC.
     simulated: bool,
+    /// Number of its PTP hardware clock: N of /dev/ptpN; `None`: it has none.
     hardware_clock: Option<u32>,
-    /// `None`: the system does not report the active settings.
+    /// What a PTPv2 application would get now; `None`: the system does not report the active settings.
     ptp_verdict: Option<&'static str>,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Interfaces>("interfaces", "Output of `wirestamp interfaces --json`")
+        .row::<Entry>()
 }
 
 pub(super) fn run(

@@ -6,6 +6,8 @@ use crate::arguments::{self, LimitedPath};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, plural};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::{self, Session};
 use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
@@ -16,7 +18,7 @@ use wirestamp::socket::AddressFamily;
 use wirestamp::{Error, ErrorKind, Interface, MissingReason, Span, TimestampSource};
 use wirestamp_measure::{Engine, Measurements, Path};
 
-mod compare;
+pub(super) mod compare;
 mod drawn;
 pub(super) mod export;
 pub(super) mod files;
@@ -28,73 +30,107 @@ mod watching;
 const OPERATION: &str = "measure latency";
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Latency {
+    /// Name of the interface.
     interface: String,
+    /// Whether it is a simulated NIC.
     simulated: bool,
-    /// "software" or "hardware".
+    /// Which clock timestamped: software (the system's) or hardware (the NIC's).
     source: &'static str,
+    /// ipv4 or ipv6.
     family: &'static str,
+    /// Payload of a packet.
     size_bytes: usize,
+    /// Packets a second; null: as interval_ns says, or the next was sent when the last had arrived.
     rate_pps: Option<u32>,
-    /// From one packet to the next, with --interval.
+    /// With --interval: from one packet to the next, instead of rate_pps.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "i64"))]
     interval_ns: Option<i64>,
+    /// The echo service; null: none.
     peer: Option<SocketAddr>,
     /// A packet that takes longer is lost.
     timeout_ns: i64,
+    /// How many packets may be in flight at once.
     max_in_flight: u32,
+    /// How many packets.
     packets: u64,
-    /// Those of them that were in flight when the measurement was interrupted.
+    /// Of these, packets that were in flight when the run was interrupted.
     unresolved: u64,
+    /// Losses: packets, transmit timestamps and conversions.
     lost: Lost,
+    /// The same by reason; the sums are equal.
     lost_reasons: Reasons,
+    /// From just before the send call to the transmit timestamp.
     send_path_ns: Figures,
-    /// The parts of the send path, with --queue.
+    /// With --queue: from just before the send call to the entry into the queueing discipline.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Figures"))]
     to_queue_ns: Option<Figures>,
+    /// With --queue: from the entry into the queueing discipline to the transmit timestamp.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Figures"))]
     from_queue_ns: Option<Figures>,
-    /// Where nothing returns the packets.
+    /// From the transmit timestamp to the receive timestamp; not there with an echo service.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Figures"))]
     wire_ns: Option<Figures>,
-    /// Where an echo service does.
+    /// With an echo service: from the transmit timestamp to the receive timestamp, there and back.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Figures"))]
     round_trip_ns: Option<Figures>,
+    /// From the receive timestamp to just after the receive call.
     receive_path_ns: Figures,
-    /// How far a timestamp's place on the system clock can be from the truth, at worst; `None`
-    /// if none was placed.
+    /// The largest error bound of the conversion to the monotonic clock; null: nothing was converted.
     max_error_bound_ns: Option<i64>,
-    /// How long the kernel's cold start and the correlators were waited for.
+    /// How long kernel and correlators were waited for: until they were ready, or the longest wait.
     warm_up_ns: i64,
+    /// Whether a signal ended the run early.
     interrupted: bool,
-    /// The offset added to every value in the file of histograms; `None` if none is written.
+    /// Added to every value in the file of histograms; null: none was written.
     histogram_offset_ns: Option<Offsets>,
-    /// Those of the command line.
+    /// Limits of the command line (--max-p99 and the like).
     limits: Vec<limits::Judged>,
     #[serde(skip)]
     pictures: [Histogram; 3],
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Lost {
+    /// How many packets.
     packets: u64,
+    /// Missing transmit timestamps.
     transmit_timestamps: u64,
+    /// Missing receive timestamps.
     receive_timestamps: u64,
+    /// Timestamps that could not be converted.
     conversions: u64,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Reasons {
+    /// How many packets.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "reasons::of_packets"))]
     packets: Counts,
+    /// Missing transmit timestamps.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "reasons::of_timestamps"))]
     transmit_timestamps: Counts,
+    /// Timestamps that could not be converted.
     conversions: Option<&'static str>,
 }
 
 /// For each path, because the file holds no negative values.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Offsets {
+    /// To those of the send path.
     send_path: u64,
+    /// To those of the wire.
     wire: u64,
+    /// To those of the receive path.
     receive_path: u64,
 }
 
@@ -103,15 +139,29 @@ struct Counts(Vec<(&'static str, u64)>);
 
 /// Nothing measured: null, never 0.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Figures {
+    /// How many packets have this value.
     count: u64,
+    /// The smallest.
     min: Option<i64>,
+    /// The median.
     p50: Option<i64>,
+    /// 90 % are at most this.
     p90: Option<i64>,
+    /// 99 % are at most this.
     p99: Option<i64>,
+    /// 99.9 % are at most this.
     p99_9: Option<i64>,
+    /// The largest.
     max: Option<i64>,
+    /// The mean.
     mean: Option<i64>,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Latency>("latency", "Output of `wirestamp latency --json`").row::<rows::Packet>()
 }
 
 pub(super) fn run(
@@ -396,6 +446,25 @@ impl Reasons {
             transmit_timestamps: Counts(counts),
             conversions,
         }
+    }
+}
+
+/// The names of the reasons, each with its count.
+#[cfg(feature = "schema")]
+mod reasons {
+    use super::{Counts, Losses, Reasons};
+    use schemars::{Schema, SchemaGenerator};
+
+    fn described(counts: &Counts) -> Schema {
+        crate::schema::each(counts.0.iter().map(|(reason, _)| *reason), "integer")
+    }
+
+    pub(super) fn of_packets(_: &mut SchemaGenerator) -> Schema {
+        described(&Reasons::of(&Losses::default()).packets)
+    }
+
+    pub(super) fn of_timestamps(_: &mut SchemaGenerator) -> Schema {
+        described(&Reasons::of(&Losses::default()).transmit_timestamps)
     }
 }
 

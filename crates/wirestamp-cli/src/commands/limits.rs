@@ -9,18 +9,22 @@ use wirestamp::Span;
 
 /// A figure and its limit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Judged {
-    /// As JSON names it: `wire_ns.p99`, or `lost_percent`.
+    /// As this object names it: wire_ns.p99; or lost_percent.
     figure: String,
+    /// Nanoseconds or percent.
     limit: Number,
-    /// `None`: nothing was measured, and no limit is kept.
+    /// The measured value in the same unit; null: there is none, and no limit is kept.
     measured: Option<Number>,
+    /// Whether the limit is kept.
     kept: bool,
 }
 
 /// Nanoseconds or percent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum Number {
     Nanoseconds(i64),
     Percent(f64),

@@ -34,6 +34,31 @@ use crate::output::Output;
 use crate::session::Session;
 use wirestamp::{Error, Interface};
 
+/// The schemas of everything that the commands print.
+#[cfg(all(test, feature = "schema"))]
+pub(crate) fn schemas() -> Vec<crate::schema::Document> {
+    let mut all = vec![
+        capabilities::schema(),
+        convert::schema(),
+        cross::schema(),
+        doctor::schema(),
+        enable::schema(),
+        crate::output::json::schema(),
+        interfaces::schema(),
+        latency::schema(),
+        latency::compare::schema(),
+        presets::schema(),
+        record::schema(),
+        reflect::schema(),
+        stamp::latency::schema(),
+        watch::schema(),
+    ];
+    all.extend(capture::schemas());
+    #[cfg(feature = "monitor")]
+    all.extend(monitor::schemas());
+    all
+}
+
 /// Runs the command that was asked for.
 pub(crate) fn run(
     arguments: &Arguments,

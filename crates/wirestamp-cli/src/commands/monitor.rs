@@ -8,6 +8,8 @@ use crate::arguments::Monitor;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::{Output, Page};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::Session;
 use crate::signals;
 use check::Checked;
@@ -26,10 +28,29 @@ const STEP: Duration = Duration::from_millis(200);
 
 /// A line when everything is open.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Ready {
+    /// Address and port where it is served; null: nowhere.
     listening: Option<String>,
-    /// Where a browser finds it.
+    /// Where a browser finds it, https:// if it is encrypted; null: nowhere.
     address: Option<String>,
+}
+
+/// Of what it prints and serves.
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schemas() -> [Document; 5] {
+    let ready = "The line that `wirestamp monitor --json` prints when everything is open";
+    let snapshot = "Answer of `/api/snapshot` of `wirestamp monitor`, and output of `wirestamp top --once --json`. \
+        An unknown value is null, never 0. `#/$defs/event` is the data of an event of `/api/events`";
+    let history = "Answer of `/api/history` of `wirestamp monitor`";
+    let configuration = "The configuration of `wirestamp monitor` (TOML)";
+    [
+        Document::of::<Ready>("monitor-ready", ready),
+        check::schema(),
+        Document::of::<wirestamp_monitor::snapshot::Snapshot>("monitor", snapshot),
+        Document::made("history", history, wirestamp_monitor::history::schema),
+        Document::read::<Configuration>("monitor-configuration", configuration),
+    ]
 }
 
 pub(super) fn run(

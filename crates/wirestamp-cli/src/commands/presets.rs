@@ -3,19 +3,32 @@
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Column, Output, Page, Report, Rows, Table};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use serde::Serialize;
 use wirestamp::Simulation;
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Presets {
+    /// The preset that --sim takes without a name.
     default: &'static str,
+    /// One object a preset.
     presets: Vec<Preset>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Preset {
+    /// Name of the preset, for --sim.
     name: &'static str,
+    /// The NIC that it imitates.
     description: &'static str,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Presets>("presets", "Output of `wirestamp presets --json`").row::<Preset>()
 }
 
 pub(super) fn run(output: &mut Output) -> Result<Exit, Failure> {

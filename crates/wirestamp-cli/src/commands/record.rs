@@ -13,6 +13,8 @@ use crate::arguments::{self, Form};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::{Draft, Output, Page, Report, Rows, Target, plural};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::{Session, endless};
 #[cfg(feature = "parquet")]
 use parquet::Store;
@@ -28,18 +30,33 @@ use without_parquet::Store;
 const WRITE: &str = "write events";
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Recorded {
+    /// Name of the interface.
     interface: String,
+    /// Whether it is a simulated NIC.
     simulated: bool,
+    /// How long the run took.
     duration_ns: u64,
+    /// Readings less than 1 ms apart are one batch.
     batches: u64,
+    /// Readings of both clocks.
     readings: u64,
+    /// Hardware timestamps.
     timestamps: u64,
+    /// Notifications that the configuration may have changed.
     notifications: u64,
-    /// Batches that could not be read, timestamps that did not come.
+    /// Readings that failed, and timestamps that did not come.
     failures: u64,
+    /// The last error; null: none.
     last_failure: Option<String>,
+    /// Whether a signal ended the run early.
     interrupted: bool,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Recorded>("record", "Output of `wirestamp record --json`").row::<Recorded>()
 }
 
 pub(super) fn run(

@@ -6,6 +6,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows, grouped, plural};
 use crate::sandbox::{Needs, Sandbox};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::{self, Session};
 use crate::signals::Unrestored;
 use serde::Serialize;
@@ -18,29 +20,52 @@ const STEP: Span = Span::from_milliseconds(100);
 
 /// A line when the sockets are open: from then on requests are answered.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Ready {
+    /// Addresses and ports.
     listening: Vec<String>,
+    /// Whether packets must be authenticated.
     authenticated: bool,
-    /// Who timestamps.
+    /// Who timestamps packets, hardware or software; with hardware, the kernel where the NIC made no timestamp.
     source: String,
-    /// What it runs with that its user may not want.
+    /// What it runs with that its user may not want, in sentences.
     warnings: Vec<String>,
 }
 
 /// A line for each part of the sandbox that this system lacks.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Unconfined<'a> {
+    /// In a sentence.
     sandbox_warning: &'a str,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Summary {
+    /// Packets answered.
     replies: u64,
+    /// Packets not answered, by reason.
     dropped: Reasons,
+    /// Replies that the system did not send.
     not_sent: u64,
+    /// Replies without a transmit timestamp, by reason.
     missing_transmit_reasons: Reasons,
+    /// Timestamps of requests and replies, by who made them.
     stamps: Reasons,
+    /// Sessions at the end.
     sessions: u64,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::lines(
+        "reflect",
+        "A line of the output of `wirestamp reflect --json`",
+    )
+    .line::<Ready>("Once it answers")
+    .line::<Unconfined<'_>>("Parts of the sandbox that the kernel lacks")
+    .line::<Summary>("The summary at the end")
 }
 
 pub(super) fn run(

@@ -5,6 +5,8 @@ use crate::arguments::{self, Form};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows, json, plural};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::{self, Session};
 use serde::Serialize;
 use std::sync::mpsc::{Receiver, channel};
@@ -18,34 +20,50 @@ const STEP: Duration = Duration::from_millis(50);
 const MOST_CHANGES: usize = 100_000;
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Watched {
+    /// Name of the interface; null: all of them.
     interface: Option<String>,
+    /// Whether it is a simulated NIC.
     simulated: bool,
+    /// How long the run took.
     duration_ns: u64,
-    /// The first ones.
+    /// One object a change: the first 100,000.
     changes: Vec<Noticed>,
-    /// How many came after them.
+    /// Changes beyond the limit of the list.
     left_out: u64,
     #[serde(skip)]
     count: u64,
+    /// Whether a signal ended the run early.
     interrupted: bool,
 }
 
 #[derive(Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Noticed {
-    /// When it was noticed; `None` on simulated interfaces.
+    /// When it was noticed, UTC; null on simulated interfaces.
     #[serde(serialize_with = "json::some_time")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Utc>"))]
     time: Option<i64>,
-    /// From the start of watching, to the precision of this command's steps.
+    /// From the start of watching, to the precision of 50 ms.
     after_ns: u64,
-    /// `None`: any of them.
+    /// Index of the interface; `None`: any of them.
     index: Option<u32>,
+    /// Name of the interface; `None` if it is gone or any is meant.
     name: Option<String>,
+    /// Which kind: a stable word.
     kind: &'static str,
-    /// What it is like now; `None` if it is gone or any is meant.
+    /// up or down, now; `None` if the interface is gone or any is meant.
     state: Option<&'static str>,
+    /// Whether sent packets are timestamped now; `None`: not known.
     transmit: Option<bool>,
+    /// Which received packets are timestamped now; `None`: not known.
     receive: Option<&'static str>,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Watched>("watch", "Output of `wirestamp watch --json`").row::<Noticed>()
 }
 
 pub(super) fn run(

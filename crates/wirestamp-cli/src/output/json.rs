@@ -27,8 +27,19 @@ struct Named<'a, T> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Failed<'a> {
+    /// Why the command failed.
     pub(super) error: &'a Error,
+}
+
+/// The schema of what is printed if a command fails.
+#[cfg(all(test, feature = "schema"))]
+pub(crate) fn schema() -> crate::schema::Document {
+    crate::schema::Document::of::<Failed<'_>>(
+        ERROR,
+        "Output of every command with --json if it fails",
+    )
 }
 
 /// One object over several lines.

@@ -9,10 +9,12 @@ use wirestamp::latency::LatencyOptions;
 
 /// Correlation of NICs' clocks with the system's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Clocks {
-    /// Whose clocks. Default: all interfaces that have one.
+    /// Interfaces whose clocks are read. Default: all that have a PTP hardware clock.
+    #[cfg_attr(feature = "schema", schemars(example = ["eth0"]))]
     pub interfaces: Option<Vec<String>>,
     /// TAI minus UTC in seconds.
     pub tai_offset: i32,
@@ -52,15 +54,20 @@ impl Readings {
 
 /// A send and receive path of this host: packets from it to itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Path {
     /// The loopback interface, or a simulated one.
+    #[cfg_attr(feature = "schema", schemars(example = &"lo"))]
     pub interface: String,
-    /// From one packet to the next; at least 10 ms. Default: 1 s.
+    /// Time between two packets; at least 10 ms.
     #[serde(default = "one_second", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::times::Text"))]
     pub interval: Duration,
-    /// Who timestamps the packets, unless it is measured once. Default: the kernel.
+    /// Who timestamps the packets: `software`, which is the kernel; `hardware`, which is the NIC, whose timestamps are
+    /// switched on for the time being, which needs CAP_NET_ADMIN unless they are on already; or `auto`, the NIC if it
+    /// timestamps every packet now.
     #[serde(default)]
     pub source: Timestamper,
     /// Measured once, with these options, in batches that wait themselves: alone in an engine. Its report is

@@ -8,31 +8,39 @@ use std::time::Duration;
 
 /// An NTP server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Ntp {
     /// Name or address, and port (123 if none is given).
+    #[cfg_attr(feature = "schema", schemars(example = &"192.0.2.1"))]
     pub server: String,
-    /// From one request to the next; at least 1 s. Default: 16 s.
+    /// Time between two requests; at least 1 s.
     #[serde(default = "sixteen_seconds", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::times::Text"))]
     pub interval: Duration,
-    /// Ask in basic mode alone.
+    /// Use basic mode only, never interleaved.
     #[serde(default)]
     pub basic: bool,
-    /// How fast the two clocks may drift apart, in parts per million.
+    /// The largest drift between the two clocks, in parts per million. The error bound grows by it until the next
+    /// answer.
     #[serde(default = "five_hundred")]
     pub max_drift_ppm: u32,
-    /// A response that takes longer is lost; 1 ms to 60 s. Default: 1 s.
+    /// A response that takes longer is lost; 1 ms to 60 s.
     #[serde(default = "one_second", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::times::Text"))]
     pub timeout: Duration,
-    /// Who timestamps the packets. Default: the kernel.
+    /// Who timestamps the packets: `software`, which is the kernel; `hardware`, which is the NIC, whose timestamps are
+    /// switched on for the time being, which needs CAP_NET_ADMIN unless they are on already; or `auto`, the NIC if it
+    /// timestamps every packet now.
     #[serde(default)]
     pub source: Timestamper,
     /// Authenticate by Network Time Security: the server is that of the key exchange (port 4460 if none is given).
     #[serde(default)]
     pub nts: bool,
-    /// Authorities whose certificates count for NTS (PEM), instead of the system's.
+    /// File with the authorities whose certificates count for NTS (PEM). Default: the system's.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(example = &"/etc/wirestamp/authorities.pem"))]
     pub nts_ca: Option<PathBuf>,
     /// The port of a server that names none. Default: 123.
     #[serde(skip, default = "ntp_port")]
@@ -48,6 +56,8 @@ pub struct Ntp {
 /// Who timestamps packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 #[non_exhaustive]
 pub enum Timestamper {
     /// The NIC if it timestamps every packet now, else the kernel.
@@ -99,12 +109,18 @@ impl Ntp {
 
 /// A PTP clock. It steers nothing, unless it is [alone](Self::alone).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    schemars(description = "A PTP clock that measures and steers nothing")
+)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Ptp {
     /// The interface of its port.
+    #[cfg_attr(feature = "schema", schemars(example = &"eth0"))]
     pub interface: String,
-    /// As in the file of `wirestamp ptp --config`.
+    /// Options of a PTP clock that measures, as in the file of `wirestamp ptp --config`.
     #[serde(default)]
     pub options: wirestamp_ptp::Configuration,
     /// Whether it is the clock of a whole program: with a port at each interface that its options name, it steers the clock that they name,

@@ -11,45 +11,60 @@ use wirestamp_probe::TimestampFormat;
 
 /// A STAMP session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend("if" = {"required": ["clocks"], "properties": {"clocks": {"const": "utc"}}}, "then" = {"required": ["clock_bound"]})))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Stamp {
-    /// Its name in what is served. Default: the peer.
+    /// Its name in metrics and snapshots. Default: the peer.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(example = &"db8"))]
     pub name: Option<String>,
-    /// What the peer calls itself in its own recordings: its `host`. Default: `name`.
+    /// The peer's own name in its recordings: its `host`. Default: `name`.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(example = &"db8"))]
     pub peer_name: Option<String>,
     /// The reflector: name or address, and port (862 if none is given).
+    #[cfg_attr(feature = "schema", schemars(example = &"192.0.2.8"))]
     pub peer: String,
-    /// The interface that packets leave by.
+    /// The interface that packets leave by. Default: the system chooses.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(example = &"eth0"))]
     pub interface: Option<String>,
-    /// From one packet to the next; at least 1 ms. Default: 100 ms.
+    /// Time between two packets; at least 1 ms.
     #[serde(default = "tenth", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::times::Text"))]
     pub interval: Duration,
-    /// A reply that takes longer is lost; 1 ms to 60 s. Default: 2 s.
+    /// A reply that takes longer is lost; 1 ms to 60 s.
     #[serde(default = "two_seconds", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::times::Text"))]
     pub timeout: Duration,
-    /// Authenticate with the key in this file.
+    /// Authenticate with the key in this file: hexadecimal digits.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(example = &"/etc/wirestamp/stamp.key"))]
     pub key_file: Option<PathBuf>,
-    /// How the clocks of both ends are related. Default: nobody knows.
+    /// The relation of both ends' clocks: the `same` clock, both follow `utc`, or `unrelated`. With `unrelated` there
+    /// are no one-way delays.
     #[serde(default)]
     pub clocks: Relation,
-    /// How far this host's clock is from UTC at most, for as long as the monitor runs: needed if both follow UTC.
+    /// The largest error of this host's clock against UTC while the monitor runs. Required with `clocks = "utc"`.
     #[serde(default, with = "some_duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::times::Text>", example = &"50us"))]
     pub clock_bound: Option<Duration>,
-    /// Octets of each packet, at least.
+    /// The least size of each packet in octets.
     #[serde(default)]
     pub size: u16,
     /// DSCP of the packets.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(max = 63)))]
     pub dscp: u8,
     /// ECN field of the packets.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(max = 3)))]
     pub ecn: u8,
-    /// Who timestamps the packets; only an interface that is named has a NIC. Default: the kernel.
+    /// Who timestamps the packets: `software`, which is the kernel; `hardware`, which is the NIC of `interface`, whose
+    /// timestamps are switched on for the time being, which needs CAP_NET_ADMIN unless they are on already; or `auto`,
+    /// the NIC if it timestamps every packet now.
     #[serde(default)]
     pub source: Timestamper,
     /// The format of the timestamps that are sent.
@@ -58,8 +73,9 @@ pub struct Stamp {
     /// TAI − UTC in seconds, for timestamps in PTP format.
     #[serde(skip, default = "tai_offset")]
     pub tai_offset: i32,
-    /// A delay that no packet can be faster than, in each direction. Default: 0.
+    /// A delay that no packet can be faster than, in each direction.
     #[serde(default, with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::times::Text"))]
     pub least_delay: Duration,
     /// How many packets are sent, none of them in fragments; then the session is closed, and reports. If both clocks follow UTC and nothing says how exactly,
     /// the kernel is asked. Default: for ever, and what fails is tried again.
@@ -105,6 +121,8 @@ impl Stamp {
 /// How the clocks of two hosts are related.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub enum Relation {
     /// Nobody knows: no delays of one direction.
     #[default]
@@ -128,26 +146,33 @@ impl Relation {
 
 /// The STAMP reflector.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Reflector {
-    /// Addresses to answer on (port 862 if it is 0). Default: those that systemd passes, else all that this host ever has.
+    /// Addresses to answer on, `ADDRESS:PORT` (port 862 if it is 0). Default: those that systemd passes, else all that
+    /// this host has now or later.
+    #[cfg_attr(feature = "schema", schemars(example = ["192.0.2.7:862"]))]
     pub listen: Vec<SocketAddr>,
     /// Answer packets of this interface alone; without `listen`, on the addresses that it has when the reflector starts.
+    #[cfg_attr(feature = "schema", schemars(example = &"eth0"))]
     pub interface: Option<String>,
-    /// Answer only packets that are signed with the key in this file.
+    /// Answer only packets that are signed with the key in this file: hexadecimal digits.
+    #[cfg_attr(feature = "schema", schemars(example = &"/etc/wirestamp/stamp.key"))]
     pub key_file: Option<PathBuf>,
     /// Replies a second to one source.
     pub rate: u32,
-    /// How many sessions there may be.
+    /// The largest number of sessions.
     pub sessions: u32,
-    /// Who timestamps the packets; a NIC only those of its interface. Default: the kernel.
+    /// Who timestamps the packets: `software`, which is the kernel; `hardware`, which is the NIC of `interface`, whose
+    /// timestamps are switched on for the time being, which needs CAP_NET_ADMIN unless they are on already; or `auto`,
+    /// the NIC if it timestamps every packet now.
     pub source: Timestamper,
-    /// Give replies their requests' numbers: losses are not attributed to a direction.
+    /// Give replies their requests' numbers: losses have no direction, and transmit timestamps are not reported.
     pub stateless: bool,
     /// Give replies the DSCP that the request asks for.
     pub grant_dscp: bool,
-    /// Answer requests that are shorter than replies (TWAMP Light).
+    /// Answer requests that are shorter than replies (TWAMP Light): up to three times as many octets leave as came.
     pub answer_short: bool,
     /// How far this host's clock is from UTC at most.
     #[serde(skip)]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A clock of this host.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ClockState {
     /// Name of the interface, or "realtime".
@@ -14,11 +15,13 @@ pub struct ClockState {
     /// Against UTC, in nanoseconds. Of a PTP hardware clock: against UTC as the real-time clock
     /// shows it, by a reading of both that was taken for this.
     #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub utc_offset_ns: Option<i64>,
     /// The truth lies within this distance of `utc_offset_ns`.
     pub utc_bound_ns: Option<i64>,
     /// Against TAI, in nanoseconds; the bound is the same.
     #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub tai_offset_ns: Option<i64>,
     /// Where the offset comes from: "system", "ntp", "ptp", "kernel" (a bound alone) or "simulation" (nothing is known).
     pub reference: Option<String>,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A network interface.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InterfaceState {
     /// Its name.

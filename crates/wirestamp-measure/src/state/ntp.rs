@@ -8,11 +8,12 @@ use wirestamp_ntp::{Interval, select};
 
 /// NTP servers, compared.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NtpState {
     /// Whether the servers can be right together: see `wirestamp ntp`.
     pub agreement: String,
-    /// Of those that can: this host's real-time clock minus UTC as they claim.
+    /// This host's real-time clock minus UTC, as those that can be right claim.
     pub offset_ns: Option<i64>,
     /// Error bound of that.
     pub bound_ns: Option<i64>,
@@ -25,6 +26,7 @@ pub struct NtpState {
 
 /// An NTP server.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NtpServerState {
     /// Its name in the configuration.
@@ -67,11 +69,12 @@ pub struct NtpServerState {
     /// "measured", "starting", or why there is no measurement in a word.
     #[serde(default)]
     pub status: String,
-    /// How far the server's clock may be from UTC, as it claims.
+    /// Error bound of the server's clock against UTC, as it claims.
     #[serde(default)]
     pub root_bound_ns: Option<i64>,
     /// The time of the real-time clock that offset and error bounds are of, in nanoseconds since 1970.
     #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub measured_at_ns: Option<i64>,
     /// Samples that offset and error bounds are made from: those since the last step of either clock.
     #[serde(default)]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 /// A send and receive path of this host, measured with packets to itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PathState {
     /// Name of the interface.
@@ -26,6 +27,6 @@ pub struct PathState {
     pub delays: BTreeMap<String, Delays>,
     /// Counts of its timestamps.
     pub timestamps: TimestampCounts,
-    /// What the system said last.
+    /// The system's last error.
     pub error: Option<String>,
 }

@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 
 /// A port of a PTP clock that measures.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PtpState {
     /// Name of the interface.
     pub interface: String,
-    /// Of the port, as IEEE 1588 names it.
+    /// State of the port, as IEEE 1588 names it.
     pub state: String,
     /// Port identity of the timeTransmitter that it follows.
     pub time_transmitter: Option<String>,
@@ -32,21 +33,21 @@ pub struct PtpState {
     pub path_delay_ns: Option<i64>,
     /// Against the timeTransmitter's clock.
     pub frequency_ppb: Option<f64>,
-    /// Since the last Sync that told something.
+    /// Since the last Sync that gave a sample.
     pub age_ns: Option<i64>,
     /// Whether the timeTransmitter is followed no more.
     pub holdover: bool,
     /// Whether the configured sources agree.
     pub agreement: String,
-    /// Why it measures nothing, if it has not for some time.
+    /// Why it measures nothing, if it has not for 30 s, or for eight intervals of Announce messages.
     #[serde(default)]
     pub error: Option<String>,
-    /// What it runs with that its user may not want.
+    /// Settings that work, but perhaps not as they are meant, in sentences.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// Syncs that told something.
+    /// Syncs that gave a sample.
     pub samples: u64,
-    /// Exchanges that told nothing, by reason.
+    /// Exchanges without a sample, by reason.
     pub lost: Reasons,
     /// Messages that are no concern of this clock, by reason.
     pub ignored: Reasons,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The STAMP reflector.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ReflectorState {
     /// The addresses that it answers on: none before its timestamps can be converted.
@@ -27,7 +28,7 @@ pub struct ReflectorState {
     pub stamps: Reasons,
     /// Sessions that it keeps.
     pub sessions: u64,
-    /// What it runs with that its user may not want.
+    /// Settings that work, but perhaps not as they are meant, in sentences.
     #[serde(default)]
     pub warnings: Vec<String>,
 }

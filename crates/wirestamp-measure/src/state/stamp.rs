@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 /// A STAMP session. `sent` = `answered` + `lost` + `in_flight`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PeerState {
     /// Its name in the configuration.
     pub name: String,
-    /// Of the reflector.
+    /// Address of the reflector.
     pub address: String,
     /// The interface that packets leave by, if the configuration names one.
     pub interface: Option<String>,
@@ -54,6 +55,6 @@ pub struct PeerState {
     pub delays: BTreeMap<String, Delays>,
     /// Counts of its transmit and receive timestamps.
     pub timestamps: TimestampCounts,
-    /// What ICMP or the system said last.
+    /// The last error of ICMP or the system.
     pub error: Option<String>,
 }

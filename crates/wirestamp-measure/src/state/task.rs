@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A thing that the configuration asks for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskState {
     /// "clock", "path", "stamp", "reflector", "ntp" or "ptp".

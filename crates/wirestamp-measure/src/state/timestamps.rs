@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Counts of transmit and receive timestamps. `requested` = `transmitted` + `pending` + the sum of `missing`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TimestampCounts {
     /// Packets sent whose transmit timestamp was asked for.
@@ -13,7 +14,7 @@ pub struct TimestampCounts {
     pub transmitted: u64,
     /// Those whose timestamp may still come, or of which it is not known yet why it does not.
     pub pending: u64,
-    /// Those without, by reason: [`NOT_SENT`](Self::NOT_SENT) or the name of a [`MissingReason`](wirestamp::MissingReason).
+    /// Those without, by reason: `not_sent` or the name of a [`MissingReason`](wirestamp::MissingReason).
     pub missing: Reasons,
     /// Packets received.
     pub received: u64,

@@ -3,15 +3,18 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What is kept on disk.
+/// The history on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct History {
     /// A folder of its own.
+    #[cfg_attr(feature = "schema", schemars(example = &"/var/lib/wirestamp-monitor/history"))]
     pub directory: PathBuf,
-    /// Bytes on disk, at most; at least 1 MiB. Default: 256 MiB.
+    /// The largest size on disk in bytes.
     #[serde(default = "quarter_gigabyte")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1048576)))]
     pub limit_bytes: u64,
 }
 

@@ -6,27 +6,35 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use wirestamp::Result;
 
-/// What is served over HTTP.
+/// The HTTP server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend("dependentRequired" = {"certificate": ["key"], "key": ["certificate"]})))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Http {
-    /// Whether anything is served.
+    /// Whether there is an HTTP server.
     pub enabled: bool,
-    /// Address and port. Default: 127.0.0.1:9862.
+    /// Address and port. Another than loopback needs TLS, or `allow_plaintext`.
     pub listen: SocketAddr,
-    /// A file with the certificate for TLS, and those between it and its authority (PEM). Read again on a reload. Unix only.
+    /// A file with the certificate for TLS, followed by intermediate certificates (PEM). Read again on a reload. Unix
+    /// only.
+    #[cfg_attr(feature = "schema", schemars(example = &"/etc/wirestamp/monitor.crt"))]
     pub certificate: Option<PathBuf>,
     /// A file with the certificate's private key (PEM).
+    #[cfg_attr(feature = "schema", schemars(example = &"/etc/wirestamp/monitor.key"))]
     pub key: Option<PathBuf>,
-    /// Serve other addresses than loopback without TLS, so that everybody on the way can read, the token too.
+    /// Serve other addresses than loopback without TLS. Everybody on the path can read everything, including the token.
     pub allow_plaintext: bool,
-    /// A file with the token that requests must bear (`Authorization: Bearer TOKEN`).
+    /// A file with the token that requests must contain (`Authorization: Bearer TOKEN`).
+    #[cfg_attr(feature = "schema", schemars(example = &"/etc/wirestamp/token"))]
     pub token_file: Option<PathBuf>,
-    /// Further names by which this server is asked (`Host`), such as that of a reverse proxy. Without TLS and token, others than addresses, this
-    /// host's name and names without a dot are refused: they may be a stranger's.
+    /// Further host names of this server, such as that of a reverse proxy (`Host`). Without TLS and token, it answers
+    /// only requests for addresses, this host's name, names without a dot, and these.
+    #[cfg_attr(feature = "schema", schemars(example = ["metrics.example.org"]))]
     pub names: Vec<String>,
-    /// Connections at a time; each address has a fair share of them. 1 to 1,000.
+    /// The largest number of connections; each address has a fair share.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
     pub connections: u16,
 }
 
@@ -95,10 +103,11 @@ impl Http {
 
 /// The metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Metrics {
-    /// Label sets of one metric, at most; those beyond are left out and counted.
+    /// The largest number of label sets of one metric; further ones are left out and counted.
     pub series_limit: usize,
 }
 

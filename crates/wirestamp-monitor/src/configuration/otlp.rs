@@ -12,21 +12,26 @@ use wirestamp_measure::times::duration;
 
 /// Where metrics are pushed to: OTLP over HTTP, protobuf.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Otlp {
-    /// The URL of the receiver with its path, such as `http://127.0.0.1:4318/v1/metrics`. Without TLS: a collector on this host adds it.
+    /// The URL of the receiver with its path, `http://` only; a collector on this host can add TLS.
+    #[cfg_attr(feature = "schema", schemars(example = &"http://127.0.0.1:4318/v1/metrics", regex(pattern = r"^http://")))]
     pub endpoint: String,
-    /// From one push to the next; at least 1 s. Default: 15 s.
+    /// Time between two pushes; at least 1 s.
     #[serde(default = "fifteen_seconds", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "wirestamp_measure::times::Text"))]
     pub interval: Duration,
-    /// A push that takes longer has failed; 100 ms to 60 s. Default: 5 s.
+    /// A push that takes longer has failed; 100 ms to 60 s.
     #[serde(default = "five_seconds", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "wirestamp_measure::times::Text"))]
     pub timeout: Duration,
-    /// A file with the token that each push bears (`Authorization: Bearer TOKEN`).
+    /// A file with the token that each push contains (`Authorization: Bearer TOKEN`).
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(example = &"/etc/wirestamp/otlp-token"))]
     pub token_file: Option<PathBuf>,
-    /// Push to other hosts, so that everybody on the way can read, the token too.
+    /// Also push to other hosts. Everybody on the path can read everything, including the token.
     #[serde(default)]
     pub allow_plaintext: bool,
 }

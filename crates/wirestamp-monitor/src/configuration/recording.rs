@@ -11,40 +11,52 @@ use wirestamp_measure::times::{duration, some_duration};
 /// The longest window and the longest time that rows wait: they are held in memory.
 const LONGEST: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(3_600));
 
-/// What is written for the analysis of a fleet: Parquet files of what this host measured.
+/// Parquet files of this host's measurements, for the analysis of a fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Recording {
     /// The folder of the tables; several hosts can share it.
+    #[cfg_attr(feature = "schema", schemars(example = &"/var/lib/wirestamp-monitor/recordings"))]
     pub directory: PathBuf,
-    /// Which tables. Default: all but `timestamps`.
+    /// The tables to write: `probes`, `estimates`, `cross`, and `timestamps`, which has a row for each STAMP packet.
     #[serde(default = "usual")]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub tables: Vec<Table>,
-    /// Of `probes`: the length of a window, 100 ms to 60 s, the same on all hosts. Default: 1 s.
+    /// Of `probes`: the length of a window, 100 ms to 60 s, the same on all hosts.
     #[serde(default = "one_second", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "wirestamp_measure::times::Text"))]
     pub window: Duration,
-    /// Of `estimates`: from one row of a clock to the next, 1 s to 1 h. Default: 10 s.
+    /// Of `estimates`: time between two rows of a clock, 1 s to 1 h.
     #[serde(default = "ten_seconds", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "wirestamp_measure::times::Text"))]
     pub interval: Duration,
-    /// Rows wait so long at most before they become a file, 1 s to 1 h: a crash loses those that wait. At its end the monitor writes them, and waits 5 s at most
-    /// for a disk that hangs. Default: 10 min.
+    /// The longest time that rows wait before they become a file, 1 s to 1 h. A crash loses waiting rows; when it ends,
+    /// the monitor writes them, and waits at most 5 s if the disk hangs.
     #[serde(default = "ten_minutes", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "wirestamp_measure::times::Text"))]
     pub file_interval: Duration,
-    /// This host's older files are removed; at least 1 h. Default: 14 days.
+    /// The age at which this host's files are removed; at least 1 h.
     #[serde(default = "fortnight", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "wirestamp_measure::times::Text"))]
     pub keep: Duration,
-    /// Bytes of this host's files, at most; at least 1 MiB. Default: 1 GiB.
+    /// The largest size of this host's files in bytes; beyond it the oldest are removed.
     #[serde(default = "gigabyte")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1048576)))]
     pub limit_bytes: u64,
-    /// How far this host's clock may be from UTC, for as long as the monitor runs. Default: what its NTP servers or the kernel say.
+    /// The largest error of this host's clock against UTC while the monitor runs. Default: as its NTP servers state it,
+    /// else the kernel.
     #[serde(default, with = "some_duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<wirestamp_measure::times::Text>", example = &"1us"))]
     pub clock_bound: Option<Duration>,
 }
 
 /// A table of what is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 #[non_exhaustive]
 pub enum Table {
     /// The least differences of each STAMP session and window.

@@ -94,7 +94,12 @@ fn tables(schema: &Value) -> Vec<Table> {
             if items.get("properties").is_some() {
                 let mut way = table.way.clone();
                 way.push((key.clone(), property.get("items").is_some(), table.needed()));
-                let node = items.as_object().expect("an object").clone();
+                let mut node = items.as_object().expect("an object").clone();
+                if let (None, Some(description)) =
+                    (property.get("items"), property.get("description"))
+                {
+                    node.insert("description".to_owned(), description.clone());
+                }
                 waiting.push(Table { node, way });
             }
         }
@@ -263,7 +268,8 @@ fn reference(schema: &Value) -> String {
             (name, true) => writeln!(page, "\n## `[[{name}]]`\n"),
             (name, false) => writeln!(page, "\n## `[{name}]`\n"),
         };
-        if let Some(description) = description {
+        // the page says it of the whole
+        if let Some(description) = description.filter(|_| !name.is_empty()) {
             let _ = writeln!(page, "{description}.\n");
         }
         page.push_str("| key | default | what |\n|---|---|---|\n");

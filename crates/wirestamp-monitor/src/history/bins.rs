@@ -236,29 +236,59 @@ fn series<'a, T>(
 
 /// What `/api/history` serves. Lists of a series have one entry for each bin that has records; bin `i` begins at `from + i * bin_ns`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Answer {
+    /// Name and version of this schema.
     schema: &'static str,
+    /// Begin of the range, RFC 3339.
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     from: String,
+    /// End of the range, which does not belong to it, RFC 3339.
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     to: String,
+    /// Length of an interval in nanoseconds; interval `i` begins at `from` + `i` × `bin_ns`.
+    #[cfg_attr(feature = "schema", schemars(with = "i64"))]
     bin_ns: Exact,
+    /// Whether all records of the range were read; if not, only the newest part was, or some are damaged
+    /// (`unreadable_bytes`).
     complete: bool,
+    /// Bytes that may have had records of the range and are damaged: they were passed over.
     unreadable_bytes: u64,
+    /// Records of the range that were counted.
     records: u64,
+    /// Whether there are more series than are answered.
     more_series: bool,
+    /// Offsets, with `show=offsets`.
     offsets: Vec<OffsetSeries>,
+    /// Delays, with `show=delays`.
     delays: Vec<DelaySeries>,
+    /// Events, with `show=events`, oldest first.
     events: Vec<Event>,
+    /// Older events of the range that were left out.
     events_left_out: u64,
 }
 
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OffsetSeries {
+    /// The reference: UTC (`clock`), an NTP server or a PTP timeTransmitter.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = super::reader::kinds(Show::Offsets))))]
     kind: &'static str,
+    /// Name of the clock, server or interface.
     name: String,
+    /// Numbers of the intervals, ascending.
     bin: Vec<u32>,
+    /// Records in each.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<std::num::NonZeroU64>"))]
     count: Vec<u64>,
+    /// The least offset of each, local minus reference; null: only the bound is known.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<i64>>"))]
     offset_min_ns: Vec<Exact>,
+    /// The greatest offset of each; null: only the bound is known.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<i64>>"))]
     offset_max_ns: Vec<Exact>,
+    /// The largest error bound of each.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<i64>"))]
     bound_max_ns: Vec<Exact>,
 }
 
@@ -283,18 +313,36 @@ impl OffsetSeries {
 }
 
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct DelaySeries {
+    /// A STAMP session, or a path of this host.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = super::reader::kinds(Show::Delays))))]
     kind: &'static str,
+    /// Name of the session or interface.
     name: String,
+    /// Which part of the way.
     segment: String,
+    /// Numbers of the intervals, ascending.
     bin: Vec<u32>,
+    /// Packets in each.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<std::num::NonZeroU64>"))]
     count: Vec<u64>,
+    /// The least delay of each; below 0 by less than its error bound at most.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<i64>"))]
     delay_min_ns: Vec<Exact>,
+    /// The greatest delay of each.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<i64>"))]
     delay_max_ns: Vec<Exact>,
+    /// The largest error bound of each.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<i64>"))]
     bound_max_ns: Vec<Exact>,
-    /// Delays that were 0, or below it by less than their bound.
+    /// Delays of each that were 0, or below it by less than their bound.
     zero: Vec<u64>,
-    /// `[i, count]`: above 2^((i-1)/4) s up to 2^(i/4) s.
+    /// `[i, count]` of each: delays above 2^((i-1)/4) s up to 2^(i/4) s.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Vec<Vec<(i32, std::num::NonZeroU64)>>")
+    )]
     buckets: Vec<Vec<(i32, u64)>>,
 }
 

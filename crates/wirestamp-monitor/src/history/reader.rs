@@ -145,6 +145,15 @@ impl Extent {
     }
 }
 
+/// The kinds of records that are shown.
+pub(super) const fn kinds(show: Show) -> &'static [&'static str] {
+    match show {
+        Show::Offsets => &["clock", "ntp", "ptp"],
+        Show::Delays => &["stamp", "path"],
+        Show::Events => &["event"],
+    }
+}
+
 /// Counts what is wanted of a segment of `bytes` bytes.
 fn read_segment(
     path: &Path,
@@ -152,11 +161,7 @@ fn read_segment(
     question: &Question,
     bins: &mut Bins,
 ) -> io::Result<Extent> {
-    let kinds: &[&str] = match question.show {
-        Show::Offsets => &["clock", "ntp", "ptp"],
-        Show::Delays => &["stamp", "path"],
-        Show::Events => &["event"],
-    };
+    let kinds = kinds(question.show);
     let mut extent = Extent {
         bytes,
         ..Extent::default()

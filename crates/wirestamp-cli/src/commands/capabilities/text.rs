@@ -9,12 +9,20 @@ use std::env::consts::OS;
 
 /// A flag, for `--format ndjson` and `csv`. `None`: not known.
 #[derive(Serialize)]
-struct FlagRow<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct FlagRow<'a> {
+    /// Name of the interface.
     interface: &'a str,
+    /// Kind of flag.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["clock", "hardware", "software", "ptp_events"])))]
     group: &'static str,
+    /// Name of the flag, as in the object.
     name: &'static str,
+    /// Supported by driver and system; null: not known.
     supported: Option<bool>,
+    /// Switched on; null: not known.
     active: Option<bool>,
+    /// Seen by a probe; null: not probed.
     observed: Option<bool>,
 }
 

@@ -5,40 +5,79 @@ use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows, grouped, plural};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use serde::Serialize;
 use wirestamp_capture::answers::{self, ServiceReport};
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Answered {
+    /// Name of the file.
     file: String,
+    /// Packets in it.
     packets: u64,
+    /// Packets that the capture itself dropped; null: the file does not say.
     dropped: Option<u64>,
+    /// Whether the file ends within a packet.
     truncated: bool,
+    /// IP packets that are neither TCP nor UDP, and fragments.
     others: u64,
+    /// Packets that could not be used, by reason.
     unusable: Unused,
+    /// Packets that stand behind a later one; they were put in order.
     out_of_order: u64,
+    /// Steps of the real-time clock that the file reports.
     clock_steps: u64,
+    /// Packets of services beyond the first 1,024.
     left_out: u64,
+    /// The one with most answers first.
     services: Vec<OneService>,
     #[serde(skip)]
     shown: usize,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OneService {
+    /// 6 is TCP, 17 is UDP.
     protocol: u8,
+    /// The service's address.
     address: String,
+    /// Its port.
     port: u16,
+    /// UDP: from a request to its answer.
     answers: Option<Times>,
+    /// TCP: from the client's SYN to the service's.
     handshake_service: Option<Times>,
+    /// TCP: from the service's SYN to the client's ACK.
     handshake_client: Option<Times>,
+    /// TCP: from a segment of the client's to the service's ACK.
     acknowledged_by_service: Option<Times>,
+    /// TCP: from a segment of the service's to the client's ACK.
     acknowledged_by_client: Option<Times>,
+    /// UDP requests that nothing answered.
     unanswered: u64,
+    /// UDP requests without an answer that may have had one: as many packets cannot be used that may be answers, the
+    /// capture ends before their timeout, a datagram that may be several answers came while they waited, or too many
+    /// others waited.
     undecided: u64,
+    /// Answers that could be to more than one packet, or to one that was sent again; and packets of a service that may
+    /// be answers to requests that the file does not have.
     ambiguous: u64,
+    /// Answers and acknowledgments that are not timed, because they or their requests have no time.
     without_time: u64,
+    /// The same, because the real-time clock was stepped in between.
     across_step: u64,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Answered>(
+        "capture-answers",
+        "Output of `wirestamp capture answers FILE --json`",
+    )
+    .row::<OneService>()
 }
 
 pub(super) fn run(

@@ -6,6 +6,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::quantity::rounded_up;
 use crate::output::{Output, Page, Report, Rows, grouped, plural};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -13,54 +15,95 @@ use wirestamp_capture::compare::{self, FlowReport, Options, RunDelay, Way};
 use wirestamp_capture::packet::Flow;
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Compared {
+    /// Capture A.
     a: OneSide,
+    /// Capture B.
     b: OneSide,
+    /// The largest offset between the clocks (--clock-bound); part of each error bound.
     clock_bound_ns: Option<u64>,
+    /// Packets given up because too many waited for their like.
     given_up: u64,
+    /// The one with most packets first.
     flows: Vec<OneFlow>,
     #[serde(skip)]
     shown: usize,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OneSide {
+    /// Name of the file.
     file: String,
+    /// Packets in it.
     packets: u64,
-    /// By the capture itself; `None`: the file does not say.
+    /// Packets that the capture itself dropped; null: the file does not say.
     dropped: Option<u64>,
+    /// Whether the file ends within a packet.
     truncated: bool,
+    /// Packets that could not be used, by reason.
     unusable: Unused,
+    /// Packets that stand behind a later one; they were put in order.
     out_of_order: u64,
+    /// Steps of the real-time clock that the file reports.
     clock_steps: u64,
+    /// Packets of tunnels that the other file has not: others may be in them.
     tunnel_packets: u64,
 }
 
 /// A count for each file.
 #[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Both {
+    /// Segments of A.
     a: u64,
+    /// Segments of B.
     b: u64,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OneFlow {
+    /// The flow, as it is called at A; null: all beyond the first 1,024.
     flow: Option<FlowName>,
+    /// Which way it went.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["a_to_b", "b_to_a"])))]
     direction: &'static str,
+    /// Packets at A.
     in_a: u64,
+    /// Packets at B.
     in_b: u64,
+    /// Packets found in both.
     matched: u64,
+    /// Of the matched packets, those that look like others on the way, so that it is unknown which one is which: they
+    /// have no delay.
     ambiguous: u64,
+    /// Of the matched packets, those that have no time in one of the captures: they have no delay.
     without_time: u64,
+    /// Of the matched packets, those that may have been under way while a real-time clock was stepped that made both
+    /// times, and those of further pairs of runs than there are histograms for: they have no delay.
     across_step: u64,
+    /// TCP segments whose bytes the other capture has in segments that are cut otherwise (GRO, LRO, TSO): they arrived,
+    /// and have no delay.
     resegmented: Both,
+    /// Packets that the other capture may have: it has packets that cannot be compared or UDP datagrams that GSO cut or
+    /// GRO joined, they have no time themselves, too many waited, or a clock was stepped.
     undecided: Both,
+    /// Packets sent and not seen to arrive.
     lost: u64,
+    /// Packets that arrived again.
     duplicated: u64,
+    /// Packets that arrived after one that was sent later (RFC 4737).
     reordered: u64,
+    /// Packets that arrived and were not seen to be sent.
     extra: u64,
+    /// Packets of times in which only one capture was made; counted nowhere else.
     outside: u64,
+    /// How long packets took, of the runs of both clocks that have most of them; null: none was found in both.
     delay: Option<Times>,
+    /// The same for each pair of runs of the clocks: a step of either one moves the delays after it by an unknown
+    /// amount.
     delays: Vec<OneDelay>,
     /// Of A and of B.
     #[serde(skip)]
@@ -69,20 +112,38 @@ struct OneFlow {
 
 /// Between two steps of the clocks.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OneDelay {
+    /// Number of steps of each clock before.
     steps: Both,
+    /// How long packets took.
     delay: Times,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct FlowName {
+    /// IP protocol number: 6 is TCP, 17 is UDP.
     protocol: u8,
+    /// Address.
     source: String,
+    /// Port; 0: none.
     source_port: u16,
+    /// Address.
     destination: String,
+    /// Port; 0: none.
     destination_port: u16,
     #[serde(skip)]
     text: String,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Compared>(
+        "capture-compare",
+        "Output of `wirestamp capture compare A B --json`",
+    )
+    .row::<OneFlow>()
 }
 
 pub(super) fn run(

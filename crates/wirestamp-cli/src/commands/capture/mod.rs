@@ -19,6 +19,8 @@ use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::quantity::rounded_up;
 use crate::output::{Output, plural};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::Session;
 use serde::Serialize;
 use std::fs::File;
@@ -28,6 +30,16 @@ use wirestamp::{Error, ErrorKind, Span};
 use wirestamp_capture::packet::Unusable;
 use wirestamp_capture::read::Reader;
 use wirestamp_capture::spread::Summary;
+
+/// Of all that it prints.
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schemas() -> [Document; 3] {
+    let title = "A line of the output of `wirestamp capture IFACE --json`";
+    let lines = Document::lines("capture", title)
+        .line::<shown::Shown>("A packet, if none is written to a file")
+        .line::<sink::Summary>("The summary at the end");
+    [lines, answers::schema(), compare::schema()]
+}
 
 pub(super) fn run(
     arguments: &arguments::Capture,
@@ -57,11 +69,17 @@ fn open(path: &Path) -> Result<Reader<'static>, Error> {
 
 /// What could not be used of a file, as JSON has it.
 #[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Unused {
+    /// Packets that are not IP.
     not_ip: u64,
+    /// Packets behind headers that wirestamp does not read.
     encapsulated: u64,
+    /// Packets of which too little was captured.
     cut_off: u64,
+    /// Packets without a time: they are looked for as the others are, but not timed.
     without_time: u64,
+    /// Blocks of the file of an unknown type, skipped.
     unknown_blocks: u64,
 }
 
@@ -124,14 +142,23 @@ fn order_and_steps(out_of_order: u64, clock_steps: u64) -> Vec<String> {
 
 /// How times are distributed, as JSON has it.
 #[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Times {
+    /// How many times.
     count: u64,
+    /// The smallest.
     min_ns: i64,
+    /// Median.
     p50_ns: i64,
+    /// Nine of ten are not above it.
     p90_ns: i64,
+    /// 99 of 100 are not above it.
     p99_ns: i64,
+    /// The largest.
     max_ns: i64,
+    /// Mean.
     mean_ns: i64,
+    /// Error bound of each time; null: not known for all of them.
     error_bound_ns: Option<u64>,
 }
 

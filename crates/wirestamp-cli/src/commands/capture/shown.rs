@@ -10,23 +10,36 @@ const SECOND: i64 = 1_000_000_000;
 const DAY: i64 = 86_400;
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Shown {
+    /// A packet.
     pub(super) packet: Facts,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Facts {
+    /// When, in UTC as the system's clock shows it; null: not known.
     #[serde(serialize_with = "json::some_time")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Utc>"))]
     time: Option<i64>,
+    /// Error bound of the time, relative to that clock.
     error_bound_ns: Option<i64>,
+    /// Whose clock made the timestamp.
     clock: TimestampSource,
+    /// Which uninterrupted run of that clock.
     generation: Option<u32>,
-    /// Why there is no UTC.
+    /// Why there is no UTC: a stable word.
     no_utc: Option<&'static str>,
+    /// Which way it went.
     direction: CapturedDirection,
+    /// Bytes on the wire, without a VLAN tag.
     length_bytes: u32,
+    /// Bytes captured.
     captured_bytes: usize,
+    /// Number of its VLAN.
     vlan: Option<u16>,
+    /// The packet, for people.
     summary: String,
 }
 

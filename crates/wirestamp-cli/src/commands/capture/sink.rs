@@ -25,38 +25,60 @@ pub(super) const PIECE: usize = 1 << 20;
 pub(super) const LAST: Duration = Duration::from_millis(200);
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Summary {
+    /// All of the capture.
     pub(super) summary: Captured,
 }
 
 #[derive(Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Captured {
+    /// Name of the interface.
     pub(super) interface: String,
+    /// The filter.
     filter: Option<String>,
+    /// Whose clock was asked for.
+    #[cfg_attr(feature = "schema", schemars(with = "TimestampSource"))]
     source: &'static str,
-    /// What the NIC does not timestamp: each packet has its clock.
+    /// What the NIC does not timestamp, in sentences: each packet has its clock.
     pub(super) warnings: Vec<&'static str>,
+    /// How long the capture took.
     pub(super) duration_ns: u64,
+    /// Packets captured.
     pub(super) packets: u64,
+    /// Bytes that they had on the wire.
     pub(super) packets_bytes: u64,
+    /// Packets that passed the filter, dropped ones included.
     received: u64,
+    /// Packets that the kernel dropped because the buffer was full.
     dropped: u64,
+    /// How often the buffer became full.
     freezes: u64,
+    /// Packets whose timestamp could not be converted to UTC.
     pub(super) without_utc: u64,
+    /// Packets that stand behind a later one.
     pub(super) out_of_order: u64,
-    /// Of Parquet files.
+    /// Packets that are no rows of the Parquet files: not IP, cut off, or between others.
     left_out: u64,
-    /// Empty if the packets were not divided.
+    /// Packets received and dropped by each queue, with --queues; otherwise empty.
     queues: Vec<Queue>,
+    /// Complete files.
     files: Vec<String>,
+    /// Whether a signal ended the run before --count or --for did.
     pub(super) interrupted: bool,
 }
 
 #[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Queue {
+    /// Packets in the files.
     packets: u64,
+    /// Packets that passed the filter, dropped ones included.
     received: u64,
+    /// Packets that the kernel dropped because the buffer was full.
     dropped: u64,
+    /// How often the buffer became full.
     freezes: u64,
 }
 

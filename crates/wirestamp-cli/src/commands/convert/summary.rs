@@ -10,67 +10,100 @@ use wirestamp::events::{ConversionErrors, GenerationSummary, Header, Summary};
 use wirestamp::time::Frequency;
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Converted {
+    /// Ticks a second of the system clock.
     system_hz: u64,
-    /// As the file states it; `None`: it does not.
+    /// Nominal ticks a second of the NIC's clock; 0: unknown; `None`: the file does not state them.
     hardware_hz: Option<u64>,
-    /// Whether each timestamp was converted one batch later.
+    /// Whether each timestamp was converted with the next batch of readings, too.
     later: bool,
+    /// Readings of both clocks.
     readings: u64,
+    /// Readings that came too late to be used.
     readings_outdated: u64,
+    /// Readings that contradict themselves.
     readings_invalid: u64,
+    /// Readings less than 1 ms apart are one batch.
     batches: u64,
+    /// Notifications that the configuration may have changed.
     notifications: u64,
+    /// Hardware timestamps.
     timestamps: u64,
+    /// Timestamps that were converted.
     converted: u64,
+    /// Timestamps that could not be converted.
     conversion_errors: u64,
+    /// The same by reason.
     conversion_errors_by_reason: BTreeMap<&'static str, u64>,
-    /// Of these, times that were withdrawn: later readings contradicted them, or too few batches followed.
+    /// Of these, timestamps whose times were withdrawn: later readings contradicted them, or too few batches followed.
     withdrawn: u64,
+    /// The same by reason.
     withdrawn_by_reason: BTreeMap<&'static str, u64>,
+    /// Uninterrupted runs of the clock.
     generations: Vec<Opened>,
     /// How many stand between the last two of these.
     generations_left_out: u64,
-    /// At the end of the last generation.
+    /// Of the NIC's clock by the monotonic clock, at the end of the last generation.
     frequency: Option<FrequencyReport>,
+    /// How fast the frequency may change at most.
     prior: Option<Prior>,
+    /// The error bounds of the converted timestamps.
     error_bound_ns: Option<Bounds>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Opened {
+    /// Number of the generation.
     generation: u32,
+    /// Why it began.
     cause: &'static str,
+    /// Monotonic clock at its first reading.
     #[serde(serialize_with = "json::digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Digits"))]
     first_monotonic_ns: i64,
+    /// Monotonic clock at its last reading.
     #[serde(serialize_with = "json::digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Digits"))]
     last_monotonic_ns: i64,
+    /// Readings of both clocks.
     readings: u64,
+    /// Of the NIC's clock, by the monotonic clock.
     frequency: Option<FrequencyReport>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct FrequencyReport {
+    /// Ticks a second.
     hertz: f64,
     /// How much faster than stated; `None` where nothing is stated.
     ppm: Option<f64>,
+    /// The frequency is wrong by at most this.
     error_bound_ppm: f64,
 }
 
 /// How fast the rate is believed to change at most.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Prior {
-    /// Per second: in the time that the readings cover.
+    /// In the time that the readings cover.
     seen_ppm_per_second: f64,
-    /// Per second: since the newest reading.
+    /// Since the newest reading.
     unseen_ppm_per_second: f64,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Bounds {
+    /// The smallest.
     min: f64,
+    /// The median.
     median: f64,
+    /// The mean.
     mean: f64,
+    /// The largest.
     max: f64,
 }
 

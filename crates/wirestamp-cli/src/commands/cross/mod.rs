@@ -10,6 +10,8 @@ use crate::arguments::{self, fitting};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::{Session, endless};
 use indicatif::ProgressBar;
 use report::{Cross, Offsets, Reading};
@@ -29,6 +31,11 @@ const FEW: u32 = 20;
 /// More readings than these are not kept; of a run without an end, the newest few.
 const MOST: u32 = 1_000_000;
 const KEPT: u32 = 1_000;
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Cross>("cross", "Output of `wirestamp cross --json`").row::<Reading>()
+}
 
 pub(super) fn run(
     arguments: &arguments::Cross,

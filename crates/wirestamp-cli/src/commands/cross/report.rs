@@ -12,25 +12,37 @@ use wirestamp::{Bounded, Interface, Span};
 use wirestamp_measure::ClockReading;
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Cross {
+    /// Name of the interface.
     pub(super) interface: String,
+    /// Whether it is a simulated NIC.
     pub(super) simulated: bool,
+    /// From one reading to the next.
     pub(super) interval_ns: u64,
+    /// TAI - UTC in seconds, as given with --tai-offset.
     pub(super) tai_minus_utc_s: i32,
-    /// How many there were.
+    /// How many readings there were.
     pub(super) count: u64,
-    /// All of them; of a run without an end, the newest.
+    /// Readings of both clocks: all, or the newest 1,000 of a run without an end.
     pub(super) readings: VecDeque<Reading>,
+    /// Readings that failed.
     pub(super) failures: u32,
+    /// The last error; null: none.
     pub(super) last_failure: Option<String>,
+    /// Nominal ticks a second of the NIC's clock; `None`: the driver does not report them.
     pub(super) nominal_frequency_hz: Option<u64>,
-    /// `None`: too few readings, or a clock that restarts again and again.
+    /// Of the NIC's clock, by the monotonic clock; `None`: too few readings, or a clock that restarts again and again.
     pub(super) frequency: Option<FrequencyReport>,
+    /// Uninterrupted runs of the clock.
     pub(super) generations: u32,
-    /// How often another clock was behind the interface.
+    /// How often another clock came behind the interface: a bond failed over, or the NIC came back.
     pub(super) clock_changes: u32,
+    /// The reading with the shortest bracket.
     pub(super) best: Option<Reading>,
+    /// The time between both readings of the monotonic clock.
     pub(super) bracket_ns: Widths,
+    /// Whether a signal ended the run early.
     pub(super) interrupted: bool,
     #[serde(skip)]
     pub(super) narrowest: Option<Offsets>,
@@ -40,17 +52,25 @@ pub(super) struct Cross {
 
 /// Both clocks at once.
 #[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Reading {
+    /// The monotonic clock before the NIC's was read.
     #[serde(serialize_with = "json::digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Digits"))]
     pub(super) monotonic_before_ns: i64,
+    /// The NIC's clock.
     #[serde(serialize_with = "json::digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Digits"))]
     pub(super) hardware_ticks: u64,
+    /// The monotonic clock afterwards.
     #[serde(serialize_with = "json::digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Digits"))]
     pub(super) monotonic_after_ns: i64,
-    /// `None`: the method does not report it.
+    /// The time between both readings of the monotonic clock; `None`: the method does not report it.
     pub(super) bracket_ns: Option<i64>,
+    /// precise, extended, basic or driver.
     pub(super) method: &'static str,
-    /// Of the clock: it is as it was at the readings before that have the same.
+    /// Of the clock: only readings of the same one are of the same clock, undisturbed.
     pub(super) generation: u32,
     #[serde(flatten)]
     pub(super) offsets: Offsets,
@@ -59,28 +79,41 @@ pub(super) struct Reading {
 /// The PHC minus other clocks; positive: the PHC is ahead. `None`: the width of the reading is unknown, the real-time
 /// clock was stepped meanwhile, or the PHC does not count nanoseconds.
 #[derive(Clone, Copy, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Offsets {
+    /// The PHC minus this host's real-time clock; positive: the PHC is ahead. null: not known.
     pub(super) phc_minus_utc_ns: Option<i64>,
+    /// The same minus TAI - UTC (tai_minus_utc_s).
     pub(super) phc_minus_tai_ns: Option<i64>,
-    /// Of both.
+    /// Both are wrong by at most this.
     pub(super) offset_error_bound_ns: Option<i64>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct FrequencyReport {
+    /// Ticks a second.
     pub(super) hertz: f64,
+    /// The frequency is wrong by at most this.
     pub(super) error_bound_parts_per_billion: f64,
-    /// How much faster than the driver says, if it says.
+    /// How much faster than the driver's nominal frequency; `None`: it does not report that.
     pub(super) deviation_parts_per_billion: Option<f64>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Widths {
+    /// The smallest.
     pub(super) min: Option<i64>,
+    /// The median.
     pub(super) p50: Option<i64>,
+    /// 90 % are at most this.
     pub(super) p90: Option<i64>,
+    /// 99 % are at most this.
     pub(super) p99: Option<i64>,
+    /// The largest.
     pub(super) max: Option<i64>,
+    /// The mean.
     pub(super) mean: Option<i64>,
 }
 

@@ -11,6 +11,7 @@ const INDENT: usize = 25;
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) enum Status {
     /// It works.
     Ok,
@@ -24,19 +25,25 @@ pub(super) enum Status {
 
 /// One check.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Check {
-    /// Stable.
+    /// Name of the check: a stable word.
     pub(super) name: &'static str,
-    /// `None`: the system as a whole.
+    /// Name of the interface; `None`: the check is of the whole system.
     pub(super) interface: Option<String>,
+    /// How the check ended.
     pub(super) status: Status,
+    /// The finding.
     pub(super) explanation: String,
+    /// Commands that would change it, by system.
     pub(super) commands: Commands,
 }
 
 /// What would change it; empty where nothing would or nothing need be.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Commands {
+    /// In a shell.
     pub(super) linux: Vec<String>,
     /// In an elevated PowerShell.
     pub(super) windows: Vec<String>,

@@ -13,33 +13,65 @@ const PIECE: usize = 1 << 16;
 const OFTEN: Duration = Duration::from_millis(500);
 
 #[derive(Serialize)]
-struct Packet {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Packet {
+    /// Number of the packet, from 1; rows are not in its order.
     packet: u64,
+    /// The monotonic clock just before the send call.
     #[serde(serialize_with = "json::digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Digits"))]
     sent_monotonic_ns: i64,
+    /// From just before the send call to the transmit timestamp.
     send_path_ns: Option<i64>,
+    /// It is wrong by at most this.
     send_path_error_bound_ns: Option<i64>,
     #[serde(flatten)]
     queue: Option<Queue>,
-    /// `None` with an echo service.
+    /// From the transmit timestamp to the receive timestamp; null with an echo service.
     wire_ns: Option<i64>,
+    /// It is wrong by at most this.
     wire_error_bound_ns: Option<i64>,
-    /// `None` without one.
+    /// The same, there and back; null without an echo service.
     round_trip_ns: Option<i64>,
+    /// It is wrong by at most this.
     round_trip_error_bound_ns: Option<i64>,
+    /// From the receive timestamp to just after the receive call.
     receive_path_ns: Option<i64>,
+    /// It is wrong by at most this.
     receive_path_error_bound_ns: Option<i64>,
-    /// The first missing item; `None`: none is.
+    /// The first thing that is missing; null: nothing.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = missing_names())))]
     missing: Option<&'static str>,
+    /// Why the transmit timestamp is missing or the conversion failed.
     reason: Option<&'static str>,
+}
+
+/// The names of what can be missing, and null.
+#[cfg(feature = "schema")]
+fn missing_names() -> Vec<Option<&'static str>> {
+    use wirestamp::{ConversionError, MissingReason};
+    let all = [
+        NotMeasured::NotArrived,
+        NotMeasured::Late,
+        NotMeasured::TransmitTimestamp(MissingReason::Deadline),
+        NotMeasured::NotTimestamped,
+        NotMeasured::Conversion(ConversionError::NotReady),
+    ];
+    let names = all.map(NotMeasured::name).map(Some);
+    names.into_iter().chain([None]).collect()
 }
 
 /// With --queue: the parts of the send path.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Queue {
+    /// With --queue: from just before the send call to the entry into the queueing discipline.
     to_queue_ns: Option<i64>,
+    /// It is wrong by at most this.
     to_queue_error_bound_ns: Option<i64>,
+    /// With --queue: from the queueing discipline to the transmit timestamp.
     from_queue_ns: Option<i64>,
+    /// It is wrong by at most this.
     from_queue_error_bound_ns: Option<i64>,
 }
 

@@ -1,6 +1,8 @@
 //! `monitor --check`: what a configuration asks for, once its files were read.
 
 use crate::output::{Page, Report, Rows};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use serde::Serialize;
 use std::path::PathBuf;
 use wirestamp::{Error, ErrorKind};
@@ -16,22 +18,37 @@ pub(super) const UNNAMED: &str = "plaintext beyond loopback is answered by addre
 
 /// What a configuration asks for.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Checked {
-    /// Where it is served; `None`: nowhere.
+    /// Address and port where it is served; null: nowhere.
     http: Option<String>,
+    /// STAMP sessions.
     stamp: usize,
+    /// Whether there is a STAMP reflector.
     reflector: bool,
+    /// NTP servers.
     ntp: usize,
+    /// PTP clocks.
     ptp: usize,
+    /// Send and receive paths of this host.
     path: usize,
-    /// The folder of the history.
+    /// The folder of the history; null: there is none.
     history: Option<String>,
-    /// The folder of the recordings.
+    /// The folder of the recordings; null: there are none.
     recording: Option<String>,
     /// Certificates, keys and tokens that were read.
     files: Vec<String>,
-    /// What works, and perhaps not as it is meant.
+    /// Settings that work, but perhaps not as they are meant, in words.
     warnings: Vec<String>,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Checked>(
+        "monitor-check",
+        "Output of `wirestamp monitor --check --json`",
+    )
+    .row::<Checked>()
 }
 
 impl Checked {

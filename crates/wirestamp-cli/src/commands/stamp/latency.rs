@@ -12,6 +12,8 @@ use crate::commands::limits;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::Output;
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::{self, Session};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
@@ -28,6 +30,15 @@ pub(super) const OPERATION: &str = "measure latency";
 const RATE: u32 = 1_000;
 /// How soon a signal is noticed while replies are awaited.
 const NAP: Span = Span::from_milliseconds(50);
+
+#[cfg(all(test, feature = "schema"))]
+pub(in crate::commands) fn schema() -> Document {
+    Document::of::<Measurement>(
+        "latency-peer",
+        "Output of `wirestamp latency --peer HOST --json`",
+    )
+    .row::<super::packets::Row>()
+}
 
 pub(in crate::commands) fn run(
     arguments: &arguments::Latency,

@@ -11,130 +11,208 @@ use wirestamp_measure::PathMtu;
 use wirestamp_probe::session::{Clocks, DelayVariation, Delays, Losses, Rejected, SessionReport};
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Measurement {
+    /// Address and port of the reflector.
     pub(super) peer: SocketAddr,
+    /// Name of the interface; null: the system chose.
     pub(super) interface: Option<String>,
+    /// Whether packets are authenticated.
     pub(super) authenticated: bool,
-    /// Whose timestamps count.
+    /// Whose timestamps count, hardware or software: a packet that has none of these has none.
     pub(super) source: &'static str,
-    /// How many there are, of packets and replies.
+    /// Timestamps of that source, of packets and replies.
     pub(super) stamps: u64,
+    /// Payload of a packet.
     pub(super) size_bytes: usize,
-    /// `None`: with --interval.
+    /// Packets a second; null with --interval.
     pub(super) rate_pps: Option<u32>,
+    /// With --interval: from one packet to the next, instead of rate_pps.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "i64"))]
     pub(super) interval_ns: Option<i64>,
+    /// A packet whose reply takes longer is lost.
     pub(super) timeout_ns: i64,
+    /// Packets sent.
     pub(super) packets: u64,
+    /// Packets with a reply.
     pub(super) answered: u64,
+    /// Packets without a reply.
     pub(super) lost: Lost,
+    /// Duplicated packets.
     pub(super) duplicated: Directions,
+    /// Reordered packets.
     pub(super) reordered: Directions,
+    /// Replies that were not taken, by reason.
     pub(super) rejected: BTreeMap<&'static str, u64>,
+    /// Packets that the system did not send.
     pub(super) refused_by_system: u64,
+    /// The path's MTU, and packets that did not fit. Bytes of whole IP packets.
     pub(super) path_mtu: Mtu,
-    /// "same", "utc" or "unrelated".
+    /// How the clocks are related: same, utc or unrelated.
     pub(super) clocks: &'static str,
-    /// Why there are no delays of one direction; `None`: there are.
+    /// Why there are no delays of one direction; null: there are some.
     pub(super) unknown_offset: Option<&'static str>,
+    /// From the transmit timestamp to the reply's receive timestamp.
     pub(super) round_trip_ns: Figures,
+    /// The round trip less the time in the reflector.
     pub(super) path_delay_ns: Figures,
+    /// The way there.
     pub(super) forward_ns: Figures,
+    /// The way back.
     pub(super) backward_ns: Figures,
+    /// The time in the reflector, by its timestamps.
     pub(super) residence_ns: Figures,
-    /// Until just before it sends: its receive path, and what it does with the packet.
+    /// In the reflector, until just before it sent the reply: its receive path and its processing.
     pub(super) residence_as_written_ns: Figures,
+    /// In the reflector, from just before it sent the reply until that left, where it reported when.
     pub(super) reflector_send_path_ns: Figures,
+    /// From just before the send call to the transmit timestamp.
     pub(super) send_path_ns: Figures,
+    /// From the receive timestamp to just after the receive call.
     pub(super) receive_path_ns: Figures,
+    /// Packet delay variation of the round trip (RFC 5481); null: too few.
     pub(super) round_trip_variation: Option<Variation>,
+    /// The same of the way there.
     pub(super) forward_variation: Option<Variation>,
+    /// The same of the way back.
     pub(super) backward_variation: Option<Variation>,
-    /// The reflector's clock less ours.
+    /// The interval that the reflector's clock less ours lies in; null: unknown.
     pub(super) offset_ns: Option<[i64; 2]>,
+    /// How often a clock was stepped.
     pub(super) clock_steps: u64,
+    /// Packets whose times contradict each other.
     pub(super) contradictions: u64,
+    /// Missing transmit timestamps.
     pub(super) missing_transmit_timestamps: u64,
+    /// Packets without a transmit timestamp, by reason.
     pub(super) missing_transmit_reasons: BTreeMap<&'static str, u64>,
+    /// Missing receive timestamps.
     pub(super) missing_receive_timestamps: u64,
+    /// The reflector's own report.
     pub(super) reflector: Reflector,
+    /// Routers on the way.
     pub(super) hops: Hops,
+    /// Packets whose DSCP was changed on the way.
     pub(super) dscp_changed: Directions,
+    /// Packets whose ECN was changed on the way there.
     pub(super) ecn_changed_forward: u64,
+    /// Whether a signal ended the run early.
     pub(super) interrupted: bool,
-    /// A change of the NIC's clock in the last seconds would not show.
+    /// Whether it ended before readings of the NIC's clock had confirmed the last timestamps: a change of that clock in
+    /// the last seconds would not show.
     pub(super) unconfirmed: bool,
-    /// By how much the values of each histogram of the file are shifted; `None` if none is written.
+    /// Added to every value of a path in the file of histograms; null: none was written.
     pub(super) histogram_offset_ns: Option<BTreeMap<&'static str, u64>>,
-    /// Those of the command line.
+    /// Limits of the command line (--max-p99 and the like).
     pub(super) limits: Vec<limits::Judged>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Lost {
+    /// All of them.
     pub(super) packets: u64,
+    /// Lost on the way there; null: unknown.
     pub(super) forward: Option<u64>,
+    /// Lost on the way back; null: unknown.
     pub(super) backward: Option<u64>,
+    /// Lost in an unknown direction.
     pub(super) undecided: Option<u64>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Directions {
+    /// On the way there.
     pub(super) forward: u64,
+    /// On the way back.
     pub(super) backward: u64,
 }
 
 /// Whole IP packets, in bytes.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Mtu {
-    /// `None`: the system does not say.
+    /// At the end; null: the system does not say.
     pub(super) bytes: Option<u32>,
-    /// The interface's, or what a router reported earlier.
+    /// Before anything was sent: the interface's, or one that a router reported earlier.
     pub(super) bytes_at_first: Option<u32>,
+    /// Size of a packet that is measured.
     pub(super) packet_bytes: usize,
+    /// Packets that the system did not send because they are larger.
     pub(super) too_large: u64,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Hops {
+    /// There; null: unknown.
     pub(super) forward: Option<u8>,
+    /// Back; null: unknown.
     pub(super) backward: Option<u8>,
 }
 
 /// What the reflector says of itself. None of it is verified.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Reflector {
+    /// Its Error Estimate.
     pub(super) advertised_error_ns: Option<i64>,
+    /// Whether it claims to follow UTC.
     pub(super) synchronized: bool,
+    /// ntp or ptp.
     pub(super) format: Option<&'static str>,
+    /// The source that its clock follows.
     pub(super) clock_source: Option<&'static str>,
+    /// How it timestamps.
     pub(super) receive_method: Option<&'static str>,
+    /// Whether it knows RFC 8972.
     pub(super) extensions: bool,
+    /// Replies whose transmit timestamp came with the next reply.
     pub(super) followed_up: u64,
+    /// Those of them that a NIC timestamped.
     pub(super) followed_up_by_hardware: u64,
+    /// Replies without one.
     pub(super) not_followed_up: u64,
+    /// Whether it writes UTC where TAI belongs.
     pub(super) sends_utc_in_ptp_format: bool,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Variation {
+    /// Mean difference from one packet to the next (RFC 3550).
     pub(super) jitter_ns: i64,
+    /// The median.
     pub(super) p50_ns: i64,
+    /// 99 % are at most this.
     pub(super) p99_ns: i64,
+    /// The largest.
     pub(super) max_ns: i64,
 }
 
 /// Nothing measured: null, never 0.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Figures {
+    /// How many packets have this value.
     pub(super) count: u64,
+    /// The smallest.
     pub(super) min: Option<i64>,
+    /// The median.
     pub(super) p50: Option<i64>,
+    /// 90 % are at most this.
     pub(super) p90: Option<i64>,
+    /// 99 % are at most this.
     pub(super) p99: Option<i64>,
+    /// 99.9 % are at most this.
     pub(super) p99_9: Option<i64>,
+    /// The largest.
     pub(super) max: Option<i64>,
+    /// The mean.
     pub(super) mean: Option<i64>,
+    /// Each value is wrong by at most this.
     pub(super) error_bound: Option<i64>,
 }
 

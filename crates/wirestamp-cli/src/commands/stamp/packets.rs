@@ -9,28 +9,47 @@ use wirestamp_probe::session::Sample;
 
 /// The measurements of one packet. A missing one is null, never 0.
 #[derive(Serialize)]
-struct Row {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Row {
+    /// Its number, from 0.
     sequence: u32,
+    /// Whether a reply came in time.
     answered: bool,
+    /// Further replies: the request was duplicated.
     duplicates: usize,
-    /// When it left, UTC since 1970.
+    /// When it left, nanoseconds since 1970, UTC; null: it has no transmit timestamp.
     #[serde(serialize_with = "json::some_digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Digits>"))]
     sent_utc_ns: Option<i64>,
-    /// Why it has no transmit timestamp.
+    /// Why it has no transmit timestamp; null: it has one.
     missing_transmit_reason: Option<&'static str>,
+    /// In this host, from just before the send call until it left.
     send_path_ns: Option<i64>,
+    /// To the reflector; null: the clocks are not related.
     forward_ns: Option<i64>,
+    /// Its error bound.
     forward_error_bound_ns: Option<i64>,
+    /// In the reflector, until the reply left; null: it did not report that.
     residence_ns: Option<i64>,
+    /// Its error bound.
     residence_error_bound_ns: Option<i64>,
+    /// In the reflector, until just before it sent the reply.
     residence_as_written_ns: Option<i64>,
+    /// In the reflector, from just before it sent the reply until that left.
     reflector_send_path_ns: Option<i64>,
+    /// From the reflector; null: the clocks are not related, or it did not report when the reply left.
     backward_ns: Option<i64>,
+    /// Its error bound.
     backward_error_bound_ns: Option<i64>,
+    /// In this host, from the reply's arrival until the program had it.
     receive_path_ns: Option<i64>,
+    /// Both ways, without the time in the reflector.
     path_delay_ns: Option<i64>,
+    /// Its error bound.
     path_delay_error_bound_ns: Option<i64>,
+    /// From leaving to the reply's arrival.
     round_trip_ns: Option<i64>,
+    /// Its error bound.
     round_trip_error_bound_ns: Option<i64>,
 }
 

@@ -10,6 +10,8 @@ use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Target};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use interval::Interval;
 use read::{PATHS, Run};
 use serde::Serialize;
@@ -22,24 +24,32 @@ const METHOD: &str =
 
 /// The result of a comparison.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Comparison {
+    /// The first run.
     a: Compared,
+    /// The second run.
     b: Compared,
-    /// Of each interval.
+    /// How often an interval contains the true difference, from 0 to 1.
     confidence: f64,
+    /// How the intervals are made.
     method: &'static str,
     /// Differences within this share of A's value do not count.
     tolerance_percent: f64,
+    /// The verdict that is certain for all differences together; mixed: some quantiles are slower, others faster.
     verdict: Verdict,
     /// The verdict in a sentence.
     summary: String,
+    /// B minus A, for each path that both runs have.
     differences: Vec<Difference>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Compared {
+    /// Name of the file.
     file: String,
-    /// Of the path that has most.
+    /// Packets of the path that has most.
     packets: u64,
     /// Whether it is a histogram, which rounds each value by up to 1/128.
     rounded: bool,
@@ -47,21 +57,31 @@ struct Compared {
 
 /// B minus A.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Difference {
+    /// Name of the path.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = read::PATHS.map(|(name, _)| name))))]
     path: &'static str,
+    /// p50, p90, p99 or p99.9.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = QUANTILES.map(|(name, _)| name))))]
     quantile: &'static str,
+    /// The quantile of A.
     a_ns: i64,
+    /// The quantile of B.
     b_ns: i64,
+    /// B minus A; positive: B is slower.
     difference_ns: i64,
-    /// The ends of the interval; null: too few packets.
+    /// Lower end of the confidence interval; null: too few packets.
     low_ns: Option<i64>,
+    /// Upper end of the confidence interval; null: too few packets.
     high_ns: Option<i64>,
-    /// "slower", "faster" or "none" of B, certain for all differences together; null: too few packets.
+    /// The verdict on B, certain for all differences together; null: too few packets.
     change: Option<Change>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum Change {
     Slower,
     Faster,
@@ -70,6 +90,7 @@ enum Change {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum Verdict {
     NoDifference,
     BSlower,
@@ -78,6 +99,15 @@ enum Verdict {
     Mixed,
     /// Nothing could be decided.
     TooFewPackets,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(crate) fn schema() -> Document {
+    Document::of::<Comparison>(
+        "latency-compare",
+        "Output of `wirestamp latency compare --json`",
+    )
+    .row::<Difference>()
 }
 
 pub(crate) fn run(arguments: &arguments::Compare, output: &mut Output) -> Result<Exit, Failure> {
