@@ -56,35 +56,40 @@ static inline VOID DeleteCriticalSection(LPCRITICAL_SECTION section)
     pthread_mutex_destroy(&section->wirestamp_mutex);
 }
 
-/* Not to be entered again by its holder, as on Windows. */
+/* Not to be entered again by its holder, as on Windows; and as large as there. */
 typedef struct _RTL_SRWLOCK {
-    unsigned int wirestamp_state; /* readers, or all bits: a writer */
+    UINT_PTR wirestamp_state; /* readers, or all bits: a writer */
 } SRWLOCK, *PSRWLOCK;
 #define SRWLOCK_INIT { 0 }
+WIRESTAMP_SIZE(SRWLOCK, 8);
 
 static inline VOID InitializeSRWLock(PSRWLOCK lock) { lock->wirestamp_state = 0; }
 static inline BOOLEAN TryAcquireSRWLockExclusive(PSRWLOCK lock)
 {
-    unsigned int none = 0;
-    return __atomic_compare_exchange_n(&lock->wirestamp_state, &none, ~0u, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    UINT_PTR none = 0;
+    return __atomic_compare_exchange_n(&lock->wirestamp_state, &none, ~(UINT_PTR)0, 0, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
 }
 static inline BOOLEAN TryAcquireSRWLockShared(PSRWLOCK lock)
 {
-    unsigned int seen = __atomic_load_n(&lock->wirestamp_state, __ATOMIC_RELAXED);
-    while (seen < ~0u - 1) {
+    UINT_PTR seen = __atomic_load_n(&lock->wirestamp_state, __ATOMIC_RELAXED);
+    while (seen < ~(UINT_PTR)1) {
         if (__atomic_compare_exchange_n(&lock->wirestamp_state, &seen, seen + 1, 0, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED))
             return 1;
     }
     return 0;
 }
+/* After a few tries it sleeps: a thread of real-time priority that only yields would never let the holder run. */
 static inline VOID AcquireSRWLockExclusive(PSRWLOCK lock)
 {
-    while (!TryAcquireSRWLockExclusive(lock)) Sleep(0);
+    int tries;
+    for (tries = 0; !TryAcquireSRWLockExclusive(lock); tries++) Sleep(tries < 100 ? 0 : (DWORD)1);
 }
 static inline VOID AcquireSRWLockShared(PSRWLOCK lock)
 {
-    while (!TryAcquireSRWLockShared(lock)) Sleep(0);
+    int tries;
+    for (tries = 0; !TryAcquireSRWLockShared(lock); tries++) Sleep(tries < 100 ? 0 : (DWORD)1);
 }
 static inline VOID ReleaseSRWLockExclusive(PSRWLOCK lock)
 {

@@ -31,6 +31,7 @@ typedef unsigned int u_int;
 #define FIONREAD 0x4004667F       /* ULONG out: bytes of the next datagram */
 #define FIONBIO ((LONG)0x8004667E) /* ULONG in: 1 for non-blocking */
 #define WSA_FLAG_OVERLAPPED 0x01
+#define WSA_FLAG_NO_HANDLE_INHERIT 0x80 /* no handle is inherited, with and without it */
 #define WINSOCK_VERSION MAKEWORD(2, 2)
 
 #define WSAEVENT HANDLE
@@ -40,6 +41,7 @@ typedef unsigned int u_int;
 #define WSA_WAIT_EVENT_0 WAIT_OBJECT_0
 #define WSA_WAIT_TIMEOUT WAIT_TIMEOUT
 #define WSA_WAIT_FAILED WAIT_FAILED
+#define WSA_WAIT_IO_COMPLETION WAIT_IO_COMPLETION /* never comes: there are no completion routines */
 #define WSA_INFINITE INFINITE
 
 WIRESTAMP_BEGIN

@@ -211,6 +211,22 @@ static void atomic_operations_return_what_windows_do(void)
     CHECK(SwitchToThread());
 }
 
+/* What programs compare answers with, and ask for, though it never comes or changes nothing here. */
+static void names_without_an_effect_are_there(void)
+{
+    HANDLE event = CreateEvent(NULL, FALSE, FALSE, NULL);
+    ULONG size = 0, flags = GAA_FLAG_INCLUDE_GATEWAYS | GAA_FLAG_INCLUDE_WINS_INFO | GAA_FLAG_SKIP_DNS_INFO;
+    SOCKET s;
+    start();
+    CHECK(event != NULL && GetLastError() != ERROR_ALREADY_EXISTS);
+    CHECK(WSAWaitForMultipleEvents(1, &event, FALSE, 0, TRUE) != WSA_WAIT_IO_COMPLETION);
+    s = WSASocketW(AF_INET, SOCK_DGRAM, IPPROTO_UDP, NULL, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
+    CHECK(s != INVALID_SOCKET);
+    CHECK_EQUAL(GetAdaptersAddresses(AF_UNSPEC, flags, NULL, NULL, &size), ERROR_BUFFER_OVERFLOW);
+    CHECK(_WIN32_WINNT >= _WIN32_WINNT_WIN7 && NTDDI_VERSION < NTDDI_WIN10_NI);
+    CHECK(sizeof(SRWLOCK) == sizeof(void *));
+}
+
 #define ROW(name) { #name, name, NULL }
 static const struct test tests[] = {
     ROW(the_counter_is_the_monotonic_clock),
@@ -226,5 +242,6 @@ static const struct test tests[] = {
     ROW(threads_of_the_c_library_can_wait_too),
     ROW(the_c_librarys_functions_agree_on_addresses),
     ROW(atomic_operations_return_what_windows_do),
+    ROW(names_without_an_effect_are_there),
 };
 RUN_TESTS(tests)
