@@ -5,7 +5,7 @@
 #include "wirestamp/system.h"
 #include <stdarg.h>
 
-/* FROM_SYSTEM is needed; texts of a program's own (FROM_STRING, FROM_HMODULE) are refused. */
+/* FROM_SYSTEM is needed; a program's own text (FROM_STRING) is refused, and there are no modules with texts. */
 #define FORMAT_MESSAGE_ALLOCATE_BUFFER 0x00000100
 #define FORMAT_MESSAGE_IGNORE_INSERTS 0x00000200
 #define FORMAT_MESSAGE_FROM_STRING 0x00000400
@@ -25,7 +25,7 @@ WIRESTAMP_BEGIN
 typedef HANDLE HLOCAL;
 
 /* The text ends with \r\n, without them if MAX_WIDTH_MASK is given. With ALLOCATE_BUFFER `buffer` is the address of a
- * pointer, whose memory LocalFree gives back. */
+ * pointer, whose memory LocalFree gives back; NULL after a failure. */
 DWORD WINAPI FormatMessageA(DWORD flags, LPCVOID source, DWORD message, DWORD language, LPSTR buffer, DWORD size,
                             va_list *arguments);
 DWORD WINAPI FormatMessageW(DWORD flags, LPCVOID source, DWORD message, DWORD language, LPWSTR buffer, DWORD size,

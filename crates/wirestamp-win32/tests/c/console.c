@@ -21,6 +21,14 @@ static void an_error_has_words(void)
                 length);
     CHECK(allocated != NULL && strncmp(allocated, text, length - 2) == 0);
     CHECK(LocalFree(allocated) == NULL && LocalFree(NULL) == NULL);
+    allocated = text; /* nothing of ours is left there, or LocalFree would free it */
+    CHECK_EQUAL(FormatMessageA(system | FORMAT_MESSAGE_ALLOCATE_BUFFER, NULL, 123456, 0, (LPSTR)(void *)&allocated, 0,
+                               NULL),
+                0);
+    CHECK(GetLastError() == ERROR_MR_MID_NOT_FOUND && allocated == NULL);
+    CHECK_EQUAL(FormatMessageA(system | FORMAT_MESSAGE_FROM_HMODULE | FORMAT_MESSAGE_ARGUMENT_ARRAY, NULL,
+                               WSAEWOULDBLOCK, 0, text, sizeof(text), NULL),
+                length);
     CHECK_EQUAL(FormatMessageA(system, NULL, WSAEWOULDBLOCK, 0, text, length, NULL), 0);
     CHECK_EQUAL(GetLastError(), ERROR_INSUFFICIENT_BUFFER);
     CHECK_EQUAL(FormatMessageA(system, NULL, 123456, 0, text, sizeof(text), NULL), 0);

@@ -10,6 +10,10 @@ use std::ffi::c_void;
 const ALLOCATE_BUFFER: u32 = 0x100;
 const IGNORE_INSERTS: u32 = 0x200;
 const FROM_SYSTEM: u32 = 0x1000;
+/// The texts of a module beside the system's: there are no modules.
+const FROM_HMODULE: u32 = 0x800;
+/// How inserts are given: no text has any.
+const ARGUMENT_ARRAY: u32 = 0x2000;
 /// All bits: no line breaks but the text's own, of which there is none.
 const MAX_WIDTH_MASK: u32 = 0xFF;
 const ERROR_INSUFFICIENT_BUFFER: u32 = 122;
@@ -37,8 +41,17 @@ unsafe fn give<T: Plain + From<u8>>(
     to: *mut T,
     room: u32,
 ) -> Result<u32, u32> {
-    let known = ALLOCATE_BUFFER | IGNORE_INSERTS | FROM_SYSTEM | MAX_WIDTH_MASK;
-    if flags & FROM_SYSTEM == 0 || flags & !known != 0 || to.is_null() {
+    if to.is_null() {
+        return Err(ERROR_INVALID_PARAMETER);
+    }
+    if flags & ALLOCATE_BUFFER != 0 {
+        // Programs give the pointer to `LocalFree`, also after a failure.
+        // SAFETY: the caller's promise; not null.
+        let _written = unsafe { memory::write(to.cast::<usize>(), 0) };
+    }
+    let ignored = IGNORE_INSERTS | FROM_HMODULE | ARGUMENT_ARRAY;
+    let known = ALLOCATE_BUFFER | FROM_SYSTEM | MAX_WIDTH_MASK | ignored;
+    if flags & FROM_SYSTEM == 0 || flags & !known != 0 {
         return Err(ERROR_INVALID_PARAMETER);
     }
     let text = text(code).ok_or(NO_SUCH_TEXT)?;
