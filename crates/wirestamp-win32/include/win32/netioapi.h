@@ -39,7 +39,7 @@ NETIO_STATUS WINAPI ConvertInterfaceGuidToLuid(const GUID *guid, PNET_LUID luid)
 #define WIRESTAMP_NOTHROW
 #endif
 NET_IFINDEX WINAPI if_nametoindex(PCSTR name) WIRESTAMP_NOTHROW WIRESTAMP_LABEL(if_nametoindex);
-/* Writes the Linux name; room for IF_NAMESIZE bytes. NULL: there is none. */
+/* Writes the Linux name, or that of the LUID where it has more than 15 characters. NULL: there is none. */
 PCHAR WINAPI if_indextoname(NET_IFINDEX index, PCHAR name) WIRESTAMP_NOTHROW WIRESTAMP_LABEL(if_indextoname);
 #undef WIRESTAMP_LABEL
 #undef WIRESTAMP_NOTHROW

@@ -8,6 +8,7 @@ use crate::abi::adapters::{
 };
 use crate::abi::address::AddressBytes;
 use crate::iphlp::adapters::Listed;
+use crate::iphlp::guid;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp_core::interface::InterfaceAddress;
 
@@ -134,12 +135,7 @@ fn write(buffer: &mut Buffer, at: usize, listed: &Listed, flags: u32) {
         at + adapter::INDEX_IPV6,
         when(listed.has_ipv6, listed.index),
     );
-    // There are no GUIDs here: the LUID makes one.
-    let name = format!(
-        "{{{:08X}-0000-0000-0000-{:012X}}}\0",
-        listed.luid >> 32,
-        listed.luid & 0xFFFF_FFFF
-    );
+    let name = guid::text(&guid::of(listed.luid)) + "\0";
     let place = buffer.add(name.as_bytes());
     buffer.pointer(at + adapter::ADAPTER_NAME, place);
     buffer.text(at + adapter::DNS_SUFFIX, "");

@@ -4,6 +4,7 @@
 mod adapters;
 pub mod best;
 pub mod exports;
+mod guid;
 pub(crate) mod layout;
 pub mod names;
 mod notify;

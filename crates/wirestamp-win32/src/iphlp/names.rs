@@ -9,18 +9,18 @@ use crate::abi::codes::{ERROR_INVALID_PARAMETER, ERROR_NOT_ENOUGH_MEMORY};
 use crate::abi::winsock::Guid;
 use crate::adapter::{self, Adapter};
 use crate::iphlp::exports::{LONGEST_ALIAS, by_luid, find, told};
-use crate::iphlp::layout;
+use crate::iphlp::{guid, layout};
 use crate::memory::{self, Plain};
 
 /// `ERROR_INVALID_NAME`.
 const ERROR_INVALID_NAME: u32 = 123;
+/// `IF_NAMESIZE` of Linux, the end included.
+const LONGEST_LINUX_NAME: usize = 16;
 /// Types of interfaces that have a word of their own in the name of a LUID.
 const TYPES: [(u32, &str); 2] = [(TYPE_ETHERNET, "ethernet"), (TYPE_LOOPBACK, "loopback")];
 /// Bits of `NET_LUID`: where the index and the type begin, and how many the index has.
 const INDEX: u32 = 24;
 const TYPE: u32 = 48;
-/// The GUID of a LUID ends in it; this is what it begins with.
-const PREFIX: (u32, u16, u16) = (0x7769_7265, 0x7374, 0x616D);
 
 /// The name of a LUID.
 fn name_of(luid: u64) -> String {
@@ -43,16 +43,6 @@ fn luid_of(name: &str) -> Option<u64> {
     let index: u32 = index.parse().ok().filter(|index| *index < 1 << INDEX)?;
     let luid = u64::from(index) << INDEX | u64::from(kind) << TYPE;
     (name_of(luid) == name).then_some(luid)
-}
-
-fn guid_of(luid: u64) -> Guid {
-    let (data1, data2, data3) = PREFIX;
-    Guid {
-        data1,
-        data2,
-        data3,
-        data4: luid.to_be_bytes(),
-    }
 }
 
 fn narrow(text: &str) -> Vec<u8> {
@@ -169,7 +159,7 @@ export! {
             return ERROR_INVALID_PARAMETER;
         }
         // SAFETY: the caller's promise.
-        let found = unsafe { by_luid(luid) }.map(|adapter| guid_of(adapter.luid()));
+        let found = unsafe { by_luid(luid) }.map(|adapter| guid::of(adapter.luid()));
         // SAFETY: the caller's promise.
         told(found.and_then(|found| unsafe { memory::write(guid, found) }.ok_or(ERROR_INVALID_PARAMETER)))
     }
@@ -183,7 +173,7 @@ export! {
         let Some(given) = (unsafe { memory::read(guid) }).filter(|_| !luid.is_null()) else {
             return ERROR_INVALID_PARAMETER;
         };
-        let found = find(|adapter| guid_of(adapter.luid()) == given, ERROR_INVALID_PARAMETER);
+        let found = find(|adapter| guid::of(adapter.luid()) == given, ERROR_INVALID_PARAMETER);
         // SAFETY: the caller's promise.
         told(found.and_then(|found| unsafe { memory::write(luid, found.luid()) }.ok_or(ERROR_INVALID_PARAMETER)))
     }
@@ -201,15 +191,19 @@ export_prefixed! {
         found.map_or(0, |adapter| adapter.description.index.get())
     }
 
-    /// Writes the name of an interface, and returns where; null if there is none of this index.
+    /// Writes the name of an interface, and returns where; null if there is none of this index. In place of a long name,
+    /// which a simulated interface may have, that of its LUID.
     ///
     /// # Safety
-    /// `name` is null or has room for `IF_NAMESIZE` bytes.
+    /// `name` is null or has room for 16 bytes: `IF_NAMESIZE` of the C library, which a program may have included.
     fn if_indextoname(index: u32, name: *mut u8) -> *mut u8 {
         let found = adapter::find(|adapter| adapter.description.index.get() == index);
-        let text = found.map(|adapter| narrow(&adapter.description.name));
+        let text = found.map(|adapter| match narrow(&adapter.description.name) {
+            own if own.len() <= LONGEST_LINUX_NAME => own,
+            _ => narrow(&name_of(adapter.luid())),
+        });
         // SAFETY: the caller's promise.
-        let given = text.map(|text| unsafe { give_text(&text, name, LONGEST_ALIAS - 1) });
+        let given = text.map(|text| unsafe { give_text(&text, name, LONGEST_LINUX_NAME) });
         if matches!(given, Ok(Ok(()))) { name } else { std::ptr::null_mut() }
     }
 }

@@ -243,8 +243,17 @@ export_prefixed! {
     ) -> i32 {
         // SAFETY: the caller's promise.
         let address = unsafe { address::at(name, length) };
+        let (no_node, no_service) = (node.is_null() || node_size == 0, service.is_null() || service_size == 0);
         answered(address.and_then(|address| {
-            let found = names::names(address, translated(flags, &NAME_FLAGS)?).map_err(code)?;
+            let mut flags = translated(flags, &NAME_FLAGS)?;
+            if no_node && no_service {
+                return Err(c::WSAHOST_NOT_FOUND);
+            }
+            if no_node {
+                // No name server is asked for a name that nobody wants.
+                flags = flags & !libc::NI_NAMEREQD | libc::NI_NUMERICHOST;
+            }
+            let found = names::names(address, flags).map_err(code)?;
             // SAFETY: the caller's promise.
             unsafe { give_text(&found.0, node, node_size) }?;
             // SAFETY: the caller's promise.

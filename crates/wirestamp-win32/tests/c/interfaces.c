@@ -34,6 +34,27 @@ static void the_name_of_a_luid_is_its_type_and_index(void)
     CHECK_EQUAL(ConvertInterfaceNameToLuidW(wide, NULL), ERROR_INVALID_PARAMETER);
 }
 
+static const char *text_of(const GUID *guid)
+{
+    static char text[40];
+    const UCHAR *rest = guid->Data4;
+    snprintf(text, sizeof(text), "{%08X-%04X-%04X-%02X%02X-%02X%02X%02X%02X%02X%02X}", guid->Data1, guid->Data2,
+             guid->Data3, rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6], rest[7]);
+    return text;
+}
+
+/* What the list calls the adapter. */
+static const char *adapter_name(NET_LUID luid)
+{
+    static ULONG64 list[8192];
+    ULONG size = sizeof(list);
+    PIP_ADAPTER_ADDRESSES each = (PIP_ADAPTER_ADDRESSES)list;
+    CHECK_EQUAL(GetAdaptersAddresses(AF_UNSPEC, 0, NULL, each, &size), NO_ERROR);
+    while (each != NULL && each->Luid.Value != luid.Value) each = each->Next;
+    CHECK(each != NULL);
+    return each->AdapterName;
+}
+
 static void a_guid_leads_back_to_its_interface(void)
 {
     NET_LUID lo = luid_of(L"lo"), sim = luid_of(L"sim0"), back;
@@ -43,6 +64,7 @@ static void a_guid_leads_back_to_its_interface(void)
     CHECK(memcmp(&guid, &other, sizeof(guid)) != 0);
     CHECK_EQUAL(ConvertInterfaceGuidToLuid(&other, &back), NO_ERROR);
     CHECK_EQUAL(back.Value, sim.Value);
+    CHECK(strcmp(adapter_name(sim), text_of(&other)) == 0); /* as programs find one by the other */
     memset(&guid, 0x5A, sizeof(guid));
     CHECK_EQUAL(ConvertInterfaceGuidToLuid(&guid, &back), ERROR_INVALID_PARAMETER);
     CHECK_EQUAL(ConvertInterfaceGuidToLuid(NULL, &back), ERROR_INVALID_PARAMETER);
@@ -65,6 +87,18 @@ static void names_and_indices_of_both_systems(void)
     CHECK_EQUAL(if_nametoindex("no such interface"), 0);
     CHECK_EQUAL(if_nametoindex(NULL), 0);
     CHECK(if_indextoname(0, name) == NULL && if_indextoname(lo, NULL) == NULL);
+}
+
+/* A program that includes <net/if.h> has room for 16 bytes. */
+static void a_long_name_is_that_of_the_luid(void)
+{
+    char name[20];
+    NET_IFINDEX index = index_of(L"a-simulated-interface");
+    memset(name, '#', sizeof(name));
+    CHECK(if_indextoname(index, name) == name);
+    CHECK(strncmp(name, "ethernet_", 9) == 0 && strlen(name) < 16 && name[16] == '#');
+    CHECK_EQUAL(if_nametoindex(name), index);
+    CHECK_EQUAL(if_nametoindex("a-simulated-interface"), index);
 }
 
 static DWORD towards(int family, const char *text, DWORD *index)
@@ -104,6 +138,8 @@ static const struct test tests[] = {
     ROW(the_name_of_a_luid_is_its_type_and_index),
     SIMULATED(a_guid_leads_back_to_its_interface),
     SIMULATED(names_and_indices_of_both_systems),
+    { "a_long_name_is_that_of_the_luid", a_long_name_is_that_of_the_luid,
+      "WIRESTAMP_SIM=windows-modern WIRESTAMP_WIN32_SIM_NAMES=a-simulated-interface;sim1" },
     SIMULATED(the_interface_towards_an_address),
 };
 RUN_TESTS(tests)

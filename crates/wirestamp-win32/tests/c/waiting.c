@@ -167,6 +167,13 @@ static void names_have_windows_numbers(void)
                             NI_NUMERICHOST | NI_NUMERICSERV),
                 0);
     CHECK(strcmp(node, "::1") == 0 && strcmp(service, "319") == 0);
+    /* Who asks for the service alone asks no name server. */
+    CHECK_EQUAL(inet_pton(AF_INET6, "2001:db8::77", &six.sin6_addr), 1);
+    CHECK_EQUAL(getnameinfo((SOCKADDR *)&six, sizeof(six), NULL, 0, service, sizeof(service),
+                            NI_NAMEREQD | NI_NUMERICSERV),
+                0);
+    CHECK_EQUAL(strcmp(service, "319"), 0);
+    CHECK_EQUAL(getnameinfo((SOCKADDR *)&six, sizeof(six), NULL, 0, NULL, 0, 0), EAI_NONAME);
     freeaddrinfo(found);
     freeaddrinfo(NULL);
     wanted.ai_family = AF_UNSPEC;
