@@ -41,10 +41,14 @@ impl Port {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a packet; one thread that waits gets it.
+    /// Queues a packet; one thread that waits gets it. Without a handle nobody ever will, and nothing is kept.
     pub(crate) fn post(&self, packet: Packet) {
-        self.queue().packets.push_back(packet);
-        self.changed.notify_one();
+        let mut queue = self.queue();
+        if !queue.closed {
+            queue.packets.push_back(packet);
+            drop(queue);
+            self.changed.notify_one();
+        }
     }
 
     /// Waits for packets and takes the oldest, at most `most` (at least 1).
@@ -83,7 +87,10 @@ impl Port {
 
     /// Ends every wait.
     pub(crate) fn close(&self) {
-        self.queue().closed = true;
+        *self.queue() = Queue {
+            packets: VecDeque::new(),
+            closed: true,
+        };
         self.changed.notify_all();
     }
 }
@@ -106,5 +113,45 @@ impl Association {
 
     pub(crate) fn post(&self, packet: Packet) {
         self.port.post(packet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: Packet = Packet {
+        key: 1,
+        overlapped: 2,
+        status: 0,
+        bytes: 3,
+    };
+
+    /// A socket keeps its port for as long as it is open: what completes there must not pile up.
+    #[test]
+    fn a_closed_port_keeps_nothing() {
+        let port = Port::default();
+        port.post(PACKET);
+        port.close();
+        port.post(PACKET);
+        assert!(port.queue().packets.is_empty());
+        assert_eq!(port.take(1, None), Err(Empty::Closed));
+    }
+
+    #[test]
+    fn each_packet_goes_to_one_of_those_who_wait() {
+        let port = Port::default();
+        std::thread::scope(|scope| {
+            let waiting: Vec<_> = (0..4).map(|_| scope.spawn(|| port.take(8, None))).collect();
+            (0..64).for_each(|_| port.post(PACKET));
+            let mut taken = 0;
+            for thread in waiting {
+                taken += thread.join().expect("a thread").expect("packets").len();
+            }
+            let left = port
+                .take(64, Some(Duration::ZERO))
+                .map_or(0, |left| left.len());
+            assert_eq!(taken + left, 64);
+        });
     }
 }
