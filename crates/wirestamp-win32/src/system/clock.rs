@@ -4,13 +4,13 @@
 //! Software timestamps are monotonic clock instants before they come here: how UTC becomes
 //! monotonic time, steps included, is `wirestamp_core::time::UtcModel`'s affair.
 
-use crate::adapter::{native, simulated};
+use crate::adapter::{machine, native, simulated};
 use wirestamp_core::time::{Frequency, MonotonicTime, Span};
 
 /// What the performance counter shows now. With a simulation, whichever of both clocks is
 /// ahead: no timestamp lies in its future, and it never runs backwards.
 pub(crate) fn now() -> MonotonicTime {
-    let real = native::now();
+    let real = machine::now();
     match simulated::running() {
         Some(simulation) => real.max(simulation.shown()),
         None => real,

@@ -43,7 +43,7 @@ unsafe fn receive(
         return Err(WSAEFAULT);
     }
     // SAFETY: the caller's promise.
-    let room = unsafe { Room::of_parts((buffers, count), flags, name) }?;
+    let room = unsafe { Room::of_parts((buffers, count), flags, name, socket.ipv6) }?;
     // SAFETY: the caller's promise.
     unsafe { receive_into(&socket, room, bytes, operation) }
 }

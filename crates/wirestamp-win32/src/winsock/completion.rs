@@ -140,10 +140,13 @@ unsafe fn result(
     bytes: *mut u32,
     wait: bool,
 ) -> Result<(), u32> {
-    socket(file)?;
     // SAFETY: the caller's promise.
     let operation = unsafe { Operation::new(overlapped) };
     let operation = operation.ok().flatten().ok_or(ERROR_INVALID_PARAMETER)?;
+    // As on Windows: the result is asked for after the socket was closed, too.
+    if wait && operation.is_pending() && !operation.has_event() {
+        socket(file)?;
+    }
     let ended = operation.result(wait);
     let (count, status) = ended.map_err(|_| WSA_IO_INCOMPLETE.unsigned_abs())?;
     // SAFETY: the caller's promise.
@@ -234,10 +237,11 @@ export! {
         }))
     }
 
-    /// How an overlapped operation ended, as `WSAGetOverlappedResult`, with the errors of Win32.
+    /// How an overlapped operation ended, as `WSAGetOverlappedResult`, with the errors of Win32. The socket may be
+    /// closed: it is looked at only where it is waited for.
     ///
     /// # Safety
-    /// `overlapped` is null or that of an operation of this socket; `bytes` is null or writable.
+    /// `overlapped` is null or that of an operation; `bytes` is null or writable.
     fn GetOverlappedResult(file: Handle, overlapped: *mut Overlapped, bytes: *mut u32, wait: i32) -> i32 {
         // SAFETY: the caller's promise.
         told(unsafe { result(file, overlapped, bytes, wait != 0) })

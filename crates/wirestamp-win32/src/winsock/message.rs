@@ -2,7 +2,7 @@
 //!
 //! Source: `WSASendMsg`, `LPFN_WSARECVMSG`; `ABI.md`.
 
-use crate::abi::address::{AddressBytes, IPV4_LENGTH};
+use crate::abi::address::{AddressBytes, IPV4_LENGTH, IPV6_LENGTH};
 use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEMSGSIZE, WSAEOPNOTSUPP};
 use crate::abi::numbers::{MSG_CTRUNC, MSG_PARTIAL, MSG_PEEK};
 use crate::abi::winsock::{WsaBuffer, WsaMessage};
@@ -14,6 +14,7 @@ use crate::winsock::socket::Socket;
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// More buffers than that are no message.
 const MOST_BUFFERS: u32 = 1_024;
@@ -82,7 +83,7 @@ unsafe fn gather<'a>(buffers: &[WsaBuffer]) -> Result<Cow<'a, [u8]>, i32> {
 ///
 /// # Safety
 /// `message` is null or the caller's message with all it points to.
-pub(crate) unsafe fn send(socket: &Socket, message: *const WsaMessage) -> Result<usize, i32> {
+pub(crate) unsafe fn send(socket: &Arc<Socket>, message: *const WsaMessage) -> Result<usize, i32> {
     socket.check_datagram()?;
     // SAFETY: the caller's promise.
     let message = unsafe { memory::read(message) }.ok_or(WSAEFAULT)?;
@@ -144,23 +145,23 @@ pub(crate) struct Room {
 unsafe impl Send for Room {}
 
 impl Room {
-    /// Reads `at`.
+    /// Reads `at`, for a socket of this family.
     ///
     /// # Errors
-    /// `WSAEFAULT` for null where there must be memory, or an address without room;
-    /// `WSAEOPNOTSUPP` for flags other than `MSG_PEEK`.
+    /// `WSAEFAULT` for null where there must be memory, or too little room for an address: found out now, when no
+    /// datagram is lost to it. `WSAEOPNOTSUPP` for flags other than `MSG_PEEK`.
     ///
     /// # Safety
     /// `at` is null or the caller's message with all it points to, writable.
-    pub(crate) unsafe fn read(at: *mut WsaMessage) -> Result<Self, i32> {
+    pub(crate) unsafe fn read(at: *mut WsaMessage, ipv6: bool) -> Result<Self, i32> {
         // SAFETY: the caller's promise.
         let message = unsafe { memory::read(at.cast_const()) }.ok_or(WSAEFAULT)?;
         let nameless = message.name.is_null();
         if nameless != (message.name_length == 0) || message.name_length < 0 {
             return Err(WSAEFAULT);
         }
-        if !nameless && (message.name_length as usize) < IPV4_LENGTH {
-            return Err(WSAEFAULT);
+        if !nameless {
+            check_room(message.name_length, ipv6)?;
         }
         if message.control.buffer.is_null() && message.control.length != 0 {
             return Err(WSAEFAULT);
@@ -194,6 +195,7 @@ impl Room {
         (buffers, count): (*mut WsaBuffer, u32),
         flags: *mut u32,
         (name, name_length): (*mut u8, *mut i32),
+        ipv6: bool,
     ) -> Result<Self, i32> {
         // SAFETY: the caller's promise.
         let given = unsafe { memory::read(flags.cast_const()) }.ok_or(WSAEFAULT)?;
@@ -205,7 +207,7 @@ impl Room {
         let mut message = parts(buffers, count, name, room);
         message.flags = given;
         // SAFETY: the caller's promise; the message is here.
-        let mut room = unsafe { Self::read(&raw mut message) }?;
+        let mut room = unsafe { Self::read(&raw mut message, ipv6) }?;
         room.back = Back::Parts { flags, name_length };
         Ok(room)
     }
@@ -259,7 +261,8 @@ impl Room {
                 socket.receive(buffer, manner)?
             }
             _ => {
-                let room: usize = self.buffers.iter().map(|it| it.length as usize).sum();
+                let lengths = self.buffers.iter().map(|it| u64::from(it.length));
+                let room = usize::try_from(lengths.sum::<u64>()).unwrap_or(LONGEST);
                 let mut whole = vec![0; room.min(LONGEST)];
                 let received = socket.receive(&mut whole, manner)?;
                 // SAFETY: the caller's promise.
@@ -304,6 +307,18 @@ impl Room {
             payload = later;
         }
         Ok(())
+    }
+}
+
+/// Whether a socket's addresses fit into `room` bytes.
+///
+/// # Errors
+/// `WSAEFAULT` if not.
+pub(super) fn check_room(room: i32, ipv6: bool) -> Result<(), i32> {
+    let needed = if ipv6 { IPV6_LENGTH } else { IPV4_LENGTH };
+    match usize::try_from(room) {
+        Ok(room) if room >= needed => Ok(()),
+        _ => Err(WSAEFAULT),
     }
 }
 

@@ -51,6 +51,7 @@ pub(super) unsafe fn begin(
     if operation.is_none() && bytes.is_null() {
         return Err(WSAEFAULT);
     }
+    operation.as_ref().map_or(Ok(()), Operation::check_event)?;
     let operation = operation.map(|operation| operation.through(&socket.port));
     Ok((socket, operation))
 }
@@ -186,10 +187,11 @@ pub unsafe extern "system" fn receive_message(
     let operation = unsafe { Operation::new(overlapped) };
     let both = found.and_then(|socket| operation.map(|operation| (socket, operation)));
     told(both.and_then(|(socket, operation)| {
+        operation.as_ref().map_or(Ok(()), Operation::check_event)?;
         let operation = operation.map(|operation| operation.through(&socket.port));
         socket.check_datagram()?;
         // SAFETY: the caller's promise.
-        let room = unsafe { Room::read(message) }?;
+        let room = unsafe { Room::read(message, socket.ipv6) }?;
         // SAFETY: the caller's promise.
         unsafe { receive_into(&socket, room, bytes, operation) }
     }))

@@ -1,6 +1,6 @@
 //! Overlapped operations: how one is completed. Those that wait for a datagram are in `pending`.
 
-use crate::abi::codes::{WSA_IO_INCOMPLETE, WSAEFAULT};
+use crate::abi::codes::{WSA_IO_INCOMPLETE, WSAEFAULT, WSAENOTSOCK};
 use crate::abi::numbers::STATUS_PENDING;
 use crate::abi::winsock::{Handle, Overlapped};
 use crate::memory;
@@ -35,6 +35,19 @@ impl Operation {
                 at,
                 port: PortOfSocket::default(),
             })),
+        }
+    }
+
+    /// Whether its completion can be reported as the caller wants it.
+    ///
+    /// # Errors
+    /// `WSAENOTSOCK` for an event that is none, as Windows calls every wrong handle.
+    pub(crate) fn check_event(&self) -> Result<(), i32> {
+        let event = self.notice().0;
+        if event.is_null() || object::is_event(event) {
+            Ok(())
+        } else {
+            Err(WSAENOTSOCK)
         }
     }
 
@@ -113,6 +126,17 @@ impl Operation {
         self.at.addr()
     }
 
+    /// Whether it has not ended.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.status().load(Ordering::Acquire) == STATUS_PENDING
+    }
+
+    /// Whether it has an event to wait for.
+    #[cfg(not(windows))]
+    pub(crate) fn has_event(&self) -> bool {
+        !self.notice().0.is_null()
+    }
+
     /// How it ended: bytes and status.
     ///
     /// # Errors
@@ -122,8 +146,8 @@ impl Operation {
             match self.status().load(Ordering::Acquire) {
                 STATUS_PENDING if !wait => return Err(WSA_IO_INCOMPLETE),
                 STATUS_PENDING => {
-                    // Without an event there is only looking again.
-                    if !object::wait(self.notice().0) {
+                    // Without an event, or with one that another operation has set, there is only looking again.
+                    if !object::wait(self.notice().0) || self.is_pending() {
                         std::thread::sleep(std::time::Duration::from_millis(1));
                     }
                 }

@@ -1,8 +1,9 @@
 //! The exported functions for the network events of a socket: `WSAEventSelect` and `WSAEnumNetworkEvents`.
 
-use crate::abi::codes::{WSAEFAULT, WSAEINVAL};
+use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAENOTSOCK};
 use crate::abi::winsock::{Handle, SocketHandle};
 use crate::memory::{self, Plain};
+use crate::system::object;
 use crate::winsock::messages::told;
 use crate::winsock::startup;
 
@@ -27,8 +28,9 @@ export! {
     fn WSAEventSelect(socket: SocketHandle, event: Handle, events: i32) -> i32 {
         told(startup::find(socket).and_then(|socket| {
             socket.check_datagram()?;
-            if events & !EVENTS != 0 || event.is_null() && events != 0 {
-                return Err(WSAEINVAL);
+            let needs_one = events != 0; // otherwise the event is not looked at
+            if events & !EVENTS != 0 || needs_one && !object::is_event(event) {
+                return Err(WSAEINVAL); // it would be waited for in vain
             }
             socket.select_events(event, events)
         }))
@@ -42,6 +44,9 @@ export! {
         told(startup::find(socket).and_then(|socket| {
             if events.is_null() {
                 return Err(WSAEFAULT);
+            }
+            if !event.is_null() && !object::is_event(event) {
+                return Err(WSAENOTSOCK); // as Windows calls a wrong handle
             }
             let found = NetworkEvents { events: socket.selection.take(event), ..NetworkEvents::default() };
             // SAFETY: the caller's promise; not null.

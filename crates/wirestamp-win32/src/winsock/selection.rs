@@ -2,13 +2,17 @@
 //! program's event.
 //!
 //! A socket whose program waits for `FD_READ` has one thread that waits for datagrams. As on Windows the event is set
-//! once, and again only after a receive that has left a datagram.
+//! once, and again only after a receive that has left a datagram. `FD_WRITE` comes at once, and again after a send that
+//! has found no room, once there is some: one more thread waits for that.
 
 use crate::abi::winsock::Handle;
+use crate::adapter::wire::Wire;
 use crate::system::object;
 use crate::winsock::socket::{Socket, lock};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use wirestamp_core::backend::Interest;
+use wirestamp_core::time::MonotonicTime;
 
 /// Bits of the events that a datagram socket has.
 pub(crate) const FD_READ: i32 = 1;
@@ -33,6 +37,8 @@ struct State {
     reported: bool,
     /// A thread waits for datagrams.
     watched: bool,
+    /// A thread waits for room to send.
+    awaits_room: bool,
     closed: bool,
 }
 
@@ -64,12 +70,13 @@ impl Selection {
             event: event.expose_provenance(),
             wanted,
             watched: state.watched,
+            awaits_room: state.awaits_room,
             closed: state.closed,
             ..State::default()
         };
         self.active.store(wanted != 0, Ordering::Release);
         if wanted & FD_WRITE != 0 {
-            state.record(FD_WRITE); // a datagram socket can be written to at any time
+            state.record(FD_WRITE); // a datagram socket can be written to from the start
         }
         let must_watch = state.waits_for_datagrams() && !state.watched;
         state.watched |= must_watch;
@@ -130,6 +137,22 @@ impl Selection {
         }
     }
 
+    /// A send has found no room; `true` if a thread must be started that waits for it.
+    fn lacks_room(&self) -> bool {
+        let mut state = lock(&self.state);
+        let must_wait = state.wanted & FD_WRITE != 0 && !state.awaits_room && !state.closed;
+        state.awaits_room |= must_wait;
+        must_wait
+    }
+
+    fn report_room(&self) {
+        let mut state = lock(&self.state);
+        state.awaits_room = false;
+        if state.wanted & FD_WRITE != 0 && !state.closed {
+            state.record(FD_WRITE);
+        }
+    }
+
     fn give_up(&self) {
         lock(&self.state).watched = false;
     }
@@ -151,6 +174,24 @@ impl Socket {
             })?;
         }
         Ok(())
+    }
+
+    /// A send has found no room: there is an event once there is some.
+    pub(super) fn report_room_later(self: &Arc<Self>) {
+        if !self.selection.is_active() || !self.selection.lacks_room() {
+            return;
+        }
+        let socket = Arc::clone(self);
+        let wait = move || {
+            // An error waits in the socket, and a send reports it: that is an event too.
+            let room = |wire: &Wire| wire.wait(Interest::Send, MonotonicTime::MAX);
+            let _room_or_error = socket.wire().map(room);
+            socket.selection.report_room();
+        };
+        let thread = std::thread::Builder::new().name(String::from("wirestamp-room"));
+        if thread.spawn(wait).is_err() {
+            self.selection.report_room(); // the program tries again at once
+        }
     }
 
     /// Reports datagrams until none are asked for.

@@ -7,6 +7,7 @@ use crate::system::clock;
 use crate::winsock::failure::code;
 use crate::winsock::socket::{Socket, lock};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::{Interest, Outgoing};
 use wirestamp_core::time::{MonotonicTime, Span};
@@ -29,7 +30,7 @@ impl Socket {
     /// # Errors
     /// The Winsock error.
     pub(crate) fn send(
-        &self,
+        self: &Arc<Self>,
         payload: &[u8],
         to: Option<SocketAddr>,
         id: Option<u32>,
@@ -56,6 +57,9 @@ impl Socket {
         match sent {
             Ok(()) => self.note_bound(),
             Err(_) => id.into_iter().for_each(|id| self.ready().cancel(id)),
+        }
+        if sent == Err(WSAEWOULDBLOCK) {
+            self.report_room_later();
         }
         sent.map(|()| payload.len())
     }

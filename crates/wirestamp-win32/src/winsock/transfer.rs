@@ -7,8 +7,8 @@ use crate::address;
 use crate::memory;
 use crate::system::last_error;
 use crate::winsock::exports::{give_address, length};
+use crate::winsock::message::check_room;
 use crate::winsock::receive::Manner;
-use crate::winsock::socket::Socket;
 use crate::winsock::startup;
 use std::net::SocketAddr;
 
@@ -44,16 +44,17 @@ unsafe fn send_bytes(
     socket.send(payload, to, None)
 }
 
-/// Receives, and hands the sender's address to `source`.
+/// Receives, and writes the sender's address unless `name` is null.
 ///
 /// # Safety
-/// `to` is null or points to `bytes` writable bytes.
+/// `to` is null or points to `bytes` writable bytes; `name_length` is null or writable, and `name` null or as long as it
+/// says.
 unsafe fn receive_bytes(
     socket: SocketHandle,
     to: *mut u8,
     bytes: i32,
     flags: i32,
-    source: impl FnOnce(&Socket, SocketAddr) -> Result<(), i32>,
+    (name, name_length): (*mut u8, *mut i32),
 ) -> Result<usize, i32> {
     let socket = startup::find(socket)?;
     if flags as u32 & !MSG_PEEK != 0 {
@@ -61,6 +62,11 @@ unsafe fn receive_bytes(
     }
     // SAFETY: the caller's promise; not more than he said.
     let buffer = unsafe { memory::bytes_mut(to, length(bytes)?) }.ok_or(WSAEFAULT)?;
+    if !name.is_null() {
+        // SAFETY: the caller's promise.
+        let room = unsafe { memory::read(name_length.cast_const()) }.ok_or(WSAEFAULT)?;
+        check_room(room, socket.ipv6)?; // before a datagram is lost to it
+    }
     let peek = flags as u32 & MSG_PEEK != 0;
     let received = socket.receive(
         buffer,
@@ -69,8 +75,9 @@ unsafe fn receive_bytes(
             ..Manner::default()
         },
     )?;
-    if let Some(address) = received.source {
-        source(&socket, address)?;
+    if let Some(address) = received.source.filter(|_| !name.is_null()) {
+        // SAFETY: the caller's promise.
+        unsafe { give_address(address, socket.ipv6, name, name_length) }?;
     }
     if received.truncated {
         Err(WSAEMSGSIZE)
@@ -116,8 +123,9 @@ export_prefixed! {
     /// # Safety
     /// `to` is null or points to `bytes` writable bytes.
     fn recv(socket: SocketHandle, to: *mut u8, bytes: i32, flags: i32) -> i32 {
+        let nameless = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: the caller's promise.
-        counted(unsafe { receive_bytes(socket, to, bytes, flags, |_, _| Ok(())) })
+        counted(unsafe { receive_bytes(socket, to, bytes, flags, nameless) })
     }
 
     /// Receives a datagram and its sender's address.
@@ -133,12 +141,7 @@ export_prefixed! {
         name: *mut u8,
         name_length: *mut i32,
     ) -> i32 {
-        let source = |socket: &Socket, address: SocketAddr| match name.is_null() {
-            true => Ok(()),
-            // SAFETY: the caller's promise.
-            false => unsafe { give_address(address, socket.ipv6, name, name_length) },
-        };
         // SAFETY: the caller's promise.
-        counted(unsafe { receive_bytes(socket, to, bytes, flags, source) })
+        counted(unsafe { receive_bytes(socket, to, bytes, flags, (name, name_length)) })
     }
 }

@@ -75,6 +75,35 @@ static void arguments_of_buffers_are_checked(void)
     CHECK_EQUAL(code(WSASendTo(s, &hole, 1, &bytes, 0, NULL, 0, NULL, NULL)), WSAEFAULT);
 }
 
+/* What is wrong with the arguments is said before a datagram is taken. */
+static void too_little_room_for_an_address_costs_no_datagram(void)
+{
+    SOCKET s, from;
+    char data[8];
+    WSABUF in = { sizeof(data), data };
+    WSAMSG message;
+    WSAOVERLAPPED overlapped;
+    SOCKADDR_IN short_of; /* long enough for IPv4 only */
+    DWORD bytes = 0, flags = 0;
+    int length = sizeof(short_of);
+    start();
+    s = open_udp6(), from = open_udp6();
+    CHECK_EQUAL(send_plain(from, s), 0);
+    CHECK_EQUAL(code(recvfrom(s, data, sizeof(data), 0, (SOCKADDR *)&short_of, &length)), WSAEFAULT);
+    CHECK_EQUAL(code(recvfrom(s, data, sizeof(data), 0, (SOCKADDR *)&short_of, NULL)), WSAEFAULT);
+    length = -1;
+    CHECK_EQUAL(code(recvfrom(s, data, sizeof(data), 0, (SOCKADDR *)&short_of, &length)), WSAEFAULT);
+    length = sizeof(short_of);
+    CHECK_EQUAL(code(WSARecvFrom(s, &in, 1, &bytes, &flags, (SOCKADDR *)&short_of, &length, NULL, NULL)), WSAEFAULT);
+    memset(&message, 0, sizeof(message));
+    message.name = (SOCKADDR *)&short_of, message.namelen = sizeof(short_of);
+    message.lpBuffers = &in, message.dwBufferCount = 1;
+    CHECK_EQUAL(code(receive_function(s)(s, &message, &bytes, NULL, NULL)), WSAEFAULT);
+    memset(&overlapped, 0, sizeof(overlapped));
+    CHECK_EQUAL(code(receive_function(s)(s, &message, &bytes, &overlapped, NULL)), WSAEFAULT);
+    CHECK_EQUAL(recv(s, data, sizeof(data), 0), 8);
+}
+
 static CRITICAL_SECTION section;
 static SRWLOCK lock = SRWLOCK_INIT;
 static int sum;
@@ -135,6 +164,7 @@ static const struct test tests[] = {
     ROW(datagrams_go_through_several_buffers),
     ROW(a_receive_completes_later_and_leaves_the_flags_alone),
     ROW(arguments_of_buffers_are_checked),
+    ROW(too_little_room_for_an_address_costs_no_datagram),
     ROW(locks_let_one_thread_in),
     ROW(clocks_agree_with_the_c_librarys),
 };

@@ -98,6 +98,34 @@ static void a_failed_operation_is_dequeued_with_its_error(void)
     CHECK_EQUAL(closesocket(s), 0);
     CHECK_EQUAL(dequeue(port, 10000, &bytes, &done), ERROR_OPERATION_ABORTED);
     CHECK(done == &one.overlapped);
+    CHECK(!GetOverlappedResult((HANDLE)s, done, &bytes, TRUE)); /* a program frees its memory after this */
+    CHECK_EQUAL(GetLastError(), ERROR_OPERATION_ABORTED);
+}
+
+/* One event for two operations: that of the first is no answer for the second. */
+static DWORD WINAPI answer_later(LPVOID socket_of)
+{
+    Sleep(100);
+    CHECK_EQUAL(send_plain(*(SOCKET *)socket_of, *(SOCKET *)socket_of), 0);
+    return 0;
+}
+
+static void a_result_is_waited_for_whatever_the_event_says(void)
+{
+    struct receive one;
+    HANDLE thread;
+    DWORD bytes = 0;
+    SOCKET s;
+    start();
+    s = open_udp();
+    memset(&one, 0, sizeof(one));
+    one.buffer.buf = one.data, one.buffer.len = sizeof(one.data);
+    one.overlapped.hEvent = CreateEventA(NULL, TRUE, FALSE, NULL);
+    CHECK_EQUAL(code(WSARecv(s, &one.buffer, 1, NULL, &one.flags, &one.overlapped, NULL)), WSA_IO_PENDING);
+    CHECK(SetEvent(one.overlapped.hEvent));
+    thread = CreateThread(NULL, 0, answer_later, &s, 0, NULL);
+    CHECK(GetOverlappedResult((HANDLE)s, &one.overlapped, &bytes, TRUE) && bytes == 8);
+    CHECK_EQUAL(WaitForSingleObject(thread, INFINITE), WAIT_OBJECT_0);
 }
 
 static void cancelling_ends_what_waits_and_nothing_else(void)
@@ -197,6 +225,7 @@ static void wrong_handles_are_refused(void)
 {
     SOCKET s;
     HANDLE port, event = CreateEventA(NULL, TRUE, TRUE, NULL);
+    struct receive one;
     DWORD bytes;
     OVERLAPPED *done;
     start();
@@ -211,9 +240,17 @@ static void wrong_handles_are_refused(void)
     CHECK_EQUAL(dequeue(event, 0, &bytes, &done), ERROR_INVALID_HANDLE);
     CHECK(!GetQueuedCompletionStatus(port, NULL, NULL, &done, 0) && GetLastError() == ERROR_INVALID_PARAMETER);
     CHECK(!GetQueuedCompletionStatus(port, NULL, NULL, NULL, 0) && GetLastError() == ERROR_INVALID_PARAMETER);
+    memset(&one, 0, sizeof(one));
+    one.buffer.buf = one.data, one.buffer.len = sizeof(one.data);
+    one.overlapped.hEvent = port; /* no event: it would never be set */
+    CHECK_EQUAL(code(WSARecv(s, &one.buffer, 1, NULL, &one.flags, &one.overlapped, NULL)), WSAENOTSOCK);
+    CHECK(!CancelIoEx((HANDLE)s, &one.overlapped));
     CHECK(!SetEvent(port) && GetLastError() == ERROR_INVALID_HANDLE);
     CHECK(WaitForSingleObject(port, 0) == WAIT_FAILED && GetLastError() == ERROR_INVALID_HANDLE);
-    CHECK(!GetOverlappedResult(event, NULL, &bytes, FALSE) && GetLastError() == ERROR_INVALID_HANDLE);
+    CHECK(!GetOverlappedResult(event, NULL, &bytes, FALSE) && GetLastError() == ERROR_INVALID_PARAMETER);
+    memset(&one, 0, sizeof(one));
+    one.overlapped.Internal = 0x103; /* it waits, and no socket says until when */
+    CHECK(!GetOverlappedResult(event, &one.overlapped, &bytes, TRUE) && GetLastError() == ERROR_INVALID_HANDLE);
     CHECK(!GetOverlappedResult((HANDLE)s, NULL, &bytes, FALSE) && GetLastError() == ERROR_INVALID_PARAMETER);
 }
 
@@ -221,6 +258,7 @@ static void wrong_handles_are_refused(void)
 static const struct test tests[] = {
     ROW(every_completion_is_queued_once),
     ROW(a_failed_operation_is_dequeued_with_its_error),
+    ROW(a_result_is_waited_for_whatever_the_event_says),
     ROW(cancelling_ends_what_waits_and_nothing_else),
     ROW(closing_a_port_wakes_who_waits_there),
     ROW(several_completions_are_taken_at_once),

@@ -84,6 +84,31 @@ static void writing_is_possible_at_once(void)
     CHECK_EQUAL(taken(s, event), 0); /* reading was not asked for */
 }
 
+/* As a program does that sends by events: it sends until there is no room, and goes on when the event says so. */
+static void room_after_none_is_an_event(void)
+{
+    SOCKET s, to;
+    HANDLE event = WSACreateEvent();
+    int i, full = 0, answer;
+    start();
+    s = open_on(L"sim0"), to = open_on(L"sim1");
+    CHECK_EQUAL(code(WSAEventSelect(s, event, FD_WRITE)), 0);
+    CHECK_EQUAL(taken(s, event), FD_WRITE);
+    for (i = 0; i < 20;) {
+        answer = send_plain(s, to);
+        if (answer == 0) {
+            i++;
+            continue;
+        }
+        CHECK_EQUAL(answer, WSAEWOULDBLOCK);
+        full++;
+        CHECK_EQUAL(waited(event, 10000), WSA_WAIT_EVENT_0);
+        CHECK_EQUAL(taken(s, event), FD_WRITE);
+    }
+    CHECK(full > 0);
+    CHECK_EQUAL(waited(event, 20), WSA_WAIT_TIMEOUT);
+}
+
 static void nothing_is_selected_any_more(void)
 {
     SOCKET s, from;
@@ -135,6 +160,11 @@ static void wrong_arguments_are_refused(void)
     CHECK_EQUAL(code(WSAEventSelect(s, event, 1 << FD_MAX_EVENTS)), WSAEINVAL);
     CHECK_EQUAL(code(WSAEventSelect(stream, event, FD_READ)), WSAEOPNOTSUPP);
     CHECK_EQUAL(code(WSAEnumNetworkEvents(s, event, NULL)), WSAEFAULT);
+    CHECK_EQUAL(code(WSAEventSelect(s, (HANDLE)s, FD_READ)), WSAEINVAL); /* no event: it would never be set */
+    CHECK_EQUAL(code(WSAEnumNetworkEvents(s, (HANDLE)s, &found)), WSAENOTSOCK);
+    CHECK(WSACloseEvent(event));
+    CHECK_EQUAL(code(WSAEventSelect(s, event, FD_READ)), WSAEINVAL);
+    CHECK_EQUAL(code(WSAEventSelect(s, event, 0)), 0); /* it is not looked at */
     CHECK_EQUAL(closesocket(s), 0);
     CHECK_EQUAL(code(WSAEventSelect(s, event, FD_READ)), WSAENOTSOCK);
     CHECK_EQUAL(code(WSAEnumNetworkEvents(s, event, &found)), WSAENOTSOCK);
@@ -146,6 +176,7 @@ static const struct test tests[] = {
     { "simulated_datagrams_are_events", simulated_datagrams_are_events, "WIRESTAMP_SIM=windows-modern" },
     ROW(a_datagram_that_waits_already_is_an_event),
     ROW(writing_is_possible_at_once),
+    { "room_after_none_is_an_event", room_after_none_is_an_event, "WIRESTAMP_SIM=" TESTS "/no_room.toml" },
     ROW(nothing_is_selected_any_more),
     ROW(a_socket_is_selected_before_it_is_bound),
     { "a_socket_is_selected_before_it_has_a_place", a_socket_is_selected_before_it_is_bound,

@@ -190,6 +190,27 @@ static int bytes_of_two(void)
     ioctlsocket(s, FIONREAD, &bytes);
     return (int)bytes;
 }
+/* An IPv4 address takes 16 bytes. */
+static int receive_into_a_short_name(SOCKET s)
+{
+    SOCKADDR_IN address;
+    char data[64];
+    int length = 8;
+    return error_of(recvfrom(s, data, sizeof(data), 0, (struct sockaddr *)&address, &length));
+}
+static int short_name(void)
+{
+    SOCKET s = bound();
+    send_bytes(s, s, 8);
+    return receive_into_a_short_name(s);
+}
+static int datagram_after_a_short_name(void)
+{
+    SOCKET s = bound();
+    send_bytes(s, s, 8);
+    receive_into_a_short_name(s);
+    return receive(s, 8, 0);
+}
 static int unknown_option(void)
 {
     int one = 1;

@@ -55,6 +55,34 @@ static SOCKET with_a_receive(void)
     if (WSARecv(s, &buffer, 1, NULL, &flags, &operation, NULL) == 0 || WSAGetLastError() != WSA_IO_PENDING) abort();
     return s;
 }
+/* Closed, and asked by HANDLE how its receive has ended. */
+static int result_of_closed(void)
+{
+    DWORD bytes;
+    SOCKET s = with_a_receive();
+    closesocket(s);
+    Sleep(100);
+    return GetOverlappedResult((HANDLE)s, &operation, &bytes, FALSE) ? 0 : (int)GetLastError();
+}
+static HANDLE no_event(void) { return (HANDLE)(ULONG_PTR)0x7FFFFF4; }
+static int select_no_event(void) { return error_of(WSAEventSelect(bound(), no_event(), FD_READ)); }
+static int enumerate_no_event(void)
+{
+    WSANETWORKEVENTS found;
+    SOCKET s = bound();
+    WSAEventSelect(s, WSACreateEvent(), FD_READ);
+    return error_of(WSAEnumNetworkEvents(s, no_event(), &found));
+}
+static int receive_with_no_event(void)
+{
+    static char data[8];
+    WSABUF buffer;
+    DWORD flags = 0;
+    buffer.buf = data, buffer.len = sizeof(data);
+    memset(&operation, 0, sizeof(operation));
+    operation.hEvent = no_event();
+    return error_of(WSARecv(bound(), &buffer, 1, NULL, &flags, &operation, NULL));
+}
 static int result_of(SOCKET s)
 {
     DWORD bytes, flags;

@@ -8,7 +8,7 @@
 #define FD_READ_BIT 0
 #define FD_READ (1 << FD_READ_BIT) /* a datagram waits; again after a receive that leaves one */
 #define FD_WRITE_BIT 1
-#define FD_WRITE (1 << FD_WRITE_BIT) /* at once, and only once */
+#define FD_WRITE (1 << FD_WRITE_BIT) /* at once; again after WSAEWOULDBLOCK of a send, once there is room */
 /* These never come: datagrams have no streams' events. */
 #define FD_OOB_BIT 2
 #define FD_OOB (1 << FD_OOB_BIT)

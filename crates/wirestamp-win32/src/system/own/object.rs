@@ -124,6 +124,11 @@ fn find_event(handle: Handle) -> Option<Arc<Object>> {
     find(handle).filter(|object| object.is_event())
 }
 
+/// Whether this is the handle of an event.
+pub(crate) fn is_event(handle: Handle) -> bool {
+    find_event(handle).is_some()
+}
+
 /// Sets an event; `false` if there is none of this handle.
 pub(crate) fn signal(event: Handle) -> bool {
     find_event(event)

@@ -9,6 +9,11 @@ unsafe extern "system" {
     fn WaitForSingleObject(object: Handle, milliseconds: u32) -> u32;
 }
 
+/// Whether this may be the handle of an event: the system finds out when it is set.
+pub(crate) fn is_event(handle: Handle) -> bool {
+    !handle.is_null()
+}
+
 /// Sets an event; `false` if there is none of this handle.
 pub(crate) fn signal(event: Handle) -> bool {
     // SAFETY: the system checks handles.
