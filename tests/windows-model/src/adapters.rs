@@ -129,8 +129,8 @@ export_forward! {
     }
 
     fn GetBestInterfaceEx(to: *const u8, index: *mut u32) -> u32 {
-        // SAFETY: an address says its family first, and that how long it is; 28 bytes at most.
-        let address = unsafe { address::at(to, 28) }.ok();
+        // SAFETY: the caller's promise: a whole address of its family.
+        let address = unsafe { address::of_its_family(to) }.ok();
         let Ok(Some(simulation)) = simulated::chosen() else {
             // SAFETY: the caller's promise.
             return unsafe { real::GetBestInterfaceEx(to, index) };

@@ -29,7 +29,6 @@ mod datagrams;
 mod options;
 mod real;
 mod shadow;
-mod signal;
 mod sockets;
 mod steering;
 mod waits;

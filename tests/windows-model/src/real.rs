@@ -6,6 +6,7 @@ use wirestamp_win32::abi::WideCharacter;
 use wirestamp_win32::abi::winsock::{
     CompletionRoutine, Overlapped, SocketHandle, WsaBuffer, WsaData, WsaMessage,
 };
+use wirestamp_win32::winsock::selecting::NetworkEvents;
 
 #[link(name = "kernel32")]
 unsafe extern "system" {
@@ -52,12 +53,14 @@ macro_rules! real {
 
 real! { c"winews2.dll":
     fn WSAStartup(version: u16, data: *mut WsaData) -> i32;
+    fn WSACleanup() -> i32;
     fn closesocket(socket: SocketHandle) -> i32;
     fn bind(socket: SocketHandle, name: *const u8, length: i32) -> i32;
     fn connect(socket: SocketHandle, name: *const u8, length: i32) -> i32;
     fn getsockname(socket: SocketHandle, name: *mut u8, length: *mut i32) -> i32;
     fn setsockopt(socket: SocketHandle, level: i32, name: i32, value: *const u8, length: i32) -> i32;
     fn WSAEventSelect(socket: SocketHandle, event: *mut c_void, events: i32) -> i32;
+    fn WSAEnumNetworkEvents(socket: SocketHandle, event: *mut c_void, events: *mut NetworkEvents) -> i32;
     fn WSAPoll(sockets: *mut c_void, count: u32, milliseconds: i32) -> i32;
     fn WSAIoctl(
         socket: SocketHandle,

@@ -13,8 +13,8 @@ pub(crate) struct Known {
     pub(crate) options: Vec<(i32, i32, Vec<u8>)>,
     /// `SIO_UDP_CONNRESET` was switched to this before.
     pub(crate) connection_resets: Option<u32>,
-    /// The event that is set when something can be received, as a number.
-    pub(crate) event: usize,
+    /// What `WSAEventSelect` was given before: the event, as a number, and which events set it.
+    pub(crate) selected: (usize, i32),
     /// The program wants its calls to return at once.
     pub(crate) nonblocking: bool,
     /// A real socket was told to timestamp what it sends; nothing below it does.

@@ -2,12 +2,13 @@
 //! else to the system.
 
 use crate::real::ReceiveMessage;
-use crate::{datagrams, options, real, shadow, signal};
+use crate::{datagrams, options, real, shadow};
 use std::ffi::c_void;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use wirestamp_win32::abi::address::AddressBytes;
-use wirestamp_win32::abi::codes::{WSAEFAULT, WSAEOPNOTSUPP, WSAEWOULDBLOCK};
+use wirestamp_win32::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEOPNOTSUPP, WSAEWOULDBLOCK};
 use wirestamp_win32::abi::numbers::{
     AF_INET, AF_INET6, FIONBIO, IPPROTO_UDP, SIO_GET_EXTENSION_FUNCTION_POINTER,
     SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING, SIO_UDP_CONNRESET, SOCK_DGRAM, TIMESTAMPING_FLAG_TX,
@@ -18,10 +19,13 @@ use wirestamp_win32::abi::winsock::{
     WSAID_WSARECVMSG, WSAID_WSASENDMSG, WsaData, WsaMessage,
 };
 use wirestamp_win32::simulated::{self, Simulation};
+use wirestamp_win32::winsock::selecting::{self, NetworkEvents};
 use wirestamp_win32::winsock::{exports, messages};
 use wirestamp_win32::{address, memory};
 
-const FD_READ: i32 = 1;
+/// How often Winsock was started.
+static STARTED: AtomicU32 = AtomicU32::new(0);
+
 pub(crate) fn failed(code: i32) -> i32 {
     // SAFETY: takes a number.
     unsafe { exports::WSASetLastError(code) };
@@ -51,9 +55,9 @@ pub(crate) fn bind_to_any(socket: SocketHandle, ipv6: bool) -> Option<SocketHand
     let local = SocketAddr::new(any, 0);
     let name = AddressBytes::new(local, ipv6);
     let bytes = name.bytes();
-    // SAFETY: pointer and length are of one address.
-    let bound = unsafe { bind_shadow(socket, local, bytes.as_ptr(), bytes.len() as i32) };
-    shadow::of(socket).filter(|_| bound == 0)
+    // SAFETY: pointer and length are of one address. Another thread may have been the first: then its shadow counts.
+    unsafe { bind_shadow(socket, local, bytes.as_ptr(), bytes.len() as i32) };
+    shadow::of(socket)
 }
 
 /// Gives a socket its shadow, bound to `name`.
@@ -84,6 +88,12 @@ unsafe fn bind_shadow(
     }
     let mut all = shadow::all();
     let known = all.entry(socket).or_default();
+    if known.shadow.is_some() {
+        // It is bound; or another thread was the first to send.
+        // SAFETY: it was made above and is nobody else's.
+        unsafe { exports::closesocket(made) };
+        return failed(WSAEINVAL);
+    }
     options::replay(made, &known.options);
     let mut on = u32::from(known.nonblocking);
     // SAFETY: the pointer is valid for the call.
@@ -101,8 +111,14 @@ unsafe fn bind_shadow(
         unsafe { switch_resets(made, &on) };
     }
     known.shadow = Some(made);
-    drop(all);
-    signal::start();
+    let (event, events) = known.selected;
+    if events != 0 {
+        // SAFETY: takes no memory; the real socket's events are over.
+        unsafe { real::WSAEventSelect(socket, std::ptr::null_mut(), 0) };
+        let event = std::ptr::with_exposed_provenance_mut(event);
+        // SAFETY: the program's event, which it keeps for as long as it is selected.
+        unsafe { selecting::WSAEventSelect(made, event, events) };
+    }
     0
 }
 
@@ -202,8 +218,31 @@ export_forward! {
     fn WSAStartup(version: u16, data: *mut WsaData) -> i32 {
         // SAFETY: the caller's promise.
         let ours = unsafe { exports::WSAStartup(version, data) };
+        if ours != 0 {
+            return ours;
+        }
         // SAFETY: the caller's promise.
-        if ours == 0 { unsafe { real::WSAStartup(version, data) } } else { ours }
+        let real = unsafe { real::WSAStartup(version, data) };
+        if real == 0 {
+            STARTED.fetch_add(1, Ordering::AcqRel);
+        } else {
+            // SAFETY: takes nothing.
+            unsafe { exports::WSACleanup() };
+        }
+        real
+    }
+
+    fn WSACleanup() -> i32 {
+        // SAFETY: takes nothing.
+        let real = unsafe { real::WSACleanup() };
+        if real == 0 {
+            // SAFETY: takes nothing.
+            unsafe { exports::WSACleanup() };
+            if STARTED.fetch_sub(1, Ordering::AcqRel) == 1 {
+                shadow::all().clear(); // the system gives their numbers to other sockets
+            }
+        }
+        real
     }
 
     fn closesocket(socket: SocketHandle) -> i32 {
@@ -253,19 +292,28 @@ export_forward! {
     }
 
     fn WSAEventSelect(socket: SocketHandle, event: *mut c_void, events: i32) -> i32 {
-        let watched = if events & FD_READ != 0 { event.expose_provenance() } else { 0 };
-        let mut all = shadow::all();
-        let known = all.entry(socket).or_default();
-        known.event = watched;
-        known.nonblocking = true; // and it stays so
-        if let Some(shadow) = known.shadow {
-            let mut on = 1;
-            // SAFETY: the pointer is valid for the call.
-            unsafe { exports::ioctlsocket(shadow, FIONBIO.cast_signed(), &raw mut on) };
+        if let Some(shadow) = shadow::of(socket) {
+            // SAFETY: the caller's promise.
+            return unsafe { selecting::WSAEventSelect(shadow, event, events) };
         }
-        drop(all);
         // SAFETY: the caller's promise.
-        unsafe { real::WSAEventSelect(socket, event, events) }
+        let selected = unsafe { real::WSAEventSelect(socket, event, events) };
+        if selected == 0 {
+            let mut all = shadow::all();
+            let known = all.entry(socket).or_default();
+            known.selected = (event.expose_provenance(), events);
+            known.nonblocking = true; // and it stays so
+        }
+        selected
+    }
+
+    fn WSAEnumNetworkEvents(socket: SocketHandle, event: *mut c_void, events: *mut NetworkEvents) -> i32 {
+        match shadow::of(socket) {
+            // SAFETY: the caller's promise.
+            Some(shadow) => unsafe { selecting::WSAEnumNetworkEvents(shadow, event, events) },
+            // SAFETY: the caller's promise.
+            None => unsafe { real::WSAEnumNetworkEvents(socket, event, events) },
+        }
     }
 
     fn WSAIoctl(
@@ -285,8 +333,8 @@ export_forward! {
                 // SAFETY: the caller's promise.
                 return unsafe { stampless(socket, code, input, input_length, bytes) };
             }
-            (None, SIO_UDP_CONNRESET) => {
-                // SAFETY: the caller's promise.
+            (None, SIO_UDP_CONNRESET) if input_length as usize >= size_of::<u32>() => {
+                // SAFETY: the caller's promise: there are so many bytes.
                 let on = unsafe { memory::read(input.cast::<u32>()) };
                 shadow::all().entry(socket).or_default().connection_resets = on;
             }
@@ -304,11 +352,9 @@ export_forward! {
         let result = unsafe {
             real::WSAIoctl(socket, code, input, input_length, output, output_length, bytes, overlapped, routine)
         };
-        let whole = input_length as usize >= size_of::<Guid>();
-        // SAFETY: the caller's promise.
-        let wanted = unsafe { memory::read(input.cast::<Guid>()) }.filter(|_| whole);
         if result == 0 && code == SIO_GET_EXTENSION_FUNCTION_POINTER {
-            match wanted {
+            // SAFETY: the system has found a whole GUID there.
+            match unsafe { memory::read(input.cast::<Guid>()) } {
                 // SAFETY: the system has just written it.
                 Some(WSAID_WSARECVMSG) => unsafe { exchange(output) },
                 Some(WSAID_WSASENDMSG) => {
@@ -329,8 +375,8 @@ export_forward! {
         overlapped: *mut Overlapped,
         routine: CompletionRoutine,
     ) -> i32 {
-        // SAFETY: the caller's promise.
-        let to = unsafe { message.as_ref() };
+        // SAFETY: the caller's promise; aligned or not.
+        let to = unsafe { memory::read(message) };
         // SAFETY: the caller's promise: the name is as long as the message says.
         let made = to.and_then(|to| unsafe { datagrams::towards(socket, to.name.cast(), to.name_length) });
         match made.or_else(|| shadow::of(socket)) {

@@ -31,12 +31,16 @@ impl Set {
         if from.is_null() {
             return set;
         }
-        // SAFETY: not null, and the caller's promise.
-        let count = unsafe { (&raw const (*from).count).read_unaligned() };
+        // SAFETY: not null: a set, which begins with its count.
+        let count = unsafe { &raw const (*from).count };
+        // SAFETY: the caller's promise.
+        let count = unsafe { count.read_unaligned() };
         set.count = count.min(MOST as u32);
         for place in 0..set.count as usize {
+            // SAFETY: not null, and the place is in the array.
+            let socket = unsafe { &raw const (*from).sockets[place] };
             // SAFETY: the caller's promise: so many sockets are in it.
-            set.sockets[place] = unsafe { (&raw const (*from).sockets[place]).read_unaligned() };
+            set.sockets[place] = unsafe { socket.read_unaligned() };
         }
         set
     }
@@ -65,11 +69,15 @@ impl Set {
             return;
         }
         for (place, socket) in self.sockets().iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { (&raw mut (*to).sockets[place]).write_unaligned(*socket) };
+            // SAFETY: not null, and the place is in the array.
+            let there = unsafe { &raw mut (*to).sockets[place] };
+            // SAFETY: the caller's promise: there is room for these.
+            unsafe { there.write_unaligned(*socket) };
         }
+        // SAFETY: not null: a set, which begins with its count.
+        let count = unsafe { &raw mut (*to).count };
         // SAFETY: the caller's promise.
-        unsafe { (&raw mut (*to).count).write_unaligned(self.count) };
+        unsafe { count.write_unaligned(self.count) };
     }
 }
 
@@ -114,8 +122,10 @@ unsafe fn deadline(time: *const i32) -> Option<Instant> {
     }
     // SAFETY: the caller's promise.
     let seconds = unsafe { time.read_unaligned() };
-    // SAFETY: the caller's promise: two numbers.
-    let microseconds = unsafe { time.add(1).read_unaligned() };
+    // SAFETY: the caller's promise: a time is two numbers.
+    let second = unsafe { time.add(1) };
+    // SAFETY: the caller's promise.
+    let microseconds = unsafe { second.read_unaligned() };
     let span = Duration::from_secs(seconds.unsigned_abs().into())
         + Duration::from_micros(microseconds.unsigned_abs().into());
     Some(Instant::now() + span)
@@ -137,8 +147,15 @@ export_forward! {
         // SAFETY: the caller's promise.
         let until = unsafe { deadline(time) };
         loop {
-            let ((ours, shadows), (own, systems)) = (look_at_shadows(&sets), look_at_system(&sets));
-            if ours < 0 || own < 0 || ours + own > 0 || is_over(until) {
+            let (ours, shadows) = look_at_shadows(&sets);
+            if ours < 0 {
+                return ours; // the sets stay, and the last error too
+            }
+            let (own, systems) = look_at_system(&sets);
+            if own < 0 {
+                return own;
+            }
+            if ours + own > 0 || is_over(until) {
                 for (place, to) in given.into_iter().enumerate() {
                     let mut left = shadows[place];
                     for socket in systems[place].sockets() {
@@ -148,7 +165,7 @@ export_forward! {
                     // SAFETY: the caller's promise; no more than were in it.
                     unsafe { left.write(to) };
                 }
-                return if ours < 0 || own < 0 { -1 } else { ours + own };
+                return ours + own;
             }
             std::thread::sleep(TURN);
         }

@@ -53,15 +53,8 @@ export! {
     /// # Safety
     /// `to` is null or a socket address of its family; `index` is null or writable.
     fn GetBestInterfaceEx(to: *const u8, index: *mut u32) -> u32 {
-        // SAFETY: the caller's promise: the family is there.
-        let family = unsafe { memory::read(to.cast::<u16>()) };
-        let length = match family.map(|family| address::is_ipv6(family.into())) {
-            Some(Ok(true)) => 28,
-            Some(Ok(false)) => 16,
-            _ => return ERROR_INVALID_PARAMETER,
-        };
-        // SAFETY: the caller's promise: as long as its family says.
-        let to = unsafe { address::at(to, length) }.map_err(|_| ERROR_INVALID_PARAMETER);
+        // SAFETY: the caller's promise.
+        let to = unsafe { address::of_its_family(to) }.map_err(|_| ERROR_INVALID_PARAMETER);
         // SAFETY: the caller's promise.
         unsafe { give(to.and_then(towards), index) }
     }

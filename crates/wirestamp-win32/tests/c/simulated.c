@@ -1,5 +1,5 @@
 /* What real programs call, on simulated NICs: blocking and timed receives, select and WSAPoll with sockets of both kinds,
- * sends of a socket that is not bound, names of interfaces. One program for Linux (WIRESTAMP_SIM) and for Windows (Wine
+ * sends of a socket that is not bound, events of sockets, names of interfaces. One program for Linux (WIRESTAMP_SIM) and for Windows (Wine
  * with tests/windows-model); it prints what is wrong, and exits with its number. */
 #include "../../examples/setting.h"
 
@@ -97,6 +97,33 @@ static void both_kinds_are_waited_for_together(void)
     EXPECT(WSAPoll(polled, 2, 50) == 0);
 }
 
+/* Selected before it is bound, as programs do. */
+static void datagrams_are_events(void)
+{
+    SOCKADDR_STORAGE local;
+    SOCKET from = socket_on(sim1), s = socket_on(sim0);
+    HANDLE event = WSACreateEvent();
+    WSANETWORKEVENTS found;
+    char data[8];
+    int i;
+    local = name_of(s);
+    closesocket(s);
+    s = socket(AF_INET, SOCK_DGRAM, IPPROTO_UDP);
+    EXPECT(WSAEventSelect(s, event, FD_READ | FD_WRITE) == 0);
+    EXPECT(bind(s, (struct sockaddr *)&local, sizeof(SOCKADDR_IN)) == 0);
+    for (i = 0; i < 3; i++) EXPECT(send_to(from, s) == 8);
+    for (i = 0; i < 3;) {
+        EXPECT(WSAWaitForMultipleEvents(1, &event, FALSE, 5000, FALSE) == WSA_WAIT_EVENT_0);
+        if (WSAEnumNetworkEvents(s, event, &found) != 0 || wrong != 0) break;
+        EXPECT((found.lNetworkEvents & ~(FD_READ | FD_WRITE)) == 0);
+        if (!(found.lNetworkEvents & FD_READ)) continue;
+        EXPECT(recv(s, data, sizeof(data), 0) == 8);
+        i++;
+    }
+    EXPECT(recv(s, data, sizeof(data), 0) == SOCKET_ERROR && WSAGetLastError() == WSAEWOULDBLOCK);
+    WSACloseEvent(event);
+}
+
 static void names_lead_to_the_interface(void)
 {
     NET_LUID luid, back;
@@ -116,6 +143,7 @@ int main(void)
     receives_block_and_time_out();
     unbound_sockets_send_into_the_simulation();
     both_kinds_are_waited_for_together();
+    datagrams_are_events();
     names_lead_to_the_interface();
     printf("simulated: %d wrong\n", wrong);
     return wrong;
