@@ -2,8 +2,8 @@
 //! programs written against it: Winsock, IP Helper, and the system calls that such programs
 //! need. `ABI.md`, beside the headers, decides the questions that the pages leave open.
 //!
-//! Adds no timestamping of its own: real adapters and sockets are those of `wirestamp-sys`,
-//! `sim0` is that of `wirestamp-sim`, chosen by the environment variable `WIRESTAMP_SIM`.
+//! Adds no timestamping of its own: real adapters and sockets, and `sim0`, which the environment variable
+//! `WIRESTAMP_SIM` chooses, are those of `wirestamp`'s choice between this system and a simulated one.
 //!
 //! Layers, top down: [`winsock`], [`iphlp`] and [`system`] hold the exported functions, each of
 //! which reads its arguments once ([`memory`], [`address`]) and hands over to safe code; `adapter` is

@@ -21,15 +21,19 @@ use wirestamp_sim::World;
 use wirestamp_sys::System;
 
 /// A system that timestamps: this one, or a simulated one.
-pub(crate) enum Inner {
+pub enum Inner {
+    /// This one.
     Native(System),
+    /// A simulated one.
     #[cfg(feature = "sim")]
     Simulated(World),
 }
 
 /// A hardware clock of either.
-pub(crate) enum Clock {
+pub enum Clock {
+    /// Of this system.
     Native(<System as Backend>::HardwareClock),
+    /// A simulated one.
     #[cfg(feature = "sim")]
     Simulated(<World as Backend>::HardwareClock),
 }
@@ -67,24 +71,30 @@ impl Supported for Ethernet {
     clippy::large_enum_variant,
     reason = "made once and never moved; a box would cost each call"
 )]
-pub(crate) enum Socket<T: Supported = Udp> {
+pub enum Socket<T: Supported = Udp> {
+    /// Of this system.
     Native(T::Native),
+    /// A simulated one.
     #[cfg(feature = "sim")]
     Simulated(T::Simulated),
 }
 
 /// A subscription of either.
 #[allow(dead_code, reason = "held for what dropping it does")]
-pub(crate) enum Subscription {
+pub enum Subscription {
+    /// Of this system.
     Native(<System as Backend>::Subscription),
+    /// Of a simulated one.
     #[cfg(feature = "sim")]
     Simulated(<World as Backend>::Subscription),
 }
 
 /// A running job of either.
 #[allow(dead_code, reason = "held for what dropping it does")]
-pub(crate) enum Task {
+pub enum Task {
+    /// Of this system.
     Native(<System as Backend>::Task),
+    /// Of a simulated one.
     #[cfg(feature = "sim")]
     Simulated(<World as Backend>::Task),
 }
@@ -119,7 +129,7 @@ pub(crate) use handle::Ring;
 
 impl<T: Supported> Socket<T> {
     /// The system's socket; `None` for a simulated one.
-    pub(crate) fn native(&self) -> Option<&T::Native> {
+    pub fn native(&self) -> Option<&T::Native> {
         match self {
             Self::Native(socket) => Some(socket),
             #[cfg(feature = "sim")]

@@ -134,6 +134,12 @@ pub use wirestamp_core::error::{Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use wirestamp_sys::file;
 
+/// The choice between this system and a simulated one, for this project's C interface.
+#[doc(hidden)]
+pub mod choice {
+    pub use crate::inner::{Clock, Inner as System, Socket, Subscription};
+}
+
 /// Compiles and runs the example of the README, which is that of the README of the repository (scripts/check-docs).
 #[cfg(all(doctest, target_os = "linux"))]
 #[doc = include_str!("../README.md")]

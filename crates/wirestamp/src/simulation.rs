@@ -92,9 +92,22 @@ impl Simulation {
     }
 
     fn from_environment() -> Result<Self> {
+        match Self::of_environment()? {
+            Some(chosen) => Ok(chosen),
+            None => Self::preset(Scenario::DEFAULT, DEFAULT_SEED),
+        }
+    }
+
+    /// Starts the simulation that `WIRESTAMP_SIM` names; `None` if it is unset or empty.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it names neither a preset nor a readable scenario.
+    #[doc(hidden)]
+    pub fn of_environment() -> Result<Option<Self>> {
         match std::env::var(ENVIRONMENT) {
-            Ok(chosen) => Self::from_preset_or_file(&chosen),
-            Err(std::env::VarError::NotPresent) => Self::preset(Scenario::DEFAULT, DEFAULT_SEED),
+            Ok(empty) if empty.is_empty() => Ok(None),
+            Ok(chosen) => Self::from_preset_or_file(&chosen).map(Some),
+            Err(std::env::VarError::NotPresent) => Ok(None),
             Err(std::env::VarError::NotUnicode(_)) => {
                 Err(not_chosen("…", "its value is not UTF-8"))
             }

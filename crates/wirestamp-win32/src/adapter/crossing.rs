@@ -1,44 +1,19 @@
 //! Cross timestamps of an adapter, and its clock that stays open from one to the next.
 
-use crate::adapter::{Adapter, native};
+use crate::adapter::Adapter;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use wirestamp::choice::Clock;
 use wirestamp_core::backend::{Backend, HardwareClock};
 use wirestamp_core::cross::{CrossTimestamp, narrowest};
 use wirestamp_core::{Error, ErrorKind, Result};
-use wirestamp_sim::SimulatedClock;
 
 /// Readings of a call, of which the closest is given.
 const READINGS: usize = 5;
 /// Clocks that stay open.
 const MOST_OPEN: usize = 64;
 
-#[derive(Debug)]
-enum Clock {
-    Native(native::Clock),
-    Simulated(SimulatedClock),
-}
-
 static OPEN: Mutex<BTreeMap<u64, Clock>> = Mutex::new(BTreeMap::new());
-
-impl Clock {
-    fn open(adapter: &Adapter) -> Result<Self> {
-        match adapter.simulation {
-            Some(simulation) => simulation
-                .caught_up()
-                .open_clock(&adapter.description)
-                .map(Self::Simulated),
-            None => native::open_clock(&adapter.description).map(Self::Native),
-        }
-    }
-
-    fn read(&mut self, readings: &mut Vec<CrossTimestamp>) -> Result<()> {
-        match self {
-            Self::Native(clock) => clock.cross_timestamps(READINGS, readings),
-            Self::Simulated(clock) => clock.cross_timestamps(READINGS, readings),
-        }
-    }
-}
 
 /// Takes a cross timestamp of `adapter`, on the clocks of its host.
 pub(crate) fn capture(adapter: &Adapter) -> Result<CrossTimestamp> {
@@ -50,13 +25,11 @@ pub(crate) fn capture(adapter: &Adapter) -> Result<CrossTimestamp> {
         .remove(&luid);
     let mut clock = match open {
         Some(clock) => clock,
-        None => Clock::open(adapter)?,
+        None => adapter.system().open_clock(&adapter.description)?,
     };
-    if let Some(simulation) = adapter.simulation {
-        simulation.caught_up();
-    }
+    let _caught_up = adapter.system();
     let mut readings = Vec::with_capacity(READINGS);
-    clock.read(&mut readings)?; // a clock that fails is not kept
+    clock.cross_timestamps(READINGS, &mut readings)?; // a clock that fails is not kept
     if let Some(simulation) = adapter.simulation {
         simulation.wait_for_real_time();
     }

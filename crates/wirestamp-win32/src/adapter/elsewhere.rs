@@ -1,13 +1,15 @@
-//! The answer where there are no adapters of this machine: none. The clock is real.
+//! The answer where there are no adapters and sockets of this machine: none. The clock is real.
 
+use crate::abi::codes::WSAEOPNOTSUPP;
 use crate::winsock::setting::Setting;
 use std::net::{IpAddr, SocketAddr};
-use wirestamp_core::backend::{Backend, ChangeSink, HardwareClock, InternetSocket};
-use wirestamp_core::capability::Capabilities;
-use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{Frequency, MonotonicTime};
+use wirestamp_core::time::Frequency;
 use wirestamp_core::{Error, ErrorKind, Result};
+use wirestamp_sys::Socket;
+
+/// Its adapters and sockets are not used: under Wine they would be this library's own.
+pub(crate) const IS_USED: bool = false;
 
 /// How often the performance counter ticks a second: Windows' own.
 #[cfg(windows)]
@@ -21,11 +23,6 @@ pub(crate) fn frequency() -> Frequency {
     Frequency::from_hertz(10_000_000).unwrap_or(Frequency::GIGAHERTZ)
 }
 
-/// Reads the monotonic clock, which the performance counter counts.
-pub(crate) fn now() -> MonotonicTime {
-    wirestamp_sys::System::new().now()
-}
-
 fn none<T>(operation: &'static str) -> Result<T> {
     let cause = "there are simulated adapters only";
     Err(
@@ -34,38 +31,10 @@ fn none<T>(operation: &'static str) -> Result<T> {
     )
 }
 
-pub(crate) fn interfaces() -> Result<Vec<InterfaceDescription>> {
-    Ok(Vec::new())
-}
-
-pub(crate) fn supported(_: &InterfaceDescription) -> Result<Capabilities> {
-    none("ask what is supported")
-}
-
-pub(crate) fn active(_: &InterfaceDescription) -> Result<Capabilities> {
-    none("ask what is active")
-}
-
-pub(crate) fn open_clock(_: &InterfaceDescription) -> Result<Clock> {
-    none("open the hardware clock")
-}
-
 /// There are no routes.
 pub(crate) fn source_towards(_: SocketAddr) -> Result<IpAddr> {
     none("ask for a route")
 }
-
-/// There are no sockets to wait for.
-pub(crate) fn wait_any(_: &[&Socket], _: MonotonicTime) -> Result<()> {
-    none("wait for sockets")
-}
-
-/// There is nothing to report.
-pub(crate) fn subscribe(_: ChangeSink) -> Result<Subscription> {
-    Ok(Subscription)
-}
-
-pub(crate) struct Subscription;
 
 /// MAC address and speed.
 #[derive(Debug, Clone, Default)]
@@ -80,16 +49,6 @@ pub(crate) fn link(_: &InterfaceDescription) -> Link {
 
 /// There is none.
 #[derive(Debug)]
-pub(crate) enum Clock {}
-
-impl HardwareClock for Clock {
-    fn cross_timestamps(&mut self, _: usize, _: &mut Vec<CrossTimestamp>) -> Result<()> {
-        match *self {}
-    }
-}
-
-/// There is none.
-#[derive(Debug)]
 pub(crate) enum Stream {}
 
 impl Stream {
@@ -98,36 +57,28 @@ impl Stream {
     }
 }
 
-/// There is none.
-#[derive(Debug)]
-pub(crate) enum Socket {}
+pub(crate) fn unbound(_ipv6: bool) -> Result<Socket> {
+    none("open a UDP socket")
+}
 
-impl Socket {
-    pub(crate) fn unbound(_ipv6: bool) -> Result<Self> {
-        none("open a UDP socket")
-    }
+// There is no socket to ask.
 
-    pub(crate) fn bind_to(&self, _: SocketAddr) -> Result<()> {
-        match *self {}
-    }
+pub(crate) fn bind_to(_: &Socket, _: SocketAddr) -> Result<()> {
+    none("bind a UDP socket")
+}
 
-    pub(crate) fn datagrams(&self) -> &dyn InternetSocket {
-        match *self {}
-    }
+pub(crate) fn apply(_: &Socket, _: &Setting, _ipv6: bool) -> Result<(), i32> {
+    Err(WSAEOPNOTSUPP)
+}
 
-    pub(crate) fn apply(&self, _: &Setting, _ipv6: bool) -> Result<(), i32> {
-        match *self {}
-    }
+pub(crate) fn pending_error(_: &Socket) -> i32 {
+    0
+}
 
-    pub(crate) fn pending_error(&self) -> i32 {
-        match *self {}
-    }
+pub(crate) fn buffer(_: &Socket, _receive: bool) -> u32 {
+    0
+}
 
-    pub(crate) fn buffer(&self, _receive: bool) -> u32 {
-        match *self {}
-    }
-
-    pub(crate) fn readable(&self) -> Result<u32, i32> {
-        match *self {}
-    }
+pub(crate) fn readable(_: &Socket) -> Result<u32, i32> {
+    Err(WSAEOPNOTSUPP)
 }

@@ -1,8 +1,9 @@
-//! Where adapters and sockets come from: this machine, and the simulation if there is one.
-//! Knows nothing of Windows' structures.
+//! Where adapters and sockets come from: this machine, and the simulation if there is one. Each is a system of
+//! `wirestamp`'s choice. Knows nothing of Windows' structures.
 
 pub(crate) mod activity;
 pub(crate) mod crossing;
+pub(crate) mod machine;
 pub mod simulated;
 pub(crate) mod wire;
 
@@ -16,6 +17,7 @@ pub(crate) use elsewhere as native;
 #[cfg(target_os = "linux")]
 pub(crate) use linux as native;
 use simulated::Simulation;
+use wirestamp::choice::System;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::capability::{Capabilities, SoftwareCapabilities};
 use wirestamp_core::interface::InterfaceDescription;
@@ -30,21 +32,21 @@ pub(crate) struct Adapter {
 }
 
 impl Adapter {
+    /// The system that it is an interface of, after all that has happened there until now.
+    pub(crate) fn system(&self) -> &'static System {
+        self.simulation
+            .map_or_else(machine::system, Simulation::system)
+    }
+
     /// What it could timestamp.
     pub(crate) fn supported(&self) -> Result<Capabilities> {
-        match self.simulation {
-            Some(simulation) => simulation.caught_up().supported(&self.description),
-            None => native::supported(&self.description),
-        }
+        self.system().supported(&self.description)
     }
 
     /// What it timestamps now: in hardware or in software, as on Windows. Linux could do both at
     /// once; but nothing in the interface would say which clock a timestamp is of.
     pub(crate) fn active(&self) -> Result<Capabilities> {
-        let active = match self.simulation {
-            Some(simulation) => simulation.caught_up().active(&self.description),
-            None => native::active(&self.description),
-        }?;
+        let active = self.system().active(&self.description)?;
         let software = if active.hardware.any() {
             SoftwareCapabilities::default()
         } else {
@@ -78,9 +80,10 @@ pub(crate) fn all() -> Result<Vec<Adapter>> {
         description,
         simulation: None,
     };
-    let mut adapters: Vec<_> = native::interfaces()?.into_iter().map(real).collect();
+    let listed = machine::used().map_or(Ok(Vec::new()), System::interfaces)?;
+    let mut adapters: Vec<_> = listed.into_iter().map(real).collect();
     if let Some(simulation) = simulation {
-        for mut description in simulation.caught_up().interfaces()? {
+        for mut description in simulation.system().interfaces()? {
             description.name = simulated::listed_name(description.name);
             adapters.push(Adapter {
                 description,

@@ -5,24 +5,20 @@
 //! took is waited for, so that no timestamp lies after the call that made it. What happens in the
 //! simulation by itself happens when somebody looks.
 
-use crate::adapter::native;
-use std::path::Path;
+use crate::adapter::machine::now;
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use wirestamp::choice::System;
+use wirestamp::sim::World;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 use wirestamp_core::time::{MonotonicTime, Span};
-use wirestamp_core::{Error, ErrorKind, Result};
-use wirestamp_sim::{Scenario, World};
+use wirestamp_core::{Error, Result};
 
-/// Names the simulation: a preset, or a TOML file.
-const ENVIRONMENT: &str = "WIRESTAMP_SIM";
 /// `off`: hardware timestamping is not switched on at the start.
 const HARDWARE: &str = "WIRESTAMP_WIN32_SIM_HARDWARE";
 /// What the adapters are called in the list: two names with `;` between. Else as in the simulation.
 const NAMES: &str = "WIRESTAMP_WIN32_SIM_NAMES";
-/// The simulation is the same in every run.
-const SEED: u64 = 1;
 /// Both clocks tick every 100 ns: their distance is a multiple of it.
 const TICK: i64 = 100;
 /// A simulated clock that is ahead by less is waited for awake: a sleep takes longer.
@@ -33,6 +29,8 @@ static CHOSEN: OnceLock<Result<Option<Simulation>>> = OnceLock::new();
 /// A simulated host that runs in real time.
 #[derive(Debug)]
 pub struct Simulation {
+    /// The same as `world`, as a system.
+    system: System,
     world: World,
     /// Performance counter minus simulated clock.
     offset: Span,
@@ -82,58 +80,23 @@ fn tell(error: &Error) {
 }
 
 fn from_environment() -> Result<Option<Simulation>> {
-    let chosen = std::env::var_os(ENVIRONMENT).filter(|chosen| !chosen.is_empty());
-    let Some(chosen) = chosen else {
+    let Some(chosen) = wirestamp::Simulation::of_environment()? else {
         return Ok(None);
     };
-    let chosen = chosen
-        .into_string()
-        .map_err(|_| not_chosen("…", "its value is not UTF-8"))?;
-    let scenario = scenario(&chosen)?;
-    let simulation = Simulation::start(&scenario);
+    let simulation = Simulation::start(chosen.world());
     if std::env::var_os(HARDWARE).is_none_or(|value| value != "off") {
         simulation.switch_hardware_on();
     }
     Ok(Some(simulation))
 }
 
-/// The longest file with a scenario that is read.
-const LONGEST: u64 = 1 << 20;
-
-fn scenario(chosen: &str) -> Result<Scenario> {
-    if Scenario::presets().iter().any(|(name, _)| *name == chosen) {
-        return Scenario::preset(chosen);
-    }
-    if !Path::new(chosen).exists() {
-        return Err(not_chosen(
-            chosen,
-            "there is neither a preset nor a file of this name",
-        ));
-    }
-    let text = wirestamp_sys::file::read_text(Path::new(chosen), LONGEST)
-        .map_err(|error| not_chosen(chosen, &error.to_string()))?;
-    Scenario::from_toml(&text)
-}
-
-fn not_chosen(chosen: &str, cause: &str) -> Error {
-    let names: Vec<_> = Scenario::presets().iter().map(|(name, _)| *name).collect();
-    let target = format!("{ENVIRONMENT}={chosen}");
-    Error::new(
-        ErrorKind::InvalidInput,
-        "choose the simulation",
-        target,
-        cause.to_owned(),
-    )
-    .with_remedy(format!("name a TOML file or one of: {}", names.join(", ")))
-}
-
 impl Simulation {
-    fn start(scenario: &Scenario) -> Self {
-        let world = World::new(scenario, SEED);
-        let distance = (native::now() - world.truth().now()).saturating_nanoseconds();
+    fn start(world: &World) -> Self {
+        let distance = (now() - world.truth().now()).saturating_nanoseconds();
         let offset = Span::from_nanoseconds((distance - distance.rem_euclid(TICK)).into());
         Self {
-            world,
+            system: System::Simulated(world.clone()),
+            world: world.clone(),
             offset,
             activity: Mutex::new(0),
             active: Condvar::new(),
@@ -170,20 +133,26 @@ impl Simulation {
         at + self.offset
     }
 
+    /// The simulated system, after all that has happened in it until now.
+    pub(crate) fn system(&self) -> &System {
+        self.caught_up();
+        &self.system
+    }
+
     /// The world, after all that has happened in it until now.
     pub fn caught_up(&self) -> &World {
-        self.world.advance_to(native::now() - self.offset);
+        self.world.advance_to(now() - self.offset);
         &self.world
     }
 
     /// Waits until the real clock is where the simulated one is now.
     pub(crate) fn wait_for_real_time(&self) {
         let shown = self.shown();
-        let lead = shown - native::now();
+        let lead = shown - now();
         if lead > SHORT_LEAD {
             std::thread::sleep(lead.to_duration());
         }
-        while native::now() < shown {
+        while now() < shown {
             std::hint::spin_loop(); // microseconds; who yields on a busy machine is away for milliseconds
         }
     }
@@ -208,7 +177,7 @@ impl Simulation {
     /// until `until`.
     pub(crate) fn wait_for_activity(&self, seen: u64, until: MonotonicTime) {
         let until = self.next_event().map_or(until, |next| next.min(until));
-        let left = until - native::now();
+        let left = until - now();
         let timeout = if until == MonotonicTime::MAX {
             Duration::from_secs(3_600)
         } else {
@@ -224,11 +193,6 @@ impl Simulation {
         }
     }
 
-    /// The same, for no longer than `at_most`.
-    pub fn look_away(&self, seen: u64, at_most: Duration) {
-        self.wait_for_activity(seen, native::now() + Span::from(at_most));
-    }
-
     /// Whether an address is in a simulated network.
     pub fn owns(address: std::net::IpAddr) -> bool {
         match address.to_canonical() {
@@ -241,52 +205,48 @@ impl Simulation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirestamp::sim::Scenario;
+
+    fn start(scenario: &Scenario) -> Simulation {
+        Simulation::start(&World::new(scenario, 1))
+    }
 
     #[test]
     fn the_simulated_clock_follows_the_real_one_to_the_tick() {
-        let simulation = Simulation::start(&Scenario::preset("ideal").expect("a preset"));
-        let before = native::now();
+        let simulation = start(&Scenario::preset("ideal").expect("a preset"));
+        let before = now();
         simulation.caught_up();
         let shown = simulation.shown();
         assert!(
             shown >= before - Span::from_nanoseconds(TICK.into()),
             "{before:?} {shown:?}"
         );
-        assert!(shown <= native::now() + Span::from_microseconds(10));
+        assert!(shown <= now() + Span::from_microseconds(10));
         assert_eq!(simulation.offset.nanoseconds() % i128::from(TICK), 0);
     }
 
     #[test]
     fn what_an_operation_cost_is_waited_for() {
-        let simulation = Simulation::start(&Scenario::preset("ideal").expect("a preset"));
+        let simulation = start(&Scenario::preset("ideal").expect("a preset"));
         for cost in [Span::from_microseconds(50), Span::from_milliseconds(3)] {
             simulation
                 .world
-                .advance_to(native::now() + cost - simulation.offset);
+                .advance_to(now() + cost - simulation.offset);
             let shown = simulation.shown();
             simulation.wait_for_real_time();
-            assert!(native::now() >= shown, "{cost:?}");
+            assert!(now() >= shown, "{cost:?}");
         }
     }
 
     #[test]
     fn what_happens_by_itself_wakes_who_waits() {
         let text = "preset = \"ideal\"\n[[event]]\nat = \"20ms\"\naction = \"link_down\"\n";
-        let simulation = Simulation::start(&Scenario::from_toml(text).expect("a scenario"));
+        let simulation = start(&Scenario::from_toml(text).expect("a scenario"));
         let next = simulation.next_event().expect("the event");
-        while native::now() < next {
+        while now() < next {
             simulation.wait_for_activity(simulation.activity(), MonotonicTime::MAX);
         }
         simulation.caught_up();
         assert_eq!(simulation.next_event(), None, "it has happened");
-    }
-
-    #[test]
-    fn a_wrong_name_says_what_there_is() {
-        let error = scenario("no-such-preset").expect_err("refused").to_string();
-        assert!(
-            error.contains("WIRESTAMP_SIM=no-such-preset") && error.contains("i225"),
-            "{error}"
-        );
     }
 }

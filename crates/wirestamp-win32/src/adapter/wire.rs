@@ -1,91 +1,84 @@
-//! The choice between a socket of this machine and a simulated one: a closed set. Keeps the
-//! simulated one in pace; decides nothing else.
+//! A socket with a place: here, or in the simulation, which it is kept in pace with. Decides nothing else.
 
-use crate::adapter::{native, simulated::Simulation};
+use crate::abi::codes::WSAENOTSOCK;
+use crate::adapter::machine::now;
+use crate::adapter::simulated::Simulation;
+use crate::adapter::{machine, native};
 use crate::system::clock;
 use crate::winsock::setting::Settings;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use wirestamp_core::backend::{
-    Backend, DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness,
-};
+use wirestamp::choice::Socket;
+use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing, Readiness};
 use wirestamp_core::configuration::Timestamping;
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::{Arrival, TransmitId, TransmitTracker};
 use wirestamp_core::{Error, Result};
-use wirestamp_sim::{SimulatedSocket, World};
 
 /// So long one kind of sockets is waited for where both kinds are.
 const TURN: Span = Span::from_milliseconds(1);
 /// So often the system is read in one collection.
 const MOST_READS: usize = 1 << 10;
 
-/// A socket with a place: here, or in the simulation.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "made once and never moved; a box would cost each call"
-)]
-#[derive(Debug)]
-pub(crate) enum Wire {
-    Native(native::Socket, Mutex<TransmitTracker>),
-    Simulated(Simulated),
+/// A socket with a place.
+pub(crate) struct Wire {
+    socket: Socket,
+    /// `None`: it is this machine's.
+    simulation: Option<&'static Simulation>,
+    tracker: Mutex<TransmitTracker>,
 }
 
-/// A simulated socket and its world.
-#[derive(Debug)]
-pub(crate) struct Simulated {
-    socket: SimulatedSocket,
-    simulation: &'static Simulation,
-    tracker: Mutex<TransmitTracker>,
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wire")
+            .field("is_simulated", &self.simulation.is_some())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Wire {
     /// A socket of this machine, bound to nothing.
     pub(crate) fn native(ipv6: bool) -> Result<Self> {
-        let socket = native::Socket::unbound(ipv6)?;
-        let tracker = Mutex::new(socket.datagrams().tracker());
-        Ok(Self::Native(socket, tracker))
+        Ok(Self::new(Socket::Native(native::unbound(ipv6)?), None))
     }
 
     /// A simulated socket, bound to `local`.
     pub(crate) fn simulated(simulation: &'static Simulation, local: SocketAddr) -> Result<Self> {
-        let socket = simulation.caught_up().bind(local, None)?;
+        let socket = simulation.system().bind(local, None)?;
+        Ok(Self::new(socket, Some(simulation)))
+    }
+
+    fn new(socket: Socket, simulation: Option<&'static Simulation>) -> Self {
         let tracker = Mutex::new(socket.tracker());
-        Ok(Self::Simulated(Simulated {
+        Self {
             socket,
             simulation,
             tracker,
-        }))
+        }
     }
 
-    pub(crate) fn socket(&self) -> &dyn InternetSocket {
-        match self {
-            Self::Native(native, _) => native.datagrams(),
-            Self::Simulated(simulated) => &simulated.socket,
-        }
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// This machine's socket; `None` for a simulated one.
+    pub(crate) fn machines(&self) -> Option<&wirestamp_sys::Socket> {
+        self.socket.native()
     }
 
     fn tracker(&self) -> MutexGuard<'_, TransmitTracker> {
-        let tracker = match self {
-            Self::Native(_, tracker) => tracker,
-            Self::Simulated(simulated) => &simulated.tracker,
-        };
-        tracker.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn simulation(&self) -> Option<&'static Simulation> {
-        match self {
-            Self::Native(..) => None,
-            Self::Simulated(simulated) => Some(simulated.simulation),
-        }
+        self.simulation
     }
 
     /// The socket, with all that happened to it until now.
-    fn caught_up(&self) -> &dyn InternetSocket {
-        if let Self::Simulated(simulated) = self {
-            let _world: &World = simulated.simulation.caught_up();
-        }
-        self.socket()
+    fn caught_up(&self) -> &Socket {
+        self.simulation.map(Simulation::caught_up);
+        &self.socket
     }
 
     /// The count of the performance counter at an instant that this socket reported.
@@ -97,7 +90,7 @@ impl Wire {
     }
 
     /// One operation, in pace with real time before and after it.
-    fn in_pace<T>(&self, operation: impl FnOnce(&dyn InternetSocket) -> T) -> T {
+    fn in_pace<T>(&self, operation: impl FnOnce(&Socket) -> T) -> T {
         let result = operation(self.caught_up());
         if let Some(simulation) = self.simulation() {
             simulation.wait_for_real_time();
@@ -147,9 +140,17 @@ impl Wire {
 
     /// Waits until `interest` can be served, the socket is closed, or `until` has passed.
     pub(crate) fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
-        match self {
-            Self::Native(native, _) => native.datagrams().wait(interest, until),
-            Self::Simulated(simulated) => simulated.wait(interest, until),
+        let Some(simulation) = self.simulation else {
+            return self.socket.wait(interest, until);
+        };
+        loop {
+            let seen = simulation.activity();
+            simulation.caught_up();
+            let ready = self.socket.wait(interest, MonotonicTime::MIN)?;
+            if !ready.timed_out() || now() >= until {
+                return Ok(ready);
+            }
+            simulation.wait_for_activity(seen, until);
         }
     }
 
@@ -166,36 +167,15 @@ impl Wire {
     /// # Errors
     /// The Winsock error.
     pub(crate) fn apply(&self, settings: &Settings, ipv6: bool) -> Result<(), i32> {
-        match self {
-            Self::Native(native, _) => settings
-                .all()
-                .iter()
-                .try_for_each(|setting| native.apply(setting, ipv6)),
-            Self::Simulated(simulated) => simulated.apply(settings),
-        }
-    }
-}
-
-impl Simulated {
-    fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
-        loop {
-            let seen = self.simulation.activity();
-            self.simulation.caught_up();
-            let ready = self.socket.wait(interest, MonotonicTime::MIN)?;
-            if !ready.timed_out() || native::now() >= until {
-                return Ok(ready);
-            }
-            self.simulation.wait_for_activity(seen, until);
-        }
-    }
-
-    /// Groups and multicast; the simulated network has none of the rest.
-    fn apply(&self, settings: &Settings) -> Result<(), i32> {
-        let world = self.simulation.caught_up();
-        let adapters = world.interfaces().map_err(|error| code(&error))?;
-        settings
-            .apply_simulated(&self.socket, &adapters)
-            .map_err(|error| code(&error))
+        let Some(simulation) = self.simulation else {
+            let socket = self.machines().ok_or(WSAENOTSOCK)?;
+            let mut all = settings.all().iter();
+            return all.try_for_each(|setting| native::apply(socket, setting, ipv6));
+        };
+        // Groups and multicast; the simulated network has none of the rest.
+        let adapters = simulation.system().interfaces();
+        let applied = adapters.and_then(|known| settings.apply_simulated(&self.socket, &known));
+        applied.map_err(|error| code(&error))
     }
 }
 
@@ -228,27 +208,26 @@ pub(crate) fn activity<'a>(mut wires: impl Iterator<Item = &'a Wire>) -> u64 {
 pub(crate) fn wait_any(wires: &[&Wire], seen: u64, until: MonotonicTime) -> Result<(), i32> {
     let native: Vec<_> = wires
         .iter()
-        .filter_map(|wire| match wire {
-            Wire::Native(native, _) => Some(native),
-            Wire::Simulated(_) => None,
-        })
+        .filter(|wire| wire.simulation.is_none())
+        .map(|wire| &wire.socket)
         .collect();
     let simulation = wires.iter().find_map(|wire| wire.simulation());
     let mixed = !native.is_empty() && simulation.is_some();
     let until = if mixed || wires.is_empty() {
-        until.min(native::now() + TURN)
+        until.min(now() + TURN)
     } else {
         until
     };
     if !native.is_empty() {
-        return native::wait_any(&native, until).map_err(|error| code(&error));
+        let waited = machine::system().wait_any(&native, until, &mut Vec::new());
+        return waited.map_err(|error| code(&error));
     }
     match simulation {
         Some(simulation) => {
             simulation.caught_up();
             simulation.wait_for_activity(seen, until);
         }
-        None => std::thread::sleep((until - native::now()).to_duration()),
+        None => std::thread::sleep((until - now()).to_duration()),
     }
     Ok(())
 }

@@ -5,13 +5,14 @@
 //! events that happen there by themselves are reported.
 
 use crate::abi::codes::ERROR_NOT_ENOUGH_MEMORY;
-use crate::adapter::{activity, native, simulated};
+use crate::adapter::{activity, machine, simulated};
 use crate::handle::{Kind, Table};
 use crate::winsock::failure::win32;
 use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
+use wirestamp::choice::{Subscription, System};
 use wirestamp_core::backend::{Backend, Change};
 
 /// `PINTERFACE_TIMESTAMP_CONFIG_CHANGE_CALLBACK`: gets the caller's context and nothing else.
@@ -23,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 static REGISTERED: Table<Registration> = Table::new(Kind::Registration);
 static CENTRE: Mutex<Centre> = Mutex::new(Centre {
     registered: 0,
-    subscriptions: None,
+    subscriptions: Vec::new(),
     thread_runs: false,
 });
 /// Never held while anything is called: changes are noted from within others' calls.
@@ -36,7 +37,8 @@ static MORE_NEWS: Condvar = Condvar::new();
 /// What all registrations share.
 struct Centre {
     registered: usize,
-    subscriptions: Option<Subscriptions>,
+    /// Held for what dropping them does; none: nobody is registered.
+    subscriptions: Vec<Subscription>,
     thread_runs: bool,
 }
 
@@ -46,10 +48,6 @@ struct News {
     /// The registrations are others than before.
     look: bool,
 }
-
-/// Held for what dropping them does.
-#[allow(dead_code, reason = "held for what dropping it does")]
-struct Subscriptions(native::Subscription, Option<wirestamp_sim::Subscription>);
 
 /// One callback.
 #[derive(Debug)]
@@ -88,8 +86,8 @@ pub(super) fn register(
     numbered: impl FnOnce(usize),
 ) -> Result<usize, u32> {
     let mut centre = lock(&CENTRE);
-    if centre.subscriptions.is_none() {
-        centre.subscriptions = Some(subscribe()?);
+    if centre.subscriptions.is_empty() {
+        centre.subscriptions = subscribe()?;
     }
     if !centre.thread_runs {
         let thread = thread::Builder::new().name(String::from("wirestamp-changes"));
@@ -119,9 +117,9 @@ pub(super) fn unregister(number: usize) -> Option<()> {
     let mut centre = lock(&CENTRE);
     centre.registered -= 1;
     let over = if centre.registered == 0 {
-        centre.subscriptions.take()
+        std::mem::take(&mut centre.subscriptions)
     } else {
-        None
+        Vec::new()
     };
     drop(centre);
     lock(&NEWS).look = true;
@@ -131,14 +129,15 @@ pub(super) fn unregister(number: usize) -> Option<()> {
     Some(())
 }
 
-fn subscribe() -> Result<Subscriptions, u32> {
+fn subscribe() -> Result<Vec<Subscription>, u32> {
     let simulation = simulated::chosen().map_err(|error| win32(&error, false))?;
-    let here = native::subscribe(Box::new(note)).map_err(|error| win32(&error, false))?;
-    let there = simulation.map(|simulation| simulation.caught_up().subscribe(Box::new(note)));
-    Ok(Subscriptions(
-        here,
-        there.transpose().map_err(|error| win32(&error, true))?,
-    ))
+    let to = |system: &System, of_windows| {
+        let subscribed = system.subscribe(Box::new(note));
+        subscribed.map_err(|error| win32(&error, of_windows))
+    };
+    let here = machine::used().map(|machine| to(machine, false));
+    let there = simulation.map(|simulation| to(simulation.system(), true));
+    here.into_iter().chain(there).collect()
 }
 
 /// Something changed. Called on any thread, also within calls of ours that let simulated time
@@ -180,7 +179,7 @@ fn pause() -> Duration {
     simulation.caught_up();
     let until_next = simulation
         .next_event()
-        .map(|next| (next - native::now()).to_duration());
+        .map(|next| (next - machine::now()).to_duration());
     until_next.map_or(LONGEST_PAUSE, |pause| pause.min(LONGEST_PAUSE))
 }
 

@@ -19,7 +19,7 @@ mod overlapped;
 mod pending;
 pub mod presentation;
 mod ready;
-pub mod receive;
+mod receive;
 pub mod selecting;
 mod selection;
 mod send;

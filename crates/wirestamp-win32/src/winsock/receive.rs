@@ -4,15 +4,13 @@ use crate::abi::codes::{
     WSAECONNRESET, WSAEINTR, WSAEINVAL, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK,
 };
 use crate::abi::numbers::{MSG_BCAST, MSG_CTRUNC, MSG_MCAST, MSG_TRUNC};
-use crate::abi::winsock::SocketHandle;
-use crate::adapter::native;
+use crate::adapter::machine;
 use crate::adapter::wire::Wire;
 use crate::system::clock;
 use crate::winsock::control::Writer;
 use crate::winsock::failure::code;
 use crate::winsock::send::deadline;
 use crate::winsock::socket::{Socket, lock};
-use crate::winsock::startup;
 use crate::winsock::timestamping::zero_for_none_received;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::PoisonError;
@@ -55,12 +53,6 @@ pub(crate) struct Manner {
     pub(crate) peek: bool,
     /// Answers at once, whatever the socket's mode.
     pub(crate) at_once: bool,
-}
-
-/// Returns whether receiving would give something. Takes and holds back nothing, unlike all functions of Winsock that
-/// report it.
-pub fn has_datagram(socket: SocketHandle) -> bool {
-    startup::find(socket).is_ok_and(|socket| socket.has_datagram())
 }
 
 impl Socket {
@@ -171,7 +163,7 @@ impl Socket {
     /// was looked at meanwhile and is held here now.
     fn try_again_at(&self, until: MonotonicTime) -> MonotonicTime {
         if self.looked_at.load(Ordering::Acquire) {
-            until.min(native::now() + UNTIL_LOOKED_AGAIN)
+            until.min(machine::now() + UNTIL_LOOKED_AGAIN)
         } else {
             until
         }

@@ -21,6 +21,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use wirestamp_core::ErrorKind;
+use wirestamp_core::backend::{DatagramSocket, InternetSocket};
 
 /// A socket.
 #[derive(Debug)]
@@ -200,8 +201,8 @@ impl Socket {
             };
             self.take_place(wire.map_err(|error| code(&error))?, &settings)?;
         }
-        if let Some(Wire::Native(native, _)) = self.wire.get() {
-            native.bind_to(local).map_err(|error| code(&error))?;
+        if let Some(machines) = self.wire.get().and_then(Wire::machines) {
+            native::bind_to(machines, local).map_err(|error| code(&error))?;
         }
         self.bound.store(true, Ordering::Release);
         self.find_home(&settings);
@@ -262,27 +263,28 @@ impl Socket {
 
     /// Asks for an option.
     pub(crate) fn get(&self, level: i32, name: i32) -> Result<[u8; 4], i32> {
-        let native = match self.wire.get() {
-            Some(Wire::Native(native, _)) => Some(native),
-            _ => None,
-        };
-        match (level, name, native) {
+        let machines = self.wire.get().and_then(Wire::machines);
+        match (level, name, machines) {
             (n::SOL_SOCKET, n::SO_TYPE, _) => Ok((if self.is_datagram() {
                 n::SOCK_DGRAM
             } else {
                 n::SOCK_STREAM
             })
             .to_ne_bytes()),
-            (n::SOL_SOCKET, n::SO_ERROR, native) => Ok(native
-                .map_or(0, native::Socket::pending_error)
-                .to_ne_bytes()),
+            (n::SOL_SOCKET, n::SO_ERROR, machines) => {
+                Ok(machines.map_or(0, native::pending_error).to_ne_bytes())
+            }
             (n::SOL_SOCKET, n::SO_MAX_MSG_SIZE, _) if self.is_datagram() => {
                 Ok(self.longest_datagram().to_ne_bytes())
             }
             (n::IPPROTO_IP, n::IP_MTU, _) if !self.ipv6 => self.path_mtu(),
             (n::IPPROTO_IPV6, n::IPV6_MTU, _) if self.ipv6 => self.path_mtu(),
-            (n::SOL_SOCKET, n::SO_RCVBUF, Some(native)) => Ok(native.buffer(true).to_ne_bytes()),
-            (n::SOL_SOCKET, n::SO_SNDBUF, Some(native)) => Ok(native.buffer(false).to_ne_bytes()),
+            (n::SOL_SOCKET, n::SO_RCVBUF, Some(socket)) => {
+                Ok(native::buffer(socket, true).to_ne_bytes())
+            }
+            (n::SOL_SOCKET, n::SO_SNDBUF, Some(socket)) => {
+                Ok(native::buffer(socket, false).to_ne_bytes())
+            }
             _ if !self.is_datagram() => Err(WSAENOPROTOOPT),
             _ => lock(&self.settings).answer(level, name),
         }
@@ -309,9 +311,9 @@ impl Socket {
         if let Some(held) = &*self.held.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(held.length());
         }
-        match self.wire.get() {
-            Some(Wire::Native(native, _)) => native.readable(),
-            Some(Wire::Simulated(_)) => self.look_ahead(),
+        match self.wire.get().map(Wire::machines) {
+            Some(Some(socket)) => native::readable(socket),
+            Some(None) => self.look_ahead(),
             None => Ok(0),
         }
     }

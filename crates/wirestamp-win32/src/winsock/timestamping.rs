@@ -3,8 +3,8 @@
 
 use crate::abi::numbers::{TIMESTAMPING_FLAG_RX, TIMESTAMPING_FLAG_TX};
 use crate::abi::winsock::TimestampingConfig;
-use crate::adapter::activity;
 use crate::adapter::wire::{Wire, any_address};
+use crate::adapter::{activity, native};
 use crate::winsock::failure::code;
 use crate::winsock::ready::Ready;
 use crate::winsock::setting::{Place, Setting, Settings, Value};
@@ -91,12 +91,12 @@ impl Socket {
         }
         let is_information =
             |setting: &&Setting| matches!(setting.value, Value::PacketInformation(_));
-        match wire {
-            Wire::Native(native, _) if !receive => settings
+        match wire.machines() {
+            Some(socket) if !receive => settings
                 .all()
                 .iter()
                 .filter(is_information)
-                .try_for_each(|it| native.apply(it, self.ipv6)),
+                .try_for_each(|it| native::apply(socket, it, self.ipv6)),
             _ => Ok(()),
         }
     }

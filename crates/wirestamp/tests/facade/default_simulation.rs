@@ -90,6 +90,16 @@ fn a_scenario_is_chosen_by_file() {
 }
 
 #[test]
+fn an_empty_choice_is_none() {
+    if !is_the_case("an_empty_choice_is_none", Some("")) {
+        return;
+    }
+    let chosen = Simulation::of_environment().expect("no wrong one");
+    assert!(chosen.is_none());
+    Interface::find("sim0").expect("the preset without a choice");
+}
+
+#[test]
 fn the_default_can_be_chosen_once_and_before_it_is_used() {
     if !is_the_case("the_default_can_be_chosen_once_and_before_it_is_used", None) {
         return;

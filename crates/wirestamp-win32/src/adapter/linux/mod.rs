@@ -1,23 +1,20 @@
-//! This machine's adapters and clocks: those of `wirestamp-sys`. What Windows' options are
-//! here is in `option`; sockets are in `socket`.
+//! What only Windows' interface asks of this machine: options and errors of sockets are in `option` and `socket`,
+//! names in `names`.
 
 mod call;
 pub(crate) mod names;
 mod option;
 mod socket;
 
-pub(crate) use socket::{Socket, Stream};
-pub(crate) use wirestamp_sys::{Clock, Subscription};
+pub(crate) use socket::{Stream, apply, bind_to, buffer, pending_error, readable, unbound};
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use wirestamp_core::Result;
-use wirestamp_core::backend::{Backend, ChangeSink};
-use wirestamp_core::capability::Capabilities;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{Frequency, MonotonicTime};
-use wirestamp_sys::System;
+use wirestamp_core::time::Frequency;
 
-const SYSTEM: System = System::new();
+/// Its adapters and sockets are used.
+pub(crate) const IS_USED: bool = true;
+
 /// That of Windows 10 and later on nearly all machines.
 const FREQUENCY: Frequency = match Frequency::from_hertz(10_000_000) {
     Some(frequency) => frequency,
@@ -29,27 +26,6 @@ pub(crate) fn frequency() -> Frequency {
     FREQUENCY
 }
 
-/// Reads the monotonic clock, which the performance counter counts.
-pub(crate) fn now() -> MonotonicTime {
-    SYSTEM.now()
-}
-
-pub(crate) fn interfaces() -> Result<Vec<InterfaceDescription>> {
-    SYSTEM.interfaces()
-}
-
-pub(crate) fn supported(interface: &InterfaceDescription) -> Result<Capabilities> {
-    SYSTEM.supported(interface)
-}
-
-pub(crate) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
-    SYSTEM.active(interface)
-}
-
-pub(crate) fn open_clock(interface: &InterfaceDescription) -> Result<Clock> {
-    SYSTEM.open_clock(interface)
-}
-
 /// The address of this machine that packets to `to` come from. Sends nothing.
 pub(crate) fn source_towards(to: SocketAddr) -> std::io::Result<IpAddr> {
     let wildcard: IpAddr = match to {
@@ -59,16 +35,6 @@ pub(crate) fn source_towards(to: SocketAddr) -> std::io::Result<IpAddr> {
     let socket = UdpSocket::bind((wildcard, 0))?;
     socket.connect((to.ip(), 9))?; // any port: only the route is asked for
     Ok(socket.local_addr()?.ip())
-}
-
-/// Waits until one of `sockets` has something, is closed, or `until` has passed.
-pub(crate) fn wait_any(sockets: &[&Socket], until: MonotonicTime) -> Result<()> {
-    let sockets: Vec<_> = sockets.iter().map(|socket| socket.system()).collect();
-    SYSTEM.wait_any(&sockets, until, &mut Vec::new())
-}
-
-pub(crate) fn subscribe(sink: ChangeSink) -> Result<Subscription> {
-    SYSTEM.subscribe(sink)
 }
 
 /// MAC address and speed.

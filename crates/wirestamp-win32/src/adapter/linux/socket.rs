@@ -1,5 +1,4 @@
-//! A socket of this machine: that of `wirestamp-sys`, and what only Windows' interface asks
-//! of it.
+//! What only Windows' interface asks of a UDP socket of this machine; and TCP sockets.
 
 use super::{call, option};
 use crate::abi::codes::WSAEINVAL;
@@ -8,70 +7,58 @@ use crate::winsock::setting::Setting;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
-use wirestamp_core::backend::InternetSocket;
 use wirestamp_core::{Error, ErrorKind, Result};
+use wirestamp_sys::Socket;
 
-/// A UDP socket.
-#[derive(Debug)]
-pub(crate) struct Socket(wirestamp_sys::Socket);
+/// A UDP socket that is bound to nothing.
+pub(crate) fn unbound(ipv6: bool) -> Result<Socket> {
+    Socket::unbound(ipv6)
+}
 
-impl Socket {
-    pub(crate) fn unbound(ipv6: bool) -> Result<Self> {
-        wirestamp_sys::Socket::unbound(ipv6).map(Self)
+/// Binds an unbound one.
+pub(crate) fn bind_to(socket: &Socket, local: SocketAddr) -> Result<()> {
+    socket.bind_to(local)
+}
+
+/// Puts an option in force.
+///
+/// # Errors
+/// The Winsock error.
+pub(crate) fn apply(socket: &Socket, setting: &Setting, ipv6: bool) -> Result<(), i32> {
+    let set = |(level, name, value): option::Option| {
+        call::set_option(socket.as_fd(), level, name, &value)
+    };
+    option::of(setting, ipv6)
+        .into_iter()
+        .try_for_each(set)
+        .map_err(|error| code(&error))
+}
+
+/// The pending error, which this takes.
+pub(crate) fn pending_error(socket: &Socket) -> i32 {
+    match call::number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR) {
+        Ok(0) => 0,
+        Ok(error) => of_errno(error),
+        Err(error) => code(&error),
     }
+}
 
-    pub(crate) fn bind_to(&self, local: SocketAddr) -> Result<()> {
-        self.0.bind_to(local)
-    }
+/// Bytes of the receive or send buffer, as they were asked for (the kernel doubles them).
+pub(crate) fn buffer(socket: &Socket, receive: bool) -> u32 {
+    let name = if receive {
+        libc::SO_RCVBUF
+    } else {
+        libc::SO_SNDBUF
+    };
+    let size = call::number(socket.as_fd(), libc::SOL_SOCKET, name).unwrap_or(0);
+    size.unsigned_abs() / 2
+}
 
-    pub(super) fn system(&self) -> &wirestamp_sys::Socket {
-        &self.0
-    }
-
-    pub(crate) fn datagrams(&self) -> &dyn InternetSocket {
-        &self.0
-    }
-
-    /// Puts an option in force.
-    ///
-    /// # Errors
-    /// The Winsock error.
-    pub(crate) fn apply(&self, setting: &Setting, ipv6: bool) -> Result<(), i32> {
-        let set = |(level, name, value): option::Option| {
-            call::set_option(self.0.as_fd(), level, name, &value)
-        };
-        option::of(setting, ipv6)
-            .into_iter()
-            .try_for_each(set)
-            .map_err(|error| code(&error))
-    }
-
-    /// The pending error, which this takes.
-    pub(crate) fn pending_error(&self) -> i32 {
-        match call::number(self.0.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR) {
-            Ok(0) => 0,
-            Ok(error) => of_errno(error),
-            Err(error) => code(&error),
-        }
-    }
-
-    /// Bytes of the receive or send buffer, as they were asked for (the kernel doubles them).
-    pub(crate) fn buffer(&self, receive: bool) -> u32 {
-        let name = if receive {
-            libc::SO_RCVBUF
-        } else {
-            libc::SO_SNDBUF
-        };
-        let size = call::number(self.0.as_fd(), libc::SOL_SOCKET, name).unwrap_or(0);
-        size.unsigned_abs() / 2
-    }
-
-    /// Bytes of the next datagram; 0: none.
-    pub(crate) fn readable(&self) -> Result<u32, i32> {
-        call::readable(self.0.as_fd())
-            .map(i32::unsigned_abs)
-            .map_err(|error| code(&error))
-    }
+/// Bytes of the next datagram; 0: none.
+pub(crate) fn readable(socket: &Socket) -> Result<u32, i32> {
+    call::readable(socket.as_fd())
+        .map(i32::unsigned_abs)
+        .map_err(|error| code(&error))
 }
 
 /// A TCP socket: opened and closed, so that programs can see that it does not timestamp.
