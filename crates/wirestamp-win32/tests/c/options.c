@@ -21,7 +21,7 @@ static int received_number(SOCKET s, int level, int type)
     ULONG64 control[32];
     WSABUF buffer = { sizeof(data), data };
     WSAMSG message;
-    PCMSGHDR each;
+    LPWSACMSGHDR each;
     DWORD bytes = 0;
     INT value;
     memset(&message, 0, sizeof(message));

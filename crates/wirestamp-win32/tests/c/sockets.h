@@ -4,11 +4,7 @@
 #define SOCKETS_H
 
 #include "harness.h"
-#include <winsock2.h>
-#include <ws2tcpip.h>
-#include <mswsock.h>
-#include <mstcpip.h>
-#include <iphlpapi.h>
+#include "../../examples/windows_headers.h"
 
 /* What the last call of winsock, which answered `answer`, failed with. */
 static inline int code(int answer) { return answer == SOCKET_ERROR ? WSAGetLastError() : answer; }
@@ -207,7 +203,7 @@ static inline struct received receive_with(SOCKET s, ULONG flags, ULONG data_roo
     ULONG64 control[64];
     WSABUF buffer;
     WSAMSG message;
-    PCMSGHDR each;
+    LPWSACMSGHDR each;
     memset(&answer, 0, sizeof(answer));
     memset(&message, 0, sizeof(message));
     buffer.len = data_room;

@@ -176,7 +176,7 @@ static void control_messages_by_the_shorter_names(void)
 {
     ULONG64 control[8];
     WSAMSG message;
-    PCMSGHDR each;
+    LPWSACMSGHDR each;
     UINT32 id = 7;
     int seen = 0;
     memset(&message, 0, sizeof(message));
