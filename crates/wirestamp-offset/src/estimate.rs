@@ -33,6 +33,9 @@ pub struct Estimate {
     /// The spread of its guesses; infinite before there were packets in both directions. A step within the path delay
     /// is no contradiction, but increases the spread.
     pub rate_spread: f64,
+    /// How far back the packets reach that the guesses come from, in nanoseconds; `None` until there are as many as are
+    /// remembered: 32 of each direction.
+    pub rate_memory: Option<i64>,
     /// Whether the bounds exclude what the packets show of the frequency, so `free_rate` is the bound next to it. Either
     /// the frequency has just changed, or a clock was stepped.
     pub is_rate_limited: bool,

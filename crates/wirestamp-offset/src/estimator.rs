@@ -244,6 +244,7 @@ impl Estimator {
             free_rate,
             rate_bound,
             rate_spread,
+            rate_memory: self.rate_memory(when.free),
             is_rate_limited: self.is_rate_limited(),
         })
     }

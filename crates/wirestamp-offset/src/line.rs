@@ -22,6 +22,12 @@ impl Line {
         self.points.push_back((at, difference));
     }
 
+    /// When the oldest of them was taken, once there are as many as are remembered.
+    pub(crate) fn full_since(&self) -> Option<i64> {
+        let (oldest, _) = self.points.front()?;
+        (self.points.len() == POINTS).then_some(*oldest)
+    }
+
     /// Keeps the points for which `keep` returns true, by their time and difference.
     pub(crate) fn retain(&mut self, keep: impl Fn(i64, i64) -> bool) {
         self.points

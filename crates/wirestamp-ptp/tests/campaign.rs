@@ -41,6 +41,18 @@ fn a_run_is_the_same_again_and_another_seed_gives_another_one() {
     assert_ne!(first.plan, run(2).plan);
 }
 
+/// Routes make the round trip 32 times as long, and five minutes later nothing limits the frequency as before: the base
+/// frequency follows the oscillator all the same.
+#[test]
+fn a_path_that_becomes_longer_does_not_keep_the_base_frequency() {
+    let campaign = Campaign {
+        runs: 1,
+        seed: 424_242,
+    };
+    let run = campaign.plan(3_943).run(false).expect("runs");
+    assert_eq!(run.failures, Vec::<String>::new());
+}
+
 /// Steps of 3.8 and 7.0 µs where the round trip takes 2.9 and 7.7 µs, and seconds later the timeTransmitter is lost for more
 /// than an hour and a half: the base frequency is not the one that would explain the step.
 #[test]

@@ -61,6 +61,12 @@ impl Estimator {
         guesses.into_iter().fold(f64::MIN, f64::max) - guesses.into_iter().fold(f64::MAX, f64::min)
     }
 
+    /// How far back the packets reach that these come from; `None` until there are as many as are remembered.
+    pub(super) fn rate_memory(&self, at: i64) -> Option<i64> {
+        let oldest = self.syncs.full_since()?.min(self.requests.full_since()?);
+        Some(at.saturating_sub(oldest))
+    }
+
     pub(super) fn add_delay(&mut self, delay: i64) {
         self.delays.push_back(delay);
         if self.delays.len() > DELAYS {

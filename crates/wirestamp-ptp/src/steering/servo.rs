@@ -65,6 +65,8 @@ pub(crate) struct Servo {
     corrected: f64,
     /// The base frequency may change by so much in a second, in ppm.
     wander: f64,
+    /// Since when the guesses of the drift agree as well as those that the base frequency was learnt from.
+    agreeing_since: Option<MonotonicTime>,
     started: bool,
 }
 
@@ -84,6 +86,7 @@ impl Servo {
             limit: 0.0,
             corrected: 0.0,
             wander,
+            agreeing_since: None,
             started: false,
         };
         Self {
@@ -140,6 +143,9 @@ impl Servo {
     /// Takes the estimated drift for the base frequency, unless the former one is known much better: after a
     /// contradiction the first messages show little, and after a step that the path delay explains they mislead. Such a
     /// step also moves the bounds of the drift: one that excludes what the messages show is better than nothing only.
+    ///
+    /// The bound says how far a step may have misled, not how far the guess errs, and on a path that became longer it is
+    /// wide for good. So it counts only until messages have agreed for as long as any of them is remembered.
     fn learn(&mut self, estimate: &Estimate, now: MonotonicTime) {
         let Some(rate) = estimate.free_rate else {
             return;
@@ -154,8 +160,11 @@ impl Servo {
         } else {
             0.0
         };
-        let aged = |known: f64| 2.0 * known + self.wander * elapsed;
-        let is_better = bound <= aged(self.base.bound) && spread <= aged(self.base.spread);
+        let wandered = self.wander * elapsed;
+        let aged = |known: f64| 2.0 * known + wandered;
+        let agrees = spread <= aged(self.base.spread);
+        let is_better = self.have_all_agreed(estimate, agrees, now)
+            || (agrees && bound <= aged(self.base.bound));
         let may_mislead = estimate.is_rate_limited && self.base.spread.is_finite();
         let ppm = if is_better && !may_mislead {
             self.base = Base {
@@ -171,6 +180,14 @@ impl Servo {
             self.base.ppm // a few messages may lie: a step between two of them looks like a frequency
         };
         self.base.ppm = ppm.clamp(-self.most, self.most);
+    }
+
+    /// Whether the guesses of the drift have agreed since before the oldest message that they come from.
+    fn have_all_agreed(&mut self, estimate: &Estimate, agrees: bool, now: MonotonicTime) -> bool {
+        let since = self.agreeing_since.unwrap_or(now);
+        self.agreeing_since = agrees.then_some(since);
+        let whole = |memory: i64| agrees && (now - since).saturating_nanoseconds() >= memory;
+        estimate.rate_memory.is_some_and(whole)
     }
 
     fn correction(&self, estimate: &Estimate) -> Correction {
@@ -228,6 +245,7 @@ mod tests {
             free_rate: rate,
             rate_bound: 1e-7,
             rate_spread: 0.0,
+            rate_memory: Some(32_000_000_000),
             is_rate_limited: false,
         }
     }
@@ -337,6 +355,41 @@ mod tests {
         near(servo.base(), -70.0);
         corrected(&mut servo, 0, 80e-6);
         near(servo.base(), -80.0);
+    }
+
+    /// Its bound is a thousand times that of the base frequency, for good.
+    #[test]
+    fn a_longer_path_ends_no_learning_from_messages_that_have_all_agreed() {
+        let vague = Estimate {
+            rate_bound: 100e-6,
+            ..estimate(0, Some(31e-6))
+        };
+        let apart = Estimate {
+            rate_spread: 10e-6,
+            ..vague
+        };
+        let mut servo = servo(|_| {});
+        corrected(&mut servo, 0, 30e-6);
+        let mut learnt = |estimate: Estimate, second: i64| {
+            servo.decide(&estimate, NOW + Span::from_seconds(second));
+            -servo.base()
+        };
+        near(learnt(vague, 10), 30.0);
+        near(learnt(vague, 31), 30.0); // the oldest message is from before they agreed
+        near(learnt(apart, 32), 30.0);
+        near(learnt(vague, 33), 30.0);
+        near(learnt(vague, 64), 30.0);
+        let young = Estimate {
+            rate_memory: None,
+            ..vague
+        };
+        near(learnt(young, 65), 30.0); // all anew after a contradiction
+        let limited = Estimate {
+            is_rate_limited: true,
+            ..vague
+        };
+        near(learnt(limited, 65), 30.0);
+        near(learnt(vague, 66), 31.0);
     }
 
     #[test]

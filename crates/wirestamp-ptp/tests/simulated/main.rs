@@ -5,6 +5,7 @@ mod compare;
 mod failover;
 mod floods;
 mod forge;
+mod longer_path;
 mod measuring;
 mod pair;
 mod pins;
