@@ -33,7 +33,7 @@ fn check(bytes: &[u8], destination: Option<SocketAddr>) {
     let (code, origin, info, data) = (field(0).cast_signed(), error[4], field(8), field(12));
     let marked = origin == TIMESTAMP && code == libc::ENOMSG;
     match entry.expect("sock_extended_err is there") {
-        QueueEntry::Timestamp { id, timestamps } => {
+        QueueEntry::Timestamp { id, timestamps, .. } => {
             assert!(
                 marked && info == 0,
                 "not marked as a timestamp of the driver"

@@ -25,7 +25,7 @@ impl State {
         let placement = self.clocks.placement(self.now);
         let mut socket = SocketState::new(Local::Internet(canonical(local)), &self.host, placement);
         if let Some(interface) = interface {
-            self.place(interface, OPERATION)?;
+            self.check_interface(interface, OPERATION)?;
             socket.interface = Some(interface.index);
         }
         let mut bound = canonical(local);

@@ -33,6 +33,7 @@ mod agenda;
 mod backend;
 mod behind;
 mod bind;
+mod bridge;
 mod by_value;
 mod capture;
 mod chance;

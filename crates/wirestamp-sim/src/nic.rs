@@ -34,6 +34,8 @@ const RAW_HARDWARE: u32 = 1 << 6;
 pub(crate) struct Nic {
     pub(crate) place: usize,
     pub(crate) index: InterfaceIndex,
+    /// The bridge that takes what arrives here.
+    pub(crate) port_of: Option<InterfaceIndex>,
     pub(crate) present: bool,
     pub(crate) carrier: bool,
     pub(crate) settings: scenario::Nic,
@@ -68,6 +70,7 @@ impl Nic {
         Self {
             place,
             index: index(FIRST_INDEX + place as u32),
+            port_of: None,
             present: true,
             carrier: true,
             configuration: HardwareConfiguration {
@@ -112,6 +115,13 @@ impl Nic {
         }
     }
 
+    pub(crate) fn addresses(&self) -> [InterfaceAddress; 2] {
+        [(false, 24), (true, 64)].map(|(ipv6, prefix_length)| InterfaceAddress {
+            address: self.address(ipv6),
+            prefix_length,
+        })
+    }
+
     pub(crate) fn has(&self, address: IpAddr) -> bool {
         self.present && self.address(address.is_ipv6()) == address
     }
@@ -122,16 +132,10 @@ impl Nic {
             vec![["simulated", "simulated-peer"][self.place].to_owned()];
         description.luid =
             (platform == Platform::Windows).then(|| u64::from(self.index.get()) << 24 | 6 << 48);
-        description.addresses = vec![
-            InterfaceAddress {
-                address: self.address(false),
-                prefix_length: 24,
-            },
-            InterfaceAddress {
-                address: self.address(true),
-                prefix_length: 64,
-            },
-        ];
+        description.port_of = self.port_of;
+        if self.port_of.is_none() {
+            description.addresses = Vec::from(self.addresses());
+        }
         description.mac_address = Some(self.mac());
         description.mtu = self.settings.mtu;
         description.state = if self.carrier {
@@ -396,6 +400,7 @@ impl Nic {
     pub(crate) fn come_back(&mut self, now: i64, fresh: InterfaceIndex) {
         self.reset(now, 0);
         self.index = fresh;
+        self.port_of = None;
         (self.other_clock, self.clocks_beside) = (None, BTreeMap::new());
         self.former_clocks.clear();
         self.present = true;

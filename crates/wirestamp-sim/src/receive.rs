@@ -78,7 +78,11 @@ impl State {
             return;
         };
         let nic = &mut self.nics[ingress];
-        packet.interface = Some(nic.index);
+        packet.interface = Some(match packet.ends {
+            // packet sockets see a frame before the bridge takes it
+            Ends::Ethernet { .. } => nic.index,
+            Ends::Internet { .. } => nic.delivers_by(),
+        });
         let direction = match packet.ends {
             Ends::Ethernet { destination, .. } if nic.is_for_others(destination) => {
                 CapturedDirection::Others

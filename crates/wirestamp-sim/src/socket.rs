@@ -165,7 +165,7 @@ impl SocketState {
             && (local == destination.ip() || wildcard)
             && self
                 .interface
-                .is_none_or(|interface| interface == nic.index)
+                .is_none_or(|interface| interface == nic.delivers_by())
             && self.peer.is_none_or(|peer| peer == source)
     }
 
@@ -277,7 +277,7 @@ impl State {
     pub(crate) fn homeless(&self, socket: &SocketState) -> bool {
         socket
             .interface
-            .is_some_and(|interface| self.place_of(interface).is_none())
+            .is_some_and(|interface| !self.has_interface(interface))
             || socket.home.is_some_and(|place| !self.nics[place].present)
     }
 }

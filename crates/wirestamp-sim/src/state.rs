@@ -38,6 +38,8 @@ pub(crate) struct State {
     /// Where cross timestamps in UTC lie, if there are any.
     pub(crate) utc_readings: Option<UtcModel>,
     pub(crate) nics: [Nic; 2],
+    /// The bridge that they are ports of.
+    pub(crate) bridge: Option<InterfaceIndex>,
     pub(crate) link: Link,
     pub(crate) link_chance: Chance,
     /// The delay of each direction beyond the scenario's.
@@ -81,6 +83,7 @@ impl State {
             clocks: Clocks::new(scenario.platform, &scenario.host, Chance::new(seed, 2)),
             utc_readings: None,
             nics: [nic(0), nic(1)],
+            bridge: None,
             link: scenario.link.clone(),
             link_chance: Chance::new(seed, 1),
             extra_delay: [0; 2],
@@ -103,6 +106,9 @@ impl State {
             next_index: nic::FIRST_INDEX + 2,
             losing_notifications: 0,
         };
+        if scenario.bridge {
+            state.build_bridge();
+        }
         state.enter_next_scripted();
         (0..state.nics.len()).for_each(|nic| state.enter_discipline(nic));
         for traffic in &scenario.traffic {
@@ -221,6 +227,7 @@ impl State {
         interface: &InterfaceDescription,
         operation: &'static str,
     ) -> Result<usize> {
+        self.check_is_nic(interface, operation)?;
         self.place_of(interface.index)
             .ok_or_else(|| Refusal::NoDevice.error(self.platform, operation, &interface.name))
     }
@@ -235,12 +242,16 @@ impl State {
             .iter()
             .filter(|nic| nic.present)
             .map(|nic| nic.describe(self.platform))
+            .chain(self.describe_bridge())
             .collect()
     }
 
     pub(crate) fn supported(&mut self, interface: &InterfaceDescription) -> Result<Capabilities> {
         const OPERATION: &str = "query the supported timestamp capabilities";
         self.pass(self.cost.query);
+        if let Some(promised) = self.promises_of_bridge(interface) {
+            return Ok(promised);
+        }
         let nic = &self.nics[self.place(interface, OPERATION)?];
         match nic.settings.supported_code {
             0 => Ok(nic.supported(self.platform)),
@@ -251,6 +262,9 @@ impl State {
     pub(crate) fn active(&mut self, interface: &InterfaceDescription) -> Result<Capabilities> {
         const OPERATION: &str = "query the active timestamp capabilities";
         self.pass(self.cost.query);
+        if let Some(promised) = self.promises_of_bridge(interface) {
+            return Ok(promised);
+        }
         let nic = &self.nics[self.place(interface, OPERATION)?];
         match nic.settings.active_code {
             0 => Ok(nic.active(self.platform)),

@@ -220,7 +220,9 @@ impl State {
 
     /// Where a socket's datagram to `to` goes.
     fn route(&self, socket: &SocketState, to: IpAddr) -> Result<Route, Refusal> {
+        let port = self.port_towards(socket.interface, to);
         let bound = match (socket.interface, socket.home) {
+            _ if port.is_some() => port,
             (Some(interface), _) => Some(self.place_of(interface).ok_or(Refusal::NoDevice)?),
             (None, home) => home,
         };

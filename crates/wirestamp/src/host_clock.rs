@@ -61,6 +61,8 @@ pub enum TimestampPolicy {
 #[derive(Debug, Clone, Default)]
 pub struct HostClock {
     correlator: Option<Arc<Correlator>>,
+    /// Of further NICs.
+    others: Vec<Arc<Correlator>>,
 }
 
 /// When a packet was timestamped, on the clocks of this host.
@@ -94,6 +96,21 @@ impl HostClock {
     pub fn hardware(correlator: Arc<Correlator>) -> Self {
         Self {
             correlator: Some(correlator),
+            others: Vec::new(),
+        }
+    }
+
+    /// Places the timestamps of several NICs, each by the clock of the NIC that made it: for sockets on a bridge of them,
+    /// or bound to no interface. The first correlator is the one that [`correlator`](Self::correlator) returns. Without any,
+    /// it is [`software`](Self::software).
+    ///
+    /// Linux names the NIC of each packet (see [`HardwareTimestamp::interface`]). A timestamp of a NIC that is not among
+    /// these fails with [`ConversionError::OtherClock`], one that is not named with [`ConversionError::UnknownDevice`].
+    pub fn hardware_of(correlators: impl IntoIterator<Item = Arc<Correlator>>) -> Self {
+        let mut all = correlators.into_iter();
+        Self {
+            correlator: all.next(),
+            others: all.collect(),
         }
     }
 
@@ -137,20 +154,26 @@ impl HostClock {
     /// three batches of cross timestamps were begun since they were read.
     #[inline]
     pub fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
-        match (&timestamps.hardware, &self.correlator) {
-            (Some(hardware), Some(correlator)) => correlator.has_confirmed(hardware.read_at),
-            _ => true,
-        }
+        let Some(hardware) = &timestamps.hardware else {
+            return true;
+        };
+        self.of(hardware)
+            .is_none_or(|correlator| correlator.has_confirmed(hardware.read_at))
     }
 
     /// Returns whether a provisional time that [`place`](Self::place) returned is right after all: `None` while that is not known,
     /// `Some(false)` if the NIC's clock was changed around it, or may have been. It need not be placed again: where nothing was
     /// changed its bound holds.
     pub fn bears_out(&self, time: &HostTime) -> Option<bool> {
-        match (&time.made, &self.correlator) {
-            (Made::Hardware(hardware), Some(correlator)) if !time.is_final => correlator
-                .has_confirmed(hardware.read_at)
-                .then(|| correlator.bears_out(hardware, &time.monotonic)),
+        match &time.made {
+            Made::Hardware(hardware) if !time.is_final => {
+                let Some(correlator) = self.of(hardware) else {
+                    return Some(true);
+                };
+                correlator
+                    .has_confirmed(hardware.read_at)
+                    .then(|| correlator.bears_out(hardware, &time.monotonic))
+            }
             _ => Some(true),
         }
     }
@@ -161,10 +184,11 @@ impl HostClock {
     /// # Errors
     /// `InvalidInput` for a timestamp that was read later than now; why the NIC's clock cannot be read: as [`Interface::hardware_clock`](crate::Interface::hardware_clock).
     pub fn confirm(&self, timestamps: &Timestamps) -> wirestamp_core::Result<()> {
-        match (&timestamps.hardware, &self.correlator) {
-            (Some(hardware), Some(correlator)) => correlator.confirm(hardware.read_at),
-            _ => Ok(()),
-        }
+        let Some(hardware) = &timestamps.hardware else {
+            return Ok(());
+        };
+        self.of(hardware)
+            .map_or(Ok(()), |correlator| correlator.confirm(hardware.read_at))
     }
 
     /// Converts a placed time to UTC, as the system's real-time clock showed it then.
@@ -189,12 +213,33 @@ impl HostClock {
 
     /// Converts a time that is made from a NIC's timestamp to UTC.
     pub(crate) fn hardware_utc(&self, time: &HostTime) -> Result<Estimate<Utc>, ConversionError> {
-        match (&time.made, &self.correlator) {
-            (Made::Hardware(hardware), Some(correlator)) => {
-                correlator.utc_of(&time.monotonic, hardware.read_at)
-            }
-            _ => Err(ConversionError::NotReady),
+        let Made::Hardware(hardware) = &time.made else {
+            return Err(ConversionError::NotReady);
+        };
+        let correlator = self.of(hardware).ok_or(ConversionError::NotReady)?;
+        correlator.utc_of(&time.monotonic, hardware.read_at)
+    }
+
+    /// What converts a timestamp: of several, the one of the NIC that made it.
+    #[inline]
+    fn of(&self, hardware: &HardwareTimestamp) -> Option<&Correlator> {
+        let first = self.correlator()?;
+        if self.others.is_empty() {
+            return Some(first);
         }
+        Some(self.among_several(first, hardware))
+    }
+
+    fn among_several<'a>(
+        &'a self,
+        first: &'a Correlator,
+        hardware: &HardwareTimestamp,
+    ) -> &'a Correlator {
+        let is_of =
+            |one: &&Correlator| one.to_monotonic(hardware) != Err(ConversionError::OtherClock);
+        let mut others = self.others.iter().map(Arc::as_ref);
+        let found = Some(first).filter(is_of).or_else(|| others.find(is_of));
+        found.unwrap_or(first)
     }
 
     #[inline]
@@ -203,7 +248,7 @@ impl HostClock {
             .hardware
             .as_ref()
             .ok_or(ConversionError::NoTimestamp)?;
-        let correlator = self.correlator.as_ref().ok_or(ConversionError::NotReady)?;
+        let correlator = self.of(hardware).ok_or(ConversionError::NotReady)?;
         // in this order: what is converted has seen the cross timestamps that make it final
         let is_final = correlator.has_confirmed(hardware.read_at);
         Ok(HostTime {

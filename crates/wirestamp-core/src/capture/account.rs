@@ -21,8 +21,10 @@ const LAST: Span = Span::from_milliseconds(100);
 pub struct CapturedTime {
     /// The nanoseconds that the clock showed. `None`: no time.
     pub at: Option<UtcTime>,
-    /// Whether the clock is the NIC's, and not the real-time clock.
+    /// Whether the clock is a NIC's, and not the real-time clock.
     pub is_hardware: bool,
+    /// Whether the packet was sent. What a NIC timestamped before it was sent has been forwarded, and that NIC received it.
+    pub is_sent: bool,
 }
 
 /// The account of one capture.
@@ -89,7 +91,7 @@ impl Account {
         if time.is_hardware {
             raw.hardware = Some(HardwareTimestamp {
                 ticks: HardwareTicks::new(at.nanoseconds() as u64),
-                interface: Some(self.interface),
+                interface: (!time.is_sent).then_some(self.interface),
                 read_at,
             });
         } else {
@@ -175,6 +177,7 @@ mod tests {
         CapturedTime {
             at: Some(UtcTime::from_nanoseconds(nanoseconds)),
             is_hardware: false,
+            is_sent: false,
         }
     }
 
@@ -229,6 +232,7 @@ mod tests {
         let of_the_nic = CapturedTime {
             at: Some(UtcTime::from_nanoseconds(-1)),
             is_hardware: true,
+            is_sent: false,
         };
         let placed = account.timestamps(of_the_nic, Clocks::Unchanged, at(9_000));
         assert_eq!(placed.software, None);
@@ -241,9 +245,17 @@ mod tests {
             ),
             (at(9_000), Some(7))
         );
+        let forwarded = CapturedTime {
+            is_sent: true,
+            ..of_the_nic
+        };
+        let placed = account.timestamps(forwarded, Clocks::Unchanged, at(9_000));
+        let hardware = placed.hardware.expect("as it is");
+        assert_eq!(hardware.interface, None, "another NIC received it");
         let none = CapturedTime {
             at: None,
             is_hardware: false,
+            is_sent: false,
         };
         assert!(
             account

@@ -21,7 +21,8 @@ impl Correlation {
     /// Converts a hardware timestamp to the monotonic clock.
     ///
     /// # Errors
-    /// [`ConversionError::OtherClock`] for a timestamp of another interface's clock or of none;
+    /// [`ConversionError::OtherClock`] for a timestamp of another interface's clock,
+    /// [`UnknownDevice`](ConversionError::UnknownDevice) for one of none;
     /// [`NotReady`](ConversionError::NotReady), [`Stale`](ConversionError::Stale): take a reading;
     /// [`OutsideGenerations`](ConversionError::OutsideGenerations), [`Ambiguous`](ConversionError::Ambiguous): the timestamp
     /// can't be placed, now or (mostly) ever.
@@ -45,7 +46,7 @@ impl Correlation {
         let device = timestamp.interface.filter(|found| *found != self.interface);
         match device {
             Some(device) => self.of_device(device, timestamp),
-            None if timestamp.interface.is_none() => Err(ConversionError::OtherClock),
+            None if timestamp.interface.is_none() => Err(ConversionError::UnknownDevice),
             None => match self.of_current(timestamp) {
                 Some(estimate) => Ok(estimate),
                 None => Ok(self.search(timestamp, self.lingers, None)?.estimate()),

@@ -274,8 +274,10 @@ pub struct Prior {
 pub enum ConversionError {
     /// Too few readings in this generation yet; take more.
     NotReady,
-    /// The timestamp carries no interface, or another one's.
+    /// The timestamp is of another interface's clock.
     OtherClock,
+    /// The system does not say which device made the timestamp: of a frame that was sent on a bridge, say.
+    UnknownDevice,
     /// The timestamp fits no generation that is still known: it was made before a reset, or the
     /// reset has not been noticed yet.
     OutsideGenerations,
@@ -297,6 +299,7 @@ impl ConversionError {
         match self {
             Self::NotReady => "not_ready",
             Self::OtherClock => "other_clock",
+            Self::UnknownDevice => "unknown_device",
             Self::OutsideGenerations => "outside_generations",
             Self::Ambiguous => "ambiguous",
             Self::Stale => "stale",
@@ -313,7 +316,8 @@ impl fmt::Display for ConversionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotReady => "too few cross timestamps yet",
-            Self::OtherClock => "the timestamp is of another or an unknown hardware clock",
+            Self::OtherClock => "the timestamp is of another hardware clock",
+            Self::UnknownDevice => "the system does not say which device made the timestamp",
             Self::OutsideGenerations => {
                 "the timestamp fits no known generation of the hardware clock"
             }

@@ -351,6 +351,7 @@ fn enums_are_their_names() {
     for why in [
         Why::NotReady,
         Why::OtherClock,
+        Why::UnknownDevice,
         Why::OutsideGenerations,
         Why::Ambiguous,
         Why::Stale,

@@ -186,6 +186,7 @@ mod tests {
             time: CapturedTime {
                 at: Some(UtcTime::from_nanoseconds(7)),
                 is_hardware: false,
+                is_sent: true,
             },
         }
     }

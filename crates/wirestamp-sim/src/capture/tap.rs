@@ -281,6 +281,7 @@ impl State {
                     time: CapturedTime {
                         at: Some(ticks.unwrap_or(utc)),
                         is_hardware: ticks.is_some(),
+                        is_sent: direction == CapturedDirection::Sent,
                     },
                 };
                 if let Some(block) = open.ring.put(&passing) {

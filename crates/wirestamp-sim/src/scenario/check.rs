@@ -1,7 +1,7 @@
 //! The ranges of a scenario's numbers, and which fields contradict each other.
 
 use super::action::Event;
-use super::document::Document;
+use super::document::{Document, Platform};
 use super::filter::Filter;
 use super::merge::line;
 use super::nic::{Clock, Nic, TransmitTimestamps};
@@ -119,6 +119,12 @@ pub(super) fn document(document: &Document) -> Checked {
         host.receive_buffer_limit,
         host.receive_buffer,
         1 << 30,
+    )?;
+    holds(
+        !document.bridge || document.platform == Platform::Linux,
+        "bridge",
+        document.bridge,
+        "false, for the platform is not linux",
     )?;
     nic("nic", &document.nic)?;
     for (name, own) in [("sim0", &document.sim0), ("sim1", &document.sim1)] {

@@ -30,6 +30,8 @@ pub(crate) struct Document {
     #[serde(rename = "description")]
     pub(crate) _description: Option<String>,
     pub(crate) platform: Platform,
+    /// Whether both NICs are ports of a bridge.
+    pub(crate) bridge: bool,
     pub(crate) host: Host,
     /// Both NICs.
     pub(crate) nic: Nic,

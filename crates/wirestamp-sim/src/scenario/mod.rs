@@ -66,6 +66,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 pub struct Scenario {
     name: String,
     pub(crate) platform: Platform,
+    pub(crate) bridge: bool,
     pub(crate) host: Host,
     pub(crate) nics: [Nic; 2],
     pub(crate) link: Link,
@@ -122,6 +123,7 @@ impl Scenario {
         Ok(Self {
             name: name.to_owned(),
             platform: document.platform,
+            bridge: document.bridge,
             host: document.host,
             nics: [
                 document.sim0.unwrap_or_else(|| document.nic.clone()),
@@ -141,6 +143,7 @@ impl Default for Scenario {
         Self::preset(Self::DEFAULT).unwrap_or_else(|_| Self {
             name: String::from("plain"),
             platform: Platform::default(),
+            bridge: false,
             host: Host::default(),
             nics: [Nic::default(), Nic::default()],
             link: Link::default(),

@@ -6,7 +6,7 @@
 
 use super::capability::{asking_socket, hardware_clock};
 use super::error::system_error;
-use super::interface::describe;
+use super::interface::{describe, dump};
 use super::netlink;
 use netlink_packet_core::{NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -46,9 +46,79 @@ pub(super) fn behind(interface: &InterfaceDescription) -> Result<InterfaceIndex>
         .map_err(|error| system_error(OPERATION, &interface.name, &error))
 }
 
-/// The last one of its path that stays the same: the device, or the bond above it.
-pub(super) fn fixed_behind(interface: InterfaceIndex) -> io::Result<InterfaceIndex> {
-    last(interface, |lower| lower.is_fixed)
+/// Who makes the hardware timestamps of an interface's packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    /// This device.
+    Device(InterfaceIndex),
+    /// This interface, or what is below it where the kernel's numbers mean nothing here: in another network namespace.
+    Itself(InterfaceIndex),
+    /// The active member of this bond, which another one can become.
+    Member(InterfaceIndex),
+    /// With each packet another device below its interface: a bridge's port, what a tunnel's packets leave by.
+    Several,
+}
+
+impl Maker {
+    /// What timestamps are named by that the kernel does not name: a correlator knows what is behind a bond.
+    pub(super) fn interface(self) -> Option<InterfaceIndex> {
+        match self {
+            Self::Device(index) | Self::Itself(index) | Self::Member(index) => Some(index),
+            Self::Several => None,
+        }
+    }
+}
+
+/// Who makes the hardware timestamps of packets of `interface`.
+pub(super) fn maker(interface: InterfaceIndex) -> io::Result<Maker> {
+    let index = last(interface, |lower| lower.is_fixed)?;
+    Ok(maker_of(index, &link(index)?))
+}
+
+fn maker_of(index: InterfaceIndex, last: &LinkMessage) -> Maker {
+    let of_driver = |kind: &InfoKind| {
+        matches!(
+            kind,
+            InfoKind::Dummy
+                | InfoKind::Ifb
+                | InfoKind::Tun
+                | InfoKind::Nlmon
+                | InfoKind::Ipoib
+                | InfoKind::Netdevsim
+        )
+    };
+    match kind(last) {
+        _ if is_itself(last) => Maker::Itself(index),
+        Some(InfoKind::Bond) => Maker::Member(index),
+        Some(kind) if !of_driver(kind) => Maker::Several,
+        _ => Maker::Device(index),
+    }
+}
+
+/// Whether the kernel's number of a device below it is no number of that device here: its packets pass another network
+/// namespace, or a switch whose ports make the timestamps of what comes through the host's NIC.
+fn is_itself(link: &LinkMessage) -> bool {
+    let is_elsewhere = |one: &LinkAttribute| matches!(one, LinkAttribute::LinkNetNsId(_));
+    link.attributes.iter().any(is_elsewhere) || kind(link) == Some(&InfoKind::Dsa)
+}
+
+/// The interfaces of this network namespace that are [`Maker::Itself`] and no other interface's port: by which packets
+/// come and leave that no interface of this namespace timestamps.
+pub(super) fn ways_out() -> io::Result<Box<[InterfaceIndex]>> {
+    let links = dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
+    let way_out = |message: &RouteNetlinkMessage| match message {
+        RouteNetlinkMessage::NewLink(link) if is_itself(link) && !is_port(link) => {
+            InterfaceIndex::new(link.header.index)
+        }
+        _ => None,
+    };
+    Ok(links.iter().filter_map(way_out).collect())
+}
+
+fn is_port(link: &LinkMessage) -> bool {
+    let is_it =
+        |one: &LinkAttribute| matches!(one, LinkAttribute::Controller(index) if *index != 0);
+    link.attributes.iter().any(is_it)
 }
 
 fn last(
@@ -185,6 +255,66 @@ mod tests {
     }
 
     #[test]
+    fn the_kernel_names_the_device_where_it_can_be_another_one_with_each_packet() {
+        let index = InterfaceIndex::new(7).expect("not zero");
+        let of = |kind, attributes| maker_of(index, &message(kind, attributes, None));
+        for kind in [
+            InfoKind::Bridge,
+            InfoKind::Team,
+            InfoKind::Vrf,
+            InfoKind::Vxlan,
+        ] {
+            assert_eq!(of(kind.clone(), Vec::new()), Maker::Several, "{kind}");
+        }
+        assert_eq!(of(InfoKind::Bond, Vec::new()), Maker::Member(index));
+        assert_eq!(of(InfoKind::Tun, Vec::new()), Maker::Device(index));
+        assert_eq!(
+            maker_of(index, &LinkMessage::default()),
+            Maker::Device(index)
+        );
+        assert_eq!(
+            of(InfoKind::Dsa, vec![LinkAttribute::Link(3)]),
+            Maker::Itself(index)
+        );
+        let elsewhere = || vec![LinkAttribute::Link(3), LinkAttribute::LinkNetNsId(0)];
+        for kind in [InfoKind::Veth, InfoKind::Vlan, InfoKind::MacVlan] {
+            assert_eq!(
+                of(kind.clone(), elsewhere()),
+                Maker::Itself(index),
+                "{kind}"
+            );
+        }
+    }
+
+    #[test]
+    fn ways_out_are_the_interfaces_that_lead_into_other_namespaces() {
+        in_namespace("ways out", || {
+            assert_eq!(ways_out().expect("listed").len(), 0);
+            for made in [
+                "link add one type veth peer name other",
+                "link add bridge type bridge",
+                "netns add wirestamp-elsewhere",
+            ] {
+                ip(made).expect("made");
+            }
+            let moved = ip("link set other netns wirestamp-elsewhere");
+            let alone = ways_out();
+            let is_port = ip("link set one master bridge");
+            let port = ways_out();
+            let all = interface::list().expect("a list");
+            let one = all.iter().find(|found| found.name == "one");
+            let one = one.expect("it is there").index;
+            let is = maker(one);
+            ip("netns del wirestamp-elsewhere").expect("removed");
+            moved.and(is_port).expect("made");
+            assert_eq!(*alone.expect("listed"), [one]);
+            let left = port.expect("listed");
+            assert!(left.is_empty(), "what it takes comes to the bridge");
+            assert_eq!(is.expect("found"), Maker::Itself(one));
+        });
+    }
+
+    #[test]
     fn below_a_macvlan_is_the_interface_that_it_is_on() {
         in_namespace("devices behind interfaces", || {
             ip("link add near type veth peer name far").expect("made");
@@ -197,14 +327,13 @@ mod tests {
             for (name, device) in [("above", "near"), ("near", "near"), ("lo", "lo")] {
                 let (interface, device) = (number(name), number(device).index);
                 assert_eq!(behind(interface).expect("found"), device, "{name}");
-                assert_eq!(
-                    fixed_behind(interface.index).expect("found"),
-                    device,
-                    "{name}"
-                );
             }
+            let maker_of = |name: &str| maker(number(name).index).expect("found");
+            assert_eq!(maker_of("lo"), Maker::Device(number("lo").index));
+            // packets can pass the other end of a veth that is here
+            assert_eq!(maker_of("above"), Maker::Several);
             let gone = InterfaceIndex::new(9_999).expect("not zero");
-            assert!(fixed_behind(gone).is_err());
+            assert!(maker(gone).is_err());
         });
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn list() -> Result<Vec<InterfaceDescription>> {
     Ok(interfaces)
 }
 
-fn dump(request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
+pub(super) fn dump(request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_DUMP;
     netlink::ask(

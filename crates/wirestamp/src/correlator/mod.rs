@@ -113,11 +113,11 @@ impl Correlator {
     /// Converts a hardware timestamp to the monotonic clock, as it is known now.
     ///
     /// A change of the clock that was not noticed yet is not in the answer: a step, or another clock behind the interface
-    /// (a bond failed over up to half a second ago, and the timestamp names the bond, as all transmit timestamps do). It is
-    /// then wrong by the size of the step or the distance of the clocks, beyond the error bound. No conversion at once can
-    /// know better, as nothing that has arrived by then is different. [`HostClock`](crate::HostClock) waits until the
-    /// clock was read again, and takes such answers back. A timestamp that names the device that made it (received, where
-    /// the driver says so) fails with [`ConversionError::OtherClock`] until the failover is noticed.
+    /// (a bond failed over up to half a second ago, and the timestamp names the bond because the system does not say more).
+    /// It is then wrong by the size of the step or the distance of the clocks, beyond the error bound. No conversion at once
+    /// can know better, as nothing that has arrived by then is different. [`HostClock`](crate::HostClock) waits until the
+    /// clock was read again, and takes such answers back. A timestamp that names the device that made it, as Linux has it,
+    /// fails with [`ConversionError::OtherClock`] until the failover is noticed.
     ///
     /// # Errors
     /// [`ConversionError`]: why there is no honest answer.

@@ -23,8 +23,9 @@ use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 ///   host sends itself.
 /// * Frames with a VLAN tag come in as well, also of VLANs that the interface is no member of: see
 ///   [`FrameDestination::vlan`](crate::ethernet::FrameDestination::vlan).
-/// * Only hardware timestamps of this interface's clock: its transmit and receive timestamps convert with a
-///   [`Correlator`](crate::Correlator) of the same interface.
+/// * Its hardware timestamps convert with a [`Correlator`](crate::Correlator) of the same interface. On a bridge, which has
+///   no clock, received ones name the port that made them and convert with a correlator of that; sent ones do not convert:
+///   the kernel names no port of them.
 ///
 /// Needs the privilege CAP_NET_RAW. Populated on: Linux, simulator; Windows answers `NotSupported`.
 pub type EthernetSocket = Socket<Ethernet>;

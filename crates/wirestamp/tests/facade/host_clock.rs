@@ -163,7 +163,12 @@ fn the_policy_chooses_the_timestamp() {
         (&both, nic, nic, kernel),
         (&hardware, nic, nic, none),
         (&software, none, kernel, kernel),
-        (&foreign, Err(ConversionError::OtherClock), kernel, kernel),
+        (
+            &foreign,
+            Err(ConversionError::UnknownDevice),
+            kernel,
+            kernel,
+        ),
         (&Timestamps::NONE, none, none, none),
     ] {
         assert_eq!(source(timestamps, OnlyHardware), only_hardware);
@@ -230,4 +235,55 @@ fn a_clock_that_is_gone_confirms_nothing() {
     assert!(bench.clock.confirm(&timestamps).is_err());
     assert!(!bench.clock.is_confirmed(&timestamps));
     assert!(!bench.place(&timestamps).is_ok_and(|time| time.is_final));
+}
+
+/// A socket on a bridge has timestamps of both NICs.
+#[test]
+fn of_several_nics_each_timestamp_is_placed_by_the_clock_that_made_it() {
+    let simulation = simulation("i225");
+    let world = simulation.world();
+    world.step_hardware_clock(NicName::Sim1, -30_000_000);
+    let nics = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
+    let correlators = [0, 1].map(|place: usize| {
+        let correlator = nics[place].correlator(CorrelatorOptions::default());
+        Arc::new(correlator.expect("it has a clock"))
+    });
+    pass(world, Duration::from_secs(2));
+    let both = HostClock::hardware_of(correlators.clone());
+    let first = HostClock::hardware_of(correlators.into_iter().take(1));
+    let truth = world.truth();
+    let at = truth.now();
+    let made = |interface| {
+        let hardware = HardwareTimestamp {
+            ticks: truth
+                .hardware_ticks_at(interface, at)
+                .expect("it has a clock"),
+            interface: Some(interface),
+            read_at: at,
+        };
+        Timestamps::new(None, Some(hardware))
+    };
+    let [one, other] = [0, 1].map(|place: usize| made(nics[place].index()));
+    let place =
+        |clock: &HostClock, timestamps| clock.place(timestamps, TimestampPolicy::OnlyHardware);
+    assert_eq!(place(&first, &other), Err(ConversionError::OtherClock));
+    for timestamps in [&one, &other] {
+        let provisional = place(&both, timestamps).expect("of one of them");
+        assert!(provisional.monotonic.at.contains(at));
+        assert_eq!(both.bears_out(&provisional), None);
+        both.confirm(timestamps).expect("both are there");
+        assert!(both.is_confirmed(timestamps));
+        assert_eq!(both.bears_out(&provisional), Some(true));
+        let time = place(&both, timestamps).expect("of one of them");
+        assert!(time.is_final && time.monotonic.at.contains(at));
+        let utc = both.utc(&time, || unreachable!("the correlator knows it"));
+        assert!(utc.is_ok_and(|utc| utc.at.bound < Span::from_microseconds(5)));
+    }
+    let mut unnamed = one;
+    unnamed.hardware = one.hardware.map(|hardware| HardwareTimestamp {
+        interface: None,
+        ..hardware
+    });
+    assert_eq!(place(&both, &unnamed), Err(ConversionError::UnknownDevice));
+    assert!(!HostClock::hardware_of([]).has_hardware());
 }

@@ -1,5 +1,5 @@
 //! What a behaviour is and the list of all of them, one file per row of the
-//! specification's table and one more for the clock behind an interface, four for what real NICs and kinds
+//! specification's table and two more for the clock behind an interface and for several NICs behind one, four for what real NICs and kinds
 //! of Windows showed, one for adopted sockets, one for Ethernet and one for captures. Runs none.
 
 #[cfg(target_os = "linux")]
@@ -24,6 +24,7 @@ mod row11_clocks;
 mod row12_cross;
 mod row13_clock_behind;
 mod row13_correlator;
+mod row13_several_nics;
 mod row14_callbacks;
 mod row14_changes;
 mod row15_bounds;
@@ -155,6 +156,7 @@ pub fn all() -> Vec<Behaviour> {
         row11_clocks::ALL,
         row12_cross::ALL,
         row13_clock_behind::ALL,
+        row13_several_nics::ALL,
         row13_correlator::ALL,
         row14_changes::ALL,
         row14_callbacks::ALL,

@@ -50,7 +50,7 @@ pub(super) const ALL: &[Behaviour] = &[
 ];
 
 /// How far the other clock is ahead: 30 ms, one hour and decades, both signs.
-fn distances() -> impl Iterator<Item = Span> {
+pub(super) fn distances() -> impl Iterator<Item = Span> {
     let sizes = [
         Span::from_milliseconds(30),
         Span::from_seconds(3_600),

@@ -385,7 +385,7 @@ fn other_clock(rig: &Rig) -> Outcome {
     };
     assert_eq!(
         bench.correlator.to_monotonic(&nobodys),
-        Err(ConversionError::OtherClock)
+        Err(ConversionError::UnknownDevice)
     );
     Ok(())
 }

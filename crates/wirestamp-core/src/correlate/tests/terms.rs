@@ -271,6 +271,7 @@ fn causes_and_refusals_have_stable_names() {
     let refusals = [
         (ConversionError::NotReady, "not_ready"),
         (ConversionError::OtherClock, "other_clock"),
+        (ConversionError::UnknownDevice, "unknown_device"),
         (ConversionError::OutsideGenerations, "outside_generations"),
         (ConversionError::Ambiguous, "ambiguous"),
         (ConversionError::Stale, "stale"),

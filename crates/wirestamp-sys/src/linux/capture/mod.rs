@@ -335,6 +335,7 @@ impl<'a> Captured<'a> {
         let time = CapturedTime {
             at: self.packet.timestamp(),
             is_hardware: self.packet.is_hardware(),
+            is_sent: self.packet.direction() == CapturedDirection::Sent,
         };
         let Block {
             capture,

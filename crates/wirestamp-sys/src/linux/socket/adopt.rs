@@ -238,7 +238,7 @@ fn name_of(domain: Domain, kind: Type, protocol: Option<Protocol>) -> String {
 
 /// Whether a socket is of the calling thread's network namespace. Where the kernel cannot tell (before
 /// 5.14), a socket that is not bound counts as foreign: no interface is better than a wrong one.
-fn is_local(fd: &OwnedFd) -> io::Result<bool> {
+pub(super) fn is_local(fd: &OwnedFd) -> io::Result<bool> {
     let own = socket2::Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     match (namespace_of(fd), namespace_of(&own)) {
         (Ok(theirs), Ok(ours)) => Ok(theirs == ours),

@@ -12,6 +12,11 @@ use wirestamp_core::configuration::{
 /// Names the engine of sockets that choose none: `ring`, or `ring:1472`.
 const ENVIRONMENT: &str = "WIRESTAMP_ENGINE";
 
+const UNNAMED: IoUringUnavailable = IoUringUnavailable::new(
+    "packets of this socket can leave by several devices, which a ring does not name",
+    None,
+);
+
 /// The longest payload of a ring; `None`: calls.
 fn longest(engine: Engine) -> Option<u16> {
     static OF_ENVIRONMENT: OnceLock<Option<u16>> = OnceLock::new();
@@ -47,6 +52,7 @@ impl<K: Kind> Socket<K> {
         let receive = self.set_receive_ring(longest.filter(|_| in_force.receive));
         let transmit = match longest.and(system_queue) {
             None => IoUringState::NotAsked,
+            Some(_) if self.naming.is_by_kernel() => IoUringState::Refused(UNNAMED),
             Some(most) => state(TimestampIoUring::new(most), |made| *ring = Some(made)),
         };
         self.timestamp_ring.store(ring.is_some(), Ordering::Relaxed);

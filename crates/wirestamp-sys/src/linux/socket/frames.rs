@@ -43,6 +43,7 @@ impl Kind for Frames {
         "Ethernet sockets send and receive by calls",
         None,
     ));
+    const NAMES_DEVICES: bool = false;
 
     fn check(&self, _: MacAddress) -> Result<()> {
         Ok(())

@@ -31,6 +31,8 @@ pub trait Kind: Debug + Send + Sync {
     type Header: Header;
     /// Why it has no rings.
     const NO_RINGS: Option<IoUringUnavailable>;
+    /// Whether the kernel can name the devices of its transmit timestamps.
+    const NAMES_DEVICES: bool;
 
     /// Refuses an address that this socket can't send to.
     ///
@@ -137,6 +139,7 @@ impl Kind for Datagrams {
     type Transport = Udp;
     type Header = [u8; 0];
     const NO_RINGS: Option<IoUringUnavailable> = None;
+    const NAMES_DEVICES: bool = true;
 
     fn check(&self, to: SocketAddr) -> Result<()> {
         self.check_family("send", to)

@@ -3,7 +3,6 @@
 
 use super::messages::SEND_CONTROL;
 use super::place::ask;
-use super::queue::take_in;
 use super::receive::Envelope;
 use super::send::{Mark, failure};
 use super::{Kind, Socket, lock};
@@ -109,7 +108,7 @@ impl Socket {
     pub fn take_entry(&self, control: &[u8], name: &[u8], tracker: &mut TransmitTracker) {
         let clocks = ask(tracker.placement());
         if let Some(entry) = control::queue_entry(control, || address::read(name)) {
-            take_in(entry, tracker, self.device, clocks);
+            self.take_in(entry, tracker, clocks);
         }
     }
 }

@@ -13,6 +13,7 @@ mod header;
 mod kind;
 mod lent;
 pub(crate) mod messages;
+mod naming;
 mod options;
 #[cfg(feature = "io-uring")]
 mod packet_ring;
@@ -31,7 +32,6 @@ mod source;
 mod through_ring;
 mod wait;
 
-use super::device;
 use super::error::system_error;
 use super::wire::address;
 use adopt::Former;
@@ -40,6 +40,7 @@ pub use frames::Frames;
 pub use kind::{Datagrams, Kind};
 pub use lent::Tag;
 pub use messages::Header;
+use naming::Naming;
 #[cfg(feature = "io-uring")]
 pub use packet_ring::{Lent, PacketRing};
 use ring::TimestampIoUring;
@@ -109,8 +110,8 @@ pub struct Socket<K = Datagrams> {
     name: String,
     /// The interface it is bound to.
     interface: Option<InterfaceIndex>,
-    /// The device behind that, or the bond: whose hardware made its transmit timestamps.
-    device: Option<InterfaceIndex>,
+    /// Which devices make the hardware timestamps of its packets.
+    naming: Naming,
     /// How it was set before.
     former: Former,
 }
@@ -212,8 +213,7 @@ impl<K: Kind> Socket<K> {
             closed: AtomicBool::new(false),
             kind,
             interface,
-            // where the kernel can't be asked, timestamps are of the interface itself
-            device: interface.map(|bound| device::fixed_behind(bound).unwrap_or(bound)),
+            naming: Naming::new(interface),
             is_local: true,
             former: Former::default(),
             flags: AtomicU32::new(0),

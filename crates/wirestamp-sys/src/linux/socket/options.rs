@@ -7,8 +7,8 @@ use super::send::Sending;
 use super::{Kind, Socket};
 use crate::native::error::system_error;
 use crate::native::wire::constants::{
-    OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE, RX_HARDWARE,
-    RX_SOFTWARE, SO_RCVBUFFORCE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE, TIMESTAMP_CHARGE,
+    OPT_CMSG, OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE,
+    RX_HARDWARE, RX_SOFTWARE, SO_RCVBUFFORCE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE,
     TX_HARDWARE, TX_SCHED, TX_SOFTWARE,
 };
 use crate::native::{call, warm};
@@ -91,11 +91,12 @@ impl<K: Kind> Socket<K> {
         }
         self.end_quarantine(tracker)?;
         tracker.give_up();
+        let flags = flags(&in_force, self.decide_naming(&in_force));
         // From off to on the kernel's count restarts at 0.
         if tracker.restarts_count(rules.is_some()) {
-            self.set_flags(flags(&in_force) & !OPT_ID).map_err(failed)?;
+            self.set_flags(flags & !OPT_ID).map_err(failed)?;
         }
-        self.set_flags(flags(&in_force)).map_err(failed)?;
+        self.set_flags(flags).map_err(failed)?;
         tracker.configure(&in_force, rules);
         let bits = transmit_bits(&in_force, rules);
         self.transmit_bits.store(bits, Ordering::Release);
@@ -128,6 +129,7 @@ impl<K: Kind> Socket<K> {
     fn needs_packet_information(&self, wanted: &Timestamping) -> bool {
         wanted.packet_information
             || wanted.receive && wanted.source.includes(TimestampSource::Hardware)
+            || self.naming.is_by_kernel()
             || self.former.has_packet_information()
     }
 
@@ -183,7 +185,7 @@ impl<K: Kind> Socket<K> {
         let socket = SockRef::from(&self.fd);
         let size = socket.recv_buffer_size()?;
         let entries = usize::from(capacity) * (1 + usize::from(wanted.queueing));
-        let needed = (entries * TIMESTAMP_CHARGE as usize + size).min(MOST_BUFFER);
+        let needed = (entries * self.charge() as usize + size).min(MOST_BUFFER);
         if size < needed {
             // The kernel doubles what is asked for. The first needs CAP_NET_ADMIN, the second
             // is cut to net.core.rmem_max.
@@ -195,7 +197,7 @@ impl<K: Kind> Socket<K> {
             }
         }
         let size = u32::try_from(socket.recv_buffer_size()?).unwrap_or(u32::MAX);
-        Ok(Some(size / TIMESTAMP_CHARGE))
+        Ok(Some(size / self.charge()))
     }
 }
 
@@ -213,8 +215,8 @@ fn usable(rules: CountRules, socket: &str) -> Result<CountRules> {
 }
 
 /// `SOF_TIMESTAMPING_*` for the socket. Which packets are timestamped on transmit is said with
-/// each; so packets without an id cost nothing.
-fn flags(wanted: &Timestamping) -> u32 {
+/// each; so packets without an id cost nothing. `named`: transmit timestamps come with the packet, for its device.
+fn flags(wanted: &Timestamping, named: bool) -> u32 {
     let (software, hardware) = (
         wanted.source.includes(TimestampSource::Software),
         wanted.source.includes(TimestampSource::Hardware),
@@ -230,7 +232,11 @@ fn flags(wanted: &Timestamping) -> u32 {
         | when(on && hardware, RAW_HARDWARE)
         | when(wanted.receive && software, RX_SOFTWARE)
         | when(wanted.receive && hardware, RX_HARDWARE | OPT_PKTINFO)
-        | when(wanted.transmit.is_some(), OPT_ID | OPT_TSONLY)
+        | when(wanted.transmit.is_some(), OPT_ID)
+        | when(
+            wanted.transmit.is_some(),
+            if named { OPT_CMSG } else { OPT_TSONLY },
+        )
         | when(
             wanted.transmit.is_some() && wanted.source == Source::Both,
             OPT_TX_SWHW,
@@ -346,7 +352,17 @@ mod tests {
             assert_eq!(transmit_bits(&HARDWARE, rules), TX_HARDWARE);
         }
         assert_eq!(transmit_bits(&Timestamping::OFF, Some(older)), 0);
-        assert_eq!(flags(&HARDWARE) & (SOFTWARE | RAW_HARDWARE), RAW_HARDWARE);
+        assert_eq!(
+            flags(&HARDWARE, false) & (SOFTWARE | RAW_HARDWARE),
+            RAW_HARDWARE
+        );
+    }
+
+    #[test]
+    fn a_transmit_timestamp_comes_with_its_packet_only_where_the_kernel_names_the_device() {
+        let how = OPT_TSONLY | OPT_CMSG;
+        let asked = [true, false].map(|named| flags(&HARDWARE, named) & how);
+        assert_eq!(asked, [OPT_CMSG, OPT_TSONLY]);
     }
 
     #[test]
@@ -354,11 +370,11 @@ mod tests {
         let queueing = HARDWARE.queueing();
         assert_eq!(transmit_bits(&queueing, None), TX_HARDWARE | TX_SCHED);
         let reported = SOFTWARE | RAW_HARDWARE;
-        assert_eq!(flags(&queueing) & reported, reported);
+        assert_eq!(flags(&queueing, false) & reported, reported);
         let receives_alone = Timestamping::OFF.receive().queueing();
         assert_eq!(transmit_bits(&receives_alone, None), 0);
         let hardware = receives_alone.source(Source::Hardware);
-        assert_eq!(flags(&hardware) & reported, RAW_HARDWARE);
+        assert_eq!(flags(&hardware, false) & reported, RAW_HARDWARE);
     }
 
     #[test]

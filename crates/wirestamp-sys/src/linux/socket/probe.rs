@@ -6,7 +6,8 @@ use super::messages::{ReceiveMessages, SendMessages, send_plain};
 use crate::native::call;
 use crate::native::wire::address::AddressBytes;
 use crate::native::wire::constants::{
-    OPT_ID, OPT_TSONLY, SCM_TS_OPT_ID, SO_TIMESTAMPING_NEW, SOFTWARE, TX_HARDWARE, TX_SOFTWARE,
+    OPT_CMSG, OPT_ID, OPT_TSONLY, SCM_TS_OPT_ID, SO_TIMESTAMPING_NEW, SOFTWARE, TX_HARDWARE,
+    TX_SOFTWARE,
 };
 use crate::native::wire::control::{self, QueueEntry};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -60,6 +61,14 @@ fn observe() -> CountProbe {
         hardware_alone: prober.moved_by(|| prober.send(&[0], TX_HARDWARE).ok()),
         after_restart: prober.restart().ok().and_then(|()| prober.count()),
     }
+}
+
+/// Whether a transmit timestamp that comes with its packet names the device: the kernel may keep packets from those
+/// without CAP_NET_RAW (`net.core.tstamp_allow_data`). Asked again where loopback can't tell.
+pub(super) fn kernel_names_devices() -> bool {
+    static NAMES: OnceLock<()> = OnceLock::new();
+    let names = || Prober::new().is_ok_and(|prober| prober.names_device().unwrap_or(false));
+    NAMES.get().is_some() || (names() && NAMES.set(()).is_ok())
 }
 
 /// A socket on loopback that sends to itself: its timestamps are there when a send returns.
@@ -124,6 +133,20 @@ impl Prober {
             }
         }
         None
+    }
+
+    /// Whether the timestamp of a datagram names the device that sent it. `None`: it does not come.
+    fn names_device(&self) -> Option<bool> {
+        let fd = self.socket.as_fd();
+        call::set_number(fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1).ok()?;
+        self.set(FLAGS & !OPT_TSONLY | OPT_CMSG).ok()?;
+        self.send(&[0], TX_SOFTWARE).ok()?;
+        let mut messages = <ReceiveMessages<1>>::new();
+        messages.receive_errors(fd).ok()?;
+        match control::queue_entry(messages.control(0), || None)? {
+            QueueEntry::Timestamp { device, .. } => Some(device.is_some()),
+            _ => None,
+        }
     }
 
     /// How far the count moves from one timestamped datagram to the next with `step` between them.
@@ -203,6 +226,13 @@ pub(super) fn kernel_name() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kernel_names_the_device_that_sent_a_packet() {
+        let prober = Prober::new().expect("loopback");
+        assert_eq!(prober.names_device(), Some(true));
+        assert!(kernel_names_devices() && kernel_names_devices());
+    }
 
     /// Loopback tells everything: each step was observed, whatever this kernel does.
     #[test]

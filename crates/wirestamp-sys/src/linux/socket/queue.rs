@@ -5,7 +5,7 @@ use super::place::{ask, raw};
 use super::ring::TimestampIoUring;
 use super::{Kind, Socket, lock};
 use crate::native::wire::address;
-use crate::native::wire::constants::{SO_MEMINFO, TIMESTAMP_CHARGE};
+use crate::native::wire::constants::SO_MEMINFO;
 use crate::native::wire::control::{self, QueueEntry};
 use crate::native::{call, clock};
 use socket2::SockRef;
@@ -13,7 +13,6 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
-use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::timestamp::{
     Arrival, Clocks, KernelTime, Notice, ReceiveBuffer, TransmitTracker,
 };
@@ -105,7 +104,7 @@ impl<K: Kind> Socket<K> {
             let filled = ring.fill(self.as_fd());
             let clocks = ask(tracker.placement());
             let taken = match filled {
-                Ok(Some(_)) => ring.take(|entry| take_in(entry, tracker, self.device, clocks)),
+                Ok(Some(_)) => ring.take(|entry| self.take_in(entry, tracker, clocks)),
                 Ok(None) => break,
                 Err(error) => Err(error),
             };
@@ -153,7 +152,7 @@ impl<K: Kind> Socket<K> {
         for index in 0..count {
             let destination = || address::read(messages.name(index));
             if let Some(entry) = control::queue_entry(messages.control(index), destination) {
-                take_in(entry, tracker, self.device, clocks);
+                self.take_in(entry, tracker, clocks);
             }
         }
         match clocks {
@@ -200,7 +199,7 @@ impl<K: Kind> Socket<K> {
             let buffer = ReceiveBuffer {
                 used,
                 size,
-                charge: TIMESTAMP_CHARGE,
+                charge: self.charge(),
             };
             tracker.buffer_seen(buffer, just_read);
         }
@@ -220,19 +219,21 @@ pub(super) fn memory_of<const WORDS: usize>(fd: BorrowedFd<'_>) -> Option<[u32; 
     (length == 4 * WORDS).then(|| words.map(u32::from_ne_bytes))
 }
 
-#[inline]
-pub(super) fn take_in(
-    entry: QueueEntry,
-    tracker: &mut TransmitTracker,
-    interface: Option<InterfaceIndex>,
-    clocks: Clocks,
-) {
-    match entry {
-        QueueEntry::OtherPoint => {}
-        QueueEntry::Queued { id, at } => tracker.read_queued(id.0, KernelTime::Utc(at), clocks),
-        QueueEntry::Notice(notice) => tracker.arrived(Arrival::Notice(notice)),
-        QueueEntry::Timestamp { id, timestamps } => {
-            tracker.read(id.0, raw(timestamps, interface, clocks), clocks);
+impl<K: Kind> Socket<K> {
+    #[inline]
+    pub(super) fn take_in(&self, entry: QueueEntry, tracker: &mut TransmitTracker, clocks: Clocks) {
+        match entry {
+            QueueEntry::OtherPoint => {}
+            QueueEntry::Queued { id, at } => tracker.read_queued(id.0, KernelTime::Utc(at), clocks),
+            QueueEntry::Notice(notice) => tracker.arrived(Arrival::Notice(notice)),
+            QueueEntry::Timestamp {
+                id,
+                timestamps,
+                device,
+            } => {
+                let device = self.sent_by(device);
+                tracker.read(id.0, raw(timestamps, device, clocks), clocks);
+            }
         }
     }
 }

@@ -161,11 +161,7 @@ impl<K: Kind> Socket<K> {
             .interface
             .or(self.kind.interface())
             .filter(|_| self.is_local);
-        let of_interface = match *interface {
-            bound if bound == self.interface => self.device,
-            other => other,
-        };
-        let device = found.device.filter(|_| self.is_local).or(of_interface);
+        let device = self.received_by(found.device, *interface);
         *timestamps = match clocks {
             Some(clocks) => placement.place(raw(found.timestamps, device, clocks), clocks),
             None => Timestamps::NONE,

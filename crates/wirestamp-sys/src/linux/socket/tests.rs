@@ -2,6 +2,7 @@
 
 mod bind;
 mod counting;
+mod naming;
 mod queue;
 mod queueing;
 

@@ -37,7 +37,11 @@ pub fn transmit_timestamp(result: i32, flags: u32, extra: [u64; 2]) -> QueueEntr
             hardware: None,
         }
     };
-    QueueEntry::Timestamp { id, timestamps }
+    QueueEntry::Timestamp {
+        id,
+        timestamps,
+        device: None,
+    }
 }
 
 #[cfg(test)]
@@ -59,7 +63,8 @@ mod tests {
             transmit_timestamp(-1, MORE, [1, 7]),
             QueueEntry::Timestamp {
                 id,
-                timestamps: software
+                timestamps: software,
+                device: None,
             }
         );
         let hardware = RawTimestamps {
@@ -69,6 +74,7 @@ mod tests {
         let timestamp = QueueEntry::Timestamp {
             id: TransmitId(5),
             timestamps: hardware,
+            device: None,
         };
         assert_eq!(transmit_timestamp(5, MORE | OF_HARDWARE, [1, 7]), timestamp);
     }
@@ -101,7 +107,8 @@ mod tests {
                 entry,
                 QueueEntry::Timestamp {
                     id: TransmitId(5),
-                    timestamps: RawTimestamps::default()
+                    timestamps: RawTimestamps::default(),
+                    device: None,
                 },
                 "{extra:?}"
             );

@@ -39,6 +39,8 @@ pub const SOFTWARE: u32 = 1 << 4;
 pub const RAW_HARDWARE: u32 = 1 << 6;
 /// Number the transmit timestamps.
 pub const OPT_ID: u32 = 1 << 7;
+/// Control messages of the packet with its transmit timestamp, which need the packet: the device that sent it (Linux 3.19).
+pub const OPT_CMSG: u32 = 1 << 10;
 /// Transmit timestamps without the packet.
 pub const OPT_TSONLY: u32 = 1 << 11;
 /// Say which interface made a hardware receive timestamp.
@@ -73,3 +75,5 @@ pub const HWTSTAMP_FLAG_BONDED_PHC_INDEX: i32 = 1;
 /// The most that one transmit timestamp without payload is charged to the receive buffer, in
 /// bytes, with a margin (measured: 832 on Linux 6.18, 963 on 6.12).
 pub const TIMESTAMP_CHARGE: u32 = 1_024;
+/// The same with a packet of up to 1,500 bytes, whose buffer is charged once more.
+pub const PACKET_CHARGE: u32 = 2_560;

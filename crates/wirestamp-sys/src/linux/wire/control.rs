@@ -57,6 +57,8 @@ pub enum QueueEntry {
         id: TransmitId,
         /// What was timestamped.
         timestamps: RawTimestamps,
+        /// The device that did, where the socket has the kernel name it.
+        device: Option<InterfaceIndex>,
     },
     /// The packet entered the queueing discipline of a device: one entry for each device layer.
     Queued {
@@ -141,8 +143,8 @@ pub fn queue_entry(
     control: &[u8],
     destination: impl FnOnce() -> Option<SocketAddr>,
 ) -> Option<QueueEntry> {
-    let (found, extended) = match usual_entry(control) {
-        Some((three, extended)) => (timestamps(three), extended.as_slice()),
+    let (found, device, extended) = match usual_entry(control) {
+        Some((three, extended)) => (timestamps(three), None, extended.as_slice()),
         None => walked_entry(control)?,
     };
     let extended = ExtendedError::read(extended)?;
@@ -154,6 +156,7 @@ pub fn queue_entry(
         TSTAMP_SND => QueueEntry::Timestamp {
             id: TransmitId(extended.data),
             timestamps: found,
+            device,
         },
         point => elsewhere(point, TransmitId(extended.data), found.software),
     })
@@ -176,13 +179,20 @@ fn usual_entry(control: &[u8]) -> Option<(&[u8; THREE_PAIRS], &[u8; IPV4_ERROR])
     rest.is_empty().then_some((three, extended))
 }
 
-fn walked_entry(control: &[u8]) -> Option<(RawTimestamps, &[u8])> {
+fn walked_entry(control: &[u8]) -> Option<(RawTimestamps, Option<InterfaceIndex>, &[u8])> {
     let mut found = RawTimestamps::default();
-    let mut extended = None;
+    let (mut device, mut extended) = (None, None);
     for message in messages(control) {
         match (message.level, message.kind) {
             (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => {
                 found = timestamps(message.data);
+            }
+            // of an entry of the error queue: the device that sent the packet
+            (IPPROTO_IP, IP_PKTINFO) => {
+                device = word(message.data, 0).and_then(InterfaceIndex::new);
+            }
+            (IPPROTO_IPV6, IPV6_PKTINFO) => {
+                device = word(message.data, 16).and_then(InterfaceIndex::new);
             }
             (IPPROTO_IP, IP_RECVERR)
             | (IPPROTO_IPV6, IPV6_RECVERR)
@@ -192,7 +202,7 @@ fn walked_entry(control: &[u8]) -> Option<(RawTimestamps, &[u8])> {
             _ => {}
         }
     }
-    Some((found, extended?))
+    Some((found, device, extended?))
 }
 
 /// `sock_extended_err`, followed by the address of who reported it.

@@ -151,7 +151,7 @@ fn ids(ring: &mut TimestampIoUring, socket: &OwnedFd) -> (Vec<u32>, bool) {
         .expect("no error")
         .expect("our ring");
     let taken = ring.take(|entry| {
-        let QueueEntry::Timestamp { id, timestamps } = entry else {
+        let QueueEntry::Timestamp { id, timestamps, .. } = entry else {
             panic!("{entry:?}")
         };
         assert!(timestamps.software.is_some_and(|at| at.nanoseconds() > 0));

@@ -81,7 +81,7 @@ fn a_packet_sockets_entry_is_a_timestamp_without_a_reporter() {
             extended(libc::ENOMSG, ORIGIN_TIMESTAMPING, TSTAMP_SND, 0xdead_beef),
         ),
     ]);
-    let Some(QueueEntry::Timestamp { id, timestamps }) = queue_entry(&control, || None) else {
+    let Some(QueueEntry::Timestamp { id, timestamps, .. }) = queue_entry(&control, || None) else {
         panic!("no timestamp")
     };
     assert_eq!(id, TransmitId(0xdead_beef));
@@ -186,9 +186,42 @@ fn a_transmit_timestamp_has_the_callers_id() {
         queue_entry(&control, || None),
         Some(QueueEntry::Timestamp {
             id: TransmitId(u32::MAX),
-            timestamps
+            timestamps,
+            device: None,
         })
     );
+}
+
+/// In the order in which Linux 6.18 writes them for a socket that has `SOF_TIMESTAMPING_OPT_CMSG` and no `OPT_TSONLY`.
+#[test]
+fn a_transmit_timestamp_names_the_device_that_the_kernel_names() {
+    let three = || {
+        (
+            SOL_SOCKET,
+            SO_TIMESTAMPING_NEW,
+            scm_timestamping((0, 0), (1, 2)),
+        )
+    };
+    let error = || extended(libc::ENOMSG, ORIGIN_TIMESTAMPING, TSTAMP_SND, 9);
+    let of_v4 = [4u32.to_ne_bytes(), [10, 0, 0, 1], [10, 0, 0, 2]].concat();
+    let of_v6 = [[0x20; 16].as_slice(), &5u32.to_ne_bytes()].concat();
+    let none = [0u32.to_ne_bytes(), [10, 0, 0, 1], [10, 0, 0, 2]].concat();
+    for (level, kind, data, named) in [
+        (IPPROTO_IP, IP_PKTINFO, of_v4, Some(4)),
+        (IPPROTO_IPV6, IPV6_PKTINFO, of_v6, Some(5)),
+        (IPPROTO_IP, IP_PKTINFO, none, None),
+        (IPPROTO_IP, IP_PKTINFO, vec![4, 0], None),
+    ] {
+        let error = match level {
+            IPPROTO_IP => (IPPROTO_IP, IP_RECVERR, error()),
+            _ => (IPPROTO_IPV6, IPV6_RECVERR, error()),
+        };
+        let control = buffer(&[three(), (level, kind, data), error]);
+        let Some(QueueEntry::Timestamp { id, device, .. }) = queue_entry(&control, || None) else {
+            panic!("no timestamp")
+        };
+        assert_eq!((id.0, device.map(InterfaceIndex::get)), (9, named));
+    }
 }
 
 #[test]
@@ -321,7 +354,7 @@ fn the_usual_messages_mean_what_the_walk_says_and_others_are_walked() {
         let read = usual_entry(&control);
         assert_eq!(read.is_some(), is_usual, "{parts:?}");
         if let Some((three, extended)) = read {
-            let seen = (timestamps(three), extended.as_slice());
+            let seen = (timestamps(three), None, extended.as_slice());
             assert_eq!(Some(seen), walked_entry(&control));
         }
         let is_timestamp = matches!(
@@ -329,6 +362,7 @@ fn the_usual_messages_mean_what_the_walk_says_and_others_are_walked() {
             Some(QueueEntry::Timestamp {
                 id: TransmitId(9),
                 timestamps: RawTimestamps { software: Some(software), .. },
+                ..
             }) if software == UtcTime::from_nanoseconds(5_000_000_006)
         );
         assert_eq!(is_timestamp, parts.len() > 1, "{parts:?}");

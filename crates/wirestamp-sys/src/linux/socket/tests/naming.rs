@@ -1,0 +1,165 @@
+//! Which device a transmit timestamp names, on a bridge of two ports.
+
+use super::*;
+use crate::native::interface;
+use crate::native::namespace::{in_namespace, ip};
+use crate::native::wire::constants::PACKET_CHARGE;
+use crate::native::wire::control::{QueueEntry, queue_entry};
+use messages::ReceiveMessages;
+use std::process::Command;
+
+const LINKS: [&str; 15] = [
+    "link add br0 type bridge",
+    "link add one type veth peer name one1",
+    "link add two type veth peer name two1",
+    "link set one master br0",
+    "link set two master br0",
+    "link set one1 up",
+    "link set two1 up",
+    "link set one up",
+    "link set two up",
+    "link set br0 up",
+    "addr add 10.9.8.1/24 dev br0",
+    "addr add fd00:9::1/64 dev br0 nodad",
+    "neigh add 10.9.8.8 lladdr 02:00:00:00:00:08 dev br0",
+    "neigh add 10.9.8.9 lladdr 02:00:00:00:00:09 dev br0",
+    "neigh add fd00:9::8 lladdr 02:00:00:00:00:08 dev br0",
+];
+
+fn with_bridge(test: impl FnOnce(InterfaceDescription, [InterfaceIndex; 2]) + Send) {
+    in_namespace("ports of a bridge", || {
+        for line in LINKS {
+            ip(line).expect("made");
+        }
+        for (mac, port) in [("02:00:00:00:00:08", "one"), ("02:00:00:00:00:09", "two")] {
+            let words = ["fdb", "replace", mac, "dev", port, "master", "static"];
+            let said = Command::new("bridge").args(words).status();
+            assert!(said.expect("iproute2").success(), "{words:?}");
+        }
+        let all = interface::list().expect("a list");
+        let found = |name: &str| {
+            let found = all.iter().find(|interface| interface.name == name);
+            found.expect("it is there").clone()
+        };
+        test(found("br0"), [found("one").index, found("two").index]);
+    });
+}
+
+fn tracked(local: SocketAddr, interface: Option<&InterfaceDescription>) -> Tracked {
+    let socket = Socket::bind(local, interface).expect("bound");
+    let tracker = Mutex::new(socket.tracker());
+    Tracked { socket, tracker }
+}
+
+/// The device that the next entry of the error queue names.
+fn named(socket: &Socket) -> Option<InterfaceIndex> {
+    let until = soon();
+    loop {
+        let mut messages = <ReceiveMessages<1>>::new();
+        let entry = messages.receive_errors(socket.as_fd()).ok();
+        let entry = entry.and_then(|_| queue_entry(messages.control(0), || None));
+        if let Some(QueueEntry::Timestamp { device, .. }) = entry {
+            return device;
+        }
+        assert!(clock::now() < until, "no timestamp came");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+const BOTH: Timestamping = Timestamping::OFF.transmit(64).source(Source::Both);
+
+#[test]
+fn a_transmit_timestamp_names_the_port_by_which_the_packet_leaves() {
+    with_bridge(|bridge, [one, two]| {
+        for (local, bound) in [
+            ("0.0.0.0:0", Some(&bridge)),
+            ("[::]:0", Some(&bridge)),
+            ("0.0.0.0:0", None),
+        ] {
+            let socket = tracked(local.parse().expect("an address"), bound);
+            socket.configure(&BOTH).expect("configured");
+            assert!(socket.naming.is_by_kernel(), "{local}, {bound:?}");
+            for (to, port) in [
+                ("10.9.8.8:9", one),
+                ("10.9.8.9:9", two),
+                ("[fd00:9::8]:9", one),
+            ] {
+                let to: SocketAddr = to.parse().expect("an address");
+                if to.is_ipv4() || local.starts_with('[') {
+                    let packet = outgoing(b"x", 1).to(to);
+                    assert_eq!(socket.send(&[packet]), Ok(1));
+                    assert_eq!(named(&socket), Some(port), "{to} from {local}, {bound:?}");
+                }
+            }
+        }
+    });
+}
+
+/// Where one device alone can have made them, they come without the packet, which is cheaper.
+#[test]
+fn the_kernel_names_devices_only_where_there_can_be_several() {
+    with_bridge(|bridge, _| {
+        let local = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        let named = |socket: &Tracked, wanted: &Timestamping| {
+            socket.configure(wanted).expect("configured");
+            let has = socket.flags.load(Ordering::Relaxed) & OPT_TSONLY == 0;
+            assert_eq!(
+                has,
+                socket.naming.is_by_kernel() && wanted.transmit.is_some()
+            );
+            socket.naming.is_by_kernel()
+        };
+        let bound = tracked(local, Some(&bridge));
+        assert!(named(&bound, &BOTH));
+        assert!(!named(&bound, &BOTH.source(Source::Software)));
+        assert!(named(&bound, &BOTH.source(Source::Hardware)));
+        let all = interface::list().expect("a list");
+        let device = all.iter().find(|interface| interface.name == "lo");
+        assert!(!named(&tracked(local, device), &BOTH));
+        assert!(named(&tracked(local, None), &BOTH));
+        // what leaves by it is timestamped elsewhere, under a number that is another interface's here
+        ip("netns add wirestamp-naming").expect("made");
+        ip("link add out type veth peer name in netns wirestamp-naming").expect("made");
+        let unbound = tracked(local, None);
+        let is_named = named(&unbound, &BOTH);
+        ip("netns del wirestamp-naming").expect("removed");
+        assert!(!is_named);
+    });
+}
+
+#[test]
+fn a_timestamp_with_its_packet_is_charged_no_more_than_is_said() {
+    const COUNT: u32 = 16;
+    with_bridge(|bridge, _| {
+        let socket = tracked((Ipv4Addr::UNSPECIFIED, 0).into(), Some(&bridge));
+        let wanted = Timestamping::OFF
+            .transmit(64)
+            .source(Source::HardwareElseSoftware);
+        let granted = socket.configure(&wanted).expect("configured");
+        assert!(
+            granted.system_queue.is_none_or(|room| room >= 64),
+            "{granted:?}"
+        );
+        let to: SocketAddr = ([10, 9, 8, 8], 9).into();
+        for length in [1, 700, 1_472] {
+            let before = socket.receive_buffer().expect("Linux 4.12").0;
+            let payload = vec![0; length];
+            for id in 0..COUNT {
+                let packet = outgoing(&payload, id).to(to);
+                assert_eq!(socket.send(&[packet]), Ok(1));
+            }
+            let (mut used, until) = (0, soon());
+            while used < before + COUNT * 500 && clock::now() < until {
+                used = socket.receive_buffer().expect("Linux 4.12").0;
+            }
+            let each = (used - before) / COUNT;
+            assert!(
+                (500..=PACKET_CHARGE).contains(&each),
+                "{each} of {length} bytes"
+            );
+            for _ in 0..COUNT {
+                named(&socket);
+            }
+        }
+    });
+}
