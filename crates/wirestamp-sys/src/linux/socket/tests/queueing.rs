@@ -57,7 +57,7 @@ fn a_socket_that_timestamps_all_asks_for_it_too_and_stops_with_the_configuration
     for _ in 0..100 {
         let plain = outgoing(b"x", 0).id(None);
         sender.send(&[plain]).expect("sent");
-        assert_eq!(queued_ids(&collect(&sender)), []);
+        assert!(queued_ids(&collect(&sender)).is_empty());
     }
     sender
         .configure(&Timestamping::OFF.transmit(64))
