@@ -48,6 +48,7 @@ impl Carried {
         let ports = running.ptp.iter_mut().zip(&old.ptp);
         ports.for_each(|(new, old)| {
             new.samples += old.samples;
+            add_reasons(&mut new.stamps, &old.stamps);
             add_reasons(&mut new.lost, &old.lost);
             add_reasons(&mut new.ignored, &old.ignored);
         });
@@ -133,6 +134,9 @@ fn add_peer(new: &mut PeerState, old: &PeerState) {
     new.lost += old.lost;
     new.refused += old.refused;
     new.followed_up += old.followed_up;
+    if new.source == old.source {
+        new.stamps += old.stamps;
+    }
     add_reasons(&mut new.rejected, &old.rejected);
     add_counts(&mut new.timestamps, &old.timestamps);
 }
@@ -142,7 +146,9 @@ fn add_server(new: &mut NtpServerState, old: &NtpServerState) {
     new.responses += old.responses;
     new.samples += old.samples;
     new.unanswered += old.unanswered;
-    new.stamps += old.stamps;
+    if new.source == old.source {
+        new.stamps += old.stamps;
+    }
     new.interleaved += old.interleaved;
     add_reasons(&mut new.rejected, &old.rejected);
     add_reasons(&mut new.steps, &old.steps);
@@ -151,6 +157,7 @@ fn add_server(new: &mut NtpServerState, old: &NtpServerState) {
 
 fn add_reflector(new: &mut ReflectorState, old: &ReflectorState) {
     new.replies += old.replies;
+    add_reasons(&mut new.stamps, &old.stamps);
     add_reasons(&mut new.dropped, &old.dropped);
     new.not_sent += old.not_sent;
     add_reasons(&mut new.missing, &old.missing);

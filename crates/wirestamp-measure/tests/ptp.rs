@@ -79,6 +79,20 @@ fn a_clock_that_measures_nothing_says_why_once_it_had_time_to() {
 }
 
 /// Once a minute: the second Announce comes later than the usual patience.
+/// Of each Sync one, and those of the delay requests.
+#[test]
+fn timestamps_are_counted_by_who_made_them() {
+    for source in [Source::Software, Source::Hardware] {
+        let mut ptp = Ptp::at("sim0");
+        (ptp.options.source, ptp.options.enable_hardware) = (source, true);
+        let (port, _) = run("i225", ptp, true, 120);
+        let made: Vec<_> = port.stamps.keys().cloned().collect();
+        assert_eq!(made, [port.source.clone()], "{port:?}");
+        assert!(port.stamps[&port.source] > port.samples, "{port:?}");
+        assert_eq!(port.source == "hardware", source == Source::Hardware);
+    }
+}
+
 #[test]
 fn a_timetransmitter_that_announces_itself_seldom_is_waited_for() {
     let mut ptp = Ptp::at("sim0");
@@ -199,7 +213,13 @@ fn the_clock_of_a_whole_program_ends_with_all_samples_confirmed_and_reports() {
     assert_eq!(followed.0.len(), all);
     let report = engine.into_ptp(&mut followed).remove(0).expect("it ran");
     assert!(report.ended.is_ok() && report.steering_error.is_none());
-    assert_eq!(report.counts, followed.0.last().expect("some").counts);
+    let last = &followed.0.last().expect("some").counts;
+    assert_eq!(
+        (&report.counts.lost, &report.counts.ignored),
+        (&last.lost, &last.ignored)
+    );
+    // some came behind the last Sync
+    assert!(report.counts.stamps["hardware"] >= last.stamps["hardware"]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! The counts of what was not used, by reason. Decides about nothing.
+//! The counts of timestamps, and of what was not used, by reason. Decides about nothing.
 
 use crate::message::Fault;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use wirestamp::MissingReason;
+use wirestamp::{MissingReason, TimestampSource};
 
 /// The reason for which an exchange gave no sample. Only that exchange is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,9 +70,11 @@ impl Lost {
     }
 }
 
-/// Counts of lost exchanges and ignored messages, by reason.
+/// Counts of timestamps by source, and of lost exchanges and ignored messages by reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
+    /// Timestamps of event messages, sent and received, that were used, by [`TimestampSource::name`].
+    pub stamps: BTreeMap<&'static str, u64>,
     /// Exchanges without a sample, by [`Lost::name`].
     pub lost: BTreeMap<&'static str, u64>,
     /// Datagrams that are no concern of ours, by [`Fault::name`].
@@ -80,6 +82,10 @@ pub struct Counts {
 }
 
 impl Counts {
+    pub(crate) fn stamp(&mut self, source: TimestampSource) {
+        *self.stamps.entry(source.name()).or_default() += 1;
+    }
+
     pub(crate) fn lost(&mut self, reason: Lost) {
         *self.lost.entry(reason.name()).or_default() += 1;
     }
@@ -106,6 +112,9 @@ impl Counts {
 
     /// Adds what another port counted.
     pub(crate) fn add(&mut self, other: &Self) {
+        for (source, count) in &other.stamps {
+            *self.stamps.entry(source).or_default() += count;
+        }
         for (reason, count) in &other.lost {
             *self.lost.entry(reason).or_default() += count;
         }

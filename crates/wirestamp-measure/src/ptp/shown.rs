@@ -28,6 +28,7 @@ impl PtpTask {
             grandmaster: status.grandmaster.to_string(),
             steps_removed: status.steps_removed,
             source: port.source.name().to_owned(),
+            stamps: reasons(&port.counts.stamps),
             offset_ns: held.map(|held| held.offset.value.saturating_nanoseconds()),
             bound_ns: held.map(|held| held.offset.bound.saturating_nanoseconds()),
             system_offset_ns: system.map(|system| system.value.saturating_nanoseconds()),

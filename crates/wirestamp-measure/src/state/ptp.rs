@@ -20,6 +20,9 @@ pub struct PtpState {
     pub steps_removed: u16,
     /// "hardware" or "software".
     pub source: String,
+    /// Timestamps of event messages that were used, by source.
+    #[serde(default)]
+    pub stamps: Reasons,
     /// The clock that timestamps minus the timeTransmitter's, at the last Sync; without one for some seconds, now. `None`:
     /// not measured, or the clock was stepped since.
     pub offset_ns: Option<i64>,

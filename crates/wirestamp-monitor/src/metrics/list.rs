@@ -99,6 +99,7 @@ pub(super) fn write(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), 
     stamp::reflector(snapshot, into)?;
     packets::paths(&snapshot.paths, into)?;
     packets::timestamps(snapshot, into)?;
+    packets::used(snapshot, into)?;
     own::interfaces(snapshot, into)?;
     own::history(snapshot, into)?;
     own::recording(snapshot, into)?;

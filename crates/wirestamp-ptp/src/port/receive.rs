@@ -332,6 +332,8 @@ impl Port<'_> {
                 if self.ledger.enter(Run::of(&timestamp, timeline.utc_shift)) {
                     self.forget();
                 }
+                let source = self.clock.borrow().source();
+                self.outlet.counts.stamp(source);
                 Some((timestamp, at))
             }
             Err(lost) => {

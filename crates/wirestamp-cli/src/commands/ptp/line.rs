@@ -24,6 +24,7 @@ pub(super) struct Line {
     system_error_bound_ns: Option<i64>,
     frequency_ppb: Option<f64>,
     source: &'static str,
+    stamps: BTreeMap<&'static str, u64>,
     time_transmitter: Option<String>,
     lost: BTreeMap<&'static str, u64>,
     ignored: BTreeMap<&'static str, u64>,
@@ -44,6 +45,7 @@ impl Line {
             system_error_bound_ns: system.map(|system| system.bound.saturating_nanoseconds()),
             frequency_ppb: sample.frequency_ppb,
             source: sample.source.name(),
+            stamps: sample.counts.stamps.clone(),
             time_transmitter: Some(sample.time_transmitter.to_string()),
             lost: sample.counts.lost.clone(),
             ignored: sample.counts.ignored.clone(),
@@ -64,6 +66,7 @@ impl Line {
             system_error_bound_ns: None,
             frequency_ppb: None,
             source: port.source.name(),
+            stamps: port.counts.stamps.clone(),
             time_transmitter: status
                 .time_transmitter
                 .map(|transmitter| transmitter.to_string()),

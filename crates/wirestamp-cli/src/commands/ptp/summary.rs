@@ -3,7 +3,7 @@
 use super::live::rate;
 use crate::distribution::Distribution;
 use crate::output::quantity::rounded_up;
-use crate::output::{Output, plural};
+use crate::output::{Output, grouped, plural};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -33,6 +33,7 @@ pub(super) struct Summary {
     pub(super) samples: u64,
     duration_ns: i64,
     source: Option<&'static str>,
+    stamps: BTreeMap<&'static str, u64>,
     time_transmitters: BTreeSet<String>,
     median_offset_ns: Option<i64>,
     median_absolute_offset_ns: Option<i64>,
@@ -86,6 +87,7 @@ impl Tally {
             largest_error_bound_ns: largest(&self.bounds),
             frequency_ppb: self.frequency_ppb,
             lost_in_all: counts.lost_in_all(),
+            stamps: counts.stamps,
             lost: counts.lost,
             ignored: counts.ignored,
         }
@@ -104,7 +106,10 @@ impl Summary {
         vec![
             ("samples", self.samples.to_string()),
             ("duration", shown(Some(self.duration_ns))),
-            ("timestamps", self.source.unwrap_or("-").to_owned()),
+            (
+                "timestamps",
+                self.stamped().unwrap_or_else(|| "-".to_owned()),
+            ),
             ("timeTransmitter", transmitters.join(", ")),
             ("offset, median", shown(self.median_offset_ns)),
             ("offset, largest", shown(self.largest_absolute_offset_ns)),
@@ -121,6 +126,14 @@ impl Summary {
         ]
     }
 
+    /// How many timestamps were used of which source: `42 software`; `None`: none were.
+    fn stamped(&self) -> Option<String> {
+        let each = self.stamps.iter();
+        let each = each.map(|(source, count)| format!("{} {source}", grouped(*count)));
+        let each: Vec<_> = each.collect();
+        (!each.is_empty()).then(|| each.join(" and "))
+    }
+
     pub(super) fn write(&self, output: &mut Output) -> io::Result<()> {
         output.line(&Wrapped { summary: self })?;
         output.now(|page| {
@@ -134,8 +147,8 @@ impl Summary {
             page.gap();
             let ran = Span::from_nanoseconds(self.duration_ns.into());
             let samples = plural(self.samples, "sample");
-            page.heading(&match self.source {
-                Some(source) => format!("{samples} in {ran}, {source} timestamps"),
+            page.heading(&match self.stamped() {
+                Some(stamped) => format!("{samples} in {ran}, {stamped} timestamps"),
                 None => format!("{samples} in {ran}"),
             });
             if self.samples > 0 {

@@ -42,6 +42,41 @@ pub(super) fn paths(paths: &[PathState], into: &mut Families<'_>) -> Result<(), 
     )
 }
 
+/// Timestamps that were used, of all tasks, by who made them.
+pub(super) fn used(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
+    let one = |kind, name, source, count: u64| {
+        let labels = vec![("kind", kind), ("name", name), ("source", source)];
+        (labels, count as f64)
+    };
+    let peers = snapshot.peers.iter();
+    let peers = peers.map(|peer| one("stamp", &peer.name, &peer.source, peer.stamps));
+    let servers = snapshot.ntp.iter().flat_map(|ntp| &ntp.servers);
+    let servers = servers.filter_map(|server| {
+        let source = server.source.as_deref()?;
+        Some(one("ntp", &server.name, source, server.stamps))
+    });
+    let ports = snapshot.ptp.iter().flat_map(|port| {
+        let each = port.stamps.iter();
+        each.map(|(source, count)| one("ptp", &port.interface, source, *count))
+    });
+    let paths = snapshot.paths.iter().map(|path| {
+        let of = |segment| path.delays.get(segment).map_or(0, |delays| delays.count);
+        let count = of("send_path") + of("receive_path");
+        one("path", &path.interface, &path.source, count)
+    });
+    let reflector = snapshot.reflector.iter().flat_map(|reflector| {
+        let each = reflector.stamps.iter();
+        each.map(|(source, count)| one("reflector", "reflector", source, *count))
+    });
+    let all = peers.chain(servers).chain(ports).chain(paths);
+    into.counter(
+        "wirestamp_timestamps_used",
+        None,
+        "Timestamps, transmit and receive, that a measurement used, by source",
+        all.chain(reflector),
+    )
+}
+
 /// Timestamps of all tasks: which task, of what kind.
 pub(super) fn timestamps(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
     let peers = snapshot
