@@ -93,6 +93,7 @@ impl Carried {
 fn end_clock(clock: &mut ClockState) {
     (clock.utc_offset_ns, clock.utc_bound_ns) = (None, None);
     (clock.tai_offset_ns, clock.reference) = (None, None);
+    clock.right_servers = None;
     (clock.frequency_ppb, clock.frequency_bound_ppb) = (None, None);
 }
 

@@ -208,6 +208,7 @@ impl Task for ClockTask {
             kind: "phc".to_owned(),
             utc_offset_ns: shown.map(|[offset, _]| offset),
             utc_bound_ns: shown.map(|[_, bound]| bound),
+            right_servers: None,
             tai_offset_ns: shown.map(|[offset, _]| offset.saturating_sub(tai)),
             reference: offset.as_ref().map(|_| "system".to_owned()),
             frequency_ppb: frequency.map(|one| (one.hertz / 1e9 - 1.0) * 1e9),
@@ -243,6 +244,7 @@ impl Task for ClockTask {
                 until: at,
                 generation: generation.map(|generation| generation.0),
                 offset: offset.map(|known| known.offset),
+                right_servers: None,
                 frequency_ppt: frequency.map(|one| ((one.hertz / 1e9 - 1.0) * 1e12).round() as i64),
             }
         })

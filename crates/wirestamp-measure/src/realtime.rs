@@ -80,6 +80,7 @@ impl Realtime {
             kind: "realtime".to_owned(),
             utc_offset_ns: offset,
             utc_bound_ns: reference.map(|reference| reference.bound_ns).or(kernel),
+            right_servers: reference.and_then(|reference| reference.right_servers),
             tai_offset_ns: offset.map(|offset| offset - tai),
             reference: name.map(str::to_owned),
             generation: Some(self.generation),

@@ -100,6 +100,8 @@ pub struct Known {
     pub generation: Option<u32>,
     /// By how much it is ahead of UTC at `from`, with an error bound that holds until `until`; or why that is not known.
     pub offset: Result<Bounded<Span>, &'static str>,
+    /// Where NTP servers say so: the offset and its error bound hold if so many of them are right.
+    pub right_servers: Option<u64>,
     /// How much faster it runs than the monotonic clock, in parts per 10^12.
     pub frequency_ppt: Option<i64>,
 }
@@ -112,6 +114,7 @@ impl Known {
             until: at,
             generation: None,
             offset: Err(reason),
+            right_servers: None,
             frequency_ppt: None,
         }
     }

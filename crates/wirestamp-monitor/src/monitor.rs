@@ -215,6 +215,7 @@ impl Monitor {
                     clock: clock.name,
                     offset_ns: clock.utc_offset_ns,
                     bound_ns,
+                    right_servers: clock.right_servers,
                 });
             }
         }

@@ -100,6 +100,8 @@ pub struct ClockEstimate {
     pub offset: Result<(i64, u64), &'static str>,
     /// Parts per 10¹² that the clock runs fast against the monotonic clock, if it is known.
     pub frequency_ppt: Option<i64>,
+    /// The offset and its error bound hold if so many NTP servers are right; `None`: they depend on none.
+    pub right_servers: Option<u64>,
 }
 
 /// A row of `probes`: the differences of the probes between two hosts in one window, in nanoseconds, each side by its own
@@ -200,7 +202,8 @@ impl Row for ClockEstimate {
         group.integer(|row| Some(row.offset.ok()?.0))?;
         group.integer(|row| row.frequency_ppt)?;
         group.integer(|row| Some(bound(row.offset.ok()?.1)))?;
-        group.text(|row| row.offset.err())
+        group.text(|row| row.offset.err())?;
+        group.integer(|row| i64::try_from(row.right_servers?).ok())
     }
 }
 

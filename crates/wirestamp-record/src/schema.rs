@@ -176,6 +176,10 @@ pub(crate) const ESTIMATES: Table = Table {
             "Nanoseconds: the true offset lies within this distance of `offset`; NULL: not known",
         )),
         or_null(text("reason", "Why there is no offset; NULL: there is one")),
+        or_null(integer(
+            "right_servers",
+            "The offset and its error bound hold if so many NTP servers are right; NULL: they depend on none, or a file of before has no such column",
+        )),
     ],
 };
 

@@ -35,6 +35,7 @@ fn record(folder: &Path, host: &str, hours: i64) {
             generation: None,
             offset: Ok((1, 2)),
             frequency_ppt: None,
+            right_servers: None,
         };
         recorder.push(at, row).unwrap();
     }

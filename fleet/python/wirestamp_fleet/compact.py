@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from . import merging, places, sound, store, writing
-from .schema import TABLES, VERSION
+from .schema import TABLES, VERSION, complete, written
 
 OLD = 24 * 3_600
 """Drafts of this age belong to nobody any more."""
@@ -112,8 +112,9 @@ def _read(place, table, name):
         content = place.read(place.relative(name))
     except FileNotFoundError:
         return None
-    file, known = parquet.ParquetFile(pa.BufferReader(content)), TABLES[table]
-    rows = file.read(known.names, use_threads=False).cast(known) if set(file.schema_arrow.names) == set(known.names) else None
+    file = parquet.ParquetFile(pa.BufferReader(content))
+    is_known = set(TABLES[table].names) <= set(file.schema_arrow.names) <= set(written(table).names)
+    rows = complete(file.read(use_threads=False), table) if is_known else None
     return rows, hashlib.sha256(content).hexdigest()
 
 

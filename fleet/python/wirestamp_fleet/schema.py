@@ -33,6 +33,23 @@ TABLES = {
     ),
 }
 
+ADDED = {"estimates": [pa.field("right_servers", pa.int64())]}
+"""Columns that files of before do not have. No analysis needs them."""
+
+
+def written(table):
+    """The columns that are written."""
+    return pa.schema([*TABLES[table], *ADDED.get(table, [])])
+
+
+def complete(rows, table):
+    """Rows with all columns that are written: of files of before, those that they do not have are NULL."""
+    for field in ADDED.get(table, []):
+        if field.name not in rows.schema.names:
+            rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+    return rows.select(written(table).names).cast(written(table))
+
+
 MOST = 2**53
 """Greatest number of nanoseconds that is computed with: 104 days."""
 YEARS = 2**62

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
-from .schema import ROWS, TABLES, VERSION
+from .schema import ROWS, TABLES, VERSION, written
 
 DECODED = 1 << 14
 """Rows of a file that are decoded at a time to check it."""
@@ -66,8 +66,10 @@ def described(file, table):
     if metadata.get(b"wirestamp.table") != table.encode():
         return f"not of the table {table}"
     # columns that a later release adds are left out: the version changes if those that are known mean something else
-    if len(set(schema.names)) < len(schema.names) or any(
-        field.name not in schema.names or schema.field(field.name).type != field.type for field in TABLES[table]
+    if (
+        len(set(schema.names)) < len(schema.names)
+        or set(TABLES[table].names) - set(schema.names)
+        or any(field.name in schema.names and schema.field(field.name).type != field.type for field in written(table))
     ):
         return "other columns than the table has"
     return None

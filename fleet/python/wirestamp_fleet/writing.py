@@ -11,7 +11,7 @@ import pyarrow.parquet as parquet
 
 from . import interrupted
 from .places import Refused
-from .schema import TABLES, VERSION
+from .schema import VERSION, complete, written
 
 GROUP = 1 << 20
 """Rows of a row group, and of a file."""
@@ -25,8 +25,9 @@ def write(folder, table, columns, at, host="fleet", name=None, bucket=None):
     place = pathlib.Path(folder) / table / f"day={time:%Y-%m-%d}" / f"hour={time:%H}"
     if bucket is not None:
         place = place / f"bucket={bucket:02}"
-    schema = TABLES[table]
-    rows = pa.table({field.name: columns[field.name] for field in schema}, schema=schema)
+    names = columns.column_names if isinstance(columns, pa.Table) else columns
+    schema = pa.schema([field for field in written(table) if field.name in names])
+    rows = complete(pa.table({field.name: columns[field.name] for field in schema}, schema=schema), table)
     rows = rows.replace_schema_metadata(
         {"wirestamp.table": table, "wirestamp.version": str(VERSION), "wirestamp.host": host}
     )
@@ -43,7 +44,7 @@ def write_file(rows, place, metadata=None):
     }
     place = pathlib.Path(place)
     place.parent.mkdir(parents=True, exist_ok=True)
-    with draft(place) as written, open(written, "wb") as file:
+    with draft(place) as drafted, open(drafted, "wb") as file:
         schema = rows.schema if metadata is None else rows.schema.with_metadata(metadata)
         with parquet.ParquetWriter(file, schema, **options) as writer:
             parts = [rows] if isinstance(rows, pa.Table) else rows

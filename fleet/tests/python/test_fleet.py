@@ -74,7 +74,7 @@ class Simulated(unittest.TestCase):
             described = pa.schema(
                 [pa.field(column["name"], kinds[column["type"]], column["nullable"]) for column in table["columns"]]
             )
-            self.assertEqual(described, schema.TABLES[table["name"]])
+            self.assertEqual(described, schema.written(table["name"]))
         self.assertEqual(len(document["tables"]), len(schema.TABLES))
         # the same numbers as in wirestamp-record's test
         self.assertEqual(schema.flow_of("host1", "host2", 7), 2583698333587365533)
@@ -309,6 +309,24 @@ class Simulated(unittest.TestCase):
         self.assertEqual(self.clocks(folder=folder), self.clocks())
         self.assertFalse((folder / merging.LIST).exists())
 
+    def test_files_with_and_without_the_condition_of_a_claim_are_merged_and_asked_alike(self):
+        folder = self.copy()
+        [path] = (folder / "estimates").rglob("*.parquet")
+        rows = parquet.ParquetFile(path).read()
+        self.assertEqual(rows.schema.names[-1], "right_servers")
+        path.unlink()
+        of_before = rows.drop_columns(["right_servers"]).slice(0, 7).replace_schema_metadata(rows.schema.metadata)
+        writing.write_file(of_before, path.with_name("before.parquet"))
+        two = pa.array([2] * (rows.num_rows - 7), pa.int64())
+        now = rows.slice(7).set_column(rows.num_columns - 1, rows.schema.field("right_servers"), two)
+        writing.write_file(now.replace_schema_metadata(rows.schema.metadata), path.with_name("now.parquet"))
+        self.assertEqual(self.clocks(folder=folder), self.clocks())
+        self.assertEqual(run("compact", folder)[::2], (0, ""))
+        [merged] = (folder / "estimates").rglob("merged-*.parquet")
+        merged = parquet.ParquetFile(merged).read()
+        self.assertEqual(sorted(merged["right_servers"].to_pylist(), key=str), [2] * (rows.num_rows - 7) + [None] * 7)
+        self.assertEqual(self.clocks(folder=folder), self.clocks())
+
     def bad_delays(self):
         place = pathlib.Path(self.temporary.name) / "bad.csv"
         place.write_text("host,peer,forward,backward\na,b,1,2\na,c,-1,2\n")
@@ -448,7 +466,7 @@ class Simulated(unittest.TestCase):
         changed = [2**63 - 1 if host == honest[2] else bound for host, bound in zip(table["host"].to_pylist(), table["error_bound"].to_pylist(), strict=True)]
         table = table.set_column(table.schema.get_field_index("error_bound"), "error_bound", pa.array(changed, pa.int64()))
         path.unlink()
-        writing.write_file(table.cast(schema.TABLES["estimates"]).replace_schema_metadata(table.schema.metadata), path)
+        writing.write_file(table.cast(schema.written("estimates")).replace_schema_metadata(table.schema.metadata), path)
         # a bound that says nothing is no claim, not a small one
         said = engine.claimed(engine.Duck(folder)).at(simulate.START, simulate.WINDOW)
         self.assertNotIn(honest[2], said)

@@ -33,6 +33,8 @@ pub(crate) struct Reference {
     pub(crate) name: &'static str,
     pub(crate) offset_ns: i64,
     pub(crate) bound_ns: i64,
+    /// So many NTP servers have to be right for that.
+    pub(crate) right_servers: Option<u64>,
     /// How long ago somebody said so.
     pub(crate) age_ns: Option<i64>,
 }
@@ -72,6 +74,7 @@ impl State {
                 name: "ntp",
                 offset_ns: ntp.offset_ns?,
                 bound_ns: ntp.bound_ns?,
+                right_servers: ntp.right_servers,
                 age_ns: ages.min(),
             })
         });
@@ -82,6 +85,7 @@ impl State {
                     name: "ptp",
                     offset_ns: port.offset_ns?,
                     bound_ns: port.bound_ns?,
+                    right_servers: None,
                     age_ns: None,
                 })
             })

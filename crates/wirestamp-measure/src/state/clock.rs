@@ -19,6 +19,9 @@ pub struct ClockState {
     pub utc_offset_ns: Option<i64>,
     /// The truth lies within this distance of `utc_offset_ns`.
     pub utc_bound_ns: Option<i64>,
+    /// Where NTP servers say so: offset and bound hold if so many of them are right.
+    #[serde(default)]
+    pub right_servers: Option<u64>,
     /// Against TAI, in nanoseconds; the bound is the same.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]

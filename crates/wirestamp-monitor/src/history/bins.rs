@@ -36,6 +36,7 @@ struct Offsets {
     /// Least and greatest.
     range: Option<(i64, i64)>,
     bound: i64,
+    right_servers: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -60,10 +61,14 @@ impl Bins {
                     clock,
                     offset_ns,
                     bound_ns,
+                    right_servers,
                     ..
                 },
             ) => {
-                self.offset(question, bin, ("clock", clock), offset_ns, bound_ns);
+                let known = self.offset(question, bin, ("clock", clock), offset_ns, bound_ns);
+                if let Some(known) = known {
+                    known.right_servers = known.right_servers.max(right_servers);
+                }
             }
             (
                 Show::Offsets,
@@ -117,20 +122,18 @@ impl Bins {
         (kind, name): (&'static str, String),
         offset: Option<i64>,
         bound: i64,
-    ) {
+    ) -> Option<&mut Offsets> {
         if question.name.as_ref().is_some_and(|wanted| *wanted != name) {
-            return;
+            return None;
         }
         self.records += 1;
         let key = (kind, name, String::new());
-        let Some(series) = series(&mut self.offsets, key, MOST_OFFSETS, &mut self.more_series)
-        else {
-            return;
-        };
+        let series = series(&mut self.offsets, key, MOST_OFFSETS, &mut self.more_series)?;
         let known = series.entry(bin).or_insert(Offsets {
             count: 0,
             range: None,
             bound,
+            right_servers: None,
         });
         known.count += 1;
         known.bound = known.bound.max(bound);
@@ -138,6 +141,7 @@ impl Bins {
             let (least, most) = known.range.unwrap_or((offset, offset));
             known.range = Some((least.min(offset), most.max(offset)));
         }
+        Some(known)
     }
 
     fn delays(
@@ -290,6 +294,8 @@ struct OffsetSeries {
     /// The largest error bound of each.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<i64>"))]
     bound_max_ns: Vec<Exact>,
+    /// The bound holds if so many NTP servers are right.
+    right_servers: Vec<Option<u64>>,
 }
 
 impl OffsetSeries {
@@ -307,6 +313,7 @@ impl OffsetSeries {
             new.offset_max_ns
                 .push(Exact(known.range.map(|(_, most)| most)));
             new.bound_max_ns.push(Exact(Some(known.bound)));
+            new.right_servers.push(known.right_servers);
         }
         new
     }

@@ -15,7 +15,9 @@ use crate::rfc3339::nanoseconds;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+/// That of before had one kind of series less.
+const OLDEST: u8 = 2;
 /// Version and times.
 pub(super) const HEAD: usize = 17;
 
@@ -122,17 +124,21 @@ fn signed(entries: &mut Vec<u8>, number: i64) {
     unsigned(entries, ((number << 1) ^ (number >> 63)).cast_unsigned());
 }
 
+fn is_known(version: u8) -> bool {
+    (OLDEST..=VERSION).contains(&version)
+}
+
 /// Returns the least and the greatest time in a block; `None` if it has none, or is no block.
 pub(super) fn times(block: &[u8]) -> Option<(i64, i64)> {
     let (head, _) = block.split_first_chunk::<HEAD>()?;
     let word = |from: usize| head[from..from + 8].try_into().ok().map(i64::from_le_bytes);
     let (least, most) = (word(1)?, word(9)?);
-    (head[0] == VERSION && least <= most).then_some((least, most))
+    (is_known(head[0]) && least <= most).then_some((least, most))
 }
 
 /// Calls `each` with the records of a block whose kind is `wanted`, up to the first that makes no sense.
 pub(super) fn records(block: &[u8], wanted: impl Fn(&str) -> bool, mut each: impl FnMut(Record)) {
-    if block.first() == Some(&VERSION) {
+    if block.first().copied().is_some_and(is_known) {
         let mut left = Left(block.get(HEAD..).unwrap_or_default());
         let mut known = Known::default();
         while !left.0.is_empty() {

@@ -57,6 +57,9 @@ pub enum Record {
         offset_ns: Option<i64>,
         /// Error bound of that.
         bound_ns: i64,
+        /// Where NTP servers say so: offset and bound hold if so many of them are right.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        right_servers: Option<u64>,
     },
     /// A packet of a path of this host that arrived: each delay with its error bound.
     Path {

@@ -19,16 +19,19 @@ pub(super) enum Kind {
     /// A clock of which only the error bound is known.
     ClockBound,
     Path,
+    /// A clock whose offset holds if so many NTP servers are right.
+    ClockIf,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Stamp,
         Self::Ntp,
         Self::Ptp,
         Self::Clock,
         Self::ClockBound,
         Self::Path,
+        Self::ClockIf,
     ];
 
     /// Numbers beside those of segments.
@@ -37,7 +40,7 @@ impl Kind {
             Self::Path => 0,
             Self::Stamp | Self::ClockBound => 1,
             Self::Clock => 2,
-            Self::Ntp | Self::Ptp => 3,
+            Self::Ntp | Self::Ptp | Self::ClockIf => 3,
         }
     }
 
@@ -46,7 +49,7 @@ impl Kind {
             Self::Stamp => "stamp",
             Self::Ntp => "ntp",
             Self::Ptp => "ptp",
-            Self::Clock | Self::ClockBound => "clock",
+            Self::Clock | Self::ClockBound | Self::ClockIf => "clock",
             Self::Path => "path",
         }
     }
@@ -114,11 +117,16 @@ pub(super) fn split(record: &Record) -> Option<(Series, Vec<i64>)> {
             clock,
             offset_ns,
             bound_ns,
+            right_servers,
             ..
-        } => Some(match offset_ns {
-            Some(offset) => plain(Kind::Clock, clock, &[*offset, *bound_ns]),
-            None => plain(Kind::ClockBound, clock, &[*bound_ns]),
-        }),
+        } => match (offset_ns, right_servers) {
+            (Some(offset), Some(right)) => i64::try_from(*right)
+                .ok()
+                .map(|right| plain(Kind::ClockIf, clock, &[*offset, *bound_ns, right])),
+            (Some(offset), None) => Some(plain(Kind::Clock, clock, &[*offset, *bound_ns])),
+            (None, None) => Some(plain(Kind::ClockBound, clock, &[*bound_ns])),
+            (None, Some(_)) => None,
+        },
         Record::Event(_) => None,
     };
     found.filter(|(series, _)| {
@@ -170,12 +178,21 @@ impl Series {
                 clock: name,
                 offset_ns: Some(*offset),
                 bound_ns: *bound_ns,
+                right_servers: None,
+            },
+            (Kind::ClockIf, [offset, bound_ns, right]) => Record::Clock {
+                time,
+                clock: name,
+                offset_ns: Some(*offset),
+                bound_ns: *bound_ns,
+                right_servers: Some(u64::try_from(*right).ok()?),
             },
             (Kind::ClockBound, [bound_ns]) => Record::Clock {
                 time,
                 clock: name,
                 offset_ns: None,
                 bound_ns: *bound_ns,
+                right_servers: None,
             },
             _ => return None,
         })

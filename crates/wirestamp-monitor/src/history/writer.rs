@@ -325,6 +325,7 @@ mod tests {
             clock: "eth0".to_owned(),
             offset_ns: Some(number),
             bound_ns: 1,
+            right_servers: None,
         }
     }
 

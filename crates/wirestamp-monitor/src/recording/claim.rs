@@ -16,6 +16,8 @@ pub(crate) struct Said {
     high: i64,
     /// How fast it becomes less certain.
     growth_ppm: u32,
+    /// If so many NTP servers are right.
+    right_servers: Option<u64>,
 }
 
 impl Said {
@@ -25,6 +27,14 @@ impl Said {
             low: offset.saturating_sub(bound),
             high: offset.saturating_add(bound),
             growth_ppm,
+            right_servers: None,
+        }
+    }
+
+    fn if_right(self, right_servers: Option<u64>) -> Self {
+        Self {
+            right_servers,
+            ..self
         }
     }
 
@@ -34,7 +44,10 @@ impl Said {
         growth_ppm: u32,
         kernel: impl FnOnce() -> Option<Span>,
     ) -> Option<Self> {
-        let ntp = ntp.and_then(|ntp| Some(Self::new(ntp.offset_ns?, ntp.bound_ns?, growth_ppm)));
+        let ntp = ntp.and_then(|ntp| {
+            let said = Self::new(ntp.offset_ns?, ntp.bound_ns?, growth_ppm);
+            Some(said.if_right(ntp.right_servers))
+        });
         ntp.or_else(|| Some(Self::new(0, kernel()?.saturating_nanoseconds(), KERNEL_PPM)))
     }
 
@@ -52,6 +65,7 @@ impl Said {
         Self {
             low: self.low.min(other.low),
             high: self.high.max(other.high),
+            right_servers: self.right_servers.max(other.right_servers),
             ..self
         }
     }
@@ -99,6 +113,7 @@ impl Claim {
             until,
             generation: None,
             offset: all.map(Said::middle).ok_or(NO_CLAIM),
+            right_servers: all.and_then(|all| all.right_servers),
             frequency_ppt: None,
         })
     }
@@ -205,6 +220,34 @@ mod tests {
             assert_eq!(said, Some(Said::new(0, 30_000, KERNEL_PPM)));
             assert_eq!(Said::by(ntp, 15, || None), None);
         }
+    }
+
+    /// Servers of which two have to be right, then three, then the kernel.
+    #[test]
+    fn the_claim_states_how_many_servers_have_to_be_right() {
+        let servers = |right_servers| {
+            let agree = made!(NtpState {
+                offset_ns: Some(0),
+                bound_ns: Some(20),
+                right_servers: right_servers,
+            });
+            Said::by(Some(&agree), 15, || None)
+        };
+        let kernel = Said::by(None, 15, || Some(Span::from_microseconds(30)));
+        let mut claim = Claim::default();
+        let mut claimed = |from: i64, all: &[Option<Said>]| {
+            for (second, said) in (from + 1..).zip(all) {
+                claim.look(&moment(second), *said);
+            }
+            let known = claim.take(utc(from + all.len() as i64));
+            known.expect("looked").right_servers
+        };
+        let said = [servers(Some(2)), servers(Some(3)), servers(Some(2))];
+        assert_eq!(claimed(0, &said), Some(3), "the greatest of all");
+        // the servers' claim held when this interval began
+        assert_eq!(claimed(3, &[kernel]), Some(2));
+        assert_eq!(claimed(4, &[kernel]), None);
+        assert_eq!(claimed(5, &[None]), None);
     }
 
     #[test]

@@ -172,6 +172,7 @@ impl Recording {
                 (offset.value.saturating_nanoseconds(), bound)
             }),
             frequency_ppt: known.frequency_ppt,
+            right_servers: known.right_servers,
         }));
     }
 

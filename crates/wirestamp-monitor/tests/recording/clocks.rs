@@ -181,11 +181,15 @@ fn the_claim_is_what_ntp_servers_say_and_contains_the_truth() {
         assert!((offset + 40_000_000).abs() <= bound, "{row:?}");
         // 500 ppm since the last answer
         assert!((1_000_000..8_000_000).contains(&bound), "{row:?}");
+        // on condition that the one server is right
+        assert_eq!(row.right_servers, Some(1), "{row:?}");
         let length = row.until - row.from;
         assert!(length < 10 * SECOND + SECOND / 10, "{row:?}");
         assert!(length >= 10 * SECOND || place == last, "{row:?}");
     }
+    assert_eq!(claims[0].right_servers, None);
     let ptp = of(&rows, "ptp:sim0");
+    assert!(ptp.iter().all(|row| row.right_servers.is_none()), "{ptp:?}");
     assert!((11..=12).contains(&ptp.len()), "{}", ptp.len());
     let known: Vec<_> = ptp
         .iter()

@@ -76,6 +76,7 @@ pub(crate) struct Estimate {
     /// Offset and error bound, or the reason.
     pub(crate) offset: Result<(i64, i64), String>,
     pub(crate) frequency_ppt: Option<i64>,
+    pub(crate) right_servers: Option<i64>,
 }
 
 /// By clock and time.
@@ -91,6 +92,7 @@ pub(crate) fn estimates(folder: &Path) -> Vec<Estimate> {
             generation: long(4),
             offset: offset.ok_or_else(|| text(row, 8).expect("a reason")),
             frequency_ppt: long(6),
+            right_servers: long(9),
         }
     };
     let mut found: Vec<_> = rows(folder, "estimates").iter().map(of).collect();

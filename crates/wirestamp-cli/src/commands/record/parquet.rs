@@ -172,6 +172,7 @@ impl Store {
                         Err(reason) => Err(reason),
                     },
                     frequency_ppt: self.frequency_ppt(generation),
+                    right_servers: None,
                 };
                 self.estimates.push(self.now, estimate)
             }

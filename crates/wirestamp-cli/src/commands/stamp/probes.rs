@@ -115,6 +115,7 @@ impl Probes {
                 generation: None,
                 offset: bound.map(|bound| (0, bound)).ok_or(NO_CLAIM),
                 frequency_ppt: None,
+                right_servers: None,
             };
             estimates.push(from, row)
         });

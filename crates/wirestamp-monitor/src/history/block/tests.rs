@@ -21,6 +21,18 @@ fn clock(name: &str, offset_ns: Option<i64>) -> Record {
         clock: name.to_owned(),
         offset_ns,
         bound_ns: 7,
+        right_servers: None,
+    }
+}
+
+/// As NTP servers say it, if so many are right.
+fn clock_if(offset_ns: Option<i64>, right_servers: u64) -> Record {
+    Record::Clock {
+        time: TIME.to_owned(),
+        clock: "peer".to_owned(),
+        offset_ns,
+        bound_ns: 7,
+        right_servers: Some(right_servers),
     }
 }
 
@@ -65,6 +77,10 @@ fn all() -> Vec<Record> {
         clock("peer", Some(0)),
         clock("peer", None),
         clock("peer", Some(i64::MIN)),
+        clock_if(Some(3), 2),
+        clock_if(Some(4), 3),
+        clock_if(Some(5), u64::MAX),
+        clock_if(None, 1),
         Record::Event(Event {
             run: "187b".to_owned(),
             id: u64::MAX,
@@ -104,7 +120,7 @@ fn every_record_reads_back_as_it_was() {
         |kind| kind == "clock",
         |record| clocks.push(record),
     );
-    assert_eq!(clocks, all[10..13], "the others are passed over");
+    assert_eq!(clocks, all[10..17], "the others are passed over");
 }
 
 #[test]

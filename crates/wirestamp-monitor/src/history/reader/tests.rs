@@ -20,6 +20,7 @@ fn clock(name: &str, time: String, offset_ns: Option<i64>, bound_ns: i64) -> Rec
         clock: name.to_owned(),
         offset_ns,
         bound_ns,
+        right_servers: None,
     }
 }
 
