@@ -1,8 +1,11 @@
 //! The host that a measurement asks: its name, and what must be found out before it can be asked.
 
+pub use crate::address::{address, host_and_port};
+
+use crate::address::{of_text, own_zone, without_zone};
 use crate::nts::{Agreed, Association, KEY_EXCHANGE_PORT, Trust};
 use crate::options::Family;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Result};
@@ -69,7 +72,8 @@ impl Goal {
         };
         let trust = Trust::new(authorities.as_deref())?;
         let exchange_at = self.resolve(&name, own_port.unwrap_or(KEY_EXCHANGE_PORT))?;
-        let agreed = trust.exchange(&name, exchange_at, KEY_EXCHANGE_LIMIT);
+        let certified = without_zone(&name);
+        let agreed = trust.exchange(certified, exchange_at, KEY_EXCHANGE_LIMIT);
         let Agreed {
             association,
             server,
@@ -88,15 +92,19 @@ impl Goal {
 
     /// The first address of the name, of the family that is wanted.
     fn resolve(&self, name: &str, port: u16) -> Result<SocketAddr> {
-        let mut found = (name, port).to_socket_addrs().map_err(|error| {
+        if let Some(address) = of_text(name, port, own_zone) {
+            let address = address.map_err(|cause| unresolved(&self.host, cause))?;
+            return self.some([address].into_iter());
+        }
+        let found = (name, port).to_socket_addrs().map_err(|error| {
             unresolved(&self.host, format!("the name cannot be resolved: {error}"))
         })?;
-        let is_wanted = |address: &SocketAddr| match self.family {
-            None => true,
-            Some(Family::Ipv4) => address.is_ipv4(),
-            Some(Family::Ipv6) => address.is_ipv6(),
-        };
-        found.find(is_wanted).ok_or_else(|| {
+        self.some(found)
+    }
+
+    /// The first address of the family that is wanted.
+    fn some(&self, mut found: impl Iterator<Item = SocketAddr>) -> Result<SocketAddr> {
+        found.find(|address| self.wants(address)).ok_or_else(|| {
             let family = self.family.map_or("", Family::name);
             unresolved(
                 &self.host,
@@ -104,49 +112,35 @@ impl Goal {
             )
         })
     }
+
+    fn wants(&self, address: &SocketAddr) -> bool {
+        match self.family {
+            None => true,
+            Some(Family::Ipv4) => address.is_ipv4(),
+            Some(Family::Ipv6) => address.is_ipv6(),
+        }
+    }
 }
 
-/// An address needs no search.
-pub(crate) fn literal(goal: &Goal) -> Option<SocketAddr> {
+/// An address needs no search. `number`: the number of the interface that a zone names.
+pub(crate) fn literal(
+    goal: &Goal,
+    number: impl Fn(&str) -> Option<u32>,
+) -> Option<Result<SocketAddr>> {
     if goal.nts.is_some() {
         return None;
     }
     let (name, port) = host_and_port(&goal.host)?;
-    let address: IpAddr = name.parse().ok()?;
-    let is_wanted = match goal.family {
-        None => true,
-        Some(Family::Ipv4) => address.is_ipv4(),
-        Some(Family::Ipv6) => address.is_ipv6(),
-    };
-    is_wanted.then(|| SocketAddr::new(address, port.unwrap_or(goal.port)))
+    let found = of_text(&name, port.unwrap_or(goal.port), number)?;
+    let found = found.map_err(|cause| unresolved(&goal.host, cause));
+    let is_wanted = found.as_ref().map_or(true, |address| goal.wants(address));
+    is_wanted.then_some(found)
 }
 
-/// Reads the name or address of a host and the port behind it: `ntp.example.org`, `192.0.2.1:123` or `[2001:db8::1]:123`, with a zone perhaps; `None`: it is
-/// neither.
-pub fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
-    let port = |text: &str| text.parse().ok().filter(|port| *port > 0);
-    // in brackets an IPv6 address, with a zone perhaps: [fe80::1%eth0]:123
-    if let Some((address, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        let number = address
-            .split_once('%')
-            .map_or(address, |(number, _)| number);
-        let _address: Ipv6Addr = number.parse().ok()?;
-        return match rest.strip_prefix(':') {
-            Some(rest) => Some((address.to_owned(), Some(port(rest)?))),
-            None if rest.is_empty() => Some((address.to_owned(), None)),
-            None => None,
-        };
-    }
-    if text.parse::<IpAddr>().is_ok() || text.matches(':').count() > 1 {
-        return Some((text.to_owned(), None));
-    }
-    let (name, port) = match text.split_once(':') {
-        Some((name, rest)) => (name, Some(port(rest)?)),
-        None => (text, None),
-    };
-    let is_wrong = |letter: char| letter.is_whitespace() || letter == '/';
-    let is_right = !name.is_empty() && !name.contains(is_wrong);
-    is_right.then(|| (name.to_owned(), port))
+/// Whether a host is an address with a zone: the interface may have another number later.
+pub(crate) fn is_zoned(goal: &Goal) -> bool {
+    let named = host_and_port(&goal.host);
+    named.is_some_and(|(name, _)| without_zone(&name) != name)
 }
 
 pub(crate) fn unresolved(host: &str, cause: String) -> Error {
@@ -158,56 +152,52 @@ pub(crate) fn unresolved(host: &str, cause: String) -> Error {
 mod tests {
     use super::*;
 
-    #[test]
-    fn addresses_need_no_search_and_keep_their_port() {
-        let shown = |host| literal(&Goal::of(host, 862)).map(|address| address.to_string());
-        assert_eq!(shown("192.0.2.1").as_deref(), Some("192.0.2.1:862"));
-        assert_eq!(shown("192.0.2.1:5").as_deref(), Some("192.0.2.1:5"));
-        assert_eq!(shown("2001:db8::1").as_deref(), Some("[2001:db8::1]:862"));
-        assert_eq!(shown("[2001:db8::1]").as_deref(), Some("[2001:db8::1]:862"));
-        assert_eq!(shown("[2001:db8::1]:5").as_deref(), Some("[2001:db8::1]:5"));
-        assert_eq!(shown("host"), None);
-        let only = |family| Goal {
-            family: Some(family),
-            ..Goal::of("192.0.2.1", 862)
-        };
-        assert!(literal(&only(Family::Ipv4)).is_some() && literal(&only(Family::Ipv6)).is_none());
-        let error = Goal::of("host:port", 1).find().map(|_| ());
-        let error = error.expect_err("no port").to_string();
-        assert!(error.contains("it is no host"), "{error}");
+    fn numbers(zone: &str) -> Option<u32> {
+        (zone == "eth0").then_some(7)
+    }
+
+    fn found(host: &str) -> Option<String> {
+        let found = literal(&Goal::of(host, 862), numbers)?;
+        Some(found.map_or_else(|error| error.to_string(), |found| found.to_string()))
     }
 
     #[test]
-    fn hosts_are_read_with_and_without_a_port() {
-        let host = |name: &str, port| Some((name.to_owned(), port));
-        for (text, name, port) in [
-            ("ntp.example.org", "ntp.example.org", None),
-            ("ntp.example.org:1123", "ntp.example.org", Some(1123)),
-            ("192.0.2.1:9", "192.0.2.1", Some(9)),
-            ("2001:db8::1", "2001:db8::1", None),
-            ("[2001:db8::1]", "2001:db8::1", None),
-            ("[2001:db8::1]:9", "2001:db8::1", Some(9)),
-            ("fe80::1%eth0", "fe80::1%eth0", None),
-            ("[fe80::1%eth0]", "fe80::1%eth0", None),
-            ("[fe80::1%eth0]:9", "fe80::1%eth0", Some(9)),
-            ("[fe80::1%2]:9", "fe80::1%2", Some(9)),
+    fn addresses_need_no_search_and_keep_their_port() {
+        for (host, address) in [
+            ("192.0.2.1", "192.0.2.1:862"),
+            ("192.0.2.1:5", "192.0.2.1:5"),
+            ("2001:db8::1", "[2001:db8::1]:862"),
+            ("[2001:db8::1]", "[2001:db8::1]:862"),
+            ("[2001:db8::1]:5", "[2001:db8::1]:5"),
+            ("fe80::1%eth0", "[fe80::1%7]:862"),
+            ("[fe80::1%eth0]", "[fe80::1%7]:862"),
+            ("[fe80::1%eth0]:5", "[fe80::1%7]:5"),
+            ("fe80::1%9", "[fe80::1%9]:862"),
+            ("[fe80::1%9]:5", "[fe80::1%9]:5"),
         ] {
-            assert_eq!(host_and_port(text), host(name, port), "{text}");
+            assert_eq!(found(host).as_deref(), Some(address), "{host}");
+            assert_eq!(is_zoned(&Goal::of(host, 862)), host.contains('%'), "{host}");
         }
-        for wrong in [
-            "",
-            ":123",
-            "host:",
-            "host:0",
-            "host:65536",
-            "a b",
-            "ntp://host",
-            "[fe80::1%eth0]:",
-            "[fe80::1%eth0]9",
-            "[eth0]:9",
-            "[192.0.2.1]:9",
-        ] {
-            assert_eq!(host_and_port(wrong), None, "{wrong}");
+        for name in ["host", "host%eth0", "192.0.2.1%eth0"] {
+            assert_eq!(found(name), None, "{name}");
+            assert!(!is_zoned(&Goal::of(name, 862)), "{name}");
         }
+        let unknown = found("[fe80::1%eth1]:5").expect("an address");
+        assert!(
+            unknown.contains("'eth1' is no interface of this host"),
+            "{unknown}"
+        );
+        let only = |family| {
+            let goal = Goal::of("192.0.2.1", 862);
+            let goal = Goal {
+                family: Some(family),
+                ..goal
+            };
+            literal(&goal, numbers).is_some()
+        };
+        assert!(only(Family::Ipv4) && !only(Family::Ipv6));
+        let error = Goal::of("host:port", 1).find().map(|_| ());
+        let error = error.expect_err("no port").to_string();
+        assert!(error.contains("it is no host"), "{error}");
     }
 }

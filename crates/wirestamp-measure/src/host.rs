@@ -1,5 +1,6 @@
 //! What a measurement opens its sockets with.
 
+use crate::address::check_zone;
 use crate::host_stamp::Stamper;
 use crate::nic::{Needs, NicClock, Nics, timestamps_everything};
 use crate::options::Timestamper;
@@ -106,14 +107,18 @@ impl Host {
                 interface,
             });
         }
+        check_zone(remote, None)?;
         let local = local_address(remote)?;
         // packets to an own address never reach its NIC
         let interface = if remote.ip() == local.ip() {
             Interface::loopback().ok()
         } else {
+            // interfaces with one MAC address have one link-local address
+            let zone = zone_of(remote);
             let has = |interface: &Interface| {
                 let mut own = interface.description().addresses.iter();
                 own.any(|own| own.address == local.ip())
+                    && zone.is_none_or(|zone| interface.index().get() == zone)
             };
             self.place.interfaces()?.into_iter().find(has)
         };
@@ -124,6 +129,13 @@ impl Host {
 struct Way {
     local: SocketAddr,
     interface: Option<Interface>,
+}
+
+fn zone_of(address: SocketAddr) -> Option<u32> {
+    match address {
+        SocketAddr::V6(address) => Some(address.scope_id()).filter(|zone| *zone != 0),
+        SocketAddr::V4(_) => None,
+    }
 }
 
 fn any(remote: SocketAddr) -> IpAddr {

@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod address;
 mod carried;
 mod claim;
 mod clock;

@@ -40,25 +40,25 @@ impl Place {
         }
     }
 
-    /// Returns where a host is that is named as in `192.0.2.1:862`, with this port if it has none of its own; `None`: this place is no simulation, and the system's resolver
-    /// knows.
+    /// Returns where a host is that is named as in `192.0.2.1:862`, with this port if it has none of its own. To resolve a name may take long.
     ///
     /// # Errors
-    /// `Unreachable` if the simulation has no such host: name an interface of it, or an address.
-    pub fn host(
-        &self,
-        host: &str,
-        port: u16,
-        family: Option<Family>,
-    ) -> Option<Result<SocketAddr>> {
+    /// `Unreachable` if there is no such host, or none of this family. A simulation has those of its interfaces.
+    pub fn host(&self, host: &str, port: u16, family: Option<Family>) -> Result<SocketAddr> {
         let goal = Goal::of(host, port);
-        self.find(&Goal { family, ..goal })
+        let goal = Goal { family, ..goal };
+        let found = || Ok(goal.find()?.address);
+        self.find(&goal).unwrap_or_else(found)
     }
 
     /// Where a host is: in a simulation, an address is meant, or the interface that has it. `None`: the system's resolver knows.
     pub(crate) fn find(&self, goal: &Goal) -> Option<Result<SocketAddr>> {
         let Self::Simulation(simulation) = self else {
             return None;
+        };
+        let number = |zone: &str| {
+            let interface = simulation.interface(zone).ok()?;
+            Some(interface.index().get())
         };
         let known = || {
             let (name, port) = host_and_port(&goal.host)?;
@@ -72,7 +72,7 @@ impl Place {
                     port,
                     ..goal.clone()
                 };
-                literal(&host)
+                literal(&host, number)
             })
         };
         let unknown = || {
@@ -85,7 +85,8 @@ impl Place {
             let unknown = unresolved(&goal.host, cause.to_owned());
             unknown.with_remedy(format!("name one of {}, or an address", hosts.join(", ")))
         };
-        Some(literal(goal).or_else(known).ok_or_else(unknown))
+        let found = literal(goal, number).or_else(known);
+        Some(found.unwrap_or_else(|| Err(unknown())))
     }
 
     /// The interface of a simulation that has an address.

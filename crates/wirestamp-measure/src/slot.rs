@@ -3,10 +3,11 @@
 mod counting;
 mod search;
 
+use crate::address::own_zone;
 use crate::carried::Carried;
 use crate::clock::{ClockTask, ReadingsTask, RecordingTask};
 use crate::event::EventKind;
-use crate::goal::{Found, Goal, literal, unresolved};
+use crate::goal::{Found, Goal, is_zoned, literal, unresolved};
 use crate::host::Host;
 use crate::key;
 use crate::moment::Moment;
@@ -198,7 +199,8 @@ impl Slot {
         turn.sink.begin(self.wanted.subject());
         // an address stays where it is, and so does a host of a simulation
         let goal = self.wanted.goal().filter(|_| !host.place.is_simulated());
-        let is_named = goal.is_some_and(|goal| literal(&goal).is_none());
+        let is_named =
+            goal.is_some_and(|goal| is_zoned(&goal) || literal(&goal, own_zone).is_none());
         let named = found.as_ref().filter(|_| is_named);
         let whereabouts = named.map(|found| Box::new(Whereabouts::new(found.address)));
         match self.opened(found, host) {

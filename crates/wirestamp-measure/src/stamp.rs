@@ -6,6 +6,7 @@ mod phase;
 mod segments;
 mod stamps;
 
+use crate::address::check_zone;
 use crate::claim::Claim;
 use crate::host::Host;
 use crate::moment::Moment;
@@ -113,6 +114,9 @@ impl StampTask {
         } else {
             Ipv6Addr::UNSPECIFIED.into()
         };
+        if !host.place.is_simulated() {
+            check_zone(peer, configuration.interface.as_deref())?;
+        }
         let socket = host
             .place
             .bind(configuration.interface.as_deref(), (any, 0).into())?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The port of STAMP (RFC 8762, section 4.1).
-const PORT: u16 = 862;
+pub(crate) const PORT: u16 = 862;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = super::latency::HOST)]
@@ -174,29 +174,7 @@ fn clock_bound(text: &str) -> Result<ClockBound, String> {
 
 /// Port 0 stands for the one of `--port`.
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    super::address::address(text, 0)
-}
-
-impl Stamp {
-    /// Where the name or address leads to, with the port of STAMP if it has none.
-    pub(crate) fn port_of(host: &str) -> (&str, u16) {
-        if host.parse::<std::net::IpAddr>().is_ok() {
-            return (host, PORT);
-        }
-        let bare = host
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'));
-        if let Some(bare) = bare {
-            return (bare, PORT);
-        }
-        match host
-            .rsplit_once(':')
-            .and_then(|(name, port)| Some((name, port.parse().ok()?)))
-        {
-            Some((name, port)) => (name.trim_start_matches('[').trim_end_matches(']'), port),
-            None => (host, PORT),
-        }
-    }
+    wirestamp_measure::goal::address(text, 0)
 }
 
 pub(super) const REFLECT: &str = "\
@@ -213,24 +191,3 @@ Examples:
   wirestamp reflect --listen 192.0.2.1 --listen [2001:db8::1]:8620 --clock-bound 50us
   wirestamp reflect --listen 127.0.0.1:8620 --clock-bound none --for 60s --json
   wirestamp reflect --sim igc --for 10s";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_have_the_port_of_stamp_unless_they_name_one() {
-        let table = [
-            ("192.0.2.1", ("192.0.2.1", 862)),
-            ("192.0.2.1:9", ("192.0.2.1", 9)),
-            ("2001:db8::1", ("2001:db8::1", 862)),
-            ("[2001:db8::1]", ("2001:db8::1", 862)),
-            ("[2001:db8::1]:9", ("2001:db8::1", 9)),
-            ("host.example", ("host.example", 862)),
-            ("host.example:9", ("host.example", 9)),
-        ];
-        for (text, expected) in table {
-            assert_eq!(Stamp::port_of(text), expected, "{text}");
-        }
-    }
-}

@@ -2,8 +2,10 @@
 
 use super::defaults::{tai_offset, tenth, two_seconds};
 use super::references::Timestamper;
+use crate::address::address;
 use crate::times::{duration, some_duration};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -150,9 +152,11 @@ impl Relation {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Reflector {
-    /// Addresses to answer on, `ADDRESS:PORT` (port 862 if it is 0). Default: those that systemd passes, else all that
+    /// Addresses to answer on, `ADDRESS:PORT` (port 862 if there is none, or 0; a
+    /// link-local one with its interface: `[fe80::1%eth0]:862`). Default: those that systemd passes, else all that
     /// this host has now or later.
     #[cfg_attr(feature = "schema", schemars(example = ["192.0.2.7:862"]))]
+    #[serde(deserialize_with = "addresses")]
     pub listen: Vec<SocketAddr>,
     /// Answer packets of this interface alone; without `listen`, on the addresses that it has when the reflector starts.
     #[cfg_attr(feature = "schema", schemars(example = &"eth0"))]
@@ -189,6 +193,13 @@ pub struct Reflector {
     /// Whether it is all that its program does: it ends when it fails, and all sockets that systemd passes are for it.
     #[serde(skip)]
     pub alone: bool,
+}
+
+fn addresses<'de, D: Deserializer<'de>>(read: D) -> Result<Vec<SocketAddr>, D::Error> {
+    let texts = Vec::<String>::deserialize(read)?;
+    let each = texts.iter().map(|text| address(text, 0));
+    each.map(|address| address.map_err(D::Error::custom))
+        .collect()
 }
 
 /// How far this host's clock is from UTC at most.

@@ -1,5 +1,6 @@
 //! Addresses of hosts: found before a task is opened, and again when a host has long been silent, because its name may mean another one by then.
 
+use crate::address::own_zone;
 use crate::goal::{Found, Goal, literal, unresolved};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,8 +48,8 @@ impl Search {
     /// `None`: too many names are being resolved.
     pub(super) fn begin(goal: &Goal) -> Result<Option<Self>> {
         let (sender, found) = channel();
-        if let Some(address) = literal(goal) {
-            let _ = sender.send(Ok(address.into()));
+        if let Some(address) = literal(goal, own_zone) {
+            let _ = sender.send(address.map(Found::from));
             return Ok(Some(Self::new(&goal.host, found)));
         }
         let Some(place) = Place::take() else {

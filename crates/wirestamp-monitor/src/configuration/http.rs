@@ -1,10 +1,19 @@
 //! What is served over HTTP, and how many metrics.
 
 use super::check::invalid;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use wirestamp::Result;
+
+/// If the address has none.
+const PORT: u16 = 9862;
+
+fn address<'de, D: Deserializer<'de>>(read: D) -> std::result::Result<SocketAddr, D::Error> {
+    let text = String::deserialize(read)?;
+    wirestamp_measure::goal::address(&text, PORT).map_err(D::Error::custom)
+}
 
 /// The HTTP server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +25,7 @@ pub struct Http {
     /// Whether there is an HTTP server.
     pub enabled: bool,
     /// Address and port. Another than loopback needs TLS, or `allow_plaintext`.
+    #[serde(deserialize_with = "address")]
     pub listen: SocketAddr,
     /// A file with the certificate for TLS, followed by intermediate certificates (PEM). Read again on a reload. Unix
     /// only.
@@ -42,7 +52,7 @@ impl Default for Http {
     fn default() -> Self {
         Self {
             enabled: true,
-            listen: SocketAddr::from(([127, 0, 0, 1], 9862)),
+            listen: SocketAddr::from(([127, 0, 0, 1], PORT)),
             certificate: None,
             key: None,
             allow_plaintext: false,

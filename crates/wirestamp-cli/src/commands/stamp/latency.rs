@@ -5,17 +5,17 @@ use super::kept::Kept;
 use super::measurement::{Measurement, Mtu};
 use super::silence::{Path, check_answered};
 use super::{key, source};
-use crate::arguments::{self, LimitedPath, Relation};
+use crate::arguments::{self, LimitedPath, Relation, STAMP_PORT as PORT};
 use crate::commands::latency::files::Files;
 use crate::commands::latency::interval_ns;
 use crate::commands::limits;
 use crate::exit::Exit;
-use crate::failure::{Failure, told};
+use crate::failure::Failure;
 use crate::output::Output;
 #[cfg(all(test, feature = "schema"))]
 use crate::schema::Document;
 use crate::session::{self, Session};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::time::Duration;
 use wirestamp::clock::utc_error_bound;
 use wirestamp::{Error, ErrorKind, Interface, Span};
@@ -55,7 +55,7 @@ pub(in crate::commands) fn run(
     if arguments.is_endless() && place.is_simulated() {
         return Err(session::endless(OPERATION, host).into());
     }
-    let peer = resolve(host, arguments.ipv6, &place)?;
+    let peer = place.host(host, PORT, arguments.ipv6.then_some(Family::Ipv6))?;
     check_in_flight(arguments, peer)?;
     let (asked, clocks) = asked(arguments, peer, interface.as_ref(), &place)?;
     let authenticated = key(asked.key_file.as_deref())?.is_some();
@@ -230,22 +230,6 @@ fn relation(stamp: &arguments::Stamp, place: &Place) -> Result<(Clocks, measure:
             (Clocks::Unrelated, measure::Relation::Unrelated)
         }
     })
-}
-
-fn resolve(host: &str, ipv6: bool, place: &Place) -> Result<SocketAddr, Error> {
-    let (name, port) = arguments::Stamp::port_of(host);
-    if let Some(found) = place.host(host, port, ipv6.then_some(Family::Ipv6)) {
-        return found;
-    }
-    let found = (name, port)
-        .to_socket_addrs()
-        .map_err(|error| told(ErrorKind::InvalidInput, "find the peer", host, &error))?;
-    let mut found: Vec<_> = found.filter(|address| !ipv6 || address.is_ipv6()).collect();
-    if found.is_empty() {
-        let cause = "it has no IPv6 address".to_owned();
-        return Err(invalid(host, cause).with_remedy("leave --ipv6 out, or name another peer"));
-    }
-    Ok(found.remove(0))
 }
 
 fn invalid(target: &str, cause: String) -> Error {

@@ -9,6 +9,7 @@ use std::time::Instant;
 use wirestamp::clock::utc_error_bound;
 use wirestamp::{Error, Span};
 use wirestamp_measure::Claim;
+use wirestamp_measure::goal::host_and_port;
 use wirestamp_probe::session::{Differences, Sample, Window, Windows};
 use wirestamp_record::{ClockEstimate, Options, Probe, Recorder};
 
@@ -35,7 +36,7 @@ impl Probes {
             return Ok(None);
         };
         let host = recordings::open(&folder, arguments.host.as_deref())?;
-        let address = || arguments::Stamp::port_of(peer).0.to_owned();
+        let address = || host_and_port(peer).map_or_else(|| peer.to_owned(), |(name, _)| name);
         let peer = arguments.peer_name.clone().unwrap_or_else(address);
         let said = arguments.clock_bound.map(Span::from);
         Ok(Some(Self {
