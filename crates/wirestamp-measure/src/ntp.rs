@@ -12,6 +12,7 @@ use crate::moment::Moment;
 use crate::options::Ntp;
 use crate::state::State;
 use crate::task::{SILENT, Task, Turn};
+use crate::undelivered::SAID;
 use dialogue::Dialogue;
 use wirestamp::{Error, ErrorKind, MonotonicTime, Result, Span, UdpSocket};
 
@@ -80,6 +81,11 @@ impl NtpTask {
         self.configuration.count.is_some_and(|count| next >= count)
     }
 
+    /// Whether it looks as if no request had left: ICMP may still say so.
+    fn may_not_have_left(&self) -> bool {
+        self.dialogue.has_no_sign() && self.dialogue.now() < self.opened + SAID
+    }
+
     fn ask(&mut self, now: MonotonicTime) -> Result<()> {
         self.rounds = match self.rounds {
             0 => 1,
@@ -146,6 +152,10 @@ impl Task for NtpTask {
             true => self.due(),
             false => MonotonicTime::MAX,
         };
+        let due = match self.may_not_have_left() {
+            true => due.min(self.opened + SAID),
+            false => due,
+        };
         let due = self.dialogue.patience().unwrap_or(due);
         Ok(due.min(self.dialogue.settles()))
     }
@@ -163,7 +173,8 @@ impl Task for NtpTask {
     fn is_over(&self) -> bool {
         let ends = self.configuration.count.is_some();
         let is_done = self.is_asked() || self.dialogue.is_stopped();
-        ends && is_done && !self.dialogue.is_awaiting() && self.dialogue.is_final()
+        let is_decided = !self.dialogue.is_awaiting() && !self.may_not_have_left();
+        ends && is_done && is_decided && self.dialogue.is_final()
     }
 
     fn newest(&self) -> Option<Moment> {

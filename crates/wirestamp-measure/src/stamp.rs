@@ -83,6 +83,8 @@ pub(crate) struct StampTask {
     first_mtu: Option<u32>,
     /// Packets that did not leave, and what ICMP says.
     undelivered: Undelivered,
+    /// What ICMP says of neighbours comes from this host: Linux gives it to no socket of another interface.
+    hears_of_neighbours: bool,
     /// The longest time that a reply has taken.
     slowest: Span,
     phase: Phase,
@@ -183,6 +185,7 @@ impl StampTask {
             is_too_large: false,
             diverted: diverted(configuration, host),
             undelivered: Undelivered::default(),
+            hears_of_neighbours: configuration.interface.is_none() || host.place.is_simulated(),
             slowest: Span::ZERO,
             phase: Phase::Measuring,
             provisional: Provisional::default(),

@@ -8,12 +8,17 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use wirestamp::timestamp::{IcmpError, Notice};
-use wirestamp::{Error, MissingReason, MonotonicTime, Span, UdpSocket};
+use wirestamp::{Error, ErrorKind, MissingReason, MonotonicTime, Span, UdpSocket};
 
 /// What ICMP said holds for so long, and so long a packet is in doubt: a neighbour is looked for again and again, three seconds each time.
-const SAID: Span = Span::from_seconds(5);
+pub(crate) const SAID: Span = Span::from_seconds(5);
 /// So many are in doubt at most: of more in so short a time, the oldest are missing.
 const MOST: usize = 64;
+
+/// This host itself says that nobody is at the next hop.
+const NO_NEIGHBOUR: &str =
+    "packets did not leave: no neighbour has the address of the peer, or of the router towards it";
+const SEE_NEIGHBOURS: &str = "see that it is on, and on this link (ip neigh)";
 
 /// What is known of a socket's packets.
 #[derive(Debug, Default)]
@@ -41,9 +46,11 @@ impl Undelivered {
         (self.said, self.no_way) = (None, None);
     }
 
-    /// What else says that the peer cannot be reached.
-    pub(crate) fn say(&mut self, error: Error) {
-        self.said = Some(error);
+    /// What the system says as well when ICMP has said that the peer cannot be reached. Returns what says more.
+    pub(crate) fn say(&mut self, error: Error) -> &Error {
+        let said = self.said.take();
+        let said = said.filter(|said| said.code() == error.code());
+        self.said.insert(said.unwrap_or(error))
     }
 
     /// Asks what ICMP said since the last time, which may be why packets had no timestamp. Returns it, if it said something.
@@ -52,8 +59,7 @@ impl Undelivered {
         let icmp = newest(socket);
         if let Some(icmp) = &icmp {
             self.no_way = has_no_way(icmp).then_some(now);
-            let error = io::Error::from_raw_os_error(icmp.code);
-            self.said = Some(told("ask", &peer.to_string(), &error));
+            self.said = Some(in_words(icmp, socket, peer));
         }
         self.settle(now);
         icmp.and(self.said())
@@ -120,6 +126,20 @@ impl Undelivered {
         counts.pending = counts.requested.saturating_sub(ended);
         counts
     }
+}
+
+/// What ICMP says. A router that says it has had the packet.
+fn in_words(icmp: &IcmpError, socket: &UdpSocket, peer: SocketAddr) -> Error {
+    let own = socket.local_address().ok();
+    let own = own.map(|own| own.ip().to_canonical());
+    let reporter = icmp.reporter.map(|reporter| reporter.to_canonical());
+    if has_no_way(icmp) && reporter.is_some() && reporter == own {
+        let (kind, target) = (ErrorKind::Unreachable, peer.to_string());
+        let error = Error::new(kind, "ask", target, NO_NEIGHBOUR).with_code(icmp.code);
+        return error.with_remedy(SEE_NEIGHBOURS);
+    }
+    let error = io::Error::from_raw_os_error(icmp.code);
+    told("ask", &peer.to_string(), &error)
 }
 
 /// Of a packet whose timestamp is missing for another reason, one was made: it left.

@@ -236,6 +236,9 @@ fn requests_that_find_no_neighbour_are_no_missing_timestamps() {
     let not_sent = counts.missing["not_sent"];
     assert!(not_sent + 1 >= server.requests, "{counts:?}");
     assert_eq!(server.status, "unreachable", "{:?}", server.error);
+    let error = server.error.as_deref().unwrap_or_default();
+    let words = "packets did not leave: no neighbour";
+    assert!(error.contains(words), "{error}");
 }
 
 #[test]

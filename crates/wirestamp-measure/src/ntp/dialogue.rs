@@ -146,6 +146,12 @@ impl Dialogue {
         self.asked.is_some()
     }
 
+    /// Whether requests were sent, and neither timestamps nor anybody says what became of them.
+    pub(super) fn has_no_sign(&self) -> bool {
+        let is_stamped = self.connected.stamper.count() > 0;
+        self.requests() > 0 && !is_stamped && self.failed.is_none()
+    }
+
     /// Whether the next request can be authenticated, if it must be.
     pub(super) fn has_keys(&self) -> bool {
         let has_cookie = self
@@ -265,7 +271,7 @@ impl Dialogue {
         match self.socket().send(&request, id) {
             // the system's answer to the last request, for which this one was not sent
             Err(error) if error.kind() == ErrorKind::Unreachable => {
-                self.failed = Some(error);
+                self.failed = Some(self.undelivered.say(error).clone());
                 self.newest = self.newest.wrapping_add(1);
                 self.socket()
                     .send(&request, Some(TransmitId(self.newest)))?;
@@ -294,7 +300,7 @@ impl Dialogue {
                 break;
             }
         }
-        if self.undelivered.is_in_doubt() {
+        if self.undelivered.is_in_doubt() || self.has_no_sign() {
             self.listen_to_icmp();
         }
         Ok(())
@@ -337,7 +343,7 @@ impl Dialogue {
                 Ok(_) => {}
                 // connection refused, no route: anybody could have said so, and the answer may still come
                 Err(error) if error.kind() == ErrorKind::Unreachable => {
-                    self.failed = Some(error);
+                    self.failed = Some(self.undelivered.say(error).clone());
                     return Ok(());
                 }
                 Err(error) => {

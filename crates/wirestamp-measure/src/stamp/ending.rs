@@ -5,6 +5,7 @@ use super::{StampTask, yields};
 use crate::report::{PathMtu, StampReport};
 use crate::sink::Sink;
 use crate::task::Turn;
+use crate::undelivered::SAID;
 use wirestamp::{MonotonicTime, Result, Span};
 use wirestamp_probe::session::{Sample, Session, SessionConfiguration};
 
@@ -43,9 +44,10 @@ impl StampTask {
     fn ends(&self) -> Option<MonotonicTime> {
         match self.phase {
             Phase::Measuring => Some(self.due),
-            Phase::Settling(until) | Phase::Closing { until, .. } | Phase::Waiting(until) => {
-                Some(until)
-            }
+            Phase::Settling(until)
+            | Phase::Closing { until, .. }
+            | Phase::Waiting(until)
+            | Phase::Doubting(until) => Some(until),
             Phase::Over => None,
         }
     }
@@ -56,6 +58,7 @@ impl StampTask {
             Phase::Measuring => false,
             Phase::Settling(_) | Phase::Waiting(_) => self.session.all_answered(),
             Phase::Closing { sequence, .. } => self.session.is_answered(sequence),
+            Phase::Doubting(_) => !self.may_not_have_left(),
             Phase::Over => true,
         }
     }
@@ -72,13 +75,22 @@ impl StampTask {
             Phase::Settling(_) => CLOSING,
             Phase::Closing { left, .. } if left > 0 && !self.is_enough() => left,
             Phase::Closing { .. } => return Ok(Phase::Waiting(turn.now + timeout)),
-            Phase::Waiting(_) | Phase::Over => return Ok(Phase::Over),
+            Phase::Waiting(_) if self.may_not_have_left() => {
+                return Ok(Phase::Doubting(self.opened + SAID));
+            }
+            Phase::Waiting(_) | Phase::Doubting(_) | Phase::Over => return Ok(Phase::Over),
         };
         Ok(Phase::Closing {
             sequence: self.send(turn)?,
             left: left - 1,
             until: turn.now + patience,
         })
+    }
+
+    /// Whether it looks as if no packet had left, and ICMP has not said so yet.
+    fn may_not_have_left(&self) -> bool {
+        let is_silent = self.stamps == 0 && self.answered == 0;
+        is_silent && self.hears_of_neighbours && self.undelivered.said().is_none()
     }
 
     pub(super) fn path_mtu(&self) -> PathMtu {
@@ -93,6 +105,9 @@ impl StampTask {
 
     /// Judges what is left.
     pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> StampReport {
+        if self.answered == 0 {
+            self.listen_to_icmp();
+        }
         let session = Session::new(SessionConfiguration::default());
         let session = std::mem::replace(&mut self.session, session);
         let reading = self.socket.utc_cross_timestamp();

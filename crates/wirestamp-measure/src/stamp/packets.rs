@@ -40,11 +40,12 @@ impl StampTask {
 
     /// Remembers what the system said instead of a packet. A session that ends has its results still: nobody opens it again.
     fn failed(&mut self, error: Error) -> Result<()> {
-        self.error = Some(error.to_string());
         self.is_too_large = error.kind() == ErrorKind::InvalidInput;
-        if error.kind() == ErrorKind::Unreachable {
-            self.undelivered.say(error.clone());
-        }
+        let said = match error.kind() {
+            ErrorKind::Unreachable => self.undelivered.say(error.clone()),
+            _ => &error,
+        };
+        self.error = Some(said.to_string());
         match self.configuration.count {
             Some(_) => Ok(()),
             None => is_no_end(error),
@@ -52,7 +53,7 @@ impl StampTask {
     }
 
     /// Takes what ICMP says of packets.
-    fn listen_to_icmp(&mut self) {
+    pub(super) fn listen_to_icmp(&mut self) {
         if let Some(error) = self.undelivered.ask(&self.socket, self.peer) {
             self.error = Some(error.to_string());
         }
@@ -62,10 +63,7 @@ impl StampTask {
     fn is_undelivered(&mut self, reason: MissingReason) -> bool {
         let did_not_leave = self.undelivered.note(reason, self.socket.now());
         if let Some(error) = self.undelivered.said() {
-            self.error = Some(match did_not_leave {
-                true => format!("packets do not leave this host: {error}"),
-                false => error.to_string(),
-            });
+            self.error = Some(error.to_string());
         }
         did_not_leave
     }

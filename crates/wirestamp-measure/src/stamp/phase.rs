@@ -17,6 +17,8 @@ pub(super) enum Phase {
     },
     /// All that is in flight is waited for.
     Waiting(MonotonicTime),
+    /// Nothing was answered, and no packet has a timestamp: ICMP may still say that none left.
+    Doubting(MonotonicTime),
     /// Nothing more will come.
     Over,
 }

@@ -57,8 +57,14 @@ pub(super) fn check_answered(
         return Err(failed(format!("{cause}: {why}")));
     }
     if let Some(error) = path.unreachable {
-        return Err(failed(format!("{cause}: {}", error.cause()))
-            .with_remedy("start a STAMP reflector there (wirestamp reflect), or name its port"));
+        let failed = failed(format!("{cause}: {}", error.cause()));
+        return Err(failed.with_remedy(
+            match error.remedy() {
+                "" => "start a STAMP reflector there (wirestamp reflect), or name its port",
+                remedy => remedy,
+            }
+            .to_owned(),
+        ));
     }
     Err(failed(cause).with_remedy(if authenticated {
         "see that a STAMP reflector runs there with the same key (with another one it is silent), and no firewall drops UDP"

@@ -12,9 +12,11 @@ function missing(snapshot) {
   return new Map(all.map(([name, counts]) => [name, missingOfSent(counts)]));
 }
 
+const because = (why) => (why ? `: ${why}.` : ".");
+
 export function showAttention(snapshot) {
   const found = [];
-  const old = (name, age, limit) => age !== null && age / 1e9 > limit && found.push(`${name}: nothing new for ${duration(age / 1e9)}.`);
+  const old = (name, age, limit, why) => age !== null && age / 1e9 > limit && found.push(`${name}: nothing new for ${duration(age / 1e9)}${because(why)}`);
   snapshot.tasks.filter((task) => task.state === "failed").forEach((task) => found.push(`Task ${task.kind} ${task.name} failed: ${task.error}`));
   if (snapshot.ntp?.agreement === "disagreement") found.push("The NTP servers disagree.");
   snapshot.ntp?.servers.filter((server) => server.hint).forEach((server) => found.push(`NTP server ${server.name}: ${server.hint}.`));
@@ -24,10 +26,13 @@ export function showAttention(snapshot) {
     if (clock.kind === "realtime" && clock.utc_offset_ns !== null && Math.abs(value) > limit) found.push(`The real-time clock is wrong, not merely unsure: offset ${offset(value, limit)} ${bound(limit, value)}.`);
     old(`Clock ${clock.name}`, clock.age_ns, staleClock(clock, snapshot));
   }
-  snapshot.ntp?.servers.forEach((server) => old(`NTP server ${server.name}`, server.age_ns, staleAfter(server, 300)));
+  snapshot.ntp?.servers.forEach((server) => {
+    old(`NTP server ${server.name}`, server.age_ns, staleAfter(server, 300), server.error);
+    if (server.age_ns === null && server.unanswered > 3) found.push(`NTP server ${server.name}: no answer yet${because(server.error)}`);
+  });
   snapshot.peers.forEach((peer) => {
-    old(`STAMP session ${peer.name}`, peer.age_ns, staleAfter(peer, 10));
-    if (peer.age_ns === null && peer.lost > 10) found.push(`STAMP session ${peer.name}: ${count(peer.lost)} packets, no answer yet.`);
+    old(`STAMP session ${peer.name}`, peer.age_ns, staleAfter(peer, 10), peer.error);
+    if (peer.age_ns === null && peer.lost > 10) found.push(`STAMP session ${peer.name}: ${count(peer.lost)} packets, no answer yet${because(peer.error)}`);
   });
   snapshot.ptp.filter((port) => port.holdover).forEach((port) => found.push(`PTP port ${port.interface} follows no timeTransmitter any more.`));
   for (const why of snapshot.reflector?.warnings ?? []) found.push(`STAMP reflector: ${why}.`);

@@ -1,0 +1,204 @@
+//! Addresses that nobody has, and link-local ones, in two network namespaces with a cable between. Needs root and `ip`; skipped without.
+#![cfg(target_os = "linux")]
+
+mod namespaces;
+
+use namespaces::{Net, ip};
+use serde_json::Value;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_wirestamp");
+/// Nobody has it.
+const NOBODY: &str = "10.78.1.77";
+
+fn inside(namespace: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", namespace, PROGRAM]);
+    command.args(arguments).env_remove("WIRESTAMP_SIM");
+    command
+}
+
+fn text(output: &Output) -> String {
+    [&output.stdout, &output.stderr]
+        .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        .concat()
+}
+
+/// One line, whatever the width of the terminal.
+fn words(output: &Output) -> String {
+    text(output)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Whoever measures says the same. That the packets have no timestamp is no fault of the timestamps.
+#[test]
+fn packets_that_do_not_leave_are_said_to_have_no_neighbour() {
+    let Some(net) = Net::new("nobody") else {
+        return;
+    };
+    let near = &net.0[0];
+    // by which ICMP of this host comes
+    assert!(ip(&format!("-n {near} link set lo up")).status.success());
+    let why = "packets did not leave: no neighbour has the address of the peer";
+    let few = ["latency", "--peer", NOBODY, "-c", "3"];
+    let soon = ["latency", "--peer", NOBODY, "-c", "3", "--timeout", "50ms"];
+    // it would be over long before ICMP says so
+    let ntp = ["ntp", NOBODY, "-c", "1"];
+    for arguments in [&few[..], &soon, &ntp] {
+        let output = inside(near, arguments).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(words(&output).contains(why), "{}", words(&output));
+    }
+}
+
+#[cfg(feature = "monitor")]
+#[test]
+fn a_monitor_says_of_packets_that_do_not_leave_what_commands_say() {
+    let Some(net) = Net::new("unsent") else {
+        return;
+    };
+    let near = &net.0[0];
+    assert!(ip(&format!("-n {near} link set lo up")).status.success());
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("m.toml");
+    let asked = format!(
+        "[[stamp]]\npeer = \"{NOBODY}\"\ninterval = \"200ms\"\n[[ntp]]\nserver = \"{NOBODY}\"\ninterval = \"1s\"\n"
+    );
+    std::fs::write(&file, asked).expect("written");
+    let file = file.to_str().expect("Unicode");
+    let top = ["top", "--self", "--once", "--for", "12s", "--config", file];
+    let shown = |more: &[&str]| {
+        let output = inside(near, &top).args(more).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        output
+    };
+    let said: Value = serde_json::from_slice(&shown(&["--json"]).stdout).expect("JSON");
+    let why = "packets did not leave: no neighbour has the address of the peer";
+    let (peer, server) = (&said["peers"][0], &said["ntp"]["servers"][0]);
+    for one in [peer, server] {
+        let error = one["error"].as_str().unwrap_or_default();
+        assert!(error.contains(why), "{one}");
+        let missing = one["timestamps"]["missing"].as_object().expect("by reason");
+        for (reason, count) in missing {
+            assert_eq!(reason == "not_sent", *count != 0, "{one}");
+        }
+    }
+    let page = words(&shown(&[]));
+    assert!(
+        !page.contains("never generated") && page.contains("missing timestamps none of"),
+        "{page}"
+    );
+}
+
+/// A program that is ended with its test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The link-local address of an interface, once it is known to be unique.
+fn link_local(namespace: &str, interface: &str) -> String {
+    let begun = Instant::now();
+    loop {
+        let shown = ip(&format!(
+            "-n {namespace} -6 -o addr show dev {interface} scope link"
+        ));
+        let shown = String::from_utf8(shown.stdout).expect("UTF-8");
+        let found = shown
+            .split_whitespace()
+            .find(|word| word.starts_with("fe80:"));
+        if let Some(found) = found.filter(|_| !shown.contains("tentative")) {
+            return found.split('/').next().expect("an address").to_owned();
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{shown}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn number(namespace: &str, interface: &str) -> String {
+    let shown = ip(&format!("-n {namespace} -o link show dev {interface}"));
+    let shown = String::from_utf8(shown.stdout).expect("UTF-8");
+    shown.split(':').next().expect("a number").to_owned()
+}
+
+/// The zone by name and by number, with a port and without, wherever a host or an address is named.
+#[test]
+fn link_local_addresses_are_read_alike_everywhere() {
+    let Some(net) = Net::new("zone") else {
+        return;
+    };
+    let [near, far] = &net.0;
+    let (own, peer) = (link_local(far, "sbb"), link_local(far, "sbb"));
+    let listen = [
+        format!("[{own}%sbb]:862"),
+        format!("[{own}%{}]:8620", number(far, "sbb")),
+    ];
+    let arguments = [
+        "reflect", "--listen", &listen[0], "--listen", &listen[1], "--json",
+    ];
+    let mut reflector = inside(far, &arguments);
+    let mut reflector = Running(reflector.stdout(Stdio::piped()).spawn().expect("starts"));
+    let mut ready = String::new();
+    let stdout = reflector.0.stdout.take().expect("piped");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut ready).expect("a line");
+    assert!(ready.contains("8620"), "{ready}");
+    let index = number(near, "sba");
+    for host in [
+        format!("{peer}%sba"),
+        format!("[{peer}%sba]"),
+        format!("[{peer}%sba]:8620"),
+        format!("{peer}%{index}"),
+        format!("[{peer}%{index}]:8620"),
+    ] {
+        let arguments = ["latency", "--peer", &host, "-c", "5"];
+        let output = inside(near, &arguments).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{host}: {}", text(&output));
+    }
+    // the interface that is named beside it is its zone
+    let beside = ["latency", "sba", "--peer", &peer, "-c", "5"];
+    let output = inside(near, &beside).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    // nobody answers there, and the port says so at once
+    for host in [format!("[{peer}%sba]:123"), format!("{peer}%{index}")] {
+        let arguments = ["ntp", &host, "-c", "1"];
+        let output = inside(near, &arguments).output().expect("it runs");
+        assert!(
+            words(&output).contains("refused"),
+            "{host}: {}",
+            text(&output)
+        );
+    }
+    let probed = [
+        "doctor",
+        "sba",
+        "--json",
+        "--probe",
+        &format!("[{peer}%sba]:9"),
+    ];
+    let output = inside(near, &probed).output().expect("it runs");
+    assert_ne!(output.status.code(), Some(2), "{}", text(&output));
+    for arguments in [
+        &["latency", "--peer", &peer, "-c", "5"][..],
+        &["ntp", &peer, "-c", "1"],
+    ] {
+        let output = inside(near, arguments).output().expect("it runs");
+        assert_ne!(output.status.code(), Some(0), "{}", text(&output));
+        let remedy = format!("name it behind the address: {peer}%eth0");
+        assert!(words(&output).contains(&remedy), "{}", text(&output));
+    }
+    let unknown = ["latency", "--peer", &format!("{peer}%eth7"), "-c", "5"];
+    let output = inside(near, &unknown).output().expect("it runs");
+    assert!(
+        words(&output).contains("'eth7' is no interface of this host"),
+        "{}",
+        text(&output)
+    );
+}
