@@ -8,8 +8,6 @@ use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::Result;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 
-/// Ports that need privilege lie below.
-const PRIVILEGED: u16 = 1_024;
 /// Ports that are given to who asks for any.
 const EPHEMERAL: u16 = 49_152;
 
@@ -57,10 +55,14 @@ impl State {
         }
         match port {
             0 => self.free_port(socket, address),
-            1..PRIVILEGED if !self.host.privileged => Err(Refusal::AccessDenied),
+            _ if !self.may_bind(port) => Err(Refusal::AccessDenied),
             _ if self.is_taken(socket, local) => Err(Refusal::AddressInUse),
             _ => Ok(port),
         }
+    }
+
+    fn may_bind(&self, port: u16) -> bool {
+        self.host.privileged || port >= self.host.unprivileged_port_start
     }
 
     fn free_port(&mut self, socket: &SocketState, address: IpAddr) -> Result<u16, Refusal> {

@@ -64,6 +64,8 @@ pub(crate) struct Host {
     pub(crate) utc_held: Positive,
     /// Whether NICs may be configured, clocks opened and low ports bound.
     pub(crate) privileged: bool,
+    /// From this port on, no privilege is needed.
+    pub(crate) unprivileged_port_start: u16,
     /// Whether sockets can timestamp at all.
     pub(crate) timestamping: bool,
     /// Whether the caller's ids are carried; otherwise the kernel counts.
@@ -93,6 +95,7 @@ impl Default for Host {
             utc_back: Delay::constant(0),
             utc_held: Positive::from_nanoseconds(0),
             privileged: true,
+            unprivileged_port_start: 1_024,
             timestamping: true,
             carried_ids: true,
             old_count: false,
