@@ -12,10 +12,14 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_wirestamp");
 
 /// Status and text of a check of the bridge.
 fn check(told: &Value, name: &str) -> (String, String) {
+    check_of(told, "br0", name)
+}
+
+fn check_of(told: &Value, interface: &str, name: &str) -> (String, String) {
     let checks = told["checks"].as_array().expect("checks");
     let found = checks
         .iter()
-        .find(|check| check["interface"] == "br0" && check["name"] == name);
+        .find(|check| check["interface"] == interface && check["name"] == name);
     let found = found.unwrap_or_else(|| panic!("no {name}: {told}"));
     let text = |key: &str| found[key].as_str().expect("text").to_owned();
     (text("status"), text("explanation"))
@@ -128,4 +132,48 @@ fn timestamps_that_come_are_believed_and_those_that_do_not_are_only_not_promised
         let (status, text) = check(&told, name);
         assert!(status == "ok" && text.contains("came"), "{name}: {text}");
     }
+}
+
+/// A tunnel's driver promises nothing either, and the kernel timestamps all the same.
+#[test]
+fn of_a_tunnel_it_is_believed_what_came() {
+    let Some(net) = Net::new("tunnel") else {
+        return;
+    };
+    for (namespace, port, own, other) in [(&net.0[0], "sba", 1, 2), (&net.0[1], "sbb", 2, 1)] {
+        let link =
+            format!("link add vx0 type vxlan id 7 remote 10.78.1.{other} dstport 4789 dev {port}");
+        let address = format!("addr add 10.79.1.{own}/24 dev vx0");
+        make(
+            namespace,
+            &[&link, &address, "link set vx0 up", "link set lo up"],
+        );
+    }
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new("ip");
+        let own = ["netns", "exec", &net.0[0], PROGRAM, "--json"];
+        command.args(own).args(arguments).output().expect("it runs")
+    };
+    let doctor = |more: &[&str]| -> Value {
+        let arguments = [&["doctor", "vx0"], more].concat();
+        serde_json::from_slice(&run(&arguments).stdout).expect("JSON")
+    };
+    let found = |told: &Value, name: &str| check_of(told, "vx0", name);
+    let told = doctor(&[]);
+    for name in ["software", "ptp_verdict"] {
+        let (status, text) = found(&told, name);
+        assert!(
+            status == "warn" && text.contains("promises"),
+            "{name}: {text}"
+        );
+    }
+    let told = doctor(&["--probe", "10.79.1.2"]);
+    for name in ["software", "ptp_verdict"] {
+        let (status, text) = found(&told, name);
+        assert!(status == "ok" && text.contains("came"), "{name}: {text}");
+    }
+    // as who measures there finds out
+    let echo = run(&["latency", "vx0", "-c", "3", "--echo", "10.79.1.2:7"]);
+    let text = String::from_utf8_lossy(&echo.stderr);
+    assert!(!text.contains("not supported"), "{text}");
 }

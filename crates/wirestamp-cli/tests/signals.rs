@@ -156,6 +156,65 @@ fn a_reflector_ends_with_its_summary() {
     }
 }
 
+/// A reflector on a free port of the loopback interface.
+fn reflector() -> (Child, String) {
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let address = free.local_addr().expect("bound").to_string();
+    drop(free);
+    let arguments = ["reflect", "--listen", &address, "--json"];
+    let mut child = start(&arguments, |_| {});
+    let mut ready = String::new();
+    let stdout = child.stdout.as_mut().expect("piped");
+    BufReader::new(stdout).read_line(&mut ready).expect("text");
+    assert!(ready.contains(&address), "{ready}");
+    (child, address)
+}
+
+/// `--for ever` to a peer: a line each second, and the report when it is ended.
+#[test]
+fn a_session_without_an_end_writes_a_line_each_second_and_its_rows_as_they_become_final() {
+    let (mut reflector, peer) = reflector();
+    let ever = ["latency", "--peer", &peer, "--rate", "100", "-d", "ever"];
+    let mut child = start(&ever, |_| {});
+    let mut written = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut next = || written.next().expect("a line").expect("text");
+    let lines = [next(), next()];
+    // once the time of the first packets is over
+    let seconds = lines.each_ref().map(|line| {
+        assert!(line.contains(" came, 0 lost; round trip: p50 "), "{line}");
+        let second = line.split_whitespace().next().expect("a number");
+        second.parse::<u32>().expect("a number")
+    });
+    assert!(seconds[0] < seconds[1], "{lines:?}");
+    send("INT", &child);
+    // what was in flight counts as lost
+    let code = child.wait().expect("ends").code();
+    assert!(matches!(code, Some(0 | 6)), "{code:?}");
+    let rest: Vec<_> = written.map(|line| line.expect("text")).collect();
+    let rest = rest.join("\n");
+    assert!(
+        rest.contains("latency to ") && rest.contains(&peer),
+        "{rest}"
+    );
+
+    let mut child = start(&[&ever[..], &["--format", "ndjson"]].concat(), |_| {});
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    for number in 0..50 {
+        let line = lines.next().expect("a line").expect("text");
+        let row: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(row["sequence"], number, "{line}");
+    }
+    send("INT", &child);
+    let rest: Vec<_> = lines.map(|line| line.expect("text")).collect();
+    // what was in flight counts as lost
+    let code = child.wait().expect("ends").code();
+    assert!(matches!(code, Some(0 | 6)), "{code:?}");
+    let is_row = |line: &String| serde_json::from_str::<Value>(line).is_ok();
+    assert!(rest.iter().all(is_row), "{rest:?}");
+    send("INT", &reflector);
+    reflector.wait().expect("ends");
+}
+
 /// `--for ever`: a line each second, and the summary when it is ended.
 #[test]
 fn a_run_without_an_end_writes_a_line_each_second() {

@@ -27,8 +27,8 @@ pub(crate) struct Capture {
     /// How many packets
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// How long; until Ctrl-C if it is left out, except on a simulated interface
-    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::duration)]
+    /// How long; until Ctrl-C if it is left out, except on a simulated interface, or `ever`
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::length)]
     pub(crate) duration: Option<Duration>,
     /// How many bytes of each packet to capture
     #[arg(long, short, value_name = "BYTES", default_value_t = 262_144, value_parser = clap::value_parser!(u32).range(1..=262_144))]

@@ -76,8 +76,8 @@ pub(crate) struct Watch {
     /// Name of the interface; all of them if it is left out
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
-    /// How long to watch; until Ctrl-C if it is left out
-    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::duration)]
+    /// How long to watch; until Ctrl-C if it is left out, or `ever`
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::length)]
     pub(crate) duration: Option<Duration>,
 }
 

@@ -19,8 +19,8 @@ pub(crate) struct Monitor {
     /// How log lines look; they go to standard error
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Auto)]
     pub(crate) log: LogFormat,
-    /// How long to run; until Ctrl-C if it is left out
-    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::duration)]
+    /// How long to run; until Ctrl-C if it is left out, or `ever`
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::length)]
     pub(crate) duration: Option<Duration>,
 }
 

@@ -42,8 +42,8 @@ pub(crate) struct Ptp {
         conflicts_with = "interfaces"
     )]
     pub(crate) only: Option<u32>,
-    /// How long; until Ctrl-C if it is left out
-    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::duration)]
+    /// How long; until Ctrl-C if it is left out, or `ever`
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::length)]
     pub(crate) duration: Option<Duration>,
     /// A TOML file; options go before it
     #[arg(long, value_name = "FILE")]

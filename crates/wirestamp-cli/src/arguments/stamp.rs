@@ -147,8 +147,8 @@ pub(crate) struct Reflect {
     /// Whose clock timestamps
     #[arg(long, help_heading = SAYS, value_enum, value_name = "SOURCE", default_value_t = super::Source::Auto)]
     pub(crate) source: super::Source,
-    /// How long to run; until Ctrl-C if it is left out
-    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::duration)]
+    /// How long to run; until Ctrl-C if it is left out, or `ever`
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::length)]
     pub(crate) duration: Option<Duration>,
     /// Keep capabilities, files and system calls that a reflector does not need
     #[arg(long)]

@@ -34,6 +34,11 @@ pub(super) fn length(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// How long a run lasts that has no end unless it is given one; `None`: until Ctrl-C.
+pub(crate) fn limited(length: Option<Duration>) -> Option<Duration> {
+    length.filter(|length| *length < EVER)
+}
+
 /// Reads `50us` or `1ms 500us`, and `0`. A number alone is an error.
 pub(super) fn with_unit(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|error| {
@@ -87,6 +92,8 @@ mod tests {
     fn a_run_may_have_no_end() {
         assert_eq!(length("ever"), Ok(EVER));
         assert_eq!(length("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(limited(length("ever").ok()), None);
+        assert_eq!(limited(length("2s").ok()), Some(Duration::from_secs(2)));
         assert!(duration("ever").is_err(), "an interval has an end");
         // within what the monotonic clock can count
         assert!(i64::try_from(EVER.as_nanos()).is_ok_and(|all| all < i64::MAX / 2));

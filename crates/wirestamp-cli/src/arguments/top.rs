@@ -31,9 +31,9 @@ pub(crate) struct Top {
     /// Print everything once as text (or --json), and end
     #[arg(long)]
     pub(crate) once: bool,
-    /// How long to run; until q or Ctrl-C if it is left out. With --once: how long to measure before, 3 s if it is
-    /// left out
-    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::duration)]
+    /// How long to run; until q or Ctrl-C if it is left out, or `ever`. With --once: how long to measure before, 3 s
+    /// if it is left out
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::length)]
     pub(crate) duration: Option<Duration>,
 }
 

@@ -1,7 +1,7 @@
 //! `reflect`: the engine's reflector, run until it is ended; gives up privilege.
 
 use super::stamp::format;
-use crate::arguments::{self, Reflect};
+use crate::arguments::{self, Reflect, limited};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows, grouped, plural};
@@ -76,7 +76,7 @@ pub(super) fn run(
     output.use_lines();
     let place = session.place_named(arguments.interface.as_deref())?;
     let simulated = place.is_simulated();
-    if simulated && arguments.duration.is_none() {
+    if simulated && limited(arguments.duration).is_none() {
         return Err(session::endless("reflect", "the simulated reflector").into());
     }
     // a NIC is switched back before a second signal ends the program
@@ -103,7 +103,7 @@ pub(super) fn run(
     };
     output.line(&ready)?;
     output.now(|page| ready.print(page))?;
-    let end = arguments.duration.map(|all| engine.now() + Span::from(all));
+    let end = limited(arguments.duration).map(|all| engine.now() + Span::from(all));
     let is_over = |now| end.is_some_and(|end| now >= end);
     while !session.is_interrupted() && !is_over(engine.now()) {
         turn(&mut engine)?;

@@ -17,7 +17,7 @@ mod tests;
 mod text;
 
 use super::monitor;
-use crate::arguments::{Color, Form, Global, Top};
+use crate::arguments::{Color, Form, Global, Top, limited};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::{Output, width};
@@ -54,7 +54,7 @@ pub(super) fn run(
     };
     if arguments.once {
         if let Source::Own(_) = source {
-            session.pass(arguments.duration.unwrap_or(MEASURED), false)?;
+            session.pass(limited(arguments.duration).unwrap_or(MEASURED), false)?;
         }
         let snapshot = source
             .ask()
@@ -63,7 +63,12 @@ pub(super) fn run(
         return Ok(Exit::Success);
     }
     let answers = source.listen(arguments.interval)?;
-    let shown = screen::show(Model::new(name), &answers, &palette, arguments.duration);
+    let shown = screen::show(
+        Model::new(name),
+        &answers,
+        &palette,
+        limited(arguments.duration),
+    );
     match shown.map_err(|error| told(ErrorKind::Io, OPERATION, "the terminal", &error))? {
         false => Ok(Exit::Success),
         true => {

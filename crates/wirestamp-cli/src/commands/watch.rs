@@ -1,7 +1,7 @@
 //! `watch`: prints changes as they come, with what the interface is like afterwards.
 //! What counts as a change is the library's affair.
 
-use crate::arguments::{self, Form};
+use crate::arguments::{self, Form, limited};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows, json, plural};
@@ -79,7 +79,7 @@ pub(super) fn run(
     let simulated = interface.as_ref().map_or(session.is_simulated(), |found| {
         found.description().simulated
     });
-    if simulated && arguments.duration.is_none() {
+    if simulated && limited(arguments.duration).is_none() {
         let target = interface.as_ref().map_or("the simulation", Interface::name);
         return Err(session::endless("watch", target).into());
     }
@@ -88,9 +88,9 @@ pub(super) fn run(
     let name = interface
         .as_ref()
         .map(|interface| interface.name().to_owned());
-    output.now(|page| announce(page, name.as_deref(), arguments.duration))?;
+    output.now(|page| announce(page, name.as_deref(), limited(arguments.duration)))?;
     let (mut passed, mut all, mut count) = (Duration::ZERO, Vec::new(), 0);
-    let end = arguments.duration.unwrap_or(Duration::MAX);
+    let end = limited(arguments.duration).unwrap_or(Duration::MAX);
     while passed < end && !session.is_interrupted() {
         let step = STEP.min(end - passed);
         session.pass(step, simulated)?;
@@ -117,7 +117,7 @@ pub(super) fn run(
         },
         count,
         changes: all,
-        interrupted: passed < end && arguments.duration.is_some(),
+        interrupted: passed < end && limited(arguments.duration).is_some(),
     };
     output.report(&watched)?;
     Ok(Exit::Success)

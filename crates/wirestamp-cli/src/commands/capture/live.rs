@@ -2,7 +2,7 @@
 
 use super::sink::{Counted, Ended, Sink};
 use super::{queues, simulated};
-use crate::arguments::{self, Source as Wanted};
+use crate::arguments::{self, Source as Wanted, limited};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -54,8 +54,9 @@ pub(super) fn run(
     session.listen_to_interrupts();
     let begun = sink.clock.now();
     let end = End {
-        at: (arguments.duration).and_then(|time| begun.checked_add(Span::from(time))),
-        quiet: (is_simulated && arguments.duration.is_none()).then_some(simulated::LONGEST),
+        at: limited(arguments.duration).and_then(|time| begun.checked_add(Span::from(time))),
+        quiet: (is_simulated && limited(arguments.duration).is_none())
+            .then_some(simulated::LONGEST),
         last: begun,
     };
     let ended = match &mut captures[..] {
@@ -76,7 +77,7 @@ pub(super) fn run(
     };
     let time = sink.clock.since(begun);
     sink.captured.duration_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    let has_end = arguments.duration.is_some() || arguments.count.is_some();
+    let has_end = limited(arguments.duration).is_some() || arguments.count.is_some();
     sink.captured.interrupted &= has_end;
     let summary = sink.finish(&counted)?;
     if arguments.write.as_deref() != Some(Path::new("-")) {

@@ -1,6 +1,6 @@
 //! Captures of simulated interfaces: time has no end of its own, and the simulation must send packets.
 
-use crate::arguments;
+use crate::arguments::{self, limited};
 use crate::session::endless;
 use std::time::Duration;
 use wirestamp::{Error, Interface, Simulation};
@@ -13,7 +13,7 @@ pub(super) fn prepare(
     arguments: &arguments::Capture,
     interface: &Interface,
 ) -> Result<&'static str, Error> {
-    if arguments.duration.is_none() && arguments.count.is_none() {
+    if limited(arguments.duration).is_none() && arguments.count.is_none() {
         let error = endless("capture", interface.name());
         return Err(error.with_remedy("say how long with --for, or how many packets with --count"));
     }

@@ -13,7 +13,7 @@ mod simulate;
 mod status;
 mod summary;
 
-use crate::arguments::{Ptp, PtpAction};
+use crate::arguments::{Ptp, PtpAction, limited};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::Output;
@@ -57,7 +57,7 @@ pub(super) fn run(
     let interfaces = interfaces(&configuration, session)?;
     configuration.interfaces = interfaces.iter().map(|one| one.name().to_owned()).collect();
     let simulated = interfaces[0].description().simulated;
-    if simulated && arguments.duration.is_none() {
+    if simulated && limited(arguments.duration).is_none() {
         return Err(session::endless("run a PTP clock", interfaces[0].name()).into());
     }
     let pictures = Pictures::create(arguments)?;
@@ -78,7 +78,7 @@ pub(super) fn run(
     if let Some(missing) = sandbox.as_ref().and_then(Sandbox::close) {
         warn(reports.output(), &missing)?;
     }
-    run.serve(arguments.duration, session, &mut reports)?;
+    run.serve(limited(arguments.duration), session, &mut reports)?;
     let report = run.end(&mut reports)?;
     let (tally, course) = reports.into_samples();
     let summary = tally.summary(report.counts.clone());
