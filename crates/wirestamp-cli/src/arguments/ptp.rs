@@ -56,6 +56,14 @@ pub(crate) struct Ptp {
     /// Write a report for a browser, with plots that can be zoomed
     #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
     pub(crate) html: Option<PathBuf>,
+    /// Write the distributions of offset and mean path delay for HdrHistogram's tools and `latency compare`
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "FILE",
+        conflicts_with = "simulate"
+    )]
+    pub(crate) histogram: Option<PathBuf>,
     /// default, or w32time: PTP timescale and valid UTC offset announced
     #[arg(long, help_heading = TRANSMIT, value_name = "NAME")]
     pub(crate) profile: Option<String>,

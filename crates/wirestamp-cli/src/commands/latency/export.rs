@@ -42,26 +42,30 @@ impl Export {
 
     /// Measuring is over.
     pub(super) fn write(self, paths: &[(&'static str, &Histogram)]) -> Result<(), Error> {
-        let log = interval_log(paths, self.began, self.clock.elapsed()).map_err(|error| {
-            Error::new(
-                ErrorKind::Io,
-                "encode the histograms for",
-                &self.name,
-                error.to_string(),
-            )
-        })?;
+        let heading = "wirestamp latency, nanoseconds";
+        let log =
+            interval_log(heading, paths, self.began, self.clock.elapsed()).map_err(|error| {
+                Error::new(
+                    ErrorKind::Io,
+                    "encode the histograms for",
+                    &self.name,
+                    error.to_string(),
+                )
+            })?;
         self.target.write(&log)
     }
 }
 
-fn interval_log(
+/// What the file has.
+pub(in crate::commands) fn interval_log(
+    heading: &str,
     paths: &[(&str, &Histogram)],
     began: SystemTime,
     took: Duration,
 ) -> Result<Vec<u8>, Box<dyn StdError>> {
     let (mut log, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
     let mut writer = IntervalLogWriterBuilder::new()
-        .add_comment("[wirestamp latency, nanoseconds]")
+        .add_comment(&format!("[{heading}]"))
         .with_start_time(began)
         .begin_log_with(&mut log, &mut serializer)?;
     for &(name, histogram) in paths {
@@ -159,7 +163,8 @@ mod tests {
         let names = ["send_path", "wire", "receive_path"];
         let paths: Vec<_> = names.into_iter().zip(paths).collect();
         read_back(
-            &interval_log(&paths, SystemTime::now(), Duration::from_secs(1)).expect("written"),
+            &interval_log("a test", &paths, SystemTime::now(), Duration::from_secs(1))
+                .expect("written"),
         )
     }
 

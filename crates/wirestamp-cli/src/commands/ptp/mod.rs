@@ -85,7 +85,7 @@ pub(super) fn run(
     summary.write(output)?;
     let ended = finish(&summary, report, &asked);
     let has_some = ended.is_ok() || summary.samples > 0;
-    let drawn = has_some.then(|| pictures.draw(&asked.interfaces[0], &course, &summary));
+    let drawn = has_some.then(|| pictures.draw(&asked.interfaces[0], &course, &tally, &summary));
     // its own error comes before one of drawing
     let exit = ended?;
     drawn.transpose()?;

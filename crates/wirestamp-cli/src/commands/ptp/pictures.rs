@@ -1,8 +1,8 @@
-//! The files of a run: `--plot` as SVG, `--html` as a report with plots that can be zoomed. They are opened before anything is measured, for the
+//! The files of a run: `--plot` as SVG, `--html` as a report with plots that can be zoomed, `--histogram` as an interval log. They are opened before anything is measured, for the
 //! sandbox opens none.
 
 use super::course::{Course, Point};
-use super::summary::Summary;
+use super::summary::{Summary, Tally};
 use crate::arguments::Ptp;
 use crate::output::graph::{self, Axis, Drawn, FIRST, FONT, INK, SECOND, Scale, THIRD, TITLE};
 use crate::output::html::{self, Grid, Html, Kind, Plot, Style};
@@ -33,14 +33,18 @@ pub(super) struct Pictures(Vec<(Draft, String, Draw)>);
 struct Shown<'a> {
     interface: &'a str,
     course: &'a Course,
+    tally: &'a Tally,
     summary: &'a Summary,
 }
 
 impl Pictures {
     pub(super) fn create(arguments: &Ptp) -> Result<Self, Error> {
-        let wanted: [(&Option<PathBuf>, _, Draw); 2] = [
+        let wanted: [(&Option<PathBuf>, _, Draw); 3] = [
             (&arguments.plot, "write the plot", |shown| shown.picture()),
             (&arguments.html, "write the report", |shown| shown.html()),
+            (&arguments.histogram, "write the histograms", |shown| {
+                shown.tally.interval_log()
+            }),
         ];
         let wanted = wanted.into_iter();
         let wanted =
@@ -67,11 +71,13 @@ impl Pictures {
         self,
         interface: &str,
         course: &Course,
+        tally: &Tally,
         summary: &Summary,
     ) -> Result<(), Error> {
         let shown = Shown {
             interface,
             course,
+            tally,
             summary,
         };
         let write = |(mut draft, name, draw): (Draft, String, Draw)| {

@@ -1,12 +1,16 @@
 //! What `ptp` says at the end: medians, extremes, losses. Decides no exit code.
 
 use super::live::rate;
+use crate::commands::latency::export::interval_log;
 use crate::distribution::Distribution;
 use crate::output::quantity::rounded_up;
 use crate::output::{Output, grouped, plural};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error as StdError;
 use std::io;
+use std::time::{Duration, SystemTime};
+use wirestamp::latency::Histogram;
 use wirestamp::{Bounded, Span};
 use wirestamp_ptp::{Counts, Sample};
 
@@ -20,6 +24,9 @@ pub(super) struct Tally {
     absolute: Distribution,
     delays: Distribution,
     bounds: Distribution,
+    /// Offsets and path delays, for `--histogram`.
+    histograms: [Histogram; 2],
+    begun: Option<SystemTime>,
     frequency_ppb: Option<f64>,
     /// The first ones: anybody on the network can make up more.
     time_transmitters: BTreeSet<String>,
@@ -59,6 +66,11 @@ impl Tally {
         self.absolute.record(value.abs().nanoseconds());
         self.delays.record(sample.mean_path_delay_ns.into());
         self.bounds.record(bound.nanoseconds());
+        self.begun.get_or_insert_with(SystemTime::now);
+        let delay = Span::from_nanoseconds(sample.mean_path_delay_ns.into());
+        for (histogram, value) in self.histograms.iter_mut().zip([value, delay]) {
+            histogram.record(value);
+        }
         self.frequency_ppb = sample.frequency_ppb;
         self.source = Some(sample.source.name());
         if self.time_transmitters.len() < MOST_TRANSMITTERS {
@@ -69,6 +81,16 @@ impl Tally {
 
     pub(super) fn ran_for(&mut self, time: Span) {
         self.duration = time;
+    }
+
+    /// What HdrHistogram's tools read of it.
+    pub(super) fn interval_log(&self) -> Result<String, Box<dyn StdError>> {
+        let [offset, delay] = &self.histograms;
+        let paths = [("offset", offset), ("mean_path_delay", delay)];
+        let begun = self.begun.unwrap_or_else(SystemTime::now);
+        let took = Duration::from_nanos(self.duration.saturating_nanoseconds().unsigned_abs());
+        let log = interval_log("wirestamp ptp, nanoseconds", &paths, begun, took)?;
+        Ok(String::from_utf8(log)?)
     }
 
     pub(super) fn summary(&self, counts: Counts) -> Summary {

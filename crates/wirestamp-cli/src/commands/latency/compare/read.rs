@@ -13,8 +13,8 @@ use std::io::Read as _;
 use std::path::Path;
 use wirestamp::{Error, ErrorKind};
 
-/// What `latency` measures, as its rows and its histograms name it, and as people read it.
-pub(super) const PATHS: [(&str, &str); 7] = [
+/// What `latency` and `ptp` measure, as their rows and histograms name it, and as people read it.
+pub(super) const PATHS: [(&str, &str); 9] = [
     ("send_path", "send path"),
     ("wire", "wire"),
     ("round_trip", "round trip"),
@@ -22,6 +22,8 @@ pub(super) const PATHS: [(&str, &str); 7] = [
     ("forward", "forward"),
     ("backward", "backward"),
     ("receive_path", "receive path"),
+    ("offset", "offset"),
+    ("mean_path_delay", "mean path delay"),
 ];
 /// A larger file is no run of `latency`: 50 bytes for each of 10 million packets.
 const LARGEST: u64 = 500_000_000;
