@@ -157,6 +157,38 @@ fn an_offset_lies_within_its_bound() {
     );
 }
 
+/// A limit on how far the clock may be off, for scripts: 100 ms are more than the server's distance and its root distance, 1 ms less.
+#[test]
+fn a_clock_that_may_be_off_by_more_than_the_limit_has_an_exit_code_of_its_own() {
+    let server = Server::start(Manner::Ahead(SECOND / 50));
+    let ask = |limit: &str, more: &[&str]| {
+        let limited = [&["--count", "1", "--max-offset", limit], more].concat();
+        ask(&[&server.address], &limited)
+    };
+    let kept = ask("10s", &[]);
+    assert_eq!(kept.status.code(), Some(0), "{}", text(&kept));
+    assert!(
+        text(&kept).contains("limit kept: worst case offset"),
+        "{}",
+        text(&kept)
+    );
+    let exceeded = ask("1ms", &["--json"]);
+    assert_eq!(exceeded.status.code(), Some(8));
+    let told = json(&exceeded);
+    let limit = &told["limits"][0];
+    assert_eq!(
+        (&limit["kept"], &limit["limit"]),
+        (&false.into(), &1_000_000.into())
+    );
+    let most = number(&told["offset_ns"]).abs() + number(&told["error_bound_ns"]);
+    assert_eq!(number(&limit["measured"]), most, "{told}");
+    let rows = ask("1ms", &["--format", "csv"]);
+    assert_eq!(rows.status.code(), Some(8));
+    let said = String::from_utf8_lossy(&rows.stderr);
+    assert!(said.contains("limit exceeded: worst case offset"), "{said}");
+    assert_eq!(ask("50", &[]).status.code(), Some(2), "a unit is demanded");
+}
+
 #[test]
 fn a_falseticker_is_named() {
     let servers = [20_000, 0, 3 * SECOND].map(|ahead| Server::start(Manner::Ahead(ahead)));

@@ -54,6 +54,9 @@ pub(crate) struct Ntp {
     /// Whose clock timestamps
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
+    /// This clock may be off UTC by this at most, with its error bound: exit code 8 if it may be off by more
+    #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
+    pub(crate) max_offset: Option<Duration>,
     /// How fast this clock and a server's may drift apart, steering included: widens the error bounds with time
     #[arg(long, allow_negative_numbers = true, value_name = "PPM", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_drift: u32,
@@ -115,13 +118,14 @@ Timestamps are the NIC's if it timestamps every packet now, else the kernel's; -
 for the time being. Somebody may step the NIC's clock: such a run reads it until that would show, some seconds longer, \
 and withdraws what was measured with a clock that was changed (an interrupted run does not). Without --nts nothing authenticates the servers: who sees the packets can forge answers.
 
-Ends with code 1 if no server could be measured, or none of several offsets is that of more than half of them; with 6 \
-if some servers or packets were lost.
+Ends with code 1 if no server could be measured, or none of several offsets is that of more than half of them; with 8 \
+if the clock may be off by more than --max-offset; with 6 if some servers or packets were lost.
 
 Examples:
   wirestamp ntp pool.ntp.org
   wirestamp ntp 192.0.2.1 192.0.2.2 192.0.2.3 --count 8 --interval 2s
   wirestamp ntp ntp.example.org --ipv6 --json
+  wirestamp ntp ntp.example.org --max-offset 10ms
   wirestamp ntp [2001:db8::1]:1123 --basic
   wirestamp ntp 192.0.2.1 --source hardware
   wirestamp ntp ntp.example.org --nts

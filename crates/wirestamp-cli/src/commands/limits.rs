@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::output::Page;
 use crate::output::colour::{BAD, GOOD, paint};
 use serde::Serialize;
+use std::time::Duration;
 use wirestamp::Span;
 
 /// A figure and its limit.
@@ -51,14 +52,8 @@ pub(super) fn judge(
         .flat_map(|(figure, limits)| limits.iter().map(move |limit| (figure, limit)));
     let times = times.map(|(figure, limit)| {
         let path = limit.path.unwrap_or(usual);
-        let most = Span::from(limit.time).saturating_nanoseconds();
-        let measured = measured(path, figure);
-        Judged {
-            figure: format!("{}_ns.{figure}", path.name()),
-            limit: Number::Nanoseconds(most),
-            measured: measured.map(Number::Nanoseconds),
-            kept: measured.is_some_and(|measured| measured <= most),
-        }
+        let named = format!("{}_ns.{figure}", path.name());
+        judge_one(&named, limit.time, measured(path, figure))
     });
     let loss = limits.max_loss.map(|most| {
         let percent = (packets > 0).then(|| lost as f64 * 100.0 / packets as f64);
@@ -70,6 +65,17 @@ pub(super) fn judge(
         }
     });
     times.chain(loss).collect()
+}
+
+/// Judges a limit of something else: `figure` as JSON names it.
+pub(super) fn judge_one(figure: &str, limit: Duration, measured: Option<i64>) -> Judged {
+    let most = Span::from(limit).saturating_nanoseconds();
+    Judged {
+        figure: figure.to_owned(),
+        limit: Number::Nanoseconds(most),
+        measured: measured.map(Number::Nanoseconds),
+        kept: measured.is_some_and(|measured| measured <= most),
+    }
 }
 
 /// How to end: `lost` says whether packets or timestamps were.
@@ -97,7 +103,8 @@ pub(super) fn exceeded(judged: &[Judged]) -> impl Iterator<Item = String> {
 
 impl Judged {
     fn said(&self) -> String {
-        let figure = self.figure.replace("_ns.", " ").replace('_', " ");
+        let figure = self.figure.strip_suffix("_ns").unwrap_or(&self.figure);
+        let figure = figure.replace("_ns.", " ").replace('_', " ");
         let figure = figure
             .replace("p99 9", "p99.9")
             .replace("lost percent", "lost packets");
@@ -128,7 +135,6 @@ impl Number {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn limits() -> Limits {
         let limit = |path, nanoseconds| Limit {

@@ -6,6 +6,7 @@ mod text;
 
 use crate::arguments;
 use crate::commands::each_second::EachSecond;
+use crate::commands::limits::{self, Judged};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::quantity::{beside, signed};
@@ -36,6 +37,8 @@ struct Measured {
     /// Local UTC that these are of.
     #[serde(serialize_with = "json::some_time")]
     time: Option<i64>,
+    /// Of the command line.
+    limits: Vec<Judged>,
     interrupted: bool,
     /// A change of the NIC's clock in the last seconds would not show.
     unconfirmed: bool,
@@ -81,6 +84,9 @@ pub(super) fn run(
     let interrupted = session.is_interrupted() && !engine.is_over();
     let (measured, exit) = judge(&engine, arguments, interrupted);
     output.report(&measured)?;
+    if output.has_rows() {
+        limits::exceeded(&measured.limits).try_for_each(|said| output.warn(&said))?;
+    }
     Ok(exit)
 }
 
@@ -178,10 +184,14 @@ fn judge(engine: &Engine, arguments: &arguments::Ntp, interrupted: bool) -> (Mea
         right_servers,
         ..
     } = together;
+    // the greatest that it can be
+    let most = offset_ns.zip(bound_ns);
+    let most = most.map(|(offset, bound)| offset.saturating_abs().saturating_add(bound));
+    let limit = |time| limits::judge_one("worst_case_offset_ns", time, most);
+    let limits: Vec<_> = arguments.max_offset.map(limit).into_iter().collect();
     let exit = match offset_ns {
         None => Exit::Failed,
-        Some(_) if rows.iter().any(Row::is_lossy) => Exit::Lossy,
-        Some(_) => Exit::Success,
+        Some(_) => limits::exit(&limits, rows.iter().any(Row::is_lossy)),
     };
     // a run without an end has shown final offsets alone
     let unconfirmed =
@@ -196,6 +206,7 @@ fn judge(engine: &Engine, arguments: &arguments::Ntp, interrupted: bool) -> (Mea
         error_bound_ns: bound_ns,
         right_servers,
         time: offset_ns.and(at).map(|at| at.utc().nanoseconds()),
+        limits,
         interrupted,
         unconfirmed,
     };

@@ -2,6 +2,7 @@
 
 use super::Measured;
 use super::row::Row;
+use crate::commands::limits;
 use crate::output::colour::{BAD, DOUBTFUL, GOOD, paint};
 use crate::output::quantity::{beside, magnitude, shown, signed};
 use crate::output::{Column, Page, Report, Rows, Table, interrupted, plural};
@@ -39,6 +40,7 @@ impl Report for Measured {
         }
         page.gap();
         page.line(&self.verdict());
+        limits::print(&self.limits, page);
         for row in self.servers.iter().filter(|row| row.falseticker) {
             let named = format!(
                 "falseticker: {}, which cannot be right if the others are",
