@@ -37,7 +37,7 @@ GENERATED = ("docs/paths.md",)
 # From here on a page is made by a program.
 MADE = "<!-- made from "
 # What a product, a protocol or a quotation calls itself.
-NAMES = re.compile(r"stamp-suite|[\w-]+-told-[\w-]+")
+NAMES = re.compile(r"stamp-suite|[\w-]+-told-[\w-]+|\"stamps\"(?=:)")
 # A clause as the subject: "What is not known comes last". Questions and headings may begin so.
 CLAUSE = re.compile(r"(?:^\s*(?:(?:[-*>]|\d+\.)\s+)?|[.;:|] )\**what (?:is|was|comes|came|becomes|became)\b(?!.*\?)", re.IGNORECASE)
 # Of these, Rust documentation and the program's output are free as well.
