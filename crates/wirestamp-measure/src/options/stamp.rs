@@ -153,7 +153,7 @@ impl Relation {
 #[non_exhaustive]
 pub struct Reflector {
     /// Addresses to answer on, `ADDRESS:PORT` (port 862 if there is none, or 0; a
-    /// link-local one with its interface: `[fe80::1%eth0]:862`). Default: those that systemd passes, else all that
+    /// link-local one with its interface: `fe80::1%eth0`). Default: those that systemd passes, else all that
     /// this host has now or later.
     #[cfg_attr(feature = "schema", schemars(example = ["192.0.2.7:862"]))]
     #[serde(deserialize_with = "addresses")]
