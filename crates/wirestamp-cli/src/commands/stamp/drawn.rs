@@ -1,7 +1,7 @@
 //! What the files of `latency --peer` show: histograms, picture and report.
 
 use super::measurement::{Figures, Measurement};
-use super::text::shown;
+use super::text::{ROUNDED, shown};
 use crate::commands::latency::export::offset;
 use crate::commands::latency::picture::Shown;
 use crate::output::grouped;
@@ -113,7 +113,7 @@ impl Measurement {
         ];
         let measured = self.figures().into_iter();
         Grid {
-            caption: "Quantiles".to_owned(),
+            caption: format!("Quantiles ({ROUNDED})"),
             columns: head.map(str::to_owned).into(),
             rows: measured.filter(|(_, one)| one.count > 0).map(row).collect(),
         }

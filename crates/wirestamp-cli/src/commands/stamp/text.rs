@@ -8,6 +8,10 @@ use crate::output::quantity::rounded_up;
 use crate::output::{Column, Page, Report, Rows, Table, grouped, interrupted, plural};
 use wirestamp::Span;
 
+/// What the digits of the table are good for.
+pub(super) const ROUNDED: &str =
+    "error bound: of each measured value; shown are three digits, percentiles within 0.8 %";
+
 impl Report for Measurement {
     fn rows(&self, _: &mut Rows) {
         // the rows are the packets: see `packets`
@@ -27,6 +31,7 @@ impl Report for Measurement {
         page.quiet(&format!("the reflector reports: {}", self.reflector()));
         page.gap();
         page.table(self.table());
+        page.quiet(ROUNDED);
         self.direction(page);
         page.gap();
         page.table(self.variations());
