@@ -124,7 +124,7 @@ fn a_complete_packet_is_measured_once_and_its_duplicates_are_counted_on() {
         session.transmitted(number, Ok(left(i64::from(number) * 100 + 3)));
     }
     assert_eq!(answer(&mut session, 0, 0, 20), Ok(0));
-    assert_eq!(complete(&mut session), [], "its exact T3 may come");
+    assert!(complete(&mut session).is_empty(), "its exact T3 may come");
     assert_eq!(answer(&mut session, 2, 1, 220), Ok(2));
     assert_eq!(complete(&mut session), [0]);
     assert_eq!(answer(&mut session, 3, 2, 320), Ok(3));
