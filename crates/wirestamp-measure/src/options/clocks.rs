@@ -14,7 +14,7 @@ use wirestamp::latency::LatencyOptions;
 #[non_exhaustive]
 pub struct Clocks {
     /// Interfaces whose clocks are read. Default: all that have a PTP hardware clock.
-    #[cfg_attr(feature = "schema", schemars(example = ["eth0"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = [["eth0"]])))]
     pub interfaces: Option<Vec<String>>,
     /// TAI minus UTC in seconds.
     pub tai_offset: i32,

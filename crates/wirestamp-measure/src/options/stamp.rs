@@ -155,7 +155,7 @@ pub struct Reflector {
     /// Addresses to answer on, `ADDRESS:PORT` (port 862 if there is none, or 0; a
     /// link-local one with its interface: `fe80::1%eth0`). Default: those that systemd passes, else all that
     /// this host has now or later.
-    #[cfg_attr(feature = "schema", schemars(example = ["192.0.2.7:862"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = [["192.0.2.7:862"]])))]
     #[serde(deserialize_with = "addresses")]
     pub listen: Vec<SocketAddr>,
     /// Answer packets of this interface alone; without `listen`, on the addresses that it has when the reflector starts.

@@ -41,7 +41,7 @@ pub struct Http {
     pub token_file: Option<PathBuf>,
     /// Further host names of this server, such as that of a reverse proxy (`Host`). Without TLS and token, it answers
     /// only requests for addresses, this host's name, names without a dot, and these.
-    #[cfg_attr(feature = "schema", schemars(example = ["metrics.example.org"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = [["metrics.example.org"]])))]
     pub names: Vec<String>,
     /// The largest number of connections; each address has a fair share.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]

@@ -35,13 +35,13 @@ pub struct Trust {
     /// Pinned timeTransmitters: clock identities, or port identities as `ptp` prints them. If
     /// there are any, Announce, Sync, Follow_Up and Delay_Resp messages of others are ignored.
     /// Two or more are compared with each other while each of them sends Sync messages.
-    #[cfg_attr(feature = "schema", schemars(example = ["001122.fffe.334455-1"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = [["001122.fffe.334455-1"]])))]
     pub timetransmitters: Vec<String>,
     /// Peer to peer: identities of neighbours that may answer delay requests without being a pinned timeTransmitter.
     pub neighbours: Vec<String>,
     /// Pinned source addresses. If there are any, the messages named above, and answers to peer
     /// delay requests, are ignored if they come from elsewhere.
-    #[cfg_attr(feature = "schema", schemars(example = ["192.0.2.1"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = [["192.0.2.1"]])))]
     pub addresses: Vec<IpAddr>,
     /// Further domains that are measured and compared with the followed one.
     pub compare_domains: Vec<u8>,
