@@ -36,6 +36,10 @@ fn time(monotonic: &mut i64, step: &mut i64, told: Option<(u32, i16)>) -> Option
             MonotonicTime::from_nanoseconds(*monotonic),
             Span::from_nanoseconds(100),
         ),
+        adjusted: Some(Bounded::new(
+            Span::from_nanoseconds(i128::from(later) % 50),
+            Span::from_nanoseconds(50),
+        )),
     })
 }
 

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod adjustments;
 mod carried;
 mod claim;
 mod clock;

@@ -1,7 +1,7 @@
 //! Instants of this host.
 
 use wirestamp::time::UtcCrossTimestamp;
-use wirestamp::{MonotonicTime, UdpSocket, UtcTime};
+use wirestamp::{Bounded, MonotonicTime, Span, UdpSocket, UtcTime};
 
 /// An instant on both of the system's clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub struct Moment {
     pub now: MonotonicTime,
     /// Both clocks, read beside each other.
     pub reading: UtcCrossTimestamp,
+    /// How far adjustments had moved the monotonic clock ([`Adjusted`](wirestamp::time::Adjusted)); `None`: unknown.
+    pub adjusted: Option<Bounded<Span>>,
 }
 
 impl Moment {
@@ -18,6 +20,7 @@ impl Moment {
         Self {
             now: reading.after,
             reading,
+            adjusted: None,
         }
     }
 
@@ -27,6 +30,11 @@ impl Moment {
     }
 
     pub(crate) fn by(socket: &UdpSocket) -> Self {
-        Self::of(socket.utc_cross_timestamp())
+        let moment = Self::of(socket.utc_cross_timestamp());
+        let adjusted = socket.adjusted();
+        Self {
+            adjusted: Some(adjusted.until(&adjusted, moment.reading.before)),
+            ..moment
+        }
     }
 }

@@ -41,7 +41,7 @@ impl Realtime {
     /// Compares its distance to the monotonic clock with the one before. On Linux the two are slewed alike, so that each difference is a step;
     /// elsewhere it may run faster or slower by 0.1 %.
     pub(crate) fn look(&mut self, moment: &Moment, sink: &mut dyn Sink) -> MonotonicTime {
-        let Moment { now, reading } = *moment;
+        let Moment { now, reading, .. } = *moment;
         if now < self.due {
             return self.due;
         }

@@ -1,7 +1,7 @@
 //! NTP in virtual time: a server on another NIC of the simulated host, whose clock is ahead by a known time.
 
 use std::time::Duration;
-use wirestamp::{ErrorKind, Simulation, Span, Timestamping, UdpSocket, UtcTime};
+use wirestamp::{ErrorKind, MonotonicTime, Simulation, Span, Timestamping, UdpSocket, UtcTime};
 use wirestamp_measure::{
     Engine, Kind, Measurements, Ntp, Place, Sample, Segment, Timestamper, state::NtpServerState,
 };
@@ -157,6 +157,17 @@ fn run_for(engine: &mut Engine, seconds: i64, servers: &[&UdpSocket]) {
         for server in servers {
             drop(answer(server, Manner::Answers));
         }
+    }
+}
+
+/// Runs until then, while the server answers: it is waited for.
+fn run_seldom(engine: &mut Engine, until: MonotonicTime, server: &UdpSocket) {
+    while engine.now() < until {
+        let next = engine.serve(&engine.moment(), &mut |_: &Sample<'_>| {});
+        engine
+            .wait_beside(next.min(until), &[server])
+            .expect("it waits");
+        drop(answer(server, Manner::Answers));
     }
 }
 
@@ -338,6 +349,46 @@ fn a_nic_that_somebody_switches_off_is_switched_on_again() {
     assert!(is_measured(&engine, 0), "{:?}", shown(&engine));
     run_for(&mut engine, 30, &[&first, &second]);
     assert!(is_measured(&engine, 0) && is_measured(&engine, 1));
+}
+
+/// A server that is asked every 16 s: offset and bound of now, with what the default contract lets the clocks do since the last
+/// sample. `guide/ntp.md` has these bounds.
+#[test]
+fn between_samples_the_bound_grows_by_microseconds() {
+    for (source, most) in [
+        // of the sample before, until readings of the NIC's clock have made the newest one final
+        (Timestamper::Hardware, [80, 100, 120, 600]),
+        (Timestamper::Software, [15, 40, 140, 800]),
+    ] {
+        let simulation = Simulation::preset("igc", 1).expect("a preset");
+        let server = server(&simulation, 12_300);
+        let mut ntp = asked(&server);
+        (ntp.source, ntp.count) = (source, None);
+        ntp.interval = Duration::from_secs(16);
+        let mut engine = engine(simulation, [ntp]);
+        let until = engine.now() + Span::from_seconds(600);
+        run_seldom(&mut engine, until, &server);
+        let of = |engine: &Engine| shown(engine).remove(0);
+        let samples = of(&engine).samples;
+        while of(&engine).samples == samples {
+            let next = engine.now() + Span::from_milliseconds(20);
+            run_seldom(&mut engine, next, &server);
+        }
+        for (seconds, most) in [0, 4, 16, 64].into_iter().zip(most) {
+            let age = Span::from_seconds(seconds).saturating_nanoseconds();
+            while of(&engine).age_ns.is_some_and(|known| known < age) {
+                let next = engine.now() + Span::from_milliseconds(10);
+                engine
+                    .run_until(next, &mut |_: &Sample<'_>| {})
+                    .expect("it runs");
+            }
+            let known = of(&engine);
+            let (offset, bound) = known.offset_ns.zip(known.bound_ns).expect("measured");
+            assert!((offset + 250_000_000).abs() <= bound, "{known:?}");
+            assert!(bound < most * 1_000, "after {seconds} s: {known:?}");
+        }
+        assert_eq!(of(&engine).steps["drift"], 0);
+    }
 }
 
 /// Whoever floods the port keeps the loop from nothing else.

@@ -208,10 +208,17 @@ impl Monitor {
         self.clocks_due = moment.now + KEEP_CLOCKS;
         // the turn may have taken a while, and clocks are read now
         let moment = self.engine.moment();
+        let time = moment.utc().rfc3339().to_string();
+        let servers = self.engine.ntp_at(&moment).unwrap_or_default().servers;
+        for server in servers {
+            if let Some(record) = Record::of_server(time.clone(), server) {
+                history.add(record);
+            }
+        }
         for clock in self.engine.clocks_at(&moment) {
             if let Some(bound_ns) = clock.utc_bound_ns {
                 history.add(Record::Clock {
-                    time: moment.utc().rfc3339().to_string(),
+                    time: time.clone(),
                     clock: clock.name,
                     offset_ns: clock.utc_offset_ns,
                     bound_ns,

@@ -4,9 +4,9 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use wirestamp::Simulation;
+use wirestamp::{Simulation, Span};
 use wirestamp_monitor::history::{Journal, Record, read};
-use wirestamp_monitor::{Configuration, Place, Service};
+use wirestamp_monitor::{Configuration, Monitor, Place, Service};
 
 /// Where the writer writes, and for how long it may.
 const FOLDER: &str = "WIRESTAMP_TEST_HISTORY";
@@ -390,4 +390,70 @@ fn a_full_disk_is_an_error_and_writing_goes_on_when_there_is_room() {
     child.wait().expect("it ended");
     assert!(before > 0 && full > 0);
     let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// What is kept of a server at a time is what the page, the metrics and the command show then: between two samples as well.
+#[test]
+fn a_servers_offset_is_kept_with_the_bound_that_is_shown() {
+    let folder = folder("shown");
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let server = simulation.interface("sim1").expect("it has one");
+    let server = server.description().addresses[0].address;
+    let text = format!(
+        "[http]\nenabled = false\n[history]\ndirectory = '{}'\n[[ntp]]\nserver = \"{server}\"\n",
+        folder.display()
+    );
+    let mut configuration = Configuration::from_toml(&text).expect("it is right");
+    configuration.answered = true;
+    let place = Place::Simulation(simulation);
+    let mut monitor = Monitor::new(configuration, place).expect("it starts");
+    let mut shown = Vec::new();
+    for _ in 0..240 {
+        let next = monitor.now() + Span::from_milliseconds(500);
+        monitor.run_until(next).expect("it runs");
+        let snapshot = monitor.snapshot();
+        let known = &snapshot.ntp.expect("asked").servers[0];
+        let (offset, bound) = (known.offset_ns, known.bound_ns);
+        shown.push((snapshot.time, offset.zip(bound)));
+    }
+    drop(monitor);
+    let (mut kept, mut others) = (Vec::new(), 0);
+    let each = |record| match record {
+        Record::Ntp {
+            time,
+            offset_ns,
+            bound_ns,
+            ..
+        } => kept.push((time, (offset_ns, bound_ns))),
+        _ => others += 1,
+    };
+    read(&folder, each).expect("it reads");
+    assert!((110..=121).contains(&kept.len()), "{} rows", kept.len());
+    assert!(others >= kept.len(), "the real-time clock as well");
+    let widest = kept.iter().map(|(_, (_, bound))| *bound).max();
+    assert!(
+        widest > kept.iter().map(|(_, (_, bound))| *bound).min(),
+        "it grows"
+    );
+    let mut between = 0;
+    for (time, (_, bound)) in &kept {
+        // RFC 3339 of one day
+        let after = shown.partition_point(|(at, _)| at < time);
+        let Some(((_, Some(before)), (_, Some(after)))) = after
+            .checked_sub(1)
+            .map(|place| (&shown[place], &shown[after.min(shown.len() - 1)]))
+        else {
+            continue;
+        };
+        // a sample between makes it narrow
+        if before.1 <= after.1 {
+            between += 1;
+            assert!(
+                (before.1..=after.1).contains(bound),
+                "{time}: {bound}, {before:?} {after:?}"
+            );
+        }
+    }
+    assert!(between > 90, "{between}");
+    std::fs::remove_dir_all(&folder).expect("removed");
 }

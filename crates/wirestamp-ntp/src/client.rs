@@ -1,12 +1,12 @@
 //! The dialogue with one server: requests, the responses that match them, and their mode.
 
 use crate::exchange::{Exchange, LocalTime};
-use crate::measure::{Measurement, Measuring};
+use crate::measure::{Measurement, Measuring, Taken};
 use crate::outcome::{Counts, Ignored, Kiss, NoSample, Outcome, Stopped};
 use crate::packet::{self, Leap, Response, ServerState};
 use crate::timestamp::NtpTimestamp;
 use std::net::SocketAddr;
-use wirestamp_core::time::{Span, UtcTime};
+use wirestamp_core::time::Span;
 
 const SERVER: u8 = 4;
 /// The versions that we accept in answers.
@@ -31,6 +31,12 @@ pub struct ClientOptions {
     /// The largest drift between the two clocks in parts per million, steering included. Default: 500, the most by
     /// which Linux adjusts a clock's frequency.
     pub max_drift_ppm: u32,
+    /// The largest change of that drift in a second, in parts per billion, without what adjusts the local clock: that is
+    /// measured ([`LocalTime::adjusted`]). Default: 30, as for a NIC's clock. From 1,000,000 on nothing is learnt.
+    pub wander_ppb: u32,
+    /// The largest change at once beside that, in parts per billion: the server is corrected. Default: 500, by which the
+    /// kernel of a server that is asked for the time every 64 s corrects 128 µs.
+    pub jump_ppb: u32,
 }
 
 impl Default for ClientOptions {
@@ -38,6 +44,8 @@ impl Default for ClientOptions {
         Self {
             interleaved: true,
             max_drift_ppm: 500,
+            wander_ppb: 30,
+            jump_ppb: 500,
         }
     }
 }
@@ -96,7 +104,7 @@ impl Client {
             every: 1,
             answered: 0,
             state: None,
-            measuring: Measuring::new(options.max_drift_ppm),
+            measuring: Measuring::new(&options),
             newest: None,
             counts: Counts::default(),
         }
@@ -213,10 +221,16 @@ impl Client {
         self.measuring.at(None)
     }
 
-    /// Returns the offset at a later local time. The bound is wider by the possible drift since.
+    /// Returns the offset at a later local time. The bound is wider by the possible drift since: by what samples have
+    /// shown of it, if it is known how far the local clock was adjusted, else by all that is allowed.
     #[must_use]
-    pub fn measurement_at(&self, at: UtcTime) -> Option<Measurement> {
+    pub fn measurement_at(&self, at: &LocalTime) -> Option<Measurement> {
         self.measuring.at(Some(at))
+    }
+
+    /// Forgets what samples have shown of the drift: bounds for later times grow by all that is allowed again.
+    pub fn forget_drift(&mut self) {
+        self.measuring.forget_drift();
     }
 
     /// Returns why the client has stopped, after the server sent DENY or RSTR.
@@ -314,8 +328,11 @@ impl Client {
         let Some((sample, bounds)) = exchange.complete(t3, interleaved, server) else {
             return self.counts.no_sample(NoSample::Implausible);
         };
-        let contradicted = self.measuring.take(&sample, &bounds, of.is_taken);
-        self.counts.contradictions += u64::from(contradicted);
+        let taken = self
+            .measuring
+            .take(&sample, &bounds, &exchange, of.is_taken);
+        self.counts.contradictions += u64::from(taken == Taken::Contradicts);
+        self.counts.drift_contradictions += u64::from(taken == Taken::Drifts);
         self.counts.samples += 1;
         self.state = Some(sample.server);
         Outcome::Sample(sample)

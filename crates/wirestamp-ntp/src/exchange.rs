@@ -12,6 +12,9 @@ pub struct LocalTime {
     pub utc: Bounded<UtcTime>,
     /// On the monotonic clock, which shows whether the real-time clock was stepped.
     pub monotonic: Bounded<MonotonicTime>,
+    /// How far adjustments had moved the monotonic clock by then
+    /// ([`Adjusted`](wirestamp_core::time::Adjusted)). `None`: unknown; then nothing is learnt of the drift.
+    pub adjusted: Option<Bounded<Span>>,
 }
 
 impl LocalTime {
@@ -23,6 +26,15 @@ impl LocalTime {
         let drift = elapsed.value.abs().nanoseconds() * i128::from(max_drift_ppm) / 1_000_000;
         let by = (shown.value - elapsed.value).abs();
         by > shown.bound + elapsed.bound + Span::from_nanoseconds(drift)
+    }
+
+    /// Returns the time of the clock that nobody adjusts; `None` if it is unknown.
+    pub(crate) fn free(&self) -> Option<Bounded<MonotonicTime>> {
+        let adjusted = self.adjusted?;
+        Some(Bounded::new(
+            self.monotonic.value - adjusted.value,
+            self.monotonic.bound + adjusted.bound,
+        ))
     }
 }
 
@@ -63,6 +75,23 @@ pub(crate) struct Bounds {
     pub(crate) at_least: i64,
     pub(crate) received_at: i64,
     pub(crate) at_most: i64,
+}
+
+impl Bounds {
+    /// The limits of the offset of the clock that nobody adjusts to the same server; `None` if its time is unknown.
+    pub(crate) fn free(&self, exchange: &Exchange) -> Option<Self> {
+        let nanoseconds = |time: MonotonicTime| i128::from(time.nanoseconds());
+        let utc = |time: &LocalTime| i128::from(time.utc.value.nanoseconds());
+        let (left, came) = (exchange.t1.free()?, exchange.t4.free()?);
+        let at_least = i128::from(self.at_least) + nanoseconds(left.value) - utc(&exchange.t1);
+        let at_most = i128::from(self.at_most) + nanoseconds(came.value) - utc(&exchange.t4);
+        Some(Self {
+            sent_at: left.value.nanoseconds(),
+            at_least: i64::try_from(at_least - left.bound.nanoseconds()).ok()?,
+            received_at: came.value.nanoseconds(),
+            at_most: i64::try_from(at_most + came.bound.nanoseconds()).ok()?,
+        })
+    }
 }
 
 impl Exchange {

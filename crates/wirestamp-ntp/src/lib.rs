@@ -14,7 +14,9 @@
 //!   states, and if the clocks drift by at most [`ClientOptions::max_drift_ppm`] against each other. Either clock may
 //!   be stepped by any amount: the newest exchange determines the bound, and samples that contradict each other are
 //!   counted ([`Counts::contradictions`]). A bound for a later time ([`Client::measurement_at`]) holds if there was no
-//!   step since.
+//!   step since. It grows by what samples have shown of the drift; that assumes that the frequency changes by at most
+//!   [`ClientOptions::wander_ppb`] and [`ClientOptions::jump_ppb`], and that the server's clock was stepped by less than a
+//!   round trip at most once in five minutes. What contradicts that is counted ([`Counts::drift_contradictions`]).
 //! - [`ServerState::root_bound`] is the largest error of the server's clock against UTC, *as the server states it*. No
 //!   measurement over the network can check it.
 //!
@@ -31,6 +33,7 @@
 //! # let now = || LocalTime {
 //! #     utc: Bounded::exact(UtcTime::from_nanoseconds(0)),
 //! #     monotonic: Bounded::exact(MonotonicTime::from_nanoseconds(0)),
+//! #     adjusted: None,
 //! # };
 //! let server: SocketAddr = "192.0.2.7:123".parse()?;
 //! let mut client = Client::new(server, ClientOptions::default());
@@ -48,6 +51,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod drift;
 mod exchange;
 mod measure;
 mod outcome;

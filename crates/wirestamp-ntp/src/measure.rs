@@ -1,6 +1,8 @@
 //! The offset from samples, by the estimator that PTP uses, and the cases in which it starts anew.
 
-use crate::exchange::{Bounds, Sample};
+use crate::client::ClientOptions;
+use crate::drift::Drift;
+use crate::exchange::{Bounds, Exchange, LocalTime, Sample};
 use crate::select::Interval;
 use wirestamp_core::time::{Bounded, Span, UtcTime};
 use wirestamp_offset::{Assumptions, Contradiction, Estimator, Settings, SharedCommands};
@@ -30,10 +32,22 @@ impl Measurement {
     }
 }
 
+/// What a sample has shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Nothing new.
+    Fits,
+    /// It contradicts earlier samples, which are forgotten.
+    Contradicts,
+    /// It contradicts what was learnt of the drift, which is forgotten.
+    Drifts,
+}
+
 /// Samples of one server since the last step.
 #[derive(Debug, Clone)]
 pub(crate) struct Measuring {
     estimator: Estimator,
+    drift: Drift,
     since_step: Option<SinceStep>,
 }
 
@@ -41,26 +55,28 @@ pub(crate) struct Measuring {
 #[derive(Debug, Clone, Copy)]
 struct SinceStep {
     /// When the newest response arrived.
-    newest: i64,
+    newest: LocalTime,
     root_bound: Span,
     path_delay: Span,
     samples: u64,
 }
 
 impl Measuring {
-    pub(crate) fn new(max_drift_ppm: u32) -> Self {
-        let most = f64::from(max_drift_ppm) * 1e-6;
+    pub(crate) fn new(options: &ClientOptions) -> Self {
+        let most = f64::from(options.max_drift_ppm) * 1e-6;
         let settings = Settings {
             assumptions: Assumptions {
                 drift: (-most, most),
                 // whoever steers the clock changes its frequency at any time
                 wander: f64::INFINITY,
+                jump: 0.0,
             },
             least_delay: 0,
             resolution: 0, // each sample's bounds contain its own
         };
         Self {
             estimator: Estimator::new(settings, SharedCommands::default()),
+            drift: Drift::new(options),
             since_step: None,
         }
     }
@@ -68,31 +84,48 @@ impl Measuring {
     /// Forgets all samples, after a step of a clock.
     pub(crate) fn reset(&mut self) {
         self.estimator.reset();
+        self.drift.reset();
         self.since_step = None;
     }
 
-    /// Takes a sample. `sharper`: the same exchange was already taken with a less exact transmit time. Returns whether
-    /// it contradicted earlier samples, which are then forgotten.
-    pub(crate) fn take(&mut self, sample: &Sample, bounds: &Bounds, sharper: bool) -> bool {
+    /// Forgets what was learnt of the drift.
+    pub(crate) fn forget_drift(&mut self) {
+        self.drift.reset();
+    }
+
+    /// Takes a sample of an exchange. `sharper`: it was already taken with a less exact transmit time.
+    pub(crate) fn take(
+        &mut self,
+        sample: &Sample,
+        bounds: &Bounds,
+        exchange: &Exchange,
+        sharper: bool,
+    ) -> Taken {
         let contradicted = self.feed(bounds, sharper).is_err();
         if contradicted {
             self.reset();
             // alone it cannot contradict anything
             let _taken = self.feed(bounds, false);
         }
+        let free = bounds.free(exchange);
+        let drifted = free.is_some_and(|free| self.drift.take(&free, sharper && !contradicted));
         let this = SinceStep {
-            newest: bounds.received_at,
+            newest: exchange.t4,
             root_bound: sample.server.root_bound(),
             path_delay: sample.path_delay,
             samples: 1,
         };
         self.since_step = Some(self.since_step.map_or(this, |before| SinceStep {
-            newest: before.newest.max(this.newest),
+            newest: later(before.newest, this.newest),
             root_bound: before.root_bound.max(this.root_bound),
             path_delay: before.path_delay.min(this.path_delay),
             samples: before.samples + u64::from(!sharper),
         }));
-        contradicted
+        match (contradicted, drifted) {
+            (true, _) => Taken::Contradicts,
+            (false, true) => Taken::Drifts,
+            (false, false) => Taken::Fits,
+        }
     }
 
     fn feed(&mut self, bounds: &Bounds, sharper: bool) -> Result<(), Contradiction> {
@@ -106,18 +139,33 @@ impl Measuring {
     }
 
     /// Returns the offset at a local time, or at the arrival of the newest response.
-    pub(crate) fn at(&self, at: Option<UtcTime>) -> Option<Measurement> {
+    pub(crate) fn at(&self, at: Option<&LocalTime>) -> Option<Measurement> {
         let known = self.since_step?;
-        let at = at.map_or(known.newest, |at| at.nanoseconds().max(known.newest));
-        let (low, high) = self.estimator.possible_at(at)?;
-        // the middle is the estimate with the least bound
+        let at = at.map_or(known.newest, |at| later(known.newest, *at));
+        let (low, high) = self
+            .estimator
+            .possible_at(known.newest.utc.value.nanoseconds())?;
         let [low, high] = [low, high].map(|end| Span::from_nanoseconds(end.into()));
+        let (down, up) = self.drift.between(&known.newest, &at);
+        // the middle is the estimate with the least bound
+        let possible = Interval {
+            low: low + down,
+            high: high + up,
+        };
         Some(Measurement {
-            at: UtcTime::from_nanoseconds(at),
-            offset: Interval { low, high }.middle(),
+            at: at.utc.value,
+            offset: possible.middle(),
             root_bound: known.root_bound,
             path_delay: known.path_delay,
             samples: known.samples,
         })
+    }
+}
+
+/// The later one of two times.
+fn later(one: LocalTime, other: LocalTime) -> LocalTime {
+    match other.utc.value > one.utc.value {
+        true => other,
+        false => one,
     }
 }

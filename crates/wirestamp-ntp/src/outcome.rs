@@ -160,6 +160,9 @@ pub struct Counts {
     pub local_steps: u64,
     /// Contradictions between samples: the server's clock was stepped, or drifts more than assumed.
     pub contradictions: u64,
+    /// Samples that contradict what was learnt of the drift: the server's frequency changed by more than assumed, or its
+    /// clock was stepped by less than the drift could explain.
+    pub drift_contradictions: u64,
     /// Packets from other addresses or ports.
     pub other_source: u64,
     /// Malformed packets.

@@ -8,7 +8,7 @@ mod guess;
 
 use crate::commands::{Moment, SharedCommands};
 use crate::estimate::{Estimate, Settings, Told};
-use crate::feasible::{Contradiction, Feasible};
+use crate::feasible::{Contradiction, Feasible, grown};
 use crate::line::Line;
 use crate::newest::Newest;
 use std::collections::VecDeque;
@@ -176,6 +176,18 @@ impl Estimator {
             low.saturating_add(when.shift.0),
             high.saturating_add(when.shift.1),
         ))
+    }
+
+    /// Returns how far the offset may move, down and up, between two local times from the newest packet on: by what the
+    /// packets have shown of the frequency, wherever the offset itself is. `None` as for [`Commands::at`](crate::Commands::at).
+    pub fn movement(&self, from: i64, to: i64) -> Option<(i64, i64)> {
+        let (from, to) = (self.moment(from)?, self.moment(to)?);
+        let rate = self.possible.rate_at(from.free);
+        let elapsed = to.free.saturating_sub(from.free).max(0);
+        let doubt = to.doubt - from.doubt;
+        let (down, up) = grown(rate, self.settings.assumptions.wander, elapsed, doubt);
+        let shift = (to.shift.0 - from.shift.1, to.shift.1 - from.shift.0);
+        Some((down.saturating_add(shift.0), up.saturating_add(shift.1)))
     }
 
     /// Returns the estimate for a later local time without another packet: the bound has grown, and adjustments since

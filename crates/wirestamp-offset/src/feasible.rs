@@ -23,6 +23,9 @@ pub struct Assumptions {
     /// The largest change of the frequency offset in a second. If infinite, it may be anywhere within the limits at any
     /// time, so nothing is learnt from the past.
     pub wander: f64,
+    /// The largest change of the frequency offset at once, and back, beside the wander: between any two instants it
+    /// changes by no more than this and the wander of the time between them. 0 if all of it is wander.
+    pub jump: f64,
 }
 
 /// An error: packets contradict each other, so a clock was stepped or an assumption is wrong.
@@ -46,8 +49,20 @@ pub(crate) struct Feasible {
     doubt: f64,
     low: Option<i64>,
     high: Option<i64>,
+    /// Without the jump, which adds to it once, however long ago it was learnt. So these may be the wrong way round.
     rate: (f64, f64),
     anchors: Vec<Anchor>,
+}
+
+impl Assumptions {
+    /// A rate that was learnt, at a time when it may have jumped.
+    pub(crate) fn jumped(&self, rate: (f64, f64)) -> (f64, f64) {
+        let (least, most) = self.drift;
+        (
+            (rate.0 - self.jump).max(least),
+            (rate.1 + self.jump).min(most),
+        )
+    }
 }
 
 /// How far the two sides of an interval move in `elapsed` nanoseconds at a wandering rate between these; `doubt` is the
@@ -125,13 +140,18 @@ impl Feasible {
 
     /// The lowest and the highest rate of the free-running clock against the reference, minus 1.
     pub(crate) fn rate(&self) -> (f64, f64) {
+        self.assumptions.jumped(self.rate)
+    }
+
+    /// The same without the jump, for [`Assumptions::jumped`].
+    pub(crate) fn steady_rate(&self) -> (f64, f64) {
         self.rate
     }
 
     /// How far the two sides move in `elapsed` nanoseconds: the rate, its wander, and the possible error of our own
     /// adjustments.
     fn grown(&self, elapsed: i64, doubt: f64) -> (i64, i64) {
-        grown(self.rate, self.assumptions.wander, elapsed, doubt)
+        grown(self.rate(), self.assumptions.wander, elapsed, doubt)
     }
 
     /// A value of the instant `when`, carried to now; it may be slightly earlier.
@@ -192,7 +212,8 @@ impl Feasible {
             let most = now.high.saturating_sub(then.low) as f64 / elapsed + wandered;
             self.rate = (self.rate.0.max(least), self.rate.1.min(most));
         }
-        if self.rate.0 > self.rate.1 {
+        let (least, most) = self.rate();
+        if least > most {
             Err(Contradiction)
         } else {
             Ok(())
@@ -225,6 +246,7 @@ mod tests {
     const QUARTZ: Assumptions = Assumptions {
         drift: (-200e-6, 200e-6),
         wander: 30e-9,
+        jump: 0.0,
     };
     const SECOND: i64 = 1_000_000_000;
 

@@ -20,7 +20,7 @@
 //! use wirestamp_offset::{Assumptions, Estimator, Settings, SharedCommands, Told};
 //!
 //! let settings = Settings {
-//!     assumptions: Assumptions { drift: (-100e-6, 100e-6), wander: 30e-9 },
+//!     assumptions: Assumptions { drift: (-100e-6, 100e-6), wander: 30e-9, jump: 0.0 },
 //!     least_delay: 0,
 //!     resolution: 2,
 //! };

@@ -24,7 +24,7 @@ pub(crate) struct Rates {
 #[derive(Debug, Clone)]
 struct Split {
     at: i64,
-    /// The rate then, if there was no step before.
+    /// The rate then, without the jump, if there was no step before.
     before: (f64, f64),
     /// The rate that packets after it show.
     since: Feasible,
@@ -64,7 +64,7 @@ impl Rates {
         }
         self.splits.push(Split {
             at,
-            before: known.rate(),
+            before: known.steady_rate(),
             since: Feasible::new(self.assumptions),
         });
     }
@@ -88,12 +88,13 @@ impl Rates {
         };
         let both = self.splits.iter().map(|split| {
             let before = widened(split.before, split.at);
-            let since = widened(split.since.rate(), split.since.newest());
+            let since = widened(split.since.steady_rate(), split.since.newest());
             (before.0.min(since.0), before.1.max(since.1))
         });
         let known = both.fold(self.assumptions.drift, |known, either| {
             (known.0.max(either.0), known.1.min(either.1))
         });
+        let known = self.assumptions.jumped(known);
         // nothing fits all: an assumption does not hold, and nothing was learnt
         if known.0 <= known.1 {
             known

@@ -11,7 +11,7 @@ use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
+use wirestamp_core::time::{Adjusted, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 
 impl Backend for World {
     type HardwareClock = SimulatedClock;
@@ -39,6 +39,10 @@ impl Backend for World {
                 after: state.monotonic_now(),
             }
         })
+    }
+
+    fn adjusted(&self) -> Adjusted {
+        self.with(|state| state.clocks.adjusted(state.now))
     }
 
     fn real_time_clock(&self) -> RealTimeClock {

@@ -108,6 +108,7 @@ impl State {
 
     /// The system clock is slewed: seen from it, all NICs' counters change their pace.
     pub(crate) fn slew_system(&mut self, by: i64) {
+        self.clocks.slew_system(self.now, by);
         for nic in &mut self.nics {
             nic.counter.slew_system(self.now, by);
             let beside = nic.clocks_beside.values_mut();

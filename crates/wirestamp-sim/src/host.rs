@@ -4,12 +4,16 @@
 use crate::chance::Chance;
 use crate::scenario::{Delay, Host, Platform};
 use wirestamp_core::time::{
-    Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp, UtcModel, UtcTime,
+    Adjusted, Bounded, Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp, UtcModel,
+    UtcTime,
 };
 use wirestamp_core::timestamp::{Clocks as ClocksRead, KernelTime, Placement};
 
 /// So many readings of both clocks are taken for a new socket.
 const FIRST_READINGS: usize = 12;
+
+/// Adjustments of the system clock are in these parts.
+const WHOLE: i128 = 1_000_000_000_000_000;
 
 /// The monotonic and the real-time clock.
 #[derive(Debug)]
@@ -21,6 +25,11 @@ pub(crate) struct Clocks {
     /// How fast UTC runs against true time since then, beside steps: in parts per billion.
     slew: i64,
     slewed_since: i64,
+    /// By how much the system clock runs faster than by itself since `adjusted_since`, in parts per 10¹⁵, and how far
+    /// that has moved it until then, in nanoseconds / 10¹⁵.
+    adjustment: i64,
+    adjusted: i128,
+    adjusted_since: i64,
     /// Of a reading of the real-time clock between two of the monotonic clock.
     forward: Delay,
     back: Delay,
@@ -40,6 +49,9 @@ impl Clocks {
             offset,
             slew: 0,
             slewed_since: 0,
+            adjustment: 0,
+            adjusted: 0,
+            adjusted_since: 0,
             forward,
             back,
             held: host.utc_held.nanoseconds(),
@@ -77,6 +89,31 @@ impl Clocks {
     pub(crate) fn slew_utc(&mut self, true_time: i64, parts_per_billion: i64) {
         self.offset = self.offset_at(true_time);
         (self.slew, self.slewed_since) = (parts_per_billion, true_time);
+    }
+
+    /// From `true_time` on the system clock runs faster than by itself by so many parts per 10¹⁵.
+    pub(crate) fn slew_system(&mut self, true_time: i64, by: i64) {
+        self.adjusted = self.adjusted_at(true_time);
+        (self.adjustment, self.adjusted_since) = (by, true_time);
+    }
+
+    /// Returns how far adjustments have moved the monotonic clock at `true_time`. Reading that takes no time here.
+    pub(crate) fn adjusted(&self, true_time: i64) -> Adjusted {
+        let by = self.adjusted_at(true_time).div_euclid(WHOLE);
+        // either clock shows its last tick
+        let unsure = Span::from_nanoseconds(self.tick.into());
+        Adjusted {
+            at: self.system(true_time),
+            by: Bounded::new(Span::from_nanoseconds(by), unsure),
+        }
+    }
+
+    fn adjusted_at(&self, true_time: i64) -> i128 {
+        let elapsed = i128::from(true_time) - i128::from(self.adjusted_since);
+        let by = i128::from(self.adjustment);
+        // its time is true time here: so much of it was added
+        let share = WHOLE * by / (WHOLE + by);
+        self.adjusted + elapsed * share
     }
 
     /// How the real-time clock may run against the monotonic clock.

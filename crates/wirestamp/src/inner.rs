@@ -14,7 +14,9 @@ use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::{Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
+use wirestamp_core::time::{
+    Adjusted, Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp,
+};
 use wirestamp_core::timestamp::{TransmitId, TransmitTracker};
 #[cfg(feature = "sim")]
 use wirestamp_sim::World;
@@ -199,6 +201,10 @@ impl Backend for Inner {
 
     fn real_time_clock(&self) -> RealTimeClock {
         hand_over!(self, inner => inner.real_time_clock())
+    }
+
+    fn adjusted(&self) -> Adjusted {
+        hand_over!(self, inner => inner.adjusted())
     }
 
     fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {

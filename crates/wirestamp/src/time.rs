@@ -4,6 +4,6 @@
 //! be mixed, nor can the counts of a NIC's clock ([`HardwareTicks`]).
 
 pub use wirestamp_core::time::{
-    Bounded, Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime, RealTimeClock,
-    Rfc3339, Span, Time, TimeOutOfRange, Utc, UtcCrossTimestamp, UtcModel, UtcTime,
+    Adjusted, Bounded, Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime,
+    RealTimeClock, Rfc3339, Span, Time, TimeOutOfRange, Utc, UtcCrossTimestamp, UtcModel, UtcTime,
 };

@@ -40,6 +40,8 @@ pub struct Changed {
     pub toml: String,
     /// When the real-time clock is stepped in it after the start, and by how much, in nanoseconds.
     pub utc: Option<(i64, i64)>,
+    /// From when on the system clock is slewed, and by how many parts per billion.
+    pub slewed: Option<(i64, i64)>,
     /// When a NIC's clock is stepped, and by how many ticks.
     pub stepped: Option<(i64, i64)>,
     /// When another clock comes behind an interface.
@@ -56,6 +58,7 @@ impl Clocks<'_> {
         let mut changed = Changed {
             toml: format!("preset = \"{preset}\"\n"),
             utc: None,
+            slewed: None,
             stepped: None,
             failovers: Vec::new(),
         };
@@ -75,6 +78,7 @@ impl Clocks<'_> {
             Change::Failover => to_clock(20, chance.below(2) == 0),
         };
         let at = self.event(&mut changed.toml, chance, &action);
+        changed.slewed = (change == Change::Slew).then_some((at, ppb));
         changed.stepped = (change == Change::Step).then_some((at, step));
         if change == Change::Failover {
             changed.failovers.push(at);

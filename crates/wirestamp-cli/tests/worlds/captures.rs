@@ -215,6 +215,7 @@ fn compare(world: u64, bench: &mut Bench, found: &mut Found) {
         Changed {
             toml: one.toml.clone(),
             utc: one.utc,
+            slewed: one.slewed,
             stepped: one.stepped,
             failovers: one.failovers.clone(),
         }
@@ -225,6 +226,7 @@ fn compare(world: u64, bench: &mut Bench, found: &mut Found) {
         Changed {
             toml: format!("{preset}\n{events}"),
             utc: other.utc,
+            slewed: other.slewed,
             stepped: other.stepped,
             failovers: other.failovers,
         }

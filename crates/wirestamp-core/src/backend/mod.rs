@@ -21,7 +21,7 @@ use crate::cross::CrossTimestamp;
 use crate::error::Result;
 use crate::ethernet::Ethertype;
 use crate::interface::{InterfaceDescription, InterfaceIndex};
-use crate::time::{Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
+use crate::time::{Adjusted, Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -56,6 +56,11 @@ pub trait Backend {
     /// Says how the real-time clock may run against the monotonic clock.
     fn real_time_clock(&self) -> RealTimeClock {
         RealTimeClock::LINUX
+    }
+
+    /// Reads how far adjustments have moved the monotonic clock; by nothing where nobody can adjust it.
+    fn adjusted(&self) -> Adjusted {
+        Adjusted::never(self.now())
     }
 
     /// Lists the interfaces, loopback included.

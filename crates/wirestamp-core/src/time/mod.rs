@@ -16,6 +16,7 @@
 //! log(HardwareTicks::new(5)); // a NIC's counter is no system time
 //! ```
 
+mod adjusted;
 mod bounded;
 pub(crate) mod display;
 mod hardware;
@@ -26,6 +27,7 @@ mod span;
 mod system_time;
 mod utc;
 
+pub use adjusted::Adjusted;
 pub use bounded::Bounded;
 pub use hardware::{Frequency, HardwareTicks};
 pub use instant::{

@@ -37,6 +37,17 @@ impl Confirmed {
         }
     }
 
+    /// What this client has found wrong of the drift says nothing any more.
+    pub(super) fn distrust(&mut self, client: &Client) {
+        let found = |client: &Client| client.counts().drift_contradictions;
+        let next = self.next.as_mut().map(|(measured, _)| measured);
+        for (known, _) in self.measured.iter_mut().chain(next) {
+            if found(known) != found(client) {
+                known.forget_drift();
+            }
+        }
+    }
+
     /// Returns the newest of them; `None` as well once this client has seen a clock stepped since.
     pub(super) fn measured(&self, client: &Client) -> Option<&Measured> {
         let steps = |client: &Client| {

@@ -4,6 +4,7 @@
 mod tests;
 
 use super::confirmed::{Confirmed, Measured};
+use crate::adjustments::Adjustments;
 use crate::goal::Found;
 use crate::host::{Connected, Host};
 use crate::host_stamp::HostStamp;
@@ -65,6 +66,8 @@ pub(super) struct Dialogue {
     pub(super) missing: BTreeMap<String, u64>,
     /// Requests that did not leave, and what ICMP says.
     pub(super) undelivered: Undelivered,
+    /// How far this host's clock was adjusted meanwhile.
+    adjustments: Adjustments,
     /// Times of the NIC's clock that are not final yet.
     provisional: Provisional,
     /// Samples whose times are final.
@@ -88,6 +91,8 @@ impl Dialogue {
         let mut options = ClientOptions::default();
         options.interleaved = !configuration.basic;
         options.max_drift_ppm = configuration.max_drift_ppm;
+        options.wander_ppb = configuration.wander_ppb;
+        options.jump_ppb = configuration.jump_ppb;
         Ok(Self {
             name: configuration.server.clone(),
             address,
@@ -107,6 +112,7 @@ impl Dialogue {
             is_late: false,
             missing: BTreeMap::new(),
             undelivered: Undelivered::default(),
+            adjustments: Adjustments::default(),
             provisional: Provisional::default(),
             confirmed: Confirmed::default(),
             unstamped_in_a_row: Unstamped::default(),
@@ -169,13 +175,18 @@ impl Dialogue {
     /// The moment that the last sample is of.
     pub(super) fn newest(&self) -> Option<Moment> {
         let sampled = self.sampled?;
-        let LocalTime { utc, monotonic } = sampled;
+        let LocalTime {
+            utc,
+            monotonic,
+            adjusted,
+        } = sampled;
         let unsure = monotonic.bound + utc.bound;
-        Some(Moment::of(UtcCrossTimestamp {
+        let moment = Moment::of(UtcCrossTimestamp {
             before: monotonic.value - unsure,
             utc: utc.value,
             after: monotonic.value + unsure,
-        }))
+        });
+        Some(Moment { adjusted, ..moment })
     }
 
     /// The socket, if what it has can be used.
@@ -206,6 +217,7 @@ impl Dialogue {
             .settle(&(stamper.host(), socket), now, "the offset")?;
         self.confirmed
             .follow(&self.provisional, || (self.client.clone(), self.sampled));
+        self.confirmed.distrust(&self.client);
         Ok(())
     }
 
@@ -236,8 +248,15 @@ impl Dialogue {
         })
     }
 
-    fn read(&self, timestamps: &Timestamps) -> Option<(HostStamp, HostTime)> {
-        self.connected.stamper.read(timestamps, self.socket())
+    fn read(&mut self, timestamps: &Timestamps) -> Option<(LocalTime, HostStamp, HostTime)> {
+        self.adjustments.look(&self.connected.socket);
+        let (stamp, time) = self.connected.stamper.read(timestamps, self.socket())?;
+        let local = LocalTime {
+            utc: stamp.utc,
+            monotonic: stamp.monotonic,
+            adjusted: self.adjustments.at(stamp.monotonic),
+        };
+        Some((local, stamp, time))
     }
 
     /// A measurement uses it.
@@ -268,6 +287,7 @@ impl Dialogue {
         };
         self.newest = self.newest.wrapping_add(1);
         let id = Some(TransmitId(self.newest));
+        self.adjustments.look(&self.connected.socket);
         match self.socket().send(&request, id) {
             // the system's answer to the last request, for which this one was not sent
             Err(error) if error.kind() == ErrorKind::Unreachable => {
@@ -315,9 +335,9 @@ impl Dialogue {
     fn stamped(&mut self, outcome: &TransmitOutcome) {
         match outcome {
             TransmitOutcome::Timestamped(timestamps) => match self.read(timestamps) {
-                Some((stamp, time)) => {
+                Some((local, stamp, time)) => {
                     self.uses(&stamp, time);
-                    self.client.sent(local_time(&stamp));
+                    self.client.sent(local);
                 }
                 None => self.miss("a transmit timestamp could not be converted"),
             },
@@ -355,11 +375,11 @@ impl Dialogue {
             let length = received.length.min(turn.buffer.len());
             if let Some(length) = self.authentic(&turn.buffer[..length]) {
                 let stamp = self.read(&received.timestamps);
-                let at = stamp.as_ref().map(|(stamp, _)| local_time(stamp));
+                let at = stamp.as_ref().map(|(local, ..)| *local);
                 let source = received.source.unwrap_or(self.address);
                 let outcome = self.client.received(source, &turn.buffer[..length], at);
                 let is_used = !matches!(outcome, Outcome::Ignored(_));
-                if let Some((stamp, time)) = stamp.filter(|_| is_used) {
+                if let Some((_, stamp, time)) = stamp.filter(|_| is_used) {
                     self.uses(&stamp, time);
                 }
                 self.note(outcome, at, turn);
@@ -447,13 +467,6 @@ impl Dialogue {
 
     fn miss(&mut self, why: &str) {
         *self.missing.entry(why.to_owned()).or_default() += 1;
-    }
-}
-
-fn local_time(stamp: &HostStamp) -> LocalTime {
-    LocalTime {
-        utc: stamp.utc,
-        monotonic: stamp.monotonic,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::moment::Moment;
 use crate::options::Ntp;
 use crate::state::{NtpServerState, Reasons};
 use std::net::Ipv4Addr;
-use wirestamp::Span;
+use wirestamp::{Bounded, Span};
 use wirestamp_ntp::{Leap, LocalTime, Measurement, ServerState};
 
 /// What a word says for a server that is measured.
@@ -31,11 +31,11 @@ pub(super) fn of(
     // what was measured before a step of this host's clock says nothing of it now
     let moved = match &sampled {
         Some(sampled) => moved_since(sampled, moment),
-        None => Some(Span::ZERO),
+        None => Some(Bounded::exact(Span::ZERO)),
     };
-    let measured = client.and_then(|client| client.measurement_at(moment.utc()));
+    let measured = client.and_then(|client| client.measurement_at(&local_time(moment)));
     let measured = measured.zip(moved).map(|(mut measured, moved)| {
-        measured.offset.bound += moved;
+        measured.offset = measured.offset + moved;
         measured
     });
     let mut shown = NtpServerState {
@@ -98,6 +98,7 @@ fn count(shown: &mut NtpServerState, dialogue: &Dialogue) {
     shown.steps = Reasons::from([
         ("local".to_owned(), counts.local_steps),
         ("server".to_owned(), counts.contradictions),
+        ("drift".to_owned(), counts.drift_contradictions),
     ]);
 }
 
@@ -126,8 +127,20 @@ fn reference(state: ServerState) -> String {
     }
 }
 
-/// Returns by how much the real-time clock may have moved against the monotonic clock since then; `None`: it was stepped.
-fn moved_since(then: &LocalTime, now: &Moment) -> Option<Span> {
+/// A moment as a client of NTP takes it.
+fn local_time(moment: &Moment) -> LocalTime {
+    let reading = &moment.reading;
+    let half = Span::from_nanoseconds((reading.after - reading.before).nanoseconds() / 2);
+    let unsure = (reading.after - reading.before) - half;
+    LocalTime {
+        utc: Bounded::exact(reading.utc),
+        monotonic: Bounded::new(reading.before + half, unsure),
+        adjusted: moment.adjusted,
+    }
+}
+
+/// Returns by how much the real-time clock has moved against the monotonic clock since then; `None`: it was stepped.
+fn moved_since(then: &LocalTime, now: &Moment) -> Option<Bounded<Span>> {
     let reading = &now.reading;
     let passed = reading.before - then.monotonic.value;
     let moved = (reading.utc - then.utc.value) - passed;
@@ -140,31 +153,34 @@ fn moved_since(then: &LocalTime, now: &Moment) -> Option<Span> {
         true => Span::ZERO,
         false => Span::from_nanoseconds(passed.nanoseconds().abs() / 1_000),
     };
-    explained(moved.abs(), unsure, slewed)
+    explained(Bounded::new(moved, unsure), slewed)
 }
 
-/// The part of the bound that a movement needs which the readings' errors or a slew of up to 0.1 % explain; `None`: neither does.
-/// A step that is as small as a slew looks the same. One that is smaller than the readings' errors does not show.
-fn explained(moved: Span, unsure: Span, slewed: Span) -> Option<Span> {
-    if moved <= unsure {
-        return Some(Span::ZERO);
+/// The part of a movement that a slew of up to 0.1 % can be; `None`: it is none, whatever the readings' errors are. A step that is as
+/// small as a slew looks the same. One that is smaller than the readings' errors does not show.
+fn explained(moved: Bounded<Span>, slewed: Span) -> Option<Bounded<Span>> {
+    let (least, most) = (moved.least().max(-slewed), moved.most().min(slewed));
+    if least > most {
+        return None;
     }
-    (moved <= unsure + slewed).then(|| moved + unsure)
+    let middle = Span::from_nanoseconds((least.nanoseconds() + most.nanoseconds()).div_euclid(2));
+    Some(Bounded::new(middle, most - middle))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::explained;
-    use wirestamp::Span;
+    use super::*;
 
     #[test]
-    fn what_looks_like_a_slew_is_part_of_the_bound() {
+    fn what_looks_like_a_slew_moves_the_offset() {
         let ns = |nanoseconds| Span::from_nanoseconds(nanoseconds);
-        let of = |moved, slewed| explained(ns(moved), ns(50), ns(slewed));
-        assert_eq!(of(50, 0), Some(Span::ZERO));
+        let of = |moved, slewed| explained(Bounded::new(ns(moved), ns(50)), ns(slewed));
+        let known = |value, bound| Some(Bounded::new(ns(value), ns(bound)));
+        assert_eq!(of(50, 0), known(0, 0));
         assert_eq!(of(51, 0), None);
-        assert_eq!(of(51, 1), Some(ns(101)));
-        assert_eq!(of(5_000, 5_300), Some(ns(5_050)));
+        assert_eq!(of(51, 1), known(1, 0));
+        assert_eq!(of(-20, 100), known(-20, 50));
+        assert_eq!(of(5_000, 5_300), known(5_000, 50));
         assert_eq!(of(5_351, 5_300), None);
     }
 }

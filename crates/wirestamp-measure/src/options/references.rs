@@ -22,10 +22,17 @@ pub struct Ntp {
     /// Use basic mode only, never interleaved.
     #[serde(default)]
     pub basic: bool,
-    /// The largest drift between the two clocks, in parts per million. The error bound grows by it until the next
-    /// answer.
+    /// The largest drift between the two clocks, in parts per million. The error bound grows by it until answers
+    /// have shown the drift.
     #[serde(default = "five_hundred")]
     pub max_drift_ppm: u32,
+    /// How fast the drift may change, in parts per billion and second, without what adjusts this host's clock, which is
+    /// measured. From 1000000 on nothing is learnt of the drift.
+    #[serde(default = "thirty")]
+    pub wander_ppb: u32,
+    /// How much the drift may change at once beside that, in parts per billion, because the server's clock is corrected.
+    #[serde(default = "five_hundred")]
+    pub jump_ppb: u32,
     /// A response that takes longer is lost; 1 ms to 60 s.
     #[serde(default = "one_second", with = "duration")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::times::Text"))]
@@ -96,6 +103,8 @@ impl Ntp {
             interval: sixteen_seconds(),
             basic: false,
             max_drift_ppm: five_hundred(),
+            wander_ppb: thirty(),
+            jump_ppb: five_hundred(),
             timeout: one_second(),
             source: Timestamper::default(),
             nts: false,
@@ -170,6 +179,10 @@ fn first() -> u64 {
 
 fn five_hundred() -> u32 {
     500
+}
+
+fn thirty() -> u32 {
+    30
 }
 
 /// The port of NTP (RFC 5905 §7.2).

@@ -60,7 +60,7 @@ pub struct NtpServerState {
     pub unanswered: u64,
     /// Responses without a sample, and packets that were no responses, by reason.
     pub rejected: Reasons,
-    /// Steps seen: of "local" and "server" clock.
+    /// Steps seen: of "local" and "server" clock; "drift": contradictions to what was learnt of the drift.
     pub steps: Reasons,
     /// Counts of its timestamps.
     pub timestamps: TimestampCounts,

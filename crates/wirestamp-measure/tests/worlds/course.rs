@@ -50,3 +50,30 @@ impl Utc {
         self.start.1 + passed + stepped.map_or(Span::ZERO, |(_, by)| by)
     }
 }
+
+/// The clock that nobody adjusts, in nanoseconds since a world began in which the system clock is slewed once at most.
+pub(crate) struct Free {
+    start: MonotonicTime,
+    slew: Option<(MonotonicTime, i64)>,
+}
+
+impl Free {
+    /// That of a world that begins now; `slew`: how long after that it begins, and by how many parts per billion.
+    pub(crate) fn of(simulation: &Simulation, slew: Option<(i64, i64)>) -> Self {
+        let start = simulation.world().truth().now();
+        let after = |at: i64| start + Span::from_nanoseconds(at.into());
+        Self {
+            start,
+            slew: slew.map(|(at, ppb)| (after(at), ppb)),
+        }
+    }
+
+    /// What it shows when the monotonic clock shows this.
+    pub(crate) fn at(&self, then: MonotonicTime) -> i128 {
+        let slewed = self.slew.filter(|(begun, _)| then > *begun);
+        let added = slewed.map_or(0, |(begun, ppb)| {
+            (then - begun).nanoseconds() * i128::from(ppb) / (1_000_000_000 + i128::from(ppb))
+        });
+        (then - self.start).nanoseconds() - added
+    }
+}

@@ -6,6 +6,7 @@
 
 mod clock;
 mod course;
+mod drift;
 mod ntp;
 mod packet;
 mod stamp;

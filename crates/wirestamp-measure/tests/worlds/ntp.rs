@@ -9,7 +9,7 @@ use wirestamp_measure::{
 };
 use wirestamp_test_worlds::{Chance, Change, Clocks, Found, worlds};
 
-const PORT: u16 = 12_300;
+pub(crate) const PORT: u16 = 12_300;
 /// The server's clock minus what this host's real-time clock would show if nobody stepped it.
 const AHEAD: Span = Span::from_milliseconds(250);
 /// Between two looks of the server.
@@ -19,7 +19,7 @@ const LOOK: Span = Span::from_microseconds(500);
 const ALL: Span = Span::from_seconds(8);
 
 /// NTP's timestamp.
-fn stamp(utc: UtcTime) -> [u8; 8] {
+pub(crate) fn stamp(utc: UtcTime) -> [u8; 8] {
     let nanoseconds = utc.nanoseconds() as u64;
     let seconds = nanoseconds / 1_000_000_000 + 2_208_988_800;
     let fraction = (nanoseconds % 1_000_000_000) * (1 << 32) / 1_000_000_000;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use wirestamp::Bounded;
+use wirestamp_measure::state::NtpServerState;
 use wirestamp_measure::{Kind, Sample, Segment};
 
 /// One thing that was measured or happened. Times are RFC 3339 of the real-time clock, spans nanoseconds with their error bounds.
@@ -21,9 +22,9 @@ pub enum Record {
         /// Delays by segment: value and error bound.
         delays: Vec<(Cow<'static, str>, i64, i64)>,
     },
-    /// The offset to an NTP server.
+    /// The offset to an NTP server, once a second: what is shown at that time.
     Ntp {
-        /// When it was measured.
+        /// When its offset was evaluated.
         time: String,
         /// The server.
         server: String,
@@ -99,16 +100,6 @@ impl Record {
                 interface: name,
                 delays: delays().collect(),
             },
-            Kind::Ntp => {
-                let (offset_ns, bound_ns, path_delay_ns) = offset(sample)?;
-                Self::Ntp {
-                    time,
-                    server: name,
-                    offset_ns,
-                    bound_ns,
-                    path_delay_ns,
-                }
-            }
             Kind::Ptp => {
                 let (offset_ns, bound_ns, path_delay_ns) = offset(sample)?;
                 Self::Ptp {
@@ -120,6 +111,17 @@ impl Record {
                 }
             }
             _ => return None,
+        })
+    }
+
+    /// Returns the record of what is known of an NTP server at a time, or `None` if its offset is not known.
+    pub(crate) fn of_server(time: String, server: NtpServerState) -> Option<Self> {
+        Some(Self::Ntp {
+            time,
+            offset_ns: server.offset_ns?,
+            bound_ns: server.bound_ns?,
+            path_delay_ns: server.path_delay_ns?,
+            server: server.name,
         })
     }
 

@@ -179,10 +179,12 @@ fn the_claim_is_what_ntp_servers_say_and_contains_the_truth() {
     for (place, row) in claims.iter().enumerate().skip(1) {
         let (offset, bound) = row.offset.clone().expect("it is known");
         assert!((offset + 40_000_000).abs() <= bound, "{row:?}");
-        // 500 ppm since the last answer
-        assert!((1_000_000..8_000_000).contains(&bound), "{row:?}");
         // on condition that the one server is right
         assert_eq!(row.right_servers, Some(1), "{row:?}");
+        // 500 ppm from one look to the next: in between nobody has read what adjusts the clock. At first the drift is not
+        // known, and it is as much from one answer to the next
+        let most = if place == 1 { 3_000_000 } else { 1_000_000 };
+        assert!((500_000..most).contains(&bound), "{row:?}");
         let length = row.until - row.from;
         assert!(length < 10 * SECOND + SECOND / 10, "{row:?}");
         assert!(length >= 10 * SECOND || place == last, "{row:?}");

@@ -30,6 +30,43 @@ impl Clock {
     }
 }
 
+/// How far a clock is moved by a frequency that changes: from each time on by so many parts, and so many more each second.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Course(Vec<Leg>);
+
+#[derive(Debug, Clone, Copy)]
+struct Leg {
+    from: i64,
+    moved: f64,
+    rate: f64,
+    change: f64,
+}
+
+impl Course {
+    pub(crate) fn at(&self, time: i64) -> i64 {
+        let begun = self.0.iter().rev().find(|leg| leg.from <= time);
+        begun.map_or(0.0, |leg| leg.at(time)).round() as i64
+    }
+
+    /// From `time` on the frequency offset is `rate`, and it changes by `change` a second.
+    pub(crate) fn turn(&mut self, time: i64, rate: f64, change: f64) {
+        let moved = self.0.last().map_or(0.0, |leg| leg.at(time));
+        self.0.push(Leg {
+            from: time,
+            moved,
+            rate,
+            change,
+        });
+    }
+}
+
+impl Leg {
+    fn at(&self, time: i64) -> f64 {
+        let elapsed = (time - self.from) as f64;
+        self.moved + self.rate * elapsed + self.change * elapsed / 1e9 * elapsed / 2.0
+    }
+}
+
 /// One exchange, as it will go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Path {
@@ -60,7 +97,11 @@ pub(crate) struct World {
     pub(crate) local: Clock,
     /// Steps of the local real-time clock so far: the monotonic clock shows none of them.
     stepped: i64,
+    /// What adjustments of the local clock do.
+    pub(crate) adjusted: Course,
     pub(crate) server: Clock,
+    /// What its frequency does beside its drift.
+    pub(crate) wanders: Course,
     /// When the last responses left, by the receive timestamp that names each (RFC 9769).
     pub(crate) saved: Vec<(NtpTimestamp, NtpTimestamp)>,
     pub(crate) interleaves: bool,
@@ -81,7 +122,9 @@ impl World {
             now: BEGIN,
             local: Clock::default(),
             stepped: 0,
+            adjusted: Course::default(),
             server: Clock::default(),
+            wanders: Course::default(),
             saved: Vec::new(),
             interleaves: true,
             chance: seed,
@@ -119,23 +162,36 @@ impl World {
 
     /// Local minus server at a true time.
     pub(crate) fn offset_at(&self, time: i64) -> i64 {
-        self.local.at(time) - self.server.at(time)
+        self.local_at(time) - self.server_at(time)
+    }
+
+    /// What the local real-time clock shows.
+    pub(crate) fn local_at(&self, time: i64) -> i64 {
+        self.local.at(time) + self.adjusted.at(time)
+    }
+
+    pub(crate) fn server_at(&self, time: i64) -> i64 {
+        self.server.at(time) + self.wanders.at(time)
     }
 
     pub(crate) fn local_time(&self, time: i64) -> LocalTime {
-        let shown = self.local.at(time);
+        let shown = self.local_at(time);
         LocalTime {
             utc: Bounded::exact(UtcTime::from_nanoseconds(shown)),
             monotonic: Bounded::new(
                 MonotonicTime::from_nanoseconds(shown - self.stepped - BEGIN),
                 Span::from_nanoseconds(200),
             ),
+            adjusted: Some(Bounded::new(
+                Span::from_nanoseconds(i128::from(self.adjusted.at(time)) + 12_345),
+                Span::from_nanoseconds(50),
+            )),
         }
     }
 
     /// The server's clock as it writes it: digits below its precision are noise.
     fn server_time(&mut self, time: i64) -> NtpTimestamp {
-        let exact = NtpTimestamp::from_utc(UtcTime::from_nanoseconds(self.server.at(time)));
+        let exact = NtpTimestamp::from_utc(UtcTime::from_nanoseconds(self.server_at(time)));
         let noise = self.random() & ((1 << (32 + i32::from(PRECISION))) - 1);
         NtpTimestamp(exact.0 ^ noise)
     }

@@ -12,6 +12,7 @@ const SETTINGS: Settings = Settings {
     assumptions: Assumptions {
         drift: (-200e-6, 200e-6),
         wander: 30e-9,
+        jump: 0.0,
     },
     least_delay: 0,
     resolution: 2,
@@ -260,4 +261,33 @@ fn an_hours_jump_is_a_contradiction_and_then_forgotten() {
     estimator.reset();
     assert_eq!(estimator.latest(), None);
     run(&mut estimator, 20, 30);
+}
+
+/// A clock whose frequency was 20 ppm for 40 s and may jump by half a ppm at once: so far it may move, however long ago the
+/// frequency was learnt, and hardly farther.
+#[test]
+fn a_jump_of_the_frequency_counts_once() {
+    let settings = Settings {
+        assumptions: Assumptions {
+            wander: 0.0,
+            jump: 500e-9,
+            ..SETTINGS.assumptions
+        },
+        ..SETTINGS
+    };
+    let mut estimator = Estimator::new(settings, SharedCommands::default());
+    let truth = |at: i64| at / 50_000;
+    for at in (0..40).map(|second| second * SECOND) {
+        estimator
+            .to_reference(at, truth(at) - 20)
+            .expect("possible");
+        estimator
+            .from_reference(at + 1_000, truth(at) + 20)
+            .expect("possible");
+    }
+    let from = estimator.newest();
+    let (down, up) = estimator.movement(from, from + 16 * SECOND).expect("known");
+    // 320 µs, and 8 µs to either side
+    assert!((310_000..=312_000).contains(&down), "{down} to {up}");
+    assert!((328_000..=330_000).contains(&up), "{down} to {up}");
 }

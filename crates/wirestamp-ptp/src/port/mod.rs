@@ -140,6 +140,7 @@ impl<'e> Port<'e> {
             assumptions: Assumptions {
                 drift: (-most_drift, most_drift),
                 wander: f64::from(configuration.wander_ppb) * 1e-9,
+                jump: 0.0,
             },
             least_delay: configuration.least_delay_ns.into(),
             resolution: clock.resolution() + i64::from(configuration.transmitter_resolution_ns),

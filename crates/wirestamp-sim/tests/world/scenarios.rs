@@ -206,3 +206,19 @@ fn a_real_time_clock_is_read_between_two_readings_of_the_monotonic_one() {
     let drift = (second.utc - first.utc) - (second.before - first.before);
     assert!(drift.abs() <= first.after - first.before, "{drift}");
 }
+
+#[test]
+fn what_slews_move_the_monotonic_clock_by_can_be_read() {
+    let station = Station::new("i225");
+    let by = || station.world.adjusted().by;
+    let first = by();
+    station.world.advance(Span::from_seconds(1));
+    assert_eq!(by(), first, "nobody adjusts it");
+    for (ppb, microseconds) in [(400_000, 400), (-250_000, 150), (0, 150)] {
+        station.world.slew_system_clock(ppb);
+        station.world.advance(Span::from_seconds(1));
+        let moved = by().value - first.value;
+        let off = (moved - Span::from_microseconds(microseconds)).abs();
+        assert!(off < Span::from_nanoseconds(500), "{ppb}: {moved}");
+    }
+}

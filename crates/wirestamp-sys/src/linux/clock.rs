@@ -3,11 +3,16 @@
 use super::call;
 use std::fs;
 use std::io;
-use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp, UtcModel, UtcTime};
+use wirestamp_core::time::{
+    Adjusted, Bounded, MonotonicTime, Span, UtcCrossTimestamp, UtcModel, UtcTime,
+};
 
 /// How often the exact difference is asked for: a tick may pass in between, or a step, and hardly
 /// ever twice. Where it is never told, readings have to do.
 const ATTEMPTS: usize = 8;
+
+/// A reading of three clocks that nothing has interrupted.
+const CLOSE: Span = Span::from_nanoseconds(100);
 
 /// Reads `CLOCK_MONOTONIC`.
 pub(super) fn now() -> MonotonicTime {
@@ -62,6 +67,35 @@ pub(super) fn close_wall() -> UtcCrossTimestamp {
     let width = |reading: &UtcCrossTimestamp| reading.after - reading.before;
     let readings = std::array::from_fn::<_, 8, _>(|_| utc());
     readings.into_iter().min_by_key(width).unwrap_or_else(utc)
+}
+
+/// How far adjustments have moved the monotonic clock: the first close reading, or the closest of several.
+pub(super) fn adjusted() -> Adjusted {
+    let mut closest = adjusted_once();
+    for _ in 1..4 {
+        if closest.by.bound <= CLOSE {
+            break;
+        }
+        let again = adjusted_once();
+        if again.by.bound < closest.by.bound {
+            closest = again;
+        }
+    }
+    closest
+}
+
+/// The clock that nobody adjusts, between two readings of the monotonic clock. Each shows its last nanosecond.
+fn adjusted_once() -> Adjusted {
+    let before = now();
+    let raw = read(libc::CLOCK_MONOTONIC_RAW);
+    let after = now();
+    let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
+    let by = Span::from_nanoseconds(i128::from((before + half).nanoseconds()) - i128::from(raw));
+    let unsure = (after - before) - half + Span::from_nanoseconds(1);
+    Adjusted {
+        at: after,
+        by: Bounded::new(by, unsure),
+    }
 }
 
 /// How far the real-time clock is ahead of the monotonic clock, from their values at the last tick of
@@ -150,6 +184,20 @@ mod tests {
             "{:?}",
             offset.bound()
         );
+    }
+
+    /// Whoever adjusts this host's clock does so by 500 ppm at most, or chronyd slews it.
+    #[test]
+    fn what_adjustments_have_moved_is_known_to_a_reading() {
+        let first = adjusted();
+        std::thread::sleep(Duration::from_millis(20));
+        let later = adjusted();
+        let passed = later.at - first.at;
+        let moved = later.by.value - first.by.value;
+        let most = Span::from_nanoseconds(passed.nanoseconds() / 10);
+        let unsure = first.by.bound + later.by.bound;
+        assert!(moved.abs() <= most + unsure, "{moved} in {passed}");
+        assert!(first.by.bound < Span::from_milliseconds(1), "{first:?}");
     }
 
     /// The ticks of this kernel tell the same as its clocks do.

@@ -40,7 +40,7 @@ use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
+use wirestamp_core::time::{Adjusted, MonotonicTime, Span, UtcCrossTimestamp};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// The running Linux. Interfaces and sockets are those of the calling thread's network
@@ -68,6 +68,10 @@ impl Backend for System {
 
     fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         clock::close_wall()
+    }
+
+    fn adjusted(&self) -> Adjusted {
+        clock::adjusted()
     }
 
     /// The kernel gives it the number 1 in each network namespace (`LOOPBACK_IFINDEX`, `include/net/flow.h`).

@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32};
 use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::time::{MonotonicTime, UtcCrossTimestamp};
+use wirestamp_core::time::{Adjusted, MonotonicTime, UtcCrossTimestamp};
 use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -130,6 +130,11 @@ impl<T: Supported> Socket<T> {
     /// Reads the real-time clock between two readings of the monotonic clock.
     pub fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         self.host.utc_cross_timestamp()
+    }
+
+    /// Reads how far adjustments of its frequency have moved the monotonic clock: a time daemon's or adjtime(2)'s.
+    pub fn adjusted(&self) -> Adjusted {
+        self.host.adjusted()
     }
 
     /// Ends every wait in every thread: calls that were under way and later ones fail with

@@ -77,6 +77,7 @@ pub(super) const ALL: &[Behaviour] = &[
     )
     .needs(&[Need::Simulation, Need::SteppableClock]),
     Behaviour::new(11, "the-monotonic-clock-never-runs-backwards", steady),
+    Behaviour::new(11, "what-adjusts-the-monotonic-clock-can-be-read", adjusted),
 ];
 
 fn names_the_interface(rig: &Rig) -> Outcome {
@@ -327,6 +328,23 @@ fn many_steps(rig: &Rig) -> Outcome {
                     "steps of {step}: {id} is off by {off}: {timestamp:?}"
                 );
             }
+        }
+    }
+    Ok(())
+}
+
+/// A time daemon may adjust this host's clock, by up to 500 ppm, or chronyd slews it.
+fn adjusted(rig: &Rig) -> Outcome {
+    let (near, far) = (rig.near_socket(Family::V4)?, rig.far_socket(Family::V4)?);
+    let mut last = near.adjusted();
+    for _ in 0..100 {
+        for reading in [far.adjusted(), near.adjusted()] {
+            let unsure = reading.by.bound + last.by.bound;
+            assert!(reading.at >= last.at, "{reading:?} {last:?}");
+            let most = Span::from_nanoseconds((reading.at - last.at).nanoseconds() / 10);
+            let moved = (reading.by.value - last.by.value).abs();
+            assert!(moved <= most + unsure, "{reading:?} {last:?}");
+            last = reading;
         }
     }
     Ok(())

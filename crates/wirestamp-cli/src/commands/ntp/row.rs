@@ -57,6 +57,9 @@ pub(super) struct Row {
     /// How often a clock was seen to be stepped.
     pub(super) local_steps: u64,
     pub(super) server_steps: u64,
+    /// How often a sample contradicted what was learnt of the drift.
+    #[serde(skip)]
+    pub(super) drift_changes: u64,
 }
 
 impl Row {
@@ -106,6 +109,7 @@ impl Row {
                 .collect(),
             local_steps: steps("local"),
             server_steps: steps("server"),
+            drift_changes: steps("drift"),
         }
     }
 

@@ -30,6 +30,13 @@ impl Report for Measured {
                     ),
                 );
             }
+            if row.drift_changes > 0 {
+                let times = plural(row.drift_changes, "time");
+                page.field(
+                    "contradiction",
+                    &format!("{times}: the drift of the clocks changed by more than assumed"),
+                );
+            }
             if row.local_steps > 0 {
                 let steps = plural(row.local_steps, "time");
                 page.field(

@@ -127,7 +127,7 @@ pub(super) fn servers(servers: &[NtpServerState], into: &mut Families<'_>) -> Re
     into.counter(
         "wirestamp_ntp_steps",
         None,
-        "Steps seen in the exchanges, of the local or the server's clock",
+        "Steps seen in the exchanges, of the local or the server's clock, and contradictions to the learnt drift",
         steps,
     )
 }

@@ -28,7 +28,7 @@ fn at(second: i64) -> Moment {
 }
 
 fn hand_over(recording: &mut Recording, second: i64) {
-    let Moment { now, reading } = at(second);
+    let Moment { now, reading, .. } = at(second);
     recording.last = (now, reading.utc);
     recording.hand_over();
 }

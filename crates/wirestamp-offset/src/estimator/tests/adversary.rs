@@ -1,5 +1,5 @@
 //! Worlds that seek a wrong bound: queues in both directions, a frequency that wanders as fast as it may, answers that
-//! come late, and one step of the other clock of any size and sign at any time (`docs/error-bound.md`, Theorems 9 to 12).
+//! come late, and one step of the other clock of any size and sign at any time (`docs/error-bound.md`, Theorems 9 to 13).
 //!
 //! `ADVERSARY_CASES` sets how many worlds each property tries, `PROPTEST_RNG_SEED` which ones. A campaign of thousands
 //! says how many intervals it looked at.
@@ -10,6 +10,8 @@ use std::io::Write;
 
 const CAMPAIGN: u32 = 10_000;
 const WANDER: f64 = 30e-9;
+/// In every second world the frequency jumps by up to this as well.
+const JUMP: f64 = 500e-9;
 /// The settings allow 200 ppm.
 const DRIFT: f64 = 190e-6;
 
@@ -24,6 +26,8 @@ struct Packet {
     is_late: bool,
     /// How the frequency changes until then, as a part of the allowed change.
     ramp: f64,
+    /// Where the part of it that jumps is meanwhile: between -1 and 1.
+    jumped: f64,
 }
 
 /// How the clocks go, and which packets there are.
@@ -36,6 +40,7 @@ struct Story {
     packets: Vec<Packet>,
     /// Before which packet, and by how much.
     step: Option<(usize, i64)>,
+    jump: f64,
 }
 
 fn queue() -> impl Strategy<Value = i64> {
@@ -48,13 +53,15 @@ fn packet(one_of: u32) -> impl Strategy<Value = Packet> {
     let is_request = (0..one_of).prop_map(|place| place == 0);
     let ramp = prop_oneof![Just(1.0), Just(-1.0), -1.0..1.0f64];
     let is_late = (0..8u8).prop_map(|place| place == 0);
-    (pause, is_request, queue(), is_late, ramp).prop_map(
-        |(pause, is_request, queued, is_late, ramp)| Packet {
+    let jumped = prop_oneof![Just(1.0), Just(-1.0), -1.0..1.0f64];
+    (pause, is_request, queue(), is_late, ramp, jumped).prop_map(
+        |(pause, is_request, queued, is_late, ramp, jumped)| Packet {
             pause,
             is_request,
             queued,
             is_late,
             ramp,
+            jumped,
         },
     )
 }
@@ -78,8 +85,9 @@ fn story() -> impl Strategy<Value = Story> {
         packets,
         any::<prop::sample::Index>(),
         step(),
+        prop_oneof![Just(0.0), Just(JUMP)],
     )
-        .prop_map(|(offset, drift, delays, packets, place, by)| {
+        .prop_map(|(offset, drift, delays, packets, place, by, jump)| {
             let step = Some((place.index(packets.len()), by));
             Story {
                 offset,
@@ -87,6 +95,7 @@ fn story() -> impl Strategy<Value = Story> {
                 delays,
                 packets,
                 step,
+                jump,
             }
         })
 }
@@ -96,16 +105,23 @@ fn story() -> impl Strategy<Value = Story> {
 struct Truth {
     at: i64,
     offset: f64,
-    rate: f64,
+    /// What wanders, and what jumps.
+    wandered: f64,
+    jumped: f64,
 }
 
 impl Truth {
-    fn go(&mut self, pause: i64, ramp: f64) {
-        let wanted = self.rate + ramp * WANDER * pause as f64 / 1e9;
+    fn go(&mut self, pause: i64, ramp: f64, jumped: f64) {
+        let wanted = self.wandered + ramp * WANDER * pause as f64 / 1e9;
         let reached = wanted.clamp(-DRIFT, DRIFT);
-        self.offset += f64::midpoint(self.rate, reached) * pause as f64;
-        self.rate = reached;
+        self.jumped = jumped;
+        self.offset += (f64::midpoint(self.wandered, reached) + jumped) * pause as f64;
+        self.wandered = reached;
         self.at += pause;
+    }
+
+    fn rate(&self) -> f64 {
+        self.wandered + self.jumped
     }
 }
 
@@ -168,16 +184,43 @@ impl Seen {
     }
 }
 
+/// Whether the offset has moved since the newest packet as the estimator says, wherever it is.
+fn moves(estimator: &Estimator, unstepped: &[(i64, f64)]) -> Result<(), TestCaseError> {
+    let then = unstepped.iter().find(|(at, _)| *at == estimator.newest());
+    let (Some((from, before)), Some((to, now))) = (then, unstepped.last()) else {
+        return Ok(());
+    };
+    let (down, up) = estimator.movement(*from, *to).expect("remembered");
+    let moved = now - before;
+    let is_inside = down as f64 - 1e-3 <= moved && moved <= up as f64 + 1e-3;
+    prop_assert!(is_inside, "{moved}: {down} to {up} from {from} to {to}");
+    Ok(())
+}
+
 fn holds(story: &Story, seen: &Seen) -> Result<(), TestCaseError> {
-    let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
+    let assumptions = Assumptions {
+        jump: story.jump,
+        ..SETTINGS.assumptions
+    };
+    let settings = Settings {
+        assumptions,
+        ..SETTINGS
+    };
+    let mut estimator = Estimator::new(settings, SharedCommands::default());
     let mut truth = Truth {
         at: 0,
         offset: story.offset as f64,
-        rate: story.drift,
+        wandered: story.drift,
+        jumped: 0.0,
     };
+    // what the offset was at each packet, without the step
+    let mut unstepped = Vec::new();
     let (mut given, mut stepped_at, mut late) = (Given::default(), None, None);
     for (place, packet) in story.packets.iter().enumerate() {
-        truth.go(packet.pause, packet.ramp);
+        truth.go(packet.pause, packet.ramp, packet.jumped * story.jump / 2.0);
+        let whole = stepped_at.map_or(0.0, |(_, by): (i64, i64)| by as f64);
+        unstepped.push((truth.at, truth.offset - whole));
+        moves(&estimator, &unstepped)?;
         if let Some((_, by)) = story.step.filter(|step| step.0 == place) {
             truth.offset += by as f64;
             stepped_at = Some((truth.at, by));
@@ -217,7 +260,7 @@ fn holds(story: &Story, seen: &Seen) -> Result<(), TestCaseError> {
             if let Told::Estimate(told) = told {
                 if let Some(rate) = told.free_rate {
                     prop_assert!(
-                        (rate - truth.rate).abs() <= told.rate_bound + 1e-12,
+                        (rate - truth.rate()).abs() <= told.rate_bound + 1e-12,
                         "{told:?}: {truth:?}"
                     );
                 }

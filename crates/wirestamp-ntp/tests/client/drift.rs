@@ -1,0 +1,272 @@
+//! The bound between samples: it holds at any age, and what is learnt of the drift makes it narrow.
+
+use crate::world::{MILLISECOND, Path, SECOND, World};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::Cell;
+use wirestamp_core::time::Span;
+use wirestamp_ntp::{ClientOptions, Measurement};
+
+/// What the default options allow: parts of frequency, and of its change in a second.
+const JUMP: f64 = 500e-9;
+const WANDER: f64 = 30e-9;
+
+/// What happens from a sample to the next one.
+#[derive(Debug, Clone)]
+struct Turn {
+    path: Path,
+    /// Until the next request.
+    pause: i64,
+    /// The host's clock is adjusted by so many parts, from so much of the pause on.
+    adjusted: Option<(f64, f64)>,
+    /// It is stepped.
+    stepped: Option<i64>,
+    /// The part of the server's frequency that jumps, between -1 and 1, and how the other one wanders.
+    jumped: f64,
+    ramp: f64,
+    /// It is looked at after these parts of the pause.
+    looks: [f64; 4],
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    let one_way = || prop_oneof![4 => 0..5_000i64, 4 => 0..200_000i64, 1 => 0..100 * MILLISECOND];
+    let pause = prop_oneof![4 => SECOND..20 * SECOND, 1 => 20 * SECOND..300 * SECOND];
+    let limit = prop_oneof![4 => Just(500e-6), 1 => Just(83_333e-6)];
+    let by = (limit, -1.0..1.0f64).prop_map(|(most, part)| most * part);
+    let adjusted = prop::option::of((by, 0.0..1.0f64));
+    let step = (3.0..12.6f64, any::<bool>()).prop_map(|(power, back)| {
+        let by = 10f64.powf(power) as i64;
+        if back { -by } else { by }
+    });
+    let stepped = prop_oneof![6 => Just(None), 1 => step.prop_map(Some)];
+    let part = || prop_oneof![Just(1.0), Just(-1.0), -1.0..1.0f64];
+    let looks = prop::array::uniform4(0.0..1.0f64);
+    let paths = (one_way(), one_way(), 1_000..2 * MILLISECOND);
+    (paths, pause, adjusted, stepped, part(), part(), looks).prop_map(
+        |((forward, backward, residence), pause, adjusted, stepped, jumped, ramp, looks)| Turn {
+            path: Path {
+                forward,
+                backward,
+                residence,
+                early: 0,
+                loses_request: false,
+                loses_response: false,
+                lacks_timestamp: false,
+            },
+            pause,
+            adjusted,
+            stepped,
+            jumped,
+            ramp,
+            looks,
+        },
+    )
+}
+
+#[derive(Debug, Clone)]
+struct Story {
+    seed: u64,
+    interleaved: bool,
+    /// Parts per billion, of either clock's oscillator.
+    drifts: (i64, i64),
+    /// The server's clock is stepped at most once, before this turn, by less than anybody notices or more.
+    step: Option<(prop::sample::Index, i64)>,
+    turns: Vec<Turn>,
+}
+
+fn story() -> impl Strategy<Value = Story> {
+    let drift = || -200_000i64..200_000;
+    let step = (3.0..9.0f64, any::<bool>(), any::<prop::sample::Index>());
+    let step = step.prop_map(|(power, back, place)| {
+        let by = 10f64.powf(power) as i64;
+        (place, if back { -by } else { by })
+    });
+    let turns = prop::collection::vec(turn(), 2..40);
+    let drifts = (drift(), drift());
+    (
+        any::<u64>(),
+        any::<bool>(),
+        drifts,
+        prop::option::of(step),
+        turns,
+    )
+        .prop_map(|(seed, interleaved, drifts, step, turns)| Story {
+            seed,
+            interleaved,
+            drifts,
+            step,
+            turns,
+        })
+}
+
+/// Counts of all worlds.
+#[derive(Debug, Default)]
+struct Seen {
+    looks: Cell<u64>,
+    /// Bounds below a fifth of what 500 ppm make.
+    learnt: Cell<u64>,
+}
+
+/// Whether what is known of a time holds then.
+fn look(world: &World, at: i64, seen: &Seen) -> Result<(), TestCaseError> {
+    let Some(known) = world.client.measurement_at(&world.local_time(at)) else {
+        return Ok(());
+    };
+    let truth = Span::from_nanoseconds(world.offset_at(at).into());
+    let off = (known.offset.value - truth).abs();
+    prop_assert!(
+        off <= known.offset.bound,
+        "{known:?} at {at}: really {truth}"
+    );
+    let newest = world.client.measurement().expect("known").at;
+    let wide = (known.at - newest).nanoseconds() / 2_000;
+    let is_learnt = known.offset.bound.nanoseconds() < wide / 5;
+    seen.looks.set(seen.looks.get() + 1);
+    seen.learnt.set(seen.learnt.get() + u64::from(is_learnt));
+    Ok(())
+}
+
+fn holds(story: Story, seen: &Seen) -> Result<(), TestCaseError> {
+    let mut options = ClientOptions::default();
+    options.interleaved = story.interleaved;
+    let mut world = World::new(options, story.seed);
+    (world.local.drift, world.server.drift) = story.drifts;
+    let step = story
+        .step
+        .map(|(place, by)| (place.index(story.turns.len()), by));
+    let mut wandered = 0.0;
+    for (place, turn) in story.turns.into_iter().enumerate() {
+        if let Some((_, by)) = step.filter(|step| step.0 == place) {
+            world.step_server(by, true);
+        }
+        if let Some(by) = turn.stepped {
+            world.step_local(by);
+        }
+        let outcome = world.exchange(&turn.path);
+        prop_assert!(outcome.is_some());
+        let begun = world.now;
+        let jumped = turn.jumped * JUMP / 2.0;
+        let change = turn.ramp * WANDER;
+        world.wanders.turn(begun, wandered + jumped, change);
+        wandered += change * turn.pause as f64 / 1e9;
+        let adjusted_at = |part: f64| begun + (part * turn.pause as f64) as i64;
+        if let Some((by, part)) = turn.adjusted {
+            world.adjusted.turn(adjusted_at(part), by, 0.0);
+        }
+        // an interleaved sample is of the exchange before, and a small step shows beside the monotonic clock only
+        let looks = turn.looks.into_iter();
+        for part in looks.filter(|_| turn.stepped.is_none() || !story.interleaved) {
+            look(&world, begun + (part * turn.pause as f64) as i64, seen)?;
+        }
+        world.now += turn.pause;
+        world.wanders.turn(world.now, wandered + jumped, 0.0);
+        // during an exchange both clocks drift apart by 500 ppm at most, adjustments included
+        if let Some((by, _)) = turn.adjusted {
+            world.adjusted.turn(world.now, by.clamp(-90e-6, 90e-6), 0.0);
+        }
+    }
+    Ok(())
+}
+
+/// 400 worlds; WIRESTAMP_NTP_WORLDS=3000 has as many.
+#[test]
+fn the_bound_holds_at_any_age_whoever_adjusts_the_clock() {
+    let wanted = std::env::var("WIRESTAMP_NTP_WORLDS").unwrap_or_else(|_| "400".to_owned());
+    let mut config = ProptestConfig::with_cases(wanted.parse().expect("a number"));
+    config.failure_persistence = None;
+    let seen = Seen::default();
+    let held = TestRunner::new(config).run(&story(), |story| holds(story, &seen));
+    held.unwrap_or_else(|error| panic!("{error}"));
+    assert!(seen.learnt.get() * 10 > seen.looks.get(), "{seen:?}");
+}
+
+/// A server 60 µs away that is asked every 16 s, and what is known after a while.
+fn asked(world: &mut World, rounds: usize) {
+    let path = Path {
+        forward: 25_000,
+        backward: 35_000,
+        residence: 20_000,
+        early: 0,
+        loses_request: false,
+        loses_response: false,
+        lacks_timestamp: false,
+    };
+    for _ in 0..rounds {
+        world.exchange(&path);
+        world.now += 15 * SECOND;
+    }
+    world.now -= 16 * SECOND;
+}
+
+fn after(world: &World, seconds: i64) -> Measurement {
+    let at = world.local_time(world.now + seconds * SECOND);
+    world.client.measurement_at(&at).expect("measured")
+}
+
+fn basic() -> ClientOptions {
+    let mut options = ClientOptions::default();
+    options.interleaved = false;
+    options
+}
+
+#[test]
+fn a_server_that_is_asked_every_16_s_has_a_bound_of_microseconds() {
+    let mut world = World::new(basic(), 1);
+    world.local.drift = 23_000;
+    asked(&mut world, 20);
+    for (seconds, most) in [(0, 35), (4, 60), (16, 130), (64, 600)] {
+        let bound = after(&world, seconds).offset.bound;
+        assert!(
+            bound < Span::from_microseconds(most),
+            "{seconds} s: {bound}"
+        );
+    }
+    assert_eq!(world.client.counts().drift_contradictions, 0);
+    let newest = world.client.measurement().expect("measured");
+    assert_eq!(after(&world, 0), newest, "the sample's own");
+    // what nobody may learn from is as wide as before
+    let mut options = basic();
+    options.wander_ppb = 1_000_000;
+    let mut world = World::new(options, 1);
+    asked(&mut world, 20);
+    let bound = after(&world, 16).offset.bound;
+    assert!(bound > Span::from_milliseconds(8), "{bound}");
+}
+
+/// Who slews it between two samples by 400 ppm moves the offset, not the bound.
+#[test]
+fn an_adjustment_of_this_hosts_clock_is_measured() {
+    let mut world = World::new(basic(), 1);
+    asked(&mut world, 12);
+    let before = after(&world, 10).offset;
+    world.adjusted.turn(world.now + 2 * SECOND, 400e-6, 0.0);
+    let slewed = after(&world, 10).offset;
+    let moved = slewed.value - before.value;
+    assert!(
+        (moved - Span::from_microseconds(3_200)).abs() < Span::from_microseconds(1),
+        "{moved}"
+    );
+    assert!(
+        slewed.bound < before.bound + Span::from_microseconds(1),
+        "{slewed}"
+    );
+}
+
+/// The server's clock begins to run 30 ppm faster: against the contract. Its next answer shows it, and from then on the
+/// bound is as wide as before anything was learnt.
+#[test]
+fn a_frequency_that_changes_too_much_is_counted_and_what_was_learnt_is_dropped() {
+    let mut world = World::new(basic(), 1);
+    asked(&mut world, 12);
+    world.wanders.turn(world.now, 30e-6, 0.0);
+    world.now += 16 * SECOND;
+    asked(&mut world, 1);
+    assert_eq!(world.client.counts().drift_contradictions, 1);
+    assert_eq!(world.client.counts().contradictions, 0, "no step");
+    let bound = after(&world, 15).offset.bound;
+    assert!(bound > Span::from_milliseconds(7), "{bound}");
+    world.now += 16 * SECOND;
+    asked(&mut world, 8);
+    let known = after(&world, 15).offset;
+    assert!(known.bound < Span::from_microseconds(200), "{known}");
+}
