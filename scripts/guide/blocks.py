@@ -162,10 +162,10 @@ def run(commands, block, folder, target, entered):
 
 
 def unbroken(lines):
-    """Sentences that were broken at the terminal's width, in one line each."""
+    """Sentences that were broken at the terminal's width, in one line each. A word with a column behind it begins a row."""
     joined, last = [], ""
     for line in lines:
-        further = re.match(r"  (\S+)", line)
+        further = re.match(r"  (\S+)(?: \S|$)", line)
         if further and len(last) + len(further.group(1)) >= COLUMNS:
             joined[-1] += " " + line.strip()
         else:
