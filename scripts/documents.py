@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the documents: the list of decisions, lengths of lines, words, and the guide's index. Needs no build.
+"""Checks the documents: the list of decisions, lengths of lines, words, links, and the guide's index. Needs no build.
 
 usage: scripts/documents.py
 """
@@ -34,6 +34,8 @@ WORDS = [
 ]
 # Made by `scripts/compare-paths --commit`, with a line of a page's own length for each obstacle.
 GENERATED = ("docs/paths.md",)
+# Made from the program's help when the guide is built.
+MADE_PAGE = "commands.md"
 # From here on a page is made by a program.
 MADE = "<!-- made from "
 # What a product, a protocol or a quotation calls itself.
@@ -152,11 +154,19 @@ def check_decisions():
 
 
 def check_index():
-    """The guide's first page links every page that the guide has."""
+    """The guide's first page links every page that the repository has of the guide; `MADE_PAGE` is in the built guide only."""
     index = read("guide/index.md")
     for page in re.findall(r"guide/(\S+\.md)$", read("guide/mkdocs.yml"), re.MULTILINE):
-        if page != "index.md" and f"({page})" not in index:
+        if page not in ("index.md", MADE_PAGE) and f"({page})" not in index:
             faults.append(f"guide/index.md: no link to {page}")
+
+
+def check_links(path, lines):
+    """A link works where the page is read, in the repository as well as in the built guide."""
+    for number, line in lines:
+        for link in re.findall(r"\]\(([^)\s#]+)", line):
+            if ":" not in link and not os.path.exists(os.path.join(os.path.dirname(path), link)):
+                faults.append(f"{path}:{number}: no file {link}")
 
 
 def check_rules():
@@ -180,6 +190,8 @@ def main():
         check_lines(path, text)
         check_words(path, prose(numbered(text)), WORDS)
         check_clauses(path, prose(numbered(text)))
+        if path.startswith("guide/") or "/" not in path:
+            check_links(path, prose(numbered(text)))
     for path in tracked("crates/*.rs", "tests/*.rs"):
         lines = list(rust_documentation(read(path)))
         check_words(path, lines, STRICT)
