@@ -6,7 +6,7 @@
 
 use super::capability::{asking_socket, hardware_clock};
 use super::error::system_error;
-use super::interface::{describe, dump};
+use super::interface::describe;
 use super::netlink;
 use netlink_packet_core::{NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -19,7 +19,7 @@ use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// So many interfaces stand on one another at most (the kernel: 8).
-const DEEPEST: usize = 8;
+pub(super) const DEEPEST: usize = 8;
 const OPERATION: &str = "find the device behind the interface";
 
 /// The interfaces that packets of `interface` pass, from itself to the device.
@@ -55,8 +55,11 @@ pub(super) enum Maker {
     Itself(InterfaceIndex),
     /// The active member of this bond, which another one can become.
     Member(InterfaceIndex),
-    /// With each packet another device below its interface: a bridge's port, what a tunnel's packets leave by.
+    /// With each packet another device below its interface: a bridge's port.
     Several,
+    /// With each packet any device of this network namespace: a tunnel's packets and a VRF's leave by routes, and who takes
+    /// packets at the other end of a veth can pass them on.
+    Routed,
 }
 
 impl Maker {
@@ -64,7 +67,7 @@ impl Maker {
     pub(super) fn interface(self) -> Option<InterfaceIndex> {
         match self {
             Self::Device(index) | Self::Itself(index) | Self::Member(index) => Some(index),
-            Self::Several => None,
+            Self::Several | Self::Routed => None,
         }
     }
 }
@@ -75,7 +78,7 @@ pub(super) fn maker(interface: InterfaceIndex) -> io::Result<Maker> {
     Ok(maker_of(index, &link(index)?))
 }
 
-fn maker_of(index: InterfaceIndex, last: &LinkMessage) -> Maker {
+pub(super) fn maker_of(index: InterfaceIndex, last: &LinkMessage) -> Maker {
     let of_driver = |kind: &InfoKind| {
         matches!(
             kind,
@@ -87,38 +90,32 @@ fn maker_of(index: InterfaceIndex, last: &LinkMessage) -> Maker {
                 | InfoKind::Netdevsim
         )
     };
+    let of_ports = |kind: &InfoKind| {
+        matches!(
+            kind,
+            InfoKind::Bridge
+                | InfoKind::Team
+                | InfoKind::Hsr
+                | InfoKind::IpVlan
+                | InfoKind::IpVtap
+                | InfoKind::MacVtap
+                | InfoKind::MacSec
+        )
+    };
     match kind(last) {
         _ if is_itself(last) => Maker::Itself(index),
         Some(InfoKind::Bond) => Maker::Member(index),
-        Some(kind) if !of_driver(kind) => Maker::Several,
+        Some(kind) if of_ports(kind) => Maker::Several,
+        Some(kind) if !of_driver(kind) => Maker::Routed,
         _ => Maker::Device(index),
     }
 }
 
 /// Whether the kernel's number of a device below it is no number of that device here: its packets pass another network
 /// namespace, or a switch whose ports make the timestamps of what comes through the host's NIC.
-fn is_itself(link: &LinkMessage) -> bool {
+pub(super) fn is_itself(link: &LinkMessage) -> bool {
     let is_elsewhere = |one: &LinkAttribute| matches!(one, LinkAttribute::LinkNetNsId(_));
     link.attributes.iter().any(is_elsewhere) || kind(link) == Some(&InfoKind::Dsa)
-}
-
-/// The interfaces of this network namespace that are [`Maker::Itself`] and no other interface's port: by which packets
-/// come and leave that no interface of this namespace timestamps.
-pub(super) fn ways_out() -> io::Result<Box<[InterfaceIndex]>> {
-    let links = dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
-    let way_out = |message: &RouteNetlinkMessage| match message {
-        RouteNetlinkMessage::NewLink(link) if is_itself(link) && !is_port(link) => {
-            InterfaceIndex::new(link.header.index)
-        }
-        _ => None,
-    };
-    Ok(links.iter().filter_map(way_out).collect())
-}
-
-fn is_port(link: &LinkMessage) -> bool {
-    let is_it =
-        |one: &LinkAttribute| matches!(one, LinkAttribute::Controller(index) if *index != 0);
-    link.attributes.iter().any(is_it)
 }
 
 fn last(
@@ -137,10 +134,10 @@ fn last(
 
 /// The interface by which packets leave that pass another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Lower {
-    index: InterfaceIndex,
+pub(super) struct Lower {
+    pub(super) index: InterfaceIndex,
     /// Whether it stays that one; the active member of a bond does not.
-    is_fixed: bool,
+    pub(super) is_fixed: bool,
 }
 
 fn link(index: InterfaceIndex) -> io::Result<LinkMessage> {
@@ -163,7 +160,7 @@ pub(super) fn is_bond(interface: InterfaceIndex) -> bool {
     link(interface).is_ok_and(|link| kind(&link) == Some(&InfoKind::Bond))
 }
 
-fn kind(link: &LinkMessage) -> Option<&InfoKind> {
+pub(super) fn kind(link: &LinkMessage) -> Option<&InfoKind> {
     let informations = link.attributes.iter().filter_map(|one| match one {
         LinkAttribute::LinkInfo(information) => Some(information),
         _ => None,
@@ -175,7 +172,7 @@ fn kind(link: &LinkMessage) -> Option<&InfoKind> {
 }
 
 /// The interface by which packets of this one leave, if that is another one of this network namespace.
-fn below(link: &LinkMessage) -> Option<Lower> {
+pub(super) fn below(link: &LinkMessage) -> Option<Lower> {
     let (mut kind, mut lower, mut active, mut is_elsewhere) = (None, None, None, false);
     for attribute in &link.attributes {
         match attribute {
@@ -258,13 +255,11 @@ mod tests {
     fn the_kernel_names_the_device_where_it_can_be_another_one_with_each_packet() {
         let index = InterfaceIndex::new(7).expect("not zero");
         let of = |kind, attributes| maker_of(index, &message(kind, attributes, None));
-        for kind in [
-            InfoKind::Bridge,
-            InfoKind::Team,
-            InfoKind::Vrf,
-            InfoKind::Vxlan,
-        ] {
+        for kind in [InfoKind::Bridge, InfoKind::Team, InfoKind::IpVlan] {
             assert_eq!(of(kind.clone(), Vec::new()), Maker::Several, "{kind}");
+        }
+        for kind in [InfoKind::Vrf, InfoKind::Vxlan, InfoKind::Wireguard] {
+            assert_eq!(of(kind.clone(), Vec::new()), Maker::Routed, "{kind}");
         }
         assert_eq!(of(InfoKind::Bond, Vec::new()), Maker::Member(index));
         assert_eq!(of(InfoKind::Tun, Vec::new()), Maker::Device(index));
@@ -287,34 +282,6 @@ mod tests {
     }
 
     #[test]
-    fn ways_out_are_the_interfaces_that_lead_into_other_namespaces() {
-        in_namespace("ways out", || {
-            assert_eq!(ways_out().expect("listed").len(), 0);
-            for made in [
-                "link add one type veth peer name other",
-                "link add bridge type bridge",
-                "netns add wirestamp-elsewhere",
-            ] {
-                ip(made).expect("made");
-            }
-            let moved = ip("link set other netns wirestamp-elsewhere");
-            let alone = ways_out();
-            let is_port = ip("link set one master bridge");
-            let port = ways_out();
-            let all = interface::list().expect("a list");
-            let one = all.iter().find(|found| found.name == "one");
-            let one = one.expect("it is there").index;
-            let is = maker(one);
-            ip("netns del wirestamp-elsewhere").expect("removed");
-            moved.and(is_port).expect("made");
-            assert_eq!(*alone.expect("listed"), [one]);
-            let left = port.expect("listed");
-            assert!(left.is_empty(), "what it takes comes to the bridge");
-            assert_eq!(is.expect("found"), Maker::Itself(one));
-        });
-    }
-
-    #[test]
     fn below_a_macvlan_is_the_interface_that_it_is_on() {
         in_namespace("devices behind interfaces", || {
             ip("link add near type veth peer name far").expect("made");
@@ -331,7 +298,7 @@ mod tests {
             let maker_of = |name: &str| maker(number(name).index).expect("found");
             assert_eq!(maker_of("lo"), Maker::Device(number("lo").index));
             // packets can pass the other end of a veth that is here
-            assert_eq!(maker_of("above"), Maker::Several);
+            assert_eq!(maker_of("above"), Maker::Routed);
             let gone = InterfaceIndex::new(9_999).expect("not zero");
             assert!(maker(gone).is_err());
         });

@@ -12,6 +12,7 @@ mod ethtool;
 mod hardware_clock;
 mod holders;
 mod interface;
+mod links;
 #[cfg(test)]
 mod namespace;
 mod netlink;

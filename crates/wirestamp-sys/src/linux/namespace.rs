@@ -33,3 +33,27 @@ pub(super) fn ip(line: &str) -> Result<(), String> {
     assert!(status.success(), "ip {line}");
     Ok(())
 }
+
+/// A network namespace that has a name, under which `ip` finds it, until it is dropped.
+pub(super) struct Another(String);
+
+impl Another {
+    /// Makes one. The name is of this process and `what`, so that tests at the same time do not meet.
+    pub(super) fn new(what: &str) -> Self {
+        let another = Self(format!("wirestamp-{what}-{}", std::process::id()));
+        ip(&format!("netns add {}", another.0)).expect("made");
+        another
+    }
+
+    /// What `ip` calls it.
+    pub(super) fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Drop for Another {
+    fn drop(&mut self) {
+        // a test that failed already reports why
+        let _ = Command::new("ip").args(["netns", "del", &self.0]).status();
+    }
+}

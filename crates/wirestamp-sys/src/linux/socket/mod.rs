@@ -7,6 +7,7 @@
 
 mod adopt;
 mod bell;
+mod charge;
 mod engine;
 mod frames;
 mod header;

@@ -25,8 +25,8 @@ use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::timestamp::{CountRules, TransmitTracker};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// The most receive buffer that is asked for, in bytes as the kernel counts them: room for
-/// 10,000 timestamps between two drains.
+/// The most receive buffer that is asked for, in bytes as the kernel counts them: room for 8,192 timestamps between two
+/// drains; for 3,276 that come with packets of 1,500 bytes, 496 of 9,000, and 123 of the loopback interface's longest.
 const MOST_BUFFER: usize = 8 << 20;
 
 const CONFIGURE: &str = "configure timestamping";

@@ -75,5 +75,3 @@ pub const HWTSTAMP_FLAG_BONDED_PHC_INDEX: i32 = 1;
 /// The most that one transmit timestamp without payload is charged to the receive buffer, in
 /// bytes, with a margin (measured: 832 on Linux 6.18, 963 on 6.12).
 pub const TIMESTAMP_CHARGE: u32 = 1_024;
-/// The same with a packet of up to 1,500 bytes, whose buffer is charged once more.
-pub const PACKET_CHARGE: u32 = 2_560;

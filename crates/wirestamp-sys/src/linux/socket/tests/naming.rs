@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::native::interface;
-use crate::native::namespace::{in_namespace, ip};
-use crate::native::wire::constants::PACKET_CHARGE;
+use crate::native::namespace::{Another, in_namespace, ip};
 use crate::native::wire::control::{QueueEntry, queue_entry};
 use messages::ReceiveMessages;
 use std::process::Command;
@@ -26,7 +25,7 @@ const LINKS: [&str; 15] = [
     "neigh add fd00:9::8 lladdr 02:00:00:00:00:08 dev br0",
 ];
 
-fn with_bridge(test: impl FnOnce(InterfaceDescription, [InterfaceIndex; 2]) + Send) {
+pub(super) fn with_bridge(test: impl FnOnce(InterfaceDescription, [InterfaceIndex; 2]) + Send) {
     in_namespace("ports of a bridge", || {
         for line in LINKS {
             ip(line).expect("made");
@@ -45,14 +44,14 @@ fn with_bridge(test: impl FnOnce(InterfaceDescription, [InterfaceIndex; 2]) + Se
     });
 }
 
-fn tracked(local: SocketAddr, interface: Option<&InterfaceDescription>) -> Tracked {
+pub(super) fn tracked(local: SocketAddr, interface: Option<&InterfaceDescription>) -> Tracked {
     let socket = Socket::bind(local, interface).expect("bound");
     let tracker = Mutex::new(socket.tracker());
     Tracked { socket, tracker }
 }
 
 /// The device that the next entry of the error queue names.
-fn named(socket: &Socket) -> Option<InterfaceIndex> {
+pub(super) fn named(socket: &Socket) -> Option<InterfaceIndex> {
     let until = soon();
     loop {
         let mut messages = <ReceiveMessages<1>>::new();
@@ -66,7 +65,7 @@ fn named(socket: &Socket) -> Option<InterfaceIndex> {
     }
 }
 
-const BOTH: Timestamping = Timestamping::OFF.transmit(64).source(Source::Both);
+pub(super) const BOTH: Timestamping = Timestamping::OFF.transmit(64).source(Source::Both);
 
 #[test]
 fn a_transmit_timestamp_names_the_port_by_which_the_packet_leaves() {
@@ -117,49 +116,84 @@ fn the_kernel_names_devices_only_where_there_can_be_several() {
         let device = all.iter().find(|interface| interface.name == "lo");
         assert!(!named(&tracked(local, device), &BOTH));
         assert!(named(&tracked(local, None), &BOTH));
-        // what leaves by it is timestamped elsewhere, under a number that is another interface's here
-        ip("netns add wirestamp-naming").expect("made");
-        ip("link add out type veth peer name in netns wirestamp-naming").expect("made");
         let unbound = tracked(local, None);
-        let is_named = named(&unbound, &BOTH);
-        ip("netns del wirestamp-naming").expect("removed");
-        assert!(!is_named);
+        assert!(named(&unbound, &BOTH));
+        // what leaves by it is timestamped elsewhere, under a number that is another interface's here
+        let elsewhere = Another::new("naming");
+        let into = elsewhere.name();
+        ip(&format!("link add out type veth peer name in netns {into}")).expect("made");
+        assert!(!named(&tracked(local, None), &BOTH));
+        assert!(!named(&unbound, &BOTH), "as it is now");
+        assert!(named(&bound, &BOTH), "by ports alone");
+        ip("link del out").expect("removed");
+        assert!(named(&unbound, &BOTH), "as it is now");
     });
+}
+
+/// The other end of a veth takes packets to wherever it passes them on.
+#[test]
+fn a_socket_on_what_is_routed_has_no_devices_named_where_packets_can_leave_the_namespace() {
+    with_bridge(|_, _| {
+        let all = interface::list().expect("a list");
+        let veth = all.iter().find(|interface| interface.name == "one1");
+        let socket = tracked((Ipv4Addr::UNSPECIFIED, 0).into(), veth);
+        socket.configure(&BOTH).expect("configured");
+        assert!(socket.naming.is_by_kernel());
+        let elsewhere = Another::new("routed");
+        let into = elsewhere.name();
+        ip(&format!("link add out type veth peer name in netns {into}")).expect("made");
+        socket.configure(&BOTH).expect("configured");
+        assert!(!socket.naming.is_by_kernel());
+    });
+}
+
+/// Sends 64 datagrams of each length before any timestamp is read.
+fn assert_that_all_have_room(socket: &Tracked, to: SocketAddr, lengths: &[usize]) {
+    const COUNT: u32 = 64;
+    let wanted = Timestamping::OFF
+        .transmit(64)
+        .source(Source::HardwareElseSoftware);
+    let granted = socket.configure(&wanted).expect("configured");
+    assert!(socket.naming.is_by_kernel());
+    assert!(
+        granted.system_queue.is_some_and(|room| room >= COUNT),
+        "{granted:?}"
+    );
+    for length in lengths {
+        let before = socket.receive_buffer().expect("Linux 4.12").0;
+        let payload = vec![0; *length];
+        for id in 0..COUNT {
+            let packet = outgoing(&payload, id).to(to);
+            assert_eq!(socket.send(&[packet]), Ok(1));
+        }
+        let (mut used, until) = (0, soon());
+        while used < before + COUNT * 500 && clock::now() < until {
+            used = socket.receive_buffer().expect("Linux 4.12").0;
+        }
+        let each = (used - before) / COUNT;
+        let most = socket.charge();
+        assert!((500..=most).contains(&each), "{each} of {length} bytes");
+        for _ in 0..COUNT {
+            named(socket);
+        }
+    }
 }
 
 #[test]
 fn a_timestamp_with_its_packet_is_charged_no_more_than_is_said() {
-    const COUNT: u32 = 16;
     with_bridge(|bridge, _| {
-        let socket = tracked((Ipv4Addr::UNSPECIFIED, 0).into(), Some(&bridge));
-        let wanted = Timestamping::OFF
-            .transmit(64)
-            .source(Source::HardwareElseSoftware);
-        let granted = socket.configure(&wanted).expect("configured");
-        assert!(
-            granted.system_queue.is_none_or(|room| room >= 64),
-            "{granted:?}"
-        );
+        let local = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         let to: SocketAddr = ([10, 9, 8, 8], 9).into();
-        for length in [1, 700, 1_472] {
-            let before = socket.receive_buffer().expect("Linux 4.12").0;
-            let payload = vec![0; length];
-            for id in 0..COUNT {
-                let packet = outgoing(&payload, id).to(to);
-                assert_eq!(socket.send(&[packet]), Ok(1));
-            }
-            let (mut used, until) = (0, soon());
-            while used < before + COUNT * 500 && clock::now() < until {
-                used = socket.receive_buffer().expect("Linux 4.12").0;
-            }
-            let each = (used - before) / COUNT;
-            assert!(
-                (500..=PACKET_CHARGE).contains(&each),
-                "{each} of {length} bytes"
-            );
-            for _ in 0..COUNT {
-                named(&socket);
-            }
+        let bound = tracked(local, Some(&bridge));
+        assert_that_all_have_room(&bound, to, &[1, 700, 1_472]);
+        for name in ["one1", "two1", "one", "two", "br0"] {
+            ip(&format!("link set {name} mtu 9000")).expect("set");
         }
+        assert_that_all_have_room(&bound, to, &[1, 1_472, 4_000, 8_972, 20_000]);
+        let unbound = tracked(local, None);
+        assert_that_all_have_room(&unbound, to, &[8_972]);
+        // nobody receives there, so that the datagrams themselves take no room
+        let loopback: SocketAddr = ([127, 0, 0, 1], 9).into();
+        assert_that_all_have_room(&unbound, loopback, &[1_000, 16_000, 60_000, 65_507]);
     });
 }
