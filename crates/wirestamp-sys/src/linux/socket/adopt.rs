@@ -45,6 +45,8 @@ pub(super) struct Former {
     blocking: bool,
     /// Datagrams that the system had dropped.
     pub(super) dropped: u64,
+    /// Whether somebody else made it.
+    pub(super) is_adopted: bool,
 }
 
 impl Former {
@@ -69,6 +71,7 @@ impl Former {
             options,
             blocking: !SockRef::from(fd).nonblocking()?,
             dropped: dropped.into(),
+            is_adopted: true,
         })
     }
 }

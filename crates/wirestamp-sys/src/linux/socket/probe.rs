@@ -63,12 +63,22 @@ fn observe() -> CountProbe {
     }
 }
 
-/// Whether a transmit timestamp that comes with its packet names the device: the kernel may keep packets from those
-/// without CAP_NET_RAW (`net.core.tstamp_allow_data`). Asked again where loopback can't tell.
-pub(super) fn kernel_names_devices() -> bool {
-    static NAMES: OnceLock<()> = OnceLock::new();
-    let names = || Prober::new().is_ok_and(|prober| prober.names_device().unwrap_or(false));
-    NAMES.get().is_some() || (names() && NAMES.set(()).is_ok())
+/// Whether a transmit timestamp that comes with its packet names the device. The kernel gives packets to whom
+/// `net.core.tstamp_allow_data` allows it: to all, or to sockets whose maker had CAP_NET_RAW, and no timestamp at all to the
+/// others. Asked with each configuration, because both can change; who made an adopted socket is not known.
+pub(super) fn kernel_names_devices(is_adopted: bool) -> bool {
+    let by_prober = || Prober::new().is_ok_and(|prober| prober.names_device().unwrap_or(false));
+    are_packets_for(is_adopted, gives_all_packets(), by_prober)
+}
+
+fn are_packets_for(is_adopted: bool, is_for_all: bool, by_prober: impl FnOnce() -> bool) -> bool {
+    is_for_all || !is_adopted && by_prober()
+}
+
+/// Whether the kernel gives packets to all; where it does not say (older ones in all network namespaces but the first), no.
+fn gives_all_packets() -> bool {
+    let read = std::fs::read_to_string("/proc/sys/net/core/tstamp_allow_data");
+    read.is_ok_and(|value| value.trim() == "1")
 }
 
 /// A socket on loopback that sends to itself: its timestamps are there when a send returns.
@@ -231,7 +241,18 @@ mod tests {
     fn the_kernel_names_the_device_that_sent_a_packet() {
         let prober = Prober::new().expect("loopback");
         assert_eq!(prober.names_device(), Some(true));
-        assert!(kernel_names_devices() && kernel_names_devices());
+        assert!(kernel_names_devices(false));
+        assert_eq!(kernel_names_devices(true), gives_all_packets());
+    }
+
+    #[test]
+    fn an_adopted_socket_has_packets_only_where_all_have() {
+        let has = |is_adopted, is_for_all, by_prober| {
+            are_packets_for(is_adopted, is_for_all, || by_prober)
+        };
+        assert!(has(true, true, false) && has(false, true, false));
+        assert!(has(false, false, true) && !has(false, false, false));
+        assert!(!has(true, false, true), "its maker may lack CAP_NET_RAW");
     }
 
     /// Loopback tells everything: each step was observed, whatever this kernel does.

@@ -5,6 +5,7 @@ mod counting;
 mod naming;
 mod queue;
 mod queueing;
+mod withheld;
 
 use super::*;
 use crate::native::call;

@@ -1,0 +1,84 @@
+//! A kernel that withholds packets from those without CAP_NET_RAW (`net.core.tstamp_allow_data` 0).
+
+use super::naming::{BOTH, named, tracked, with_bridge};
+use super::*;
+use std::fs;
+use std::net::UdpSocket;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+const SETTING: &str = "/proc/sys/net/core/tstamp_allow_data";
+
+/// Changes the setting to what is asked for, until nobody can ask; then back. In the first network namespace: older kernels
+/// have it nowhere else.
+fn change(asked: &Receiver<&str>, is_set: &Sender<()>) {
+    let before = fs::read_to_string(SETTING).expect("a setting");
+    for value in asked {
+        fs::write(SETTING, value).expect("root");
+        is_set.send(()).expect("asked for");
+    }
+    fs::write(SETTING, before.trim()).expect("root");
+}
+
+/// Runs `made` on a thread that lacks CAP_NET_RAW.
+fn without_net_raw<T: Send>(made: impl FnOnce() -> T + Send) -> T {
+    const VERSION_3: u32 = 0x2008_0522;
+    const NET_RAW: u32 = 1 << 13;
+    thread::scope(|scope| {
+        let ended = scope.spawn(|| {
+            let header = [VERSION_3, 0];
+            // effective, permitted and inheritable ones, twice
+            let mut sets = [0u32; 6];
+            // SAFETY: both have the layout and the length that this version has; this thread alone is asked about.
+            let got = unsafe { libc::syscall(libc::SYS_capget, &raw const header, &raw mut sets) };
+            sets[0] &= !NET_RAW;
+            // SAFETY: as above; this thread alone changes, which then ends.
+            let set =
+                unsafe { libc::syscall(libc::SYS_capset, &raw const header, &raw const sets) };
+            assert_eq!((got, set), (0, 0), "{}", io::Error::last_os_error());
+            made()
+        });
+        ended.join().expect("no panic")
+    })
+}
+
+/// Sends one datagram; returns whether its timestamp, which comes in any case, names the device.
+fn names_device(socket: &Tracked) -> bool {
+    socket.configure(&BOTH).expect("configured");
+    let to: SocketAddr = ([10, 9, 8, 8], 9).into();
+    assert_eq!(socket.send(&[outgoing(b"x", 1).to(to)]), Ok(1));
+    let has = named(socket).is_some();
+    assert_eq!(has, socket.naming.is_by_kernel());
+    has
+}
+
+fn adopted(theirs: UdpSocket) -> Tracked {
+    let (socket, tracker) = Socket::adopt(theirs.into()).expect("adopted");
+    let tracker = Mutex::new(tracker);
+    Tracked { socket, tracker }
+}
+
+#[test]
+#[ignore = "changes a setting of the whole machine: scripts/vm-test runs it in its guest"]
+fn no_timestamp_is_lost_where_the_kernel_withholds_packets() {
+    let any = || SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let (ask, asked) = mpsc::channel();
+    let (set, is_set) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(move || change(&asked, &set));
+        with_bridge(move |bridge, _| {
+            let ours = || tracked(any(), Some(&bridge));
+            let theirs = || UdpSocket::bind(any()).expect("a socket");
+            let unprivileged = without_net_raw(ours);
+            assert!(names_device(&unprivileged), "all have packets");
+            let is_known = fs::exists(SETTING).expect("an answer");
+            let of_theirs = names_device(&adopted(without_net_raw(theirs)));
+            assert_eq!(of_theirs, is_known, "all have packets");
+            ask.send("0").expect("changed");
+            is_set.recv().expect("changed");
+            assert!(names_device(&ours()), "this thread has CAP_NET_RAW");
+            assert!(!without_net_raw(|| names_device(&ours())));
+            assert!(!without_net_raw(|| names_device(&unprivileged)));
+            assert!(!names_device(&adopted(without_net_raw(theirs))));
+        });
+    });
+}
