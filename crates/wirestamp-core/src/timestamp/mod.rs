@@ -104,8 +104,9 @@ pub struct HardwareTimestamp {
     /// Whose counter: the device that made the timestamp, which can be below the socket's interface. `None` where the system
     /// did not say and the socket is not bound to an interface; such a timestamp can't be converted.
     ///
-    /// On Linux, a socket on a bridge, bond, VRF or tunnel, or on no interface, has the kernel name the device of each packet:
-    /// of a bridge's port, or a bond's member. Where it does not, a timestamp of a bridge names none.
+    /// On Linux, a UDP socket on a bridge, bond, VRF or tunnel, or on no interface, has the kernel name the device of each
+    /// packet: a bridge's port, or a bond's member. Of a frame that an Ethernet socket sends, and where the kernel may withhold
+    /// packets (`net.core.tstamp_allow_data`), it does not: then a timestamp of a bond names the bond, and one of a bridge none.
     pub interface: Option<InterfaceIndex>,
     /// When the timestamp was fetched from the system: the latest it can have been made. Shows
     /// which run of the counter it belongs to.

@@ -116,8 +116,8 @@ impl Correlator {
     /// (a bond failed over up to half a second ago, and the timestamp names the bond because the system does not say more).
     /// It is then wrong by the size of the step or the distance of the clocks, beyond the error bound. No conversion at once
     /// can know better, as nothing that has arrived by then is different. [`HostClock`](crate::HostClock) waits until the
-    /// clock was read again, and takes such answers back. A timestamp that names the device that made it, as Linux has it,
-    /// fails with [`ConversionError::OtherClock`] until the failover is noticed.
+    /// clock was read again, and takes such answers back. A timestamp that names the device that made it fails with
+    /// [`ConversionError::OtherClock`] until the failover is noticed; which do, [`HardwareTimestamp::interface`] says.
     ///
     /// # Errors
     /// [`ConversionError`]: why there is no honest answer.

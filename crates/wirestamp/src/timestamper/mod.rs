@@ -218,6 +218,11 @@ impl Timestamper {
 
     /// Takes one entry of the error queue that the program read itself, by `recvmsg` with `MSG_ERRQUEUE`:
     /// the control messages, and the address (`msg_name`) that an ICMP error has, or nothing.
+    ///
+    /// Give `recvmsg` at least 256 bytes for control messages: what it cuts off, a timestamp perhaps, is lost. An entry takes
+    /// up to 168 bytes (IPv6), more with options of the program's own. On a bridge, bond, VRF or tunnel, or bound to no
+    /// interface, a socket with hardware timestamps has entries that carry the packet that was sent, by which the kernel names
+    /// the NIC; no other entry of a timestamp has a payload. The packet need not be read: a buffer of no bytes will do.
     pub fn error_queue_entry(&mut self, control: &[u8], name: &[u8]) {
         self.matcher.advance(self.now());
         self.socket.take_entry(control, name, &mut self.tracker);

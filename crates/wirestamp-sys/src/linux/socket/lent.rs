@@ -104,7 +104,8 @@ impl Socket {
         received
     }
 
-    /// Takes one entry of the error queue in, read by the caller. What is no such entry is ignored.
+    /// Takes one entry of the error queue in, read by the caller with at least 256 bytes for control messages. What is no such
+    /// entry is ignored, and one that was cut off is lost.
     pub fn take_entry(&self, control: &[u8], name: &[u8], tracker: &mut TransmitTracker) {
         let clocks = ask(tracker.placement());
         if let Some(entry) = control::queue_entry(control, || address::read(name)) {
