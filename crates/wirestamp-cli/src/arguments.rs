@@ -64,9 +64,9 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// How to print: table, json, ndjson or csv [default: table]
+    /// Output format: table, json, ndjson or csv [default: table]
     ///
-    /// `table` is for people, `json` one object; `ndjson` (an object a line) and `csv` are rows.
+    /// `table` is for people; `json` is one object; `ndjson` (one object per line) and `csv` have a row for each result.
     #[arg(
         long,
         global = true,
@@ -75,7 +75,7 @@ pub(crate) struct Global {
         hide_possible_values = true
     )]
     pub(crate) format: Option<Form>,
-    /// Short for --format json
+    /// Same as --format json
     #[arg(long, global = true, conflicts_with = "format")]
     pub(crate) json: bool,
     /// When to use colours; NO_COLOR is respected
@@ -84,13 +84,13 @@ pub(crate) struct Global {
     /// Draw with ASCII characters only
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) ascii: bool,
-    /// Simulate NICs sim0 and sim1: a preset or a TOML file
+    /// Simulate the NICs sim0 and sim1, as a preset or a TOML file describes them
     ///
-    /// `wirestamp presets` lists presets. Simulated NICs then stand where a command takes the interfaces of this system by default. The environment
-    /// variable WIRESTAMP_SIM chooses what they are without changing any default.
+    /// `wirestamp presets` lists the presets. A command without an interface then uses the simulated NICs. The environment variable
+    /// WIRESTAMP_SIM chooses the preset or file too, but changes no default.
     #[arg(long, global = true, value_name = "PRESET|FILE")]
     pub(crate) sim: Option<String>,
-    /// The simulation's seed: the same seed gives the same output to the bit
+    /// Seed of the simulation: the same seed gives exactly the same output
     #[arg(
         long,
         global = true,
@@ -132,43 +132,43 @@ pub(crate) enum Command {
     /// List the interfaces of this system, and simulated ones if --sim asks for them
     #[command(after_help = help::INTERFACES)]
     Interfaces(Interfaces),
-    /// What an interface could timestamp, what it timestamps now, and what was really seen
+    /// Show what an interface can timestamp, what it timestamps now, and which timestamps really came
     #[command(after_help = help::CAPABILITIES)]
     Capabilities(Capabilities),
     /// Switch a NIC's hardware timestamping on or off, for all programs
     #[command(after_help = help::ENABLE)]
     Enable(Enable),
-    /// Read a NIC's clock against the system clock
+    /// Compare a NIC's clock with the system clock
     #[command(after_help = help::CROSS)]
     Cross(Cross),
-    /// Write down what the system sees of a NIC's clock, as events to convert
+    /// Record readings of a NIC's clock, and timestamps if asked for, as events for `convert`
     #[command(after_help = help::RECORD)]
     Record(Record),
-    /// Convert the hardware timestamps among recorded events to system time, each with an error bound
+    /// Convert recorded hardware timestamps to system time, each with an error bound
     #[command(after_help = help::CONVERT)]
     Convert(Convert),
-    /// Report changes of interfaces, clocks and timestamping configurations as they come
+    /// Report changes of interfaces, clocks and timestamping configurations as they happen
     #[command(after_help = help::WATCH)]
     Watch(Watch),
     /// Measure where packets spend their time: send path, wire, receive path
     #[command(after_help = help::LATENCY)]
     Latency(Box<Latency>),
-    /// Answer STAMP packets (RFC 8762), so that others can measure delays to this host
+    /// Answer STAMP packets (RFC 8762), so that other hosts can measure delays to this one
     #[command(after_help = stamp::REFLECT)]
     Reflect(Box<Reflect>),
-    /// Capture packets that pass an interface, with timestamps in UTC, and compare captures
+    /// Capture an interface's packets with timestamps in UTC, and compare captures
     #[command(after_help = capture::HELP)]
     Capture(Box<Capture>),
-    /// Say what works, what does not, why, and the exact command that would change it
+    /// Check what works and what does not, why, and which command changes it
     #[command(after_help = help::DOCTOR)]
     Doctor(Doctor),
-    /// How wrong is this machine's clock? Its offset to NTP servers, with error bounds
+    /// Measure the offset of this host's clock to NTP servers, with error bounds
     #[command(after_help = ntp::HELP)]
     Ntp(Ntp),
-    /// Be a PTPv2 clock: measure your clock's offset to a timeTransmitter, with an error bound
+    /// Run a PTPv2 clock: measure the offset to a timeTransmitter, with an error bound
     #[command(after_help = help::PTP)]
     Ptp(Box<Ptp>),
-    /// Measure all the time, and show it to Prometheus, browsers and programs
+    /// Measure continuously, and serve the results to Prometheus, browsers and programs
     #[cfg(feature = "monitor")]
     #[command(after_help = monitor::HELP)]
     Monitor(Monitor),
@@ -176,7 +176,7 @@ pub(crate) enum Command {
     #[cfg(feature = "monitor")]
     #[command(after_help = top::HELP)]
     Top(Top),
-    /// Not in this build: measure all the time, and show it to Prometheus, browsers and programs
+    /// Not in this build: measure continuously, and serve the results to Prometheus, browsers and programs
     #[cfg(not(feature = "monitor"))]
     #[command(after_help = NOT_BUILT)]
     Monitor(NotBuilt),
@@ -184,10 +184,10 @@ pub(crate) enum Command {
     #[cfg(not(feature = "monitor"))]
     #[command(after_help = NOT_BUILT)]
     Top(NotBuilt),
-    /// List what a simulated NIC can be
+    /// List the presets of simulated NICs
     #[command(after_help = help::PRESETS)]
     Presets(Presets),
-    /// Print what a shell needs to complete wirestamp's command line
+    /// Print the completion script for a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions(Completions),
     /// Print the values that a completion script asks for
@@ -254,7 +254,7 @@ pub(crate) struct Presets {}
 
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
-    /// Which shell's language
+    /// The shell
     #[arg(value_enum, value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
 }

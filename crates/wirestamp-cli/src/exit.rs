@@ -32,7 +32,7 @@ Exit codes:
   9  the two runs that were compared differ
 
 SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run early, with its summary; a second one ends the program
-with 128 and the signal's number, once clocks and NICs are restored, and a third one at once.
+with exit code 128 plus the signal's number, once clocks and NICs are restored; a third one at once.
 
 Errors name the target, the operation, the system's answer and the remedy; with --json they are an
 object {\"error\": {…}} on standard output.";

@@ -11,7 +11,6 @@ use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// Names that start so are meant for the simulation.
-#[cfg(feature = "sim")]
 const SIMULATED_PREFIX: &str = "sim";
 /// So many names fit into a message.
 const FEW: usize = 8;
@@ -134,8 +133,17 @@ fn native() -> Result<Vec<Interface>> {
     }
 }
 
+/// Those of `known` that somebody may mean by `name`: simulated ones only if it looks like one, or if there are no others.
+fn meant<'a>(known: &'a [Interface], name: &str) -> impl Iterator<Item = &'a Interface> {
+    let simulated = |interface: &Interface| interface.description().simulated;
+    let all = name.starts_with(SIMULATED_PREFIX) || known.iter().all(simulated);
+    known
+        .iter()
+        .filter(move |interface| all || !simulated(interface))
+}
+
 fn unknown(known: &[Interface], name: &str) -> Error {
-    let names: Vec<&str> = known.iter().map(Interface::name).collect();
+    let names: Vec<&str> = meant(known, name).map(Interface::name).collect();
     let near = nearest(&names, name);
     let mut remedy = String::new();
     if !near.is_empty() {

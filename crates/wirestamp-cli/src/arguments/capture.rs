@@ -15,63 +15,63 @@ const KERNEL: &str = "How the kernel captures";
 pub(crate) struct Capture {
     #[command(subcommand)]
     pub(crate) action: Option<Action>,
-    /// Name of the interface
+    /// Interface
     #[arg(value_name = "IFACE", required = true)]
     pub(crate) interface: Option<String>,
-    /// Which packets, as for tcpdump (man pcap-filter): udp port 319; all if it is left out
+    /// Filter, as for tcpdump (man pcap-filter): udp port 319 [default: all packets]
     #[arg(value_name = "FILTER")]
     pub(crate) filter: Vec<String>,
-    /// Write the packets to a pcapng file, - for standard output; without it they are shown
+    /// Write the packets to a pcapng file (- for standard output) instead of printing them
     #[arg(long, help_heading = FILES, short, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
-    /// How many packets
+    /// Number of packets
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// How long; until Ctrl-C if it is left out, except on a simulated interface, or `ever`
+    /// How long to capture [default: until Ctrl-C, as with `ever`; not on a simulated interface]
     #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::length)]
     pub(crate) duration: Option<Duration>,
-    /// How many bytes of each packet to capture
+    /// Bytes to capture of each packet
     #[arg(long, short, value_name = "BYTES", default_value_t = 262_144, value_parser = clap::value_parser!(u32).range(1..=262_144))]
     pub(crate) snaplen: u32,
-    /// Whose clock timestamps: auto takes the NIC's if it timestamps every packet now
+    /// Which timestamps to use
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Software)]
     pub(crate) source: Source,
-    /// Also what the NIC receives for others
+    /// Promiscuous mode: also packets for other hosts
     #[arg(long, help_heading = KERNEL)]
     pub(crate) promiscuous: bool,
-    /// The kernel's buffer, in MiB; with --queues, of each
+    /// Size of the kernel's buffer in MiB; with --queues, of each
     #[arg(long, help_heading = KERNEL, hide_short_help = true, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=16_384))]
     pub(crate) buffer: u32,
-    /// Divide the packets by flow among so many buffers and threads, for more packets than one processor can take
+    /// Divide the packets by flow among N buffers and threads, if one processor is too slow
     #[arg(long, help_heading = KERNEL, hide_short_help = true, value_name = "N", default_value_t = 1, requires = "write", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) queues: u32,
-    /// Add packets with their timestamps to Parquet files in this folder, as `record --parquet` does; in programs built with it
+    /// Write the packets' timestamps as Parquet files below this folder, as `record --parquet` does
     #[arg(long, help_heading = FILES, value_name = "DIR", conflicts_with = "queues")]
     pub(crate) parquet: Option<PathBuf>,
-    /// Name of this host in those files, unique in the fleet
+    /// Name of this host in the Parquet files, unique in the fleet [default: the system's host name]
     #[arg(long, help_heading = FILES, hide_short_help = true,
         value_name = "NAME",
         requires = "parquet",
         conflicts_with = "queues"
     )]
     pub(crate) host: Option<String>,
-    /// Begin a new file when one has so many bytes (1 MiB at least)
+    /// Begin a new file at this size (at least 1 MiB)
     #[arg(long, help_heading = FILES, value_name = "BYTES", requires = "write", value_parser = clap::value_parser!(u64).range(1 << 20..))]
     pub(crate) rotate_size: Option<u64>,
-    /// Begin a new file after so long
+    /// Begin a new file after this time
     #[arg(long, help_heading = FILES, value_name = "TIME", requires = "write", value_parser = time::duration)]
     pub(crate) rotate_every: Option<Duration>,
-    /// Keep only so many files of this run, the newest
+    /// Keep only the newest N files of this run
     #[arg(long, help_heading = FILES, value_name = "N", requires = "write", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) files: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// What happened to packets between two captures: delay, loss, duplication, reordering
+    /// Compare two captures: delay, loss, duplication and reordering between them
     #[command(after_help = COMPARE)]
     Compare(Compare),
-    /// How long answers take in one capture: UDP requests, TCP handshakes and acknowledgments
+    /// Measure response times in one capture: UDP requests, TCP handshakes and acknowledgments
     #[command(after_help = ANSWERS)]
     Answers(Answers),
 }
@@ -90,16 +90,16 @@ pub(crate) struct Compare {
     /// Find packets whose VLAN tags were changed in between
     #[arg(long)]
     pub(crate) vlan: bool,
-    /// How far the clocks of the two captures can be apart: part of each error bound. 0 for two captures of one host
+    /// Largest difference of the two captures' clocks, part of each error bound; 0 for two captures of one host
     #[arg(long, value_name = "TIME", value_parser = time::with_unit)]
     pub(crate) clock_bound: Option<Duration>,
-    /// How long a packet of one capture waits for its like: longer than any delay
+    /// How long to wait for a packet of one capture in the other: longer than any delay
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time::duration)]
     pub(crate) window: Duration,
-    /// How many packets wait at most: about 240 bytes of memory each
+    /// Largest number of packets that wait: about 240 bytes of memory each
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
     pub(crate) max_waiting: u32,
-    /// How many flows to show; --json has all
+    /// Number of flows to show; --json has all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) flows: usize,
 }
@@ -109,34 +109,33 @@ pub(crate) struct Answers {
     /// A capture: pcapng or pcap
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// After how long a UDP request is unanswered
+    /// A UDP request without an answer for this long counts as unanswered
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time::duration)]
     pub(crate) timeout: Duration,
-    /// How many services to show; --json has all
+    /// Number of services to show; --json has all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) services: usize,
 }
 
 pub(super) const HELP: &str = "\
-Captures what the interface receives and sends, whoever it is for; each packet has its time in UTC, whose clock made the \
-timestamp, the error bound and the clock's generation. Needs root or CAP_NET_RAW, and Linux. Filters are compiled by libpcap, if it \
-is installed.
+Captures the packets that the interface receives and sends. Each has its time in UTC, the source of the timestamp (software or \
+hardware), the error bound and the clock generation. Needs Linux, and root or CAP_NET_RAW; filters need libpcap.
 
-Simulated interfaces (sim0, sim1) are captured everywhere, in virtual time, without filters: say how long or how many packets. What \
-passes there is what the [[traffic]] of a scenario sends; without it, sim1 sends sim0 a UDP request every 10 ms and gets an answer. The \
-same --seed is the same traffic, so one run on sim0 and one on sim1 are captures of both ends. With --count alone, an hour \
-without a packet is the end.
+Simulated interfaces (sim0, sim1) can be captured on every system, in virtual time, without filters; they need --for or --count. The \
+[[traffic]] of a scenario describes the packets; without it, sim1 sends sim0 a UDP request every 10 ms and gets an answer. The \
+same --seed gives the same traffic, so a run on sim0 and one on sim1 are captures of both ends. With --count alone, the capture ends \
+after an hour without a packet.
 
-With --write the packets go to a pcapng file, which Wireshark, tshark and tcpdump read: times in nanoseconds, clock, bound and \
-generation as a comment of each packet, received and dropped packets in the interface's statistics. While a file grows it is called \
-FILE.partial, and it is readable; it takes its name when it is complete. With --rotate-size or --rotate-every, files are called \
-NAME-00001.EXT and so on, from the highest number on that is there; --files counts those of this run, and no other file is touched. Exit code 6: the kernel dropped packets, because they came faster than they were written.
+--write makes a pcapng file for Wireshark, tshark and tcpdump: times in nanoseconds; source, error bound and \
+clock generation as a comment of each packet; received and dropped packets in the interface's statistics. While the file grows it is called \
+FILE.partial and can be read. With --rotate-size or --rotate-every, files are called \
+NAME-00001.EXT and so on, after the highest number that exists; --files counts the files of this run, and no other file is deleted. Exit code 6: the kernel dropped packets, because they came faster than they were written.
 
-With --parquet, UDP, TCP and other IP packets become rows of the fleet's table `timestamps`: `wirestamp-fleet latency` joins those of \
-two hosts to one-way delays. A packet's sequence number is the same wherever it is captured. Sent packets that look alike \
-within 10 s have none that is theirs alone, and no time: nobody could tell which one arrived.
+With --parquet (in programs built with that feature), IP packets become rows of the fleet's table `timestamps`: `wirestamp-fleet latency` \
+joins those of two hosts to one-way delays. A packet has the same sequence number wherever it is captured. Sent packets that look \
+alike within 10 s cannot be told apart on arrival, so they get no time.
 
-With --json, one object a line: each packet, unless it is written to a file, and at the end a summary.
+With --json, prints one object per line: each packet, unless it is written to a file, and a summary at the end.
 
 Examples:
   wirestamp capture eth0
@@ -151,11 +150,11 @@ Examples:
   wirestamp capture answers a.pcapng";
 
 const COMPARE: &str = "\
-Finds the same packets in both: by addresses, ports, protocol, VLAN, IPv4 identification, TCP numbers, length and the first 64 \
-bytes of the payload; TCP by its bytes too, however GRO, LRO or TSO cut them, and these have no delay. Only what is not there is lost: as many \
-packets as cannot be compared are undecided. Delay is B's time minus A's, or the other way round, as the flow goes. Its error bound is that of both timestamps \
-plus --clock-bound; without it, the clocks are taken to agree, and the output says so. Captures need not fit into memory: see --window and \
---max-waiting. Packets of a time in which only one capture was made are counted apart. Pairs across a step of the real-time clock have no delay. 1,024 flows have figures of their own.
+Finds the same packets in both captures: by addresses, ports, protocol, VLAN, IPv4 identification, TCP numbers, length and the first 64 \
+bytes of the payload; TCP also by sequence ranges, however GRO, LRO or TSO cut the segments (such a pair has no delay). A packet counts as lost only if it is \
+absent: packets that cannot be compared are undecided. The delay is the time in the capture where the packet arrives minus that where it left. Its error bound is that of both timestamps \
+plus --clock-bound; without that option the clocks are assumed to agree, and the output says so. Captures need not fit into memory: see --window and \
+--max-waiting. Packets from a time that only one capture covers are counted apart. Pairs across a step of the real-time clock have no delay. Up to 1,024 flows have figures of their own.
 
 Examples:
   wirestamp capture compare a.pcapng b.pcapng
@@ -163,8 +162,8 @@ Examples:
   wirestamp capture compare inside.pcapng outside.pcapng --nat --clock-bound 0";
 
 const ANSWERS: &str = "\
-Times are those at which packets passed the place of the capture. A UDP answer counts while exactly one request waits, an \
-acknowledgment for a segment that was sent once; the others are ambiguous.
+Times are those at which packets passed the place of the capture. A UDP answer counts if exactly one request waits for it, an \
+acknowledgment if its segment was sent once; all others are ambiguous.
 
 Examples:
   wirestamp capture answers a.pcapng

@@ -5,23 +5,23 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Say whether two runs differ: quantile by quantile, with confidence intervals
+    /// Compare two runs quantile by quantile, with confidence intervals
     #[command(after_help = HELP)]
     Compare(Compare),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// The run to compare with: what `latency --histogram` wrote, or a row for each packet (NDJSON, CSV)
+    /// The run to compare with: a file of `latency --histogram`, or one row per packet (NDJSON, CSV)
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
-    /// The run that may differ from it
+    /// The other run
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
-    /// How certain the intervals and the verdict are, in percent
+    /// Confidence level of the intervals and the verdict, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 95.0, value_parser = confidence)]
     pub(crate) confidence: f64,
-    /// Differences within this share of A do not count, in percent
+    /// Ignore differences within this share of A, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = tolerance)]
     pub(crate) tolerance: f64,
     /// Draw the quantiles of both runs and their differences into an SVG file
@@ -50,10 +50,10 @@ fn tolerance(text: &str) -> Result<f64, String> {
 const HELP: &str = "\
 Compares p50, p90, p99 and p99.9 of each path that both runs have. Each interval contains the true difference in 95 of \
 100 cases (--confidence), whatever the distribution: binomial intervals of the quantiles, combined by MOVER. The verdict \
-allows for the number of comparisons (Bonferroni), so two runs of the same kind are said to differ in 5 of 100 cases at \
-most. From rows, packets that resemble their neighbours count for less; a histogram does not show which do.
+allows for the number of comparisons (Bonferroni), so two runs of the same kind are reported as different in at most 5 of 100 \
+cases. Rows also show how much consecutive packets depend on each other, which widens the intervals; a histogram does not.
 
-Ends with code 0 if there is no difference, 9 if there is one, 1 if there are too few packets to say.
+Exit code 0: no difference. 9: the runs differ. 1: too few packets to decide.
 
 Examples:
   wirestamp latency compare before.hlog after.hlog

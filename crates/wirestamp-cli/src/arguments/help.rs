@@ -7,9 +7,9 @@ Examples:
   wirestamp ntp pool.ntp.org";
 
 pub(super) const COMPLETIONS: &str = "\
-Bash reads it by `source <(wirestamp completions bash)`; zsh from ~/.zfunc/_wirestamp, fish from \
-~/.config/fish/completions/wirestamp.fish; PowerShell by `| Out-String | Invoke-Expression`. The \
-Debian package brings the first three.
+bash: `source <(wirestamp completions bash)`. zsh: save it as ~/.zfunc/_wirestamp. fish: save it as \
+~/.config/fish/completions/wirestamp.fish. PowerShell: pipe it to `Out-String | Invoke-Expression`. The \
+Debian package installs the first three.
 
 Examples:
   wirestamp completions bash
@@ -33,8 +33,8 @@ Examples:
   wirestamp interfaces --simulated --sim igb";
 
 pub(super) const CAPABILITIES: &str = "\
-\"Observed\" is what really came: a short probe sends itself datagrams over the loopback and the \
-simulated interfaces. Elsewhere it says \"not probed\" unless --probe names somebody to send to.
+\"Observed\" lists the timestamps that really came: a short probe sends datagrams to itself over the loopback and the \
+simulated interfaces. Other interfaces are \"not probed\" without --probe.
 
 Examples:
   wirestamp capabilities
@@ -44,9 +44,9 @@ Examples:
   wirestamp capabilities sim0 --sim igb";
 
 pub(super) const ENABLE: &str = "\
-One setting per NIC, shared by all programs; it is kept after this command ends. Needs root or \
+The setting belongs to the NIC: it holds for all programs and stays after this command ends. Needs root or \
 CAP_NET_ADMIN on Linux. On Windows it is a driver property: see `wirestamp doctor IFACE`. \
-The driver may grant more than was asked for; what it really granted is printed.
+The driver may grant more than was requested; the command prints what it granted.
 
 Examples:
   wirestamp enable eth0
@@ -56,24 +56,24 @@ Examples:
 pub(super) const CROSS: &str = "\
 Each reading is the narrowest of a quick batch: the monotonic clock before, the NIC's clock (PHC), the \
 monotonic clock after. PHC - UTC is the PHC minus this host's real-time clock (positive: the PHC is ahead), PHC - TAI the same \
-minus TAI - UTC: a PHC on PTP's timescale shows TAI. The truth lies within the error bound. Ctrl-C ends it early and reports \
-what was read.
+minus TAI - UTC: a PHC on the PTP timescale shows TAI. The true difference is within the error bound. Ctrl-C ends the run early \
+with its summary.
 
 Examples:
   wirestamp cross eth0 --count 50
   wirestamp cross sim0 --sim noisy-cross --count 100 --interval 10ms --json";
 
 pub(super) const RECORD: &str = "\
-The events are text, a line each: readings of both clocks, timestamps, notifications. A batch that fails \
-is left out and counted. Ctrl-C ends it early; what was recorded is complete. A file given with --output \
-is replaced when the recording ends, not before; if the disk is full, the events until then are in FILE.partial. With --json the summary goes to standard output, and the \
+Events are lines of text: readings of both clocks, timestamps, notifications. A batch of readings that fails \
+is left out and counted. Ctrl-C ends the recording early; it is then complete as well. A file given with --output \
+is replaced only when the recording ends; if the disk is full, the events until then are in FILE.partial. With --json the summary goes to standard output, and the \
 events need --output.
 
-With --timestamps, three more batches of readings follow the end, also after Ctrl-C: the last timestamps are converted \
-only if later readings confirm them. That takes up to 6 s, which the reported duration does not include.
+With --timestamps, three more batches of readings are taken at the end, also after Ctrl-C, because the last timestamps are converted \
+only if later readings confirm them. This takes up to 6 s, which the reported duration does not include.
 
-Parquet files are below DIR/TABLE/day=…/hour=…, each complete once it has its name, for `wirestamp-fleet` and every other program \
-that reads Parquet. A timestamp that could not be converted is in them without a time and with the reason. This needs a \
+Parquet files are written as DIR/TABLE/day=…/hour=…, and a file that has its name is complete; `wirestamp-fleet` and other programs \
+read them. A timestamp that could not be converted has the reason instead of a time. Needs a \
 program built with --features parquet.
 
 Examples:
@@ -85,19 +85,18 @@ Examples:
 
 pub(super) const CONVERT: &str = "\
 Prints a row for each timestamp: hardware,monotonic_ns,error_bound_ns,generation,error. monotonic_ns is the middle of \
-the timestamp's tick on the monotonic clock, and the truth lies within ±error_bound_ns of it. Both are empty where the \
-timestamp cannot be converted; the last column says why. --json prints a summary instead of the rows.
+the timestamp's tick on the monotonic clock; the true time is within ±error_bound_ns of it. Both are empty if the \
+timestamp cannot be converted; the last column has the reason. --json prints a summary instead of the rows.
 
-Each timestamp is converted with the readings before it only. With --later, it is converted with the next batch of \
-readings too (readings less than 1 ms apart are one batch). Nobody knows by then whether the clock was stepped or \
-adjusted just before the timestamp, so a row waits for the third batch after it: what these readings contradict becomes \
-another time, or is withdrawn with the reason. Where fewer batches follow the reason is unconfirmed; record takes them at \
-its end.
+By default each timestamp is converted with the readings before it only; with --later, also with the next batch of \
+readings (readings less than 1 ms apart are one batch). The clock may have been stepped or adjusted just before the \
+timestamp, so a row waits for the third batch after it: if these readings contradict the time, it is corrected or \
+withdrawn with the reason. If fewer batches follow, the reason is \"unconfirmed\"; `record` takes three batches at its end.
 
-Events are converted as they are read, in bounded memory. At a line that is invalid or longer than 65,536 bytes it stops \
-with exit code 2; the rows before it are printed. Limits of the summary: above 65,536 timestamps the median is within \
+Events are converted as they are read, in bounded memory. A line that is invalid or longer than 65,536 bytes ends the conversion \
+with exit code 2, after the rows before it. Limits of the summary: above 65,536 timestamps the median is within \
 1 % (minimum, mean and maximum are exact); above 10,000 generations the first 9,999 and the newest are listed; above \
-3,000 readings the picture shows the widest of each few. Above 262,144 timestamps that wait the oldest is unconfirmed.
+3,000 readings the plot shows the widest of each group. Above 262,144 waiting timestamps the oldest is unconfirmed.
 
 Examples:
   wirestamp convert events.csv
@@ -106,8 +105,8 @@ Examples:
   wirestamp convert - --json";
 
 pub(super) const WATCH: &str = "\
-With --json, one object with all changes is printed at the end. Ctrl-C ends it early. Simulated \
-interfaces are watched in virtual time, which needs --for.
+With --json, prints one object with all changes at the end. Ctrl-C ends it early. Simulated \
+interfaces are watched in virtual time and need --for.
 
 Examples:
   wirestamp watch --for 10s
@@ -115,13 +114,13 @@ Examples:
   wirestamp watch sim0 --sim vanishing --for 10s --json";
 
 pub(super) const LATENCY: &str = "\
-Without --peer, datagrams go from this host to itself: the loopback and simulated interfaces do that. With --peer, \
-STAMP packets go to another host, which runs `wirestamp reflect` or another reflector of RFC 8762; the result has round trip, \
-losses by direction, and the delay of each direction if the clocks are related (--clocks). The other options for a peer are listed \
-under \"To another host\". The kernel's cold start is waited out and not counted. \
-Without --rate or --interval, the next datagram is also sent when the last takes four times longer than any \
+Without --peer, datagrams go from this host to itself, over the loopback or a simulated interface. With --peer, \
+STAMP packets go to another host that runs `wirestamp reflect` or another reflector of RFC 8762; the result has the round trip, \
+losses by direction, and the delay of each direction if the clocks are related (--clocks). The options for a peer are \
+under \"To another host\". The warm-up is not counted. \
+Without --rate or --interval, a datagram is sent when the previous one has arrived, or takes four times longer than any \
 before (and at least 20 ms); that one is lost only after --timeout. Late arrivals are reported apart \
-from packets that never arrive. Ctrl-C ends it early and reports what was measured.
+from lost packets. Ctrl-C ends the run early with its summary.
 
 Examples:
   wirestamp latency
@@ -142,7 +141,7 @@ Examples:
   wirestamp latency compare before.hlog after.hlog";
 
 pub(super) const DOCTOR: &str = "\
-Ends with code 0 if no check failed, else with 1.
+Exit code 0: no check failed. 1: at least one failed.
 
 Examples:
   wirestamp doctor
@@ -150,9 +149,9 @@ Examples:
   wirestamp doctor sim0 --sim unprivileged --json";
 
 pub(super) const PTP: &str = "\
-Measures, and changes nothing unless --steer says so. Needs the UDP ports 319 and 320: root or \
-CAP_NET_BIND_SERVICE. With --json, one object a line: every Sync that told something, every change \
-of state, and at the end a summary.
+Measures, and steers a clock only with --steer. Needs the UDP ports 319 and 320: root or \
+CAP_NET_BIND_SERVICE. With --json, prints one object per line: each measured offset, each change \
+of state, and a summary at the end.
 
 Examples:
   wirestamp ptp eth0 --for 1h --html offset.html

@@ -8,41 +8,41 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct Interfaces {
-    /// Only simulated ones: sim0 and sim1 are what --sim or WIRESTAMP_SIM says
+    /// List simulated interfaces only: sim0 and sim1, as --sim or WIRESTAMP_SIM describes them
     #[arg(long)]
     pub(crate) simulated: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Capabilities {
-    /// Name of the interface; all of them if it is left out
+    /// Interface [default: all]
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
-    /// Send a few small datagrams there to see whether timestamps really come (port 9, discard,
-    /// if none is given). The loopback and simulated interfaces are probed without it
+    /// Send a few small datagrams to this address to see whether timestamps really come (default port 9,
+    /// discard). The loopback and simulated interfaces are probed without it
     #[arg(long, value_name = "ADDRESS", requires = "interface", value_parser = discard_address)]
     pub(crate) probe: Option<SocketAddr>,
-    /// Show every flag and the kernel's masks
+    /// Show every flag, and the kernel's masks
     #[arg(long)]
     pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Enable {
-    /// Name of the interface
+    /// Interface
     #[arg(value_name = "IFACE")]
     pub(crate) interface: String,
     /// Switch it off instead
     #[arg(long, conflicts_with = "all_packets")]
     pub(crate) off: bool,
-    /// Timestamp every received packet, not PTPv2 event messages alone
+    /// Timestamp every received packet, not only PTPv2 event messages
     #[arg(long)]
     pub(crate) all_packets: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Cross {
-    /// Name of the interface
+    /// Interface
     #[arg(value_name = "IFACE")]
     pub(crate) interface: String,
     /// TAI - UTC in seconds, for the offset to TAI
@@ -53,13 +53,13 @@ pub(crate) struct Cross {
         default_value_t = 37
     )]
     pub(crate) tai_offset: i32,
-    /// How many readings to take: 20, or with --for as many as fit
+    /// Number of readings [default: 20; with --for, as many as fit]
     #[arg(short, long, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) count: Option<u32>,
-    /// How long to take readings; `ever`: until Ctrl-C, with a line each second
+    /// How long to measure; `ever`: until Ctrl-C, with a line each second
     #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::length)]
     pub(crate) duration: Option<Duration>,
-    /// From one reading to the next
+    /// Time from one reading to the next
     #[arg(short, long, value_name = "TIME", default_value = "100ms", value_parser = time::duration)]
     pub(crate) interval: Duration,
 }
@@ -73,21 +73,21 @@ impl Cross {
 
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
-    /// Name of the interface; all of them if it is left out
+    /// Interface [default: all]
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
-    /// How long to watch; until Ctrl-C if it is left out, or `ever`
+    /// How long to watch [default: until Ctrl-C, as with `ever`]
     #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = time::length)]
     pub(crate) duration: Option<Duration>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Name of the interface; all those of this system if it is left out
+    /// Interface [default: all of this host]
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
-    /// Send a few small datagrams there to see whether hardware timestamps really come (port 9,
-    /// discard, if none is given). Simulated interfaces are probed without it
+    /// Send a few small datagrams to this address to see whether hardware timestamps really come (default
+    /// port 9, discard). Simulated interfaces are probed without it
     #[arg(long, value_name = "ADDRESS", requires = "interface", value_parser = discard_address)]
     pub(crate) probe: Option<SocketAddr>,
 }

@@ -20,10 +20,10 @@ const COUNT: u64 = 20_000;
 pub(crate) struct Latency {
     #[command(subcommand)]
     pub(crate) action: Option<LatencyAction>,
-    /// Name of the interface; the loopback interface if it is left out
+    /// Interface [default: the loopback interface]
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
-    /// How many datagrams to send: 20000, or with --for as many as fit
+    /// Number of datagrams to send [default: 20000; with --for, as many as fit]
     #[arg(short, long, help_heading = PACKETS, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// How long to send; `ever`: until Ctrl-C, with a line each second
@@ -41,38 +41,38 @@ pub(crate) struct Latency {
     /// Datagrams per second [default: one after another; with --peer 1000]
     #[arg(long, help_heading = PACKETS, allow_negative_numbers = true, value_name = "PPS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: Option<u32>,
-    /// From one datagram to the next, instead of --rate
+    /// Time from one datagram to the next, instead of --rate
     #[arg(short, long, help_heading = PACKETS, value_name = "TIME", conflicts_with = "rate", value_parser = time::interval)]
     pub(crate) interval: Option<Duration>,
     /// A datagram that takes longer than this counts as lost
     ///
-    /// It must exceed what the path takes.
+    /// It must be longer than any delay of the path.
     #[arg(long, help_heading = PACKETS, value_name = "TIME", default_value = "2s", value_parser = time::duration)]
     pub(crate) timeout: Duration,
-    /// How many datagrams may be sent while the oldest is in flight. A rate and a timeout that can
-    /// need more are an error
+    /// Largest number of datagrams in flight. A rate and a timeout that can need more are an error
     #[arg(long, help_heading = PACKETS, hide_short_help = true, allow_negative_numbers = true, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_in_flight: u32,
-    /// Over IPv6 instead of IPv4
+    /// Use IPv6 instead of IPv4
     #[arg(long, help_heading = PACKETS)]
     pub(crate) ipv6: bool,
-    /// A UDP echo service (port 7 if none is given), on NICs that don't loop back
+    /// Send to a UDP echo service (default port 7), for NICs that do not loop back
     ///
     /// "Wire" is then the whole round trip outside this host.
     #[arg(long, help_heading = HOST, hide_short_help = true, value_name = "ADDRESS", conflicts_with = "Stamp", value_parser = echo_address)]
     pub(crate) echo: Option<SocketAddr>,
-    /// Whose clock timestamps
+    /// Which timestamps to use
     #[arg(long, help_heading = PACKETS, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
     /// Split the send path at the queueing discipline (Linux): time in the stack, time in the queue
     ///
     /// "To queue" is the time from just before the send call to the entry into the queueing discipline (tc-netem, fq),
-    /// and "from queue" from there to the transmit timestamp. One more timestamp a datagram, from the kernel's clock.
+    /// "from queue" the time from there to the transmit timestamp. Costs one more software timestamp per datagram.
     #[arg(long, help_heading = PACKETS, hide_short_help = true, conflicts_with = "Stamp")]
     pub(crate) queue: bool,
     /// Write the histograms, for `latency compare` and HdrHistogram's tools
     ///
-    /// It is an interval log. If a path has negative values, the tag of its histogram says what was added to all of them: wire+10000ns.
+    /// The file is an interval log. If a path has negative values, the tag of its histogram states the amount that was added to all
+    /// of them: wire+10000ns.
     #[arg(long, help_heading = FILES, value_name = "FILE")]
     pub(crate) histogram: Option<PathBuf>,
     /// Draw the distribution and the quantiles of each path into an SVG file
@@ -80,7 +80,7 @@ pub(crate) struct Latency {
     pub(crate) plot: Option<PathBuf>,
     /// Write a report for a browser, with plots that can be zoomed
     ///
-    /// It has quantiles and conditions too, and is one file, which loads nothing.
+    /// One file, which loads nothing, with plots, quantiles and the conditions of the measurement.
     #[arg(long, help_heading = FILES, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
@@ -113,10 +113,10 @@ impl Latency {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Source {
-    /// The NIC's if it timestamps every packet now, else the system's
+    /// Hardware timestamps if the NIC timestamps every packet now, else software timestamps
     Auto,
-    /// The system clock, read by kernel or driver
+    /// Software timestamps: the system clock, read by the kernel or the driver
     Software,
-    /// The NIC's clock, converted; hardware timestamping is switched on for the time being
+    /// Hardware timestamps, converted to system time; hardware timestamping is on while the command runs
     Hardware,
 }

@@ -6,26 +6,26 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits: exit code 8 if one is exceeded")]
 pub(crate) struct Limits {
-    /// The median may be this at most
+    /// Largest median delay
     ///
-    /// That of the wire, or with --peer and --echo of the round trip; or of the path that is
+    /// Of the wire (with --peer and --echo: of the round trip), or of the path that is
     /// named: send_path, wire, receive_path, round_trip, and with --peer forward and backward. Can be repeated.
     #[arg(long, hide_short_help = true, value_name = "[PATH=]TIME", value_parser = limit)]
     pub(crate) max_p50: Vec<Limit>,
-    /// The same for what 90 % of the packets take at most
+    /// Largest delay of 90 % of the packets, as for --max-p50
     #[arg(long, hide_short_help = true, value_name = "[PATH=]TIME", value_parser = limit)]
     pub(crate) max_p90: Vec<Limit>,
-    /// 99 % of the packets may take this at most; also p50, p90, p999
+    /// Largest delay of 99 % of the packets; also p50, p90, p999
     ///
     /// [PATH=]TIME is as for --max-p50.
     #[arg(long, value_name = "[PATH=]TIME", value_parser = limit)]
     pub(crate) max_p99: Vec<Limit>,
-    /// The same for 99.9 %
+    /// Largest delay of 99.9 % of the packets, as for --max-p50
     #[arg(long, hide_short_help = true, value_name = "[PATH=]TIME", value_parser = limit)]
     pub(crate) max_p999: Vec<Limit>,
-    /// So many packets may be lost: `0.1` or `0.1%`
+    /// Largest share of lost packets: `0.1` or `0.1%`
     ///
-    /// Fewer are no reason for exit code 6 then.
+    /// Losses within the limit do not cause exit code 6.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) max_loss: Option<f64>,
 }

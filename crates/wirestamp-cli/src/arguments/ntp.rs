@@ -18,16 +18,16 @@ const NTS: &str = "Authentication";
 
 #[derive(Debug, Args)]
 pub(crate) struct Ntp {
-    /// Servers: names or addresses, each with :PORT if it has one of its own
+    /// Servers: names or addresses, each with :PORT if it differs from --port
     #[arg(value_name = "HOST", required = true, num_args = 1..=64, value_parser = target)]
     pub(crate) hosts: Vec<Target>,
-    /// How often to ask each server: 4 times, or with --for as often as fits
+    /// Number of requests to each server [default: 4; with --for, as many as fit]
     #[arg(short, long, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) count: Option<u32>,
-    /// How long to ask; `ever`: until Ctrl-C, with a line each second
+    /// How long to measure; `ever`: until Ctrl-C, with a line each second
     #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::length)]
     pub(crate) duration: Option<Duration>,
-    /// From one request to the next. Public servers may refuse to answer more often than every 2s
+    /// Time from one request to the next. Public servers may not answer more often than every 2s
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
     pub(crate) interval: Duration,
     /// A response that takes longer than this counts as lost
@@ -36,28 +36,28 @@ pub(crate) struct Ntp {
     /// The servers' port
     #[arg(long, help_heading = HOSTS, allow_negative_numbers = true, value_name = "PORT", default_value_t = NTP_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// Names as IPv4 addresses only
+    /// Use the names' IPv4 addresses only
     #[arg(long, help_heading = HOSTS, conflicts_with = "ipv6")]
     pub(crate) ipv4: bool,
-    /// Names as IPv6 addresses only
+    /// Use the names' IPv6 addresses only
     #[arg(long, help_heading = HOSTS)]
     pub(crate) ipv6: bool,
-    /// Don't ask for interleaved mode, in which servers report when a response really left
+    /// Do not use interleaved mode, in which a server reports when its previous response really left
     #[arg(long)]
     pub(crate) basic: bool,
-    /// Authenticate the servers by Network Time Security: HOST is the server of the key exchange, :PORT its port (4460)
+    /// Authenticate the servers with Network Time Security; HOST is then the key exchange server, :PORT its port (4460)
     #[arg(long, help_heading = NTS)]
     pub(crate) nts: bool,
-    /// Authorities whose certificates count for --nts (PEM), instead of the system's
+    /// Certificate authorities to trust for --nts (PEM), instead of the system's
     #[arg(long, help_heading = NTS, requires = "nts", value_name = "FILE")]
     pub(crate) nts_ca: Option<PathBuf>,
-    /// Whose clock timestamps
+    /// Which timestamps to use
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
-    /// This clock may be off UTC by this at most, with its error bound: exit code 8 if it may be off by more
+    /// Largest offset from UTC, error bound included: exit code 8 if the clock may be off by more
     #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) max_offset: Option<Duration>,
-    /// How fast this clock and a server's may drift apart, steering included: widens the error bounds with time
+    /// Largest frequency offset between this clock and a server's, steering included
     #[arg(long, allow_negative_numbers = true, value_name = "PPM", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_drift: u32,
 }
@@ -108,18 +108,19 @@ fn target(text: &str) -> Result<Target, String> {
 }
 
 pub(super) const HELP: &str = "\
-Says how wrong this machine's clock is, and moves no clock. Offsets are this clock minus the server's (positive: this \
-clock is ahead). Each has two error bounds. The first is relative to the server's clock; it follows from the timestamps \
-alone, whatever the path's asymmetry: half of the round trip, mostly. The second, to UTC, adds what the server says \
-of its own clock, which no measurement over the network can check. With several servers, those that cannot be right \
-if as many others are right as agree are named falsetickers; the last line says how many must be right for its bound to hold.
+Measures the offset of this host's clock and steers no clock. Offsets are this clock minus the server's (positive: this \
+clock is ahead). Each has two error bounds. The first is relative to the server's clock: it follows from the timestamps \
+alone, holds for any asymmetry of the path, and is about half of the round trip. The second, to UTC, adds the server's \
+root delay / 2 and root dispersion, which no measurement over the network can check. With several servers, one that \
+contradicts the majority is a falseticker; the last line states how many servers must be right for its bound to hold.
 
-Timestamps are the NIC's if it timestamps every packet now, else the kernel's; --source hardware switches the NIC's on \
-for the time being. Somebody may step the NIC's clock: such a run reads it until that would show, some seconds longer, \
-and withdraws what was measured with a clock that was changed (an interrupted run does not). Without --nts nothing authenticates the servers: who sees the packets can forge answers.
+Uses hardware timestamps if the NIC timestamps every packet now, else software timestamps; --source hardware switches hardware \
+timestamping on while the command runs. A run with hardware timestamps takes some seconds longer: it reads the NIC's clock until a \
+step of that clock would show, and withdraws what such a step makes invalid (an interrupted run does not). Without --nts the servers \
+are not authenticated: whoever sees the packets can forge answers.
 
-Ends with code 1 if no server could be measured, or none of several offsets is that of more than half of them; with 8 \
-if the clock may be off by more than --max-offset; with 6 if some servers or packets were lost.
+Exit code 1: no server could be measured, or no majority of several servers agrees. 8: the clock may be off by more than \
+--max-offset. 6: some servers did not answer or some packets were lost.
 
 Examples:
   wirestamp ntp pool.ntp.org

@@ -22,12 +22,12 @@ pub(crate) struct Ptp {
     /// Interfaces: one makes an ordinary clock, several a boundary clock
     #[arg(value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,
-    /// Run a whole simulated network instead and hold it against the truth
+    /// Simulate a whole PTP network instead, and compare the results with the true offsets
     ///
-    /// `all` runs each of them, `campaign` many seeded runs of a steered clock.
+    /// `all` runs every scenario, `campaign` many seeded runs of a steered clock.
     #[arg(long, help_heading = SIMULATION, value_name = "SCENARIO", conflicts_with = "interfaces")]
     pub(crate) simulate: Option<String>,
-    /// Runs of the campaign
+    /// Number of runs of the campaign
     #[arg(long, help_heading = SIMULATION, hide_short_help = true,
         value_name = "N",
         requires = "simulate",
@@ -35,22 +35,22 @@ pub(crate) struct Ptp {
         default_value_t = 5_000
     )]
     pub(crate) runs: u32,
-    /// Run this one of the campaign only, and show what happens in it
+    /// Run only this run of the campaign, and show what happens in it
     #[arg(long, help_heading = SIMULATION, hide_short_help = true,
         value_name = "RUN",
         requires = "simulate",
         conflicts_with = "interfaces"
     )]
     pub(crate) only: Option<u32>,
-    /// How long; until Ctrl-C if it is left out, or `ever`
+    /// How long to run [default: until Ctrl-C, as with `ever`]
     #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::length)]
     pub(crate) duration: Option<Duration>,
-    /// A TOML file; options go before it
+    /// Configuration (TOML); options override it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Draw offsets and their error bounds over time into an SVG file
     ///
-    /// With --simulate, errors and the bounds that were stated.
+    /// With --simulate: true errors and stated error bounds.
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
     /// Write a report for a browser, with plots that can be zoomed
@@ -64,40 +64,40 @@ pub(crate) struct Ptp {
         conflicts_with = "simulate"
     )]
     pub(crate) histogram: Option<PathBuf>,
-    /// default, or w32time: PTP timescale and valid UTC offset announced
+    /// Profile: default, or w32time (announces the PTP timescale and a valid UTC offset)
     #[arg(long, help_heading = TRANSMIT, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// Transmit time if no better timeTransmitter is there
+    /// Act as timeTransmitter if there is no better one
     #[arg(long, help_heading = TRANSMIT)]
     pub(crate) transmit: bool,
-    /// Over IPv6 instead of IPv4
+    /// Use IPv6 instead of IPv4
     #[arg(long, help_heading = MESSAGES)]
     pub(crate) ipv6: bool,
-    /// Measure the delay to the neighbour instead of to the timeTransmitter
+    /// Measure the delay to the neighbour (peer-to-peer) instead of to the timeTransmitter (end-to-end)
     #[arg(long, help_heading = MESSAGES)]
     pub(crate) p2p: bool,
     /// Domain number
     #[arg(long, help_heading = MESSAGES, value_name = "N")]
     pub(crate) domain: Option<u8>,
-    /// Lower wins
+    /// priority1 of this clock: lower wins
     #[arg(long, help_heading = TRANSMIT, hide_short_help = true, value_name = "N")]
     pub(crate) priority1: Option<u8>,
-    /// Lower wins, after the clock's quality
+    /// priority2 of this clock: lower wins, compared after the clock's quality
     #[arg(long, help_heading = TRANSMIT, hide_short_help = true, value_name = "N")]
     pub(crate) priority2: Option<u8>,
-    /// From one Announce to the next: a power of two of a second
+    /// Announce interval: a power of two of a second
     #[arg(long, help_heading = MESSAGES, hide_short_help = true, value_name = "TIME", value_parser = power_of_two)]
     pub(crate) announce: Option<i8>,
-    /// From one Sync to the next: a power of two of a second
+    /// Sync interval: a power of two of a second
     #[arg(long, help_heading = MESSAGES, hide_short_help = true, value_name = "TIME", value_parser = power_of_two)]
     pub(crate) sync: Option<i8>,
-    /// From one delay request to the next, on average: a power of two of a second
+    /// Mean interval between delay requests: a power of two of a second
     #[arg(long, help_heading = MESSAGES, hide_short_help = true, value_name = "TIME", value_parser = power_of_two)]
     pub(crate) delay: Option<i8>,
-    /// Announce intervals of silence after which a timeTransmitter is given up
+    /// Announce receipt timeout: number of Announce intervals without a message
     #[arg(long, help_heading = MESSAGES, hide_short_help = true, value_name = "N")]
     pub(crate) announce_timeout: Option<u8>,
-    /// TAI minus UTC in seconds: announced, and used where a timeTransmitter says none
+    /// TAI - UTC in seconds: announced, and used if a timeTransmitter announces none
     #[arg(long, help_heading = TRANSMIT, hide_short_help = true, value_name = "SECONDS")]
     pub(crate) utc_offset: Option<i16>,
     /// Announce that offset as valid
@@ -112,57 +112,57 @@ pub(crate) struct Ptp {
     /// Which time to transmit as grandmaster
     #[arg(long, help_heading = TRANSMIT, hide_short_help = true, value_enum, value_name = "TIMESCALE")]
     pub(crate) timescale: Option<AnnouncedTimescale>,
-    /// Whose timestamps
+    /// Which timestamps to use
     #[arg(long, help_heading = TIMESTAMPS, value_enum, value_name = "SOURCE")]
     pub(crate) source: Option<super::Source>,
-    /// Switch the NIC's hardware timestamping on meanwhile (needs CAP_NET_ADMIN)
+    /// Switch hardware timestamping on while the command runs (needs CAP_NET_ADMIN)
     #[arg(long, help_heading = TIMESTAMPS)]
     pub(crate) enable_hardware: bool,
     /// Steer this clock
     ///
-    /// Without it nothing is changed.
+    /// Without it no clock is changed.
     #[arg(long, help_heading = STEER, value_enum, value_name = "CLOCK")]
     pub(crate) steer: Option<Steered>,
     /// At the start, step the steered clock if it is off by more [default: 20us]
     #[arg(long, help_heading = STEER, hide_short_help = true, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) first_step: Option<Duration>,
-    /// Later, step it if it is off by more; 0: never [default: 0]
+    /// Later, step the steered clock if it is off by more; 0: never [default: 0]
     #[arg(long, help_heading = STEER, hide_short_help = true, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) step: Option<Duration>,
-    /// Correct its frequency by no more than this, in ppm, on top of the learnt frequency [default: 500, or
-    /// what the clock takes]
+    /// Largest correction of its frequency, in ppm, beside the learnt frequency [default: 500, or the
+    /// clock's limit]
     #[arg(long, help_heading = STEER, hide_short_help = true, value_name = "PPM")]
     pub(crate) slew_limit: Option<u32>,
-    /// Do not follow an offset beyond this, and end if it lasts for a minute; 0: follow any [default: 1s]
+    /// Do not follow a larger offset, and exit if it lasts for a minute; 0: follow any [default: 1s]
     #[arg(long, help_heading = STEER, hide_short_help = true, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) max_step: Option<Duration>,
-    /// At the start, step the clock by whatever it is off, not by up to 1000 s only
+    /// At the start, step the clock by any amount, not only by up to 1000 s
     #[arg(long, help_heading = STEER, hide_short_help = true)]
     pub(crate) allow_any_first_step: bool,
-    /// Stop steering, but go on measuring, where an offset beyond the limit would end the program
+    /// Where an offset beyond the limit would end the program, stop steering and keep measuring
     #[arg(long, help_heading = STEER, hide_short_help = true)]
     pub(crate) keep_measuring: bool,
-    /// What of the path delay is certain: cable takes about 5 ns a metre
+    /// Smallest possible delay of the path: cable takes about 5 ns per metre
     #[arg(long, help_heading = MESSAGES, hide_short_help = true, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) least_delay: Option<Duration>,
-    /// Listen to this timeTransmitter only: a clock or port identity
+    /// Follow only this timeTransmitter: a clock or port identity
     ///
-    /// Repeatable; two or more are compared.
+    /// Can be repeated; two or more are compared.
     #[arg(long, help_heading = TRUST, value_name = "IDENTITY")]
     pub(crate) pin: Vec<String>,
-    /// With --p2p: a neighbour, such as a transparent clock, that may answer delay requests (repeatable)
+    /// With --p2p: a neighbour, such as a transparent clock, that may answer delay requests; can be repeated
     #[arg(long, help_heading = TRUST, hide_short_help = true, value_name = "IDENTITY")]
     pub(crate) pin_neighbour: Vec<String>,
-    /// Listen to timeTransmitters at this source address only (repeatable)
+    /// Follow only timeTransmitters with this source address; can be repeated
     #[arg(long, help_heading = TRUST, hide_short_help = true, value_name = "ADDRESS")]
     pub(crate) pin_address: Vec<IpAddr>,
-    /// Compare with this domain too; while they disagree, none is followed (repeatable)
+    /// Also compare with this domain; while they disagree, none is followed; can be repeated
     #[arg(long, help_heading = TRUST, hide_short_help = true, value_name = "N")]
     pub(crate) compare_domain: Vec<u8>,
-    /// Sources that are right may differ by this beside their error bounds [default: 1us]
+    /// Allowed difference of sources beyond their error bounds [default: 1us]
     #[arg(long, help_heading = TRUST, hide_short_help = true, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) tolerance: Option<Duration>,
-    /// Keep all capabilities, files and system calls (Linux): for debugging
+    /// Do not drop capabilities and access to files and system calls (Linux; for debugging)
     #[arg(long, hide_short_help = true)]
     pub(crate) no_sandbox: bool,
 }
@@ -171,7 +171,7 @@ pub(crate) struct Ptp {
 pub(crate) enum Action {
     /// Ask a running `wirestamp ptp` of this user
     Status {
-        /// Its first interface, if several run
+        /// The first interface of the one to ask, if several run
         #[arg(value_name = "IFACE")]
         interface: Option<String>,
     },
@@ -179,19 +179,19 @@ pub(crate) enum Action {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AnnouncedTimescale {
-    /// PTP time with a NIC's timestamps, the system's own with software timestamps
+    /// PTP timescale with hardware timestamps, arbitrary timescale with software timestamps
     Auto,
-    /// PTP time
+    /// PTP timescale
     Ptp,
-    /// As the timestamps are
+    /// Arbitrary timescale: the time of the timestamps
     Arbitrary,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Steered {
-    /// The NIC's
+    /// The NIC's clock
     Nic,
-    /// The system's
+    /// The system clock
     System,
 }
 

@@ -11,21 +11,21 @@ pub(crate) const PORT: u16 = 862;
 #[derive(Debug, Args)]
 #[command(next_help_heading = super::latency::HOST)]
 pub(crate) struct Stamp {
-    /// A STAMP reflector by name or address (port 862 if none is given)
+    /// Measure to a STAMP reflector: a name or address (default port 862)
     ///
-    /// That is `wirestamp reflect`, a router or another program.
+    /// `wirestamp reflect`, a router or another program.
     #[arg(long, value_name = "HOST")]
     pub(crate) peer: Option<String>,
-    /// How this host's clock and the reflector's are related
+    /// Relation of this host's clock to the reflector's
     #[arg(long, value_enum, value_name = "RELATION", requires = "peer", default_value_t = Relation::Auto)]
     pub(crate) clocks: Relation,
-    /// How far this host's clock is from UTC at most, instead of what the kernel says
+    /// Largest error of this host's clock against UTC, instead of the kernel's value
     #[arg(long, hide_short_help = true, value_name = "TIME", requires = "peer", value_parser = super::time::with_unit)]
     pub(crate) clock_bound: Option<Duration>,
     /// Authenticate with the key in this file: 32 to 2048 hexadecimal digits
     #[arg(long, value_name = "FILE", requires = "peer")]
     pub(crate) key_file: Option<PathBuf>,
-    /// The format of the timestamps that are sent
+    /// Format of the timestamps in the packets
     #[arg(id = "timestamp-format", long, hide_short_help = true, value_enum, value_name = "FORMAT", requires = "peer", default_value_t = Format::Ntp)]
     pub(crate) format: Format,
     /// TAI - UTC in seconds, for timestamps in PTP format
@@ -43,22 +43,22 @@ pub(crate) struct Stamp {
     /// ECN field of the packets
     #[arg(long, hide_short_help = true, value_name = "ECN", requires = "peer", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..4))]
     pub(crate) ecn: u8,
-    /// A delay that no packet can be faster than, in each direction: narrows the offset
+    /// Smallest possible delay in each direction: narrows the offset's error bound
     #[arg(long, hide_short_help = true, value_name = "TIME", requires = "peer", default_value = "0s", value_parser = super::time::with_unit)]
     pub(crate) least_delay: Duration,
-    /// Write a JSON object for each packet, too, one a line
+    /// Also write a JSON object for each packet, one per line
     #[arg(long, help_heading = super::latency::FILES, hide_short_help = true, value_name = "FILE", requires = "peer")]
     pub(crate) packets: Option<PathBuf>,
-    /// Write what the packets of each window show of both clocks as Parquet files below this folder, for `wirestamp-fleet clocks`
+    /// Write the limits of the clocks' offset in each window as Parquet files below this folder, for `wirestamp-fleet clocks`
     #[arg(long, help_heading = super::latency::FILES, hide_short_help = true, value_name = "DIR", requires = "peer")]
     pub(crate) parquet: Option<PathBuf>,
-    /// The name that this host has in the Parquet files; the system's if it is left out
+    /// Name of this host in the Parquet files [default: the system's host name]
     #[arg(long, help_heading = super::latency::FILES, hide_short_help = true, value_name = "NAME", requires = "parquet")]
     pub(crate) host: Option<String>,
-    /// The name that the reflector's host has in the Parquet files; the one of --peer if it is left out
+    /// Name of the reflector's host in the Parquet files [default: that of --peer]
     #[arg(long, help_heading = super::latency::FILES, hide_short_help = true, value_name = "NAME", requires = "parquet")]
     pub(crate) peer_name: Option<String>,
-    /// Length of a window: each begins at a multiple of it since 1970, by this host's clock
+    /// Length of a window; windows begin at multiples of it since 1970, by this host's clock
     #[arg(long, help_heading = super::latency::FILES, hide_short_help = true, value_name = "TIME", requires = "parquet", default_value = "1s", value_parser = window)]
     pub(crate) window: Duration,
 }
@@ -75,13 +75,13 @@ fn window(text: &str) -> Result<Duration, String> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Relation {
-    /// Both follow UTC, if kernel and reflector say so; else they are unrelated
+    /// As `utc` if kernel and reflector state that they follow UTC, else as `unrelated`
     Auto,
-    /// They are one clock: both ends are on this host
+    /// One clock: both ends are on this host
     Same,
     /// Both follow UTC
     Utc,
-    /// Nobody knows
+    /// Not known: no delay of a single direction
     Unrelated,
 }
 
@@ -100,57 +100,57 @@ const SAYS: &str = "What replies say";
 
 #[derive(Debug, Args)]
 pub(crate) struct Reflect {
-    /// Name of the interface: all addresses that it has are answered on; those that this system has, now or later, if it is left out
+    /// Answer on all addresses of this interface [default: on all addresses of this host, also later ones]
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
-    /// Answer on this address instead (port 862 if none is given); can be repeated
+    /// Answer on this address instead (default port 862); can be repeated
     #[arg(long, help_heading = WHERE, value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) listen: Vec<SocketAddr>,
-    /// Port of all addresses that do not name one
+    /// Port of the addresses that have none
     #[arg(long, help_heading = WHERE, value_name = "PORT", default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
     /// Answer only packets that are signed with the key in this file: 32 to 2048 hexadecimal digits
     #[arg(long, help_heading = WHO, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
-    /// Give replies their requests' numbers: losses have no direction, and transmit timestamps are not reported
+    /// Use the request's sequence number in the reply: losses have no direction, and transmit timestamps are not reported
     ///
-    /// With --key-file there are sessions all the same, so that a packet that somebody sends again is not answered again.
+    /// With --key-file the reflector keeps sessions nevertheless, so that it does not answer a replayed packet again.
     #[arg(long, help_heading = SAYS)]
     pub(crate) stateless: bool,
-    /// The format of the timestamps that are sent
+    /// Format of the timestamps in the packets
     #[arg(id = "timestamp-format", long, help_heading = SAYS, hide_short_help = true, value_enum, value_name = "FORMAT", default_value_t = Format::Ntp)]
     pub(crate) format: Format,
     /// TAI - UTC in seconds, for timestamps in PTP format
     #[arg(long, help_heading = SAYS, hide_short_help = true, value_name = "SECONDS", default_value_t = 37)]
     pub(crate) tai_offset: i32,
-    /// How far this host's clock is from UTC at most
+    /// Largest error of this host's clock against UTC
     ///
-    /// `kernel`: as the kernel says. `none`: replies say that it is not synchronised, and how exact timestamps alone are.
+    /// `kernel`: the kernel's value. `none`: replies state that the clock is not synchronised, with the error of the timestamps alone.
     #[arg(long, help_heading = SAYS, value_name = "TIME|kernel|none", default_value = "kernel", value_parser = clock_bound)]
     pub(crate) clock_bound: ClockBound,
-    /// Give replies the DSCP that the request asks for
+    /// Send replies with the DSCP that the request asks for
     #[arg(long, help_heading = WHO)]
     pub(crate) grant_dscp: bool,
     /// Answer requests that are shorter than replies (TWAMP Light)
     ///
-    /// Up to three times as many octets leave as came.
+    /// Replies are then up to three times as long as requests.
     #[arg(long, help_heading = WHO)]
     pub(crate) answer_short: bool,
-    /// Replies a second to one source: an IPv4 address or an IPv6 /64
+    /// Largest number of replies per second to one source: an IPv4 address or an IPv6 /64
     #[arg(long, help_heading = WHO, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: u32,
-    /// How many sessions there may be at a time
+    /// Largest number of sessions at a time
     ///
-    /// One source has as many as it leaves free, at most; beyond that replies are as with --stateless.
+    /// One source can have half of those that the others leave free. Further requests are answered as with --stateless.
     #[arg(long, help_heading = WHO, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) sessions: u32,
-    /// Whose clock timestamps
+    /// Which timestamps to use
     #[arg(long, help_heading = SAYS, value_enum, value_name = "SOURCE", default_value_t = super::Source::Auto)]
     pub(crate) source: super::Source,
-    /// How long to run; until Ctrl-C if it is left out, or `ever`
+    /// How long to run [default: until Ctrl-C, as with `ever`]
     #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::length)]
     pub(crate) duration: Option<Duration>,
-    /// Keep capabilities, files and system calls that a reflector does not need
+    /// Do not drop capabilities and access to files and system calls (for debugging)
     #[arg(long)]
     pub(crate) no_sandbox: bool,
 }
@@ -178,12 +178,12 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
 }
 
 pub(super) const REFLECT: &str = "\
-Answers packets of RFC 8762 and RFC 8972 on UDP port 862, with the kernel's or the NIC's timestamps of request and reply, until Ctrl-C. \
-Port 862 needs root or CAP_NET_BIND_SERVICE; after the start the program gives up every capability. Under systemd, sockets that are passed \
-(LISTEN_FDS) are used instead of --listen. A reply is never longer than its request (but for --answer-short), each source has a rate \
-limit, and memory is bounded. Replies, their echoes, broadcasts, multicasts and ports below 1024 (but 862) are never answered. Anybody can forge the source \
-of an unauthenticated packet, so use --key-file in the open. A signed packet that somebody captured is answered once for each address and port \
-that it is sent from again.
+Answers packets of RFC 8762 and RFC 8972 on UDP port 862, with software or hardware timestamps of request and reply, until Ctrl-C. \
+Port 862 needs root or CAP_NET_BIND_SERVICE; once started, the program drops all capabilities. Under systemd it uses the sockets that \
+are passed (LISTEN_FDS) instead of --listen. A reply is never longer than its request (except with --answer-short), each source has a rate \
+limit, and memory is bounded. Replies, broadcasts, multicasts and packets from ports below 1024 (except 862) are never answered. Anybody can \
+forge the source of an unauthenticated packet: use --key-file on networks that you do not control. A captured signed packet that is \
+replayed is answered once for each address and port that it comes from.
 
 Examples:
   wirestamp reflect

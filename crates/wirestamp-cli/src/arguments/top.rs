@@ -6,15 +6,15 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct Top {
-    /// The monitor to show: host, port (9862 if none is given) or http://HOST:PORT. Without it: the one on
-    /// 127.0.0.1:9862, and if none answers there, what this program measures itself
+    /// The monitor to show: HOST, HOST:PORT (default 9862) or http://HOST:PORT. Without it: the monitor on
+    /// 127.0.0.1:9862 or, if none answers there, measurements of this program itself
     #[arg(value_name = "ADDRESS")]
     pub(crate) address: Option<String>,
     /// Measure in this program instead of asking a monitor
     #[arg(long = "self", conflicts_with = "address")]
     pub(crate) own: bool,
-    /// What to measure (TOML, as for `wirestamp monitor`); nothing is served or kept on disk. Without it: the
-    /// clocks of all NICs, and the send and receive path of the loopback interface
+    /// Configuration of the measurements (TOML, as for `wirestamp monitor`); nothing is served or kept on disk.
+    /// Without it: the clocks of all NICs, and the send and receive path of the loopback interface
     #[arg(
         long,
         value_name = "FILE",
@@ -22,26 +22,26 @@ pub(crate) struct Top {
         conflicts_with = "address"
     )]
     pub(crate) config: Option<PathBuf>,
-    /// A file with the bearer token that the monitor wants
+    /// File with the monitor's bearer token
     #[arg(long, value_name = "FILE", conflicts_with = "own")]
     pub(crate) token_file: Option<PathBuf>,
-    /// How often to ask for new values
+    /// Time from one update to the next
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
     pub(crate) interval: Duration,
-    /// Print everything once as text (or --json), and end
+    /// Print everything once as text (or JSON with --json), then exit
     #[arg(long)]
     pub(crate) once: bool,
-    /// How long to run; until q or Ctrl-C if it is left out, or `ever`. With --once: how long to measure before, 3 s
-    /// if it is left out
+    /// How long to run [default: until q or Ctrl-C, as with `ever`]. With --once: how long to measure first
+    /// [default: 3s]
     #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = super::time::length)]
     pub(crate) duration: Option<Duration>,
 }
 
 pub(super) const HELP: &str = "\
-Keys: arrows or j and k select, Enter shows all of it, s sorts, / filters, p pauses, ? explains, q ends. Offsets are local minus \
-reference (positive: the local clock is ahead); the truth lies within the error bound. What is not known is shown as \"-\", never as 0. \
-If the monitor stops answering, the last values stay with their age until it answers again. Nothing is switched on and no clock \
-is changed. Without a terminal: --once, or curl http://127.0.0.1:9862/api/snapshot.
+Keys: arrows or j and k select, Enter shows all of it, s sorts, / filters, p pauses, ? explains, q quits. Offsets are local minus \
+reference (positive: the local clock is ahead); the true offset is within the error bound. An unknown value is shown as \"-\", never as 0. \
+If the monitor stops answering, its last values stay, with their age, until it answers again. No NIC is configured and no clock \
+is steered. Without a terminal: --once, or curl http://127.0.0.1:9862/api/snapshot.
 
 Examples:
   wirestamp top

@@ -17,6 +17,19 @@ fn an_unknown_name_is_answered_with_the_nearest_ones() {
     );
 }
 
+/// They are everywhere; a user who mistypes the name of a NIC has not asked for them.
+#[test]
+fn an_unknown_name_is_not_answered_with_simulated_ones() {
+    let real = |interface: &Interface| !interface.description().simulated;
+    if !Interface::list().expect("listed").iter().any(real) {
+        return; // simulated ones are all that there is
+    }
+    let error = Interface::find("etho").expect_err("no such NIC");
+    assert!(!error.remedy().contains("sim"), "{error}");
+    let error = Interface::find("sim9").expect_err("no such NIC");
+    assert!(error.remedy().contains("sim0"), "{error}");
+}
+
 #[test]
 fn alternative_names_find_the_same_interface() {
     let simulation = simulation("i225");
