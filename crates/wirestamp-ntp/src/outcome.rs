@@ -121,7 +121,7 @@ impl fmt::Display for Kiss {
                 b"INIT" => "it is not synchronized yet",
                 b"STEP" => "its clock was stepped, and it is not synchronized again yet",
                 b"NKEY" | b"CRYP" | b"AUTH" => "it does not accept the request's key",
-                _ => "it gives no time, for a reason of its own",
+                _ => "it sends no time and gives this code as the reason",
             },
         };
         write!(f, "{said} ({})", self.code())

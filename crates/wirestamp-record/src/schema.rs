@@ -178,7 +178,7 @@ pub(crate) const ESTIMATES: Table = Table {
         or_null(text("reason", "Why there is no offset; NULL: there is one")),
         or_null(integer(
             "right_servers",
-            "The offset and its error bound hold if so many NTP servers are right; NULL: they depend on none, or a file of before has no such column",
+            "The offset and its error bound hold if so many NTP servers are right; NULL: they depend on none, or the file is older than this column",
         )),
     ],
 };

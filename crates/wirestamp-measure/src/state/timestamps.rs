@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TimestampCounts {
-    /// Packets sent whose transmit timestamp was asked for.
+    /// Packets sent with a request for a transmit timestamp.
     pub requested: u64,
     /// Those that have one.
     pub transmitted: u64,

@@ -168,6 +168,6 @@ pub(super) fn followed(status: &Status) -> String {
             "following {transmitter}, grandmaster {}",
             status.grandmaster
         ),
-        None => "following nobody".to_owned(),
+        None => "no timeTransmitter".to_owned(),
     }
 }

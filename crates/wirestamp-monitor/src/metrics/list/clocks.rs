@@ -41,7 +41,7 @@ pub(super) fn clocks(clocks: &[ClockState], into: &mut Families<'_>) -> Result<(
     into.gauge(
         "wirestamp_clock_cross_timestamp_width",
         seconds(),
-        "How long the narrowest of the last cross timestamps took",
+        "Width of the narrowest of the last cross timestamps",
         each(|clock| of_ns(clock.cross_width_ns)),
     )?;
     let info = clocks.iter().map(|clock| {

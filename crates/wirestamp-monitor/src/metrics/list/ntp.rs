@@ -37,13 +37,13 @@ pub(super) fn servers(servers: &[NtpServerState], into: &mut Families<'_>) -> Re
     into.gauge(
         "wirestamp_ntp_utc_error_bound",
         seconds(),
-        "Error bound against UTC: with the root distance that the server claims",
+        "Error bound against UTC: includes the root distance that the server claims",
         each(|server| of_ns(server.utc_bound_ns)),
     )?;
     into.gauge(
         "wirestamp_ntp_path_delay",
         seconds(),
-        "Least path delay, both directions together",
+        "Smallest path delay, both directions together",
         each(|server| of_ns(server.path_delay_ns)),
     )?;
     into.gauge(
@@ -55,13 +55,13 @@ pub(super) fn servers(servers: &[NtpServerState], into: &mut Families<'_>) -> Re
     into.gauge(
         "wirestamp_ntp_stale_after",
         seconds(),
-        "The age from which on samples are missing: four intervals, at least 10 s",
+        "Age from which samples count as missing: four intervals, at least 10 s",
         each(|server| of_ns(server.stale_after_ns)),
     )?;
     into.gauge(
         "wirestamp_ntp_stratum",
         None,
-        "Stratum, as the server says",
+        "Stratum that the server claims",
         each(|server| server.stratum.map(f64::from)),
     )?;
     into.gauge(

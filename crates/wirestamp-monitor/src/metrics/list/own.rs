@@ -29,7 +29,7 @@ pub(super) fn tasks(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), 
     into.counter(
         "wirestamp_task_failures",
         None,
-        "How often the task failed; it is tried again, and its counters go on",
+        "Failures of the task; it is started again and keeps its counters",
         failures,
     )
 }
@@ -170,7 +170,7 @@ pub(super) fn own(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Er
     into.gauge(
         "wirestamp_monitor_latest_turn",
         seconds(),
-        "The latest that a turn began after it should",
+        "Largest delay of a turn of the measuring loop",
         [(vec![], of_ns(Some(own.latest_ns)))],
     )?;
     into.counter(
@@ -182,7 +182,7 @@ pub(super) fn own(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Er
     into.counter(
         "wirestamp_monitor_pushes",
         None,
-        "Pushes of metrics to the OTLP receiver, by result: accepted, refused (wrong for it), failed (not there, no answer, or busy)",
+        "Pushes of metrics to the OTLP receiver, by result: accepted, refused (invalid), failed (unreachable, no answer, or busy)",
         by(vec![], "result", &own.pushes),
     )?;
     // those of this exposition are counted afterwards

@@ -23,13 +23,13 @@ pub(super) fn paths(paths: &[PathState], into: &mut Families<'_>) -> Result<(), 
     into.counter(
         "wirestamp_path_received",
         None,
-        "Those that arrived in time",
+        "Packets of the own path that arrived in time",
         count(|path| path.received),
     )?;
     into.counter(
         "wirestamp_path_lost",
         None,
-        "Those that did not",
+        "Packets of the own path that did not arrive in time",
         count(|path| path.lost),
     )?;
     let delays = paths
@@ -101,13 +101,13 @@ pub(super) fn timestamps(snapshot: &Snapshot, into: &mut Families<'_>) -> Result
     into.counter(
         "wirestamp_transmit_timestamps_requested",
         None,
-        "Packets sent whose transmit timestamp was asked for",
+        "Packets sent with a request for a transmit timestamp",
         count(|counts| counts.requested),
     )?;
     into.counter(
         "wirestamp_transmit_timestamps",
         None,
-        "Transmit timestamps that came",
+        "Transmit timestamps received from the system",
         count(|counts| counts.transmitted),
     )?;
     into.gauge(

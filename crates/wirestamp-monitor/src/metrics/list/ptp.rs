@@ -20,7 +20,7 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.gauge(
         "wirestamp_ptp_error_bound",
         seconds(),
-        "Error bound of that offset",
+        "Error bound of the offset to the timeTransmitter",
         each(|port| of_ns(port.bound_ns)),
     )?;
     into.gauge(
@@ -38,7 +38,7 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.gauge(
         "wirestamp_ptp_age",
         seconds(),
-        "Time since the last Sync that told something",
+        "Time since the last Sync that gave an offset",
         each(|port| of_ns(port.age_ns)),
     )?;
     into.gauge(
@@ -71,13 +71,13 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     });
     into.info(
         "wirestamp_ptp_port",
-        "State of the port, whom it follows, and whose timestamps it uses",
+        "State of the port, its timeTransmitter, and the source of its timestamps",
         info,
     )?;
     into.counter(
         "wirestamp_ptp_samples",
         None,
-        "Syncs that told something",
+        "Syncs that gave an offset",
         ports.iter().map(|port| {
             (
                 vec![("interface", port.interface.as_str())],
@@ -95,7 +95,7 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.counter(
         "wirestamp_ptp_lost",
         None,
-        "Exchanges that told nothing, by reason",
+        "Exchanges that gave no result, by reason",
         lost,
     )?;
     let ignored = ports.iter().flat_map(|port| {
@@ -108,7 +108,7 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.counter(
         "wirestamp_ptp_ignored",
         None,
-        "Messages that are no concern of this clock, by reason",
+        "Messages that this clock ignored, by reason",
         ignored,
     )
 }

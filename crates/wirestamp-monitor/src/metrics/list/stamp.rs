@@ -52,7 +52,7 @@ pub(super) fn peers(peers: &[PeerState], into: &mut Families<'_>) -> Result<(), 
     into.counter(
         "wirestamp_stamp_rejected",
         None,
-        "Packets that are no reply to the session, by reason",
+        "Packets that are no valid reply, by reason",
         rejected,
     )?;
     into.gauge(
@@ -70,7 +70,7 @@ pub(super) fn peers(peers: &[PeerState], into: &mut Families<'_>) -> Result<(), 
     into.gauge(
         "wirestamp_stamp_stale_after",
         seconds(),
-        "The age from which on answers are missing: four intervals and the timeout, at least 10 s",
+        "Age from which answers count as missing: four intervals and the timeout, at least 10 s",
         each(|peer| of_ns(peer.stale_after_ns)),
     )?;
     into.gauge(
@@ -82,7 +82,7 @@ pub(super) fn peers(peers: &[PeerState], into: &mut Families<'_>) -> Result<(), 
     into.gauge(
         "wirestamp_stamp_path_delay_error_bound",
         seconds(),
-        "Error bound of that",
+        "Error bound of the last path delay",
         each(|peer| of_ns(peer.path_delay_bound_ns)),
     )?;
     into.info(
