@@ -1,4 +1,5 @@
-//! Addresses as callers say them: whatever the standard library takes for one.
+//! Conversion of a caller's address (`SocketAddr`, host name and port, MAC address) to a socket's
+//! address type.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -6,16 +7,18 @@ use wirestamp_core::backend::{Ethernet, Transport, Udp};
 use wirestamp_core::ethernet::MacAddress;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// What names an address of a transport `T`: for UDP whatever [`ToSocketAddrs`] does (a `SocketAddr`, an address and a
-/// port, `"time.example:123"`), for Ethernet a [`MacAddress`].
+/// A value that converts to an address of transport `T`: for UDP everything that implements
+/// [`ToSocketAddrs`] (a `SocketAddr`, an address and a port, `"time.example:123"`), for Ethernet a
+/// [`MacAddress`].
 ///
-/// A name is looked up before each call that takes it, which can block; where it has several addresses, the first one
-/// counts.
+/// Each call that takes a name resolves it first, which can block. If it has several addresses, the
+/// first is used.
 pub trait ToAddress<T: Transport>: Sized {
     /// Returns the address.
     ///
     /// # Errors
-    /// `NoSuchDevice` if a name has no address; `InvalidInput` if a text is none.
+    /// `NoSuchDevice` if a name cannot be resolved; `InvalidInput` if the text is not an address,
+    /// or resolves to none.
     fn to_address(self) -> Result<T::Address>;
 }
 

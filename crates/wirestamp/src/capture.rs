@@ -1,5 +1,5 @@
-//! Captures: the packets that pass an interface, whoever they are for, with the timestamps, the clock and the error bound of
-//! each.
+//! Packet capture: all packets that an interface receives and sends, each with its timestamps,
+//! their clock and their error bound.
 
 pub use wirestamp_core::capture::{
     CaptureOptions, CaptureStatistics, CapturedDirection, Fanout, LinkType,
@@ -22,17 +22,19 @@ use wirestamp_core::ethernet::VlanTag;
 use wirestamp_core::time::{Utc, UtcTime};
 use wirestamp_core::timestamp::Timestamps;
 
-/// A capture of the packets that an interface receives and sends, whoever they are for.
+/// A capture of all packets that an interface receives and sends, whatever their destination.
 ///
-/// [`Interface::capture`] opens one. The kernel writes packets into a ring of blocks that it shares with the program; a
-/// [`CaptureBlock`] lends them out of it, without a copy, until it is dropped. Packets that come while all blocks are full are
-/// dropped by the kernel, and counted: [`statistics`](Self::statistics).
+/// [`Interface::capture`] opens one. The kernel writes packets into a ring of blocks in shared
+/// memory; a [`CaptureBlock`] lends them without a copy until it is dropped. While all blocks are
+/// full, the kernel drops packets and counts them: [`statistics`](Self::statistics).
 ///
-/// Packets carry the kernel's timestamp. With [`Source::Hardware`] they carry the NIC's where it made one
-/// (most make one for each packet only after [`enable_hardware`](Interface::enable_hardware) with
-/// [`AllPackets`](crate::HardwareRequest::AllPackets), and only for received ones); the others keep the kernel's.
+/// Packets carry the kernel's timestamp. With [`Source::Hardware`] they carry the NIC's instead if
+/// it made one. In a capture, most NICs timestamp received packets only, and all of these only
+/// after [`enable_hardware`](Interface::enable_hardware) with
+/// [`AllPackets`](crate::HardwareRequest::AllPackets). The others keep the kernel's timestamp.
 ///
-/// Needs Linux and the privilege CAP_NET_RAW. Simulated interfaces can be captured everywhere; they have no filters.
+/// Requires Linux and the capability CAP_NET_RAW. Simulated interfaces can be captured on every
+/// system, but without filters.
 ///
 /// ```
 /// # #[cfg(feature = "sim")]
@@ -64,15 +66,16 @@ pub struct Capture {
     clock: HostClock,
 }
 
-/// Packets that arrived together, lent out of a [`Capture`]'s ring. Dropping it gives their memory back to the kernel.
+/// A block of packets lent from a [`Capture`]'s ring. Dropping it returns the memory to the kernel.
 pub struct CaptureBlock<'a> {
     inner: inner::Block<'a>,
     clock: &'a HostClock,
-    /// Whether the NIC's clock was read since they were read, as far as it matters.
+    /// Whether the NIC's clock was read after these packets. True if no hardware timestamps are
+    /// asked for.
     is_confirmed: bool,
 }
 
-/// A captured packet, as long as its [`CaptureBlock`] is there.
+/// A captured packet, borrowed from its [`CaptureBlock`].
 #[derive(Clone, Copy)]
 pub struct CapturedPacket<'a> {
     inner: inner::Captured<'a>,
@@ -109,16 +112,17 @@ impl Capture {
         Ok(all.into_iter().map(around).collect())
     }
 
-    /// Returns what each packet begins with.
+    /// Returns the link type: the header that each packet begins with.
     pub fn link_type(&self) -> LinkType {
         self.inner.link_type()
     }
 
-    /// Waits for packets; `None` if none came until then. The kernel hands them over when a block is full, or after
-    /// [`CaptureOptions::hold`].
+    /// Waits for the next block of packets; returns `None` if none came before the deadline. The
+    /// kernel hands a block over when it is full, or after [`CaptureOptions::hold`].
     ///
     /// # Errors
-    /// `NoSuchDevice` if the interface is gone or was switched off: once, after the packets that came before; `Io`.
+    /// `NoSuchDevice` if the interface is gone or was set down: reported once, after the packets
+    /// that came before it; `Io`.
     #[inline]
     pub fn next_block(&mut self, wait: impl Into<Deadline>) -> Result<Option<CaptureBlock<'_>>> {
         let until = wait.into().resolve(|| self.host.now());
@@ -137,10 +141,10 @@ impl Capture {
         }))
     }
 
-    /// Returns what was received and dropped since the capture was opened.
+    /// Returns the numbers of packets received and dropped since the capture was opened.
     ///
     /// # Errors
-    /// `Io` if the system can't tell.
+    /// `Io` if the system cannot report them.
     pub fn statistics(&mut self) -> Result<CaptureStatistics> {
         self.inner.statistics()
     }
@@ -154,7 +158,7 @@ impl fmt::Debug for Capture {
     }
 }
 
-/// For the NIC's timestamps, if they are asked for.
+/// The clock that converts the NIC's timestamps, if they are asked for.
 fn clock(interface: &Interface, options: &CaptureOptions) -> Result<HostClock> {
     if options.source == Source::Software {
         return Ok(HostClock::software());
@@ -164,7 +168,7 @@ fn clock(interface: &Interface, options: &CaptureOptions) -> Result<HostClock> {
 }
 
 impl CaptureBlock<'_> {
-    /// Returns the packets, in the order in which they came.
+    /// Returns the packets in their order of arrival.
     #[inline]
     pub fn packets(&self) -> impl Iterator<Item = CapturedPacket<'_>> {
         let (clock, is_confirmed) = (self.clock, self.is_confirmed);
@@ -175,7 +179,7 @@ impl CaptureBlock<'_> {
         })
     }
 
-    /// Returns how many packets there are.
+    /// Returns the number of packets.
     #[inline]
     pub fn count(&self) -> u32 {
         self.inner.count()
@@ -191,45 +195,48 @@ impl fmt::Debug for CaptureBlock<'_> {
 }
 
 impl<'a> CapturedPacket<'a> {
-    /// Returns what was captured of it, at most as much as the snap length. A VLAN tag is not part of it: [`vlan`](Self::vlan) has it.
+    /// Returns the captured bytes, at most the snap length, without a VLAN tag:
+    /// [`vlan`](Self::vlan) returns the tag.
     #[inline]
     pub fn data(&self) -> &'a [u8] {
         self.inner.data()
     }
 
-    /// Returns how many bytes it had on the wire, without a VLAN tag.
+    /// Returns the length on the wire in bytes, without a VLAN tag.
     #[inline]
     pub fn length(&self) -> u32 {
         self.inner.length()
     }
 
-    /// Returns the VLAN tag that the packet had, behind the tag's type (0x8100 or 0x88a8).
+    /// Returns the type of the packet's VLAN tag (0x8100 or 0x88a8) and the tag; `None` if it has
+    /// none.
     #[inline]
     pub fn vlan(&self) -> Option<(u16, VlanTag)> {
         self.inner.vlan()
     }
 
-    /// Returns which way it went. On loopback, each packet is captured twice: sent, and received.
+    /// Returns whether the packet was received or sent. On loopback each packet is captured twice,
+    /// once in each direction.
     #[inline]
     pub fn direction(&self) -> CapturedDirection {
         self.inner.direction()
     }
 
-    /// Returns its timestamp: the NIC's, or else the kernel's. Neither: the kernel's was made around a step of the real-time
-    /// clock.
+    /// Returns the timestamp: the NIC's if there is one, else the kernel's. Empty if the kernel
+    /// made its timestamp around a step of the real-time clock.
     #[inline]
     pub fn timestamps(&self) -> Timestamps {
         self.inner.timestamps()
     }
 
-    /// Returns the kernel's timestamp as it stands in the ring: what the real-time clock showed, unchecked. `None` if the NIC made the
-    /// timestamp.
+    /// Returns the kernel's timestamp as written in the ring: the unchecked value of the real-time
+    /// clock. `None` if the NIC made the timestamp.
     #[inline]
     pub fn kernel_time(&self) -> Option<UtcTime> {
         self.inner.time().filter(|_| !self.inner.is_hardware())
     }
 
-    /// Returns whose clock timestamped it.
+    /// Returns whether the NIC or the kernel made the timestamp.
     #[inline]
     pub fn clock(&self) -> TimestampSource {
         if self.inner.is_hardware() {
@@ -239,12 +246,14 @@ impl<'a> CapturedPacket<'a> {
         }
     }
 
-    /// Returns when it was captured, in UTC as the system's real-time clock shows it, with an error bound and the generation of
-    /// the clock that made the timestamp.
+    /// Returns the capture time in UTC as the system's real-time clock showed it, with an error
+    /// bound and the generation of the clock that made the timestamp.
     ///
-    /// A timestamp of the kernel is one of the real-time clock; its bound is one tick, 1 ns, and its generation counts that
-    /// clock's steps. A timestamp of the NIC is converted as by [`Correlator::to_utc`](crate::Correlator::to_utc), with a
-    /// cross timestamp that was taken after the packet. How far the real-time clock is from UTC is not part of either: [`utc_error_bound`](crate::clock::utc_error_bound).
+    /// The kernel's timestamp is a value of the real-time clock: its error bound is one tick (1
+    /// ns), and its generation counts that clock's steps. The NIC's timestamp is converted as by
+    /// [`Correlator::to_utc`](crate::Correlator::to_utc), with a cross timestamp taken after the
+    /// packet. Neither error bound includes the offset of the real-time clock from UTC: for that
+    /// see [`utc_error_bound`](crate::clock::utc_error_bound).
     ///
     /// # Errors
     /// As [`Correlator::to_utc`](crate::Correlator::to_utc); [`ConversionError::Stale`] if the NIC's clock could not be read
@@ -271,8 +280,9 @@ impl<'a> CapturedPacket<'a> {
 }
 
 impl CapturedPacket<'_> {
-    /// Returns which uninterrupted run of the real-time clock [`utc`](Self::utc) is of: the number of steps that were noticed before it,
-    /// since the capture began. The difference of two times in UTC is a time that passed only if both are of one run.
+    /// Returns the generation of the real-time clock for [`utc`](Self::utc): the number of its
+    /// steps noticed between the start of the capture and that time. The difference of two UTC
+    /// times is an elapsed time only if both have the same generation.
     ///
     /// # Errors
     /// As [`utc`](Self::utc).

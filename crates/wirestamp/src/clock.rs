@@ -1,5 +1,5 @@
-//! The clocks: the hardware clock of an interface and its cross timestamps, and the clocks of the host that timestamps are
-//! placed on.
+//! Clocks: an interface's hardware clock with its cross timestamps, and the host's clocks that
+//! packet timestamps are converted to.
 
 pub use crate::host_clock::{HostClock, HostTime, TimestampPolicy};
 pub use crate::synchronization::utc_error_bound;
@@ -15,26 +15,28 @@ use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::time::Frequency;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// How many readings [`HardwareClock::cross_timestamp`] chooses from: the first is always the
-/// worst, and outliers come in runs.
+/// The number of cross timestamps from which [`HardwareClock::cross_timestamp`] takes the
+/// narrowest: the first is always the worst, and outliers come in runs.
 const BATCH: usize = 9;
 
 const OPERATION: &str = "take cross timestamps";
 
 /// The hardware clock of an interface, open for reading.
 ///
-/// It is the clock that was behind the interface when it was opened. Where another one is behind it now (a bond failed
-/// over), readings fail with `NoSuchDevice`: look the interface up again and open its clock.
+/// It stays the clock that served the interface when it was opened. After a change of clock (a bond
+/// fails over to another NIC), cross timestamps fail with `NoSuchDevice`: look the interface up
+/// again and open its clock.
 pub struct HardwareClock {
     interface: InterfaceDescription,
     clock: Mutex<Clock>,
 }
 
-/// Takes readings of `clock`, which was opened as the one behind `interface`, into `batch`. The system is asked after
-/// them, so that they count only if no other clock has made timestamps since.
+/// Appends cross timestamps of `clock`, which was opened for `interface`, to `batch`. Afterwards it
+/// checks that the interface still has this clock, and discards them if not.
 ///
 /// # Errors
-/// `NoSuchDevice` if another clock is behind the interface now, or the clock is gone; that of the reading.
+/// `NoSuchDevice` if the interface has another clock now, or the clock is gone; otherwise the error
+/// of the cross timestamp.
 pub(crate) fn read_behind(
     interface: &InterfaceDescription,
     clock: &mut Clock,
@@ -64,7 +66,7 @@ impl HardwareClock {
         })
     }
 
-    /// Returns how finely the system clock counts, which the readings bracket this one with.
+    /// Returns the tick frequency of the monotonic clock that brackets each reading of this clock.
     pub fn system_frequency(&self) -> Frequency {
         self.clock
             .lock()
@@ -72,12 +74,13 @@ impl HardwareClock {
             .system_frequency()
     }
 
-    /// Takes `count` readings by the best method that works. Readings that break the validity
-    /// rules (a zero, system times that run backwards) are left out, so there can be fewer.
+    /// Takes `count` cross timestamps by the best method that works. Invalid ones (a zero, system
+    /// times that run backwards) are left out, so there can be fewer.
     ///
     /// # Errors
-    /// `InvalidInput` for none; `NotSupported` if no method works; `NoSuchDevice` if the
-    /// NIC is gone or another clock is behind the interface now; `Busy`; `Io` if every reading was invalid.
+    /// `InvalidInput` for a count of 0; `NotSupported` if no method works; `NoSuchDevice` if the
+    /// NIC is gone or the interface has another clock now; `Busy`; `Io` if every cross timestamp
+    /// was invalid.
     pub fn cross_timestamps(&self, count: usize) -> Result<Vec<CrossTimestamp>> {
         if count == 0 {
             let cause = "no reading was asked for";
@@ -96,7 +99,7 @@ impl HardwareClock {
         };
         read(count, &mut readings)?;
         while readings.len() < count {
-            // one call takes as many as the system allows
+            // the system limits how many one call takes
             let before = readings.len();
             match read(count - before, &mut readings) {
                 Ok(()) if readings.len() > before => {}
@@ -107,7 +110,7 @@ impl HardwareClock {
         Ok(readings)
     }
 
-    /// Takes one reading: the narrowest of a batch.
+    /// Takes one cross timestamp: the narrowest of a batch of 9.
     ///
     /// # Errors
     /// As [`cross_timestamps`](Self::cross_timestamps).

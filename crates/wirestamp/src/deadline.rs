@@ -1,13 +1,13 @@
-//! When a wait ends, as callers say it.
+//! The deadline of a wait: a duration or an instant.
 
 use std::time::Duration;
 use wirestamp_core::time::{MonotonicTime, Span};
 
-/// When a wait ends at the latest: a [`Duration`] from now, or an instant of the monotonic clock.
+/// The latest end of a wait: a [`Duration`] from now, or an instant of the monotonic clock.
 ///
-/// Methods that wait take `impl Into<Deadline>`, so that either can be given. `Duration::MAX` and
-/// [`MonotonicTime::MAX`] mean: for ever. A wait of zero, and one until an instant that has passed,
-/// takes what is there.
+/// Methods that wait take `impl Into<Deadline>`, so that either can be passed. `Duration::MAX` and
+/// [`MonotonicTime::MAX`] wait forever. With a duration of zero or an instant in the past they do
+/// not wait, and return results that are already available.
 ///
 /// ```
 /// # #[cfg(feature = "sim")]
@@ -27,14 +27,14 @@ use wirestamp_core::time::{MonotonicTime, Span};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deadline {
-    /// So long from when the wait begins.
+    /// A duration, from the beginning of the wait.
     After(Duration),
-    /// When the monotonic clock shows this.
+    /// An instant of the monotonic clock.
     At(MonotonicTime),
 }
 
 impl Deadline {
-    /// As an instant, of a wait that begins now. The clock is read only if that is needed.
+    /// Returns the instant at which a wait that begins now ends. Reads the clock only if needed.
     pub(crate) fn resolve(self, now: impl FnOnce() -> MonotonicTime) -> MonotonicTime {
         match self {
             Self::After(time) => now() + Span::from(time),
@@ -42,7 +42,7 @@ impl Deadline {
         }
     }
 
-    /// Whether nothing is waited for, whatever the time is.
+    /// Whether the wait ends at once, whatever the time.
     pub(crate) fn is_zero(self) -> bool {
         matches!(self, Self::After(Duration::ZERO))
     }

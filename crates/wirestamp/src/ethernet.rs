@@ -1,4 +1,4 @@
-//! Sockets for frames of one ethertype, the addresses they send to, and VLAN tags.
+//! Sockets for Ethernet frames of one ethertype, MAC addresses and VLAN tags.
 
 pub use crate::socket::ethernet::EthernetSocket;
 pub use wirestamp_core::backend::Ethernet;

@@ -1,5 +1,5 @@
-//! How interfaces are found: real ones first, then the default simulation's; and what
-//! is said when there is none. Holds no interface.
+//! Look-up of interfaces by name and number: real ones first, then those of the default simulation.
+//! Errors name the nearest matches.
 
 use crate::host::Host;
 use crate::interface::Interface;
@@ -10,9 +10,9 @@ use wirestamp_core::backend::Backend;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// Names that start so are meant for the simulation.
+/// Names with this prefix are meant for the simulation.
 const SIMULATED_PREFIX: &str = "sim";
-/// So many names fit into a message.
+/// The most interface names in an error message.
 const FEW: usize = 8;
 
 pub(crate) fn list() -> Result<Vec<Interface>> {
@@ -32,7 +32,7 @@ pub(crate) fn by_name(name: &str) -> Result<Interface> {
     named(known, name)
 }
 
-/// Those of the default simulation too, unless `name` is one of `known`.
+/// Adds the default simulation's interfaces, unless `name` is one of `known`.
 #[cfg(feature = "sim")]
 fn with_simulated(mut known: Vec<Interface>, name: &str) -> Result<Vec<Interface>> {
     let is_called_so = |interface: &Interface| interface.description().is_called(name);
@@ -80,7 +80,7 @@ pub(crate) fn loopback() -> Result<Interface> {
         })
 }
 
-/// The same interface now: by number, else by name.
+/// Looks the interface up again: by number, else by name.
 pub(crate) fn again(
     host: &Host,
     known: &InterfaceDescription,
@@ -96,10 +96,11 @@ pub(crate) fn again(
     Ok(by_number.or(by_name))
 }
 
-/// The interface with the number of `known`, under the name that it has now: a name can be another interface's meanwhile.
+/// Looks up the interface with the number of `known`, whatever its current name: another interface
+/// can have the old name by now.
 ///
 /// # Errors
-/// `NoSuchDevice` if no interface has that number any more.
+/// `NoSuchDevice` if no interface has that number.
 pub(crate) fn by_number(
     host: &Host,
     known: &InterfaceDescription,
@@ -113,7 +114,7 @@ pub(crate) fn by_number(
     })
 }
 
-/// The one of `known` that is called `name`.
+/// Returns the interface of `known` that is called `name`.
 pub(crate) fn named(mut known: Vec<Interface>, name: &str) -> Result<Interface> {
     match known
         .iter()
@@ -124,7 +125,7 @@ pub(crate) fn named(mut known: Vec<Interface>, name: &str) -> Result<Interface> 
     }
 }
 
-/// Where wirestamp has no backend, there are only simulated interfaces.
+/// Returns the system's interfaces; none where wirestamp has no backend.
 fn native() -> Result<Vec<Interface>> {
     let host: &Arc<Host> = Host::native();
     match Interface::all_of(host) {
@@ -169,7 +170,7 @@ fn unknown(known: &[Interface], name: &str) -> Error {
     .with_remedy(remedy)
 }
 
-/// Up to three names that a typing error away could have been meant.
+/// Up to three known names that are similar to `name`.
 fn nearest<'a>(names: &[&'a str], name: &str) -> Vec<&'a str> {
     let allowed = (name.chars().count() / 2).max(1);
     let distance =

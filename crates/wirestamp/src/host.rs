@@ -1,5 +1,5 @@
-//! One host, real or simulated, with what was observed on it; everything made from it
-//! keeps it alive. Does not choose the default simulation: that is `simulation`.
+//! A host, real or simulated, with the timestamps observed on it. Everything created from it keeps
+//! it alive.
 
 use crate::hardware::Holders;
 use crate::inner::Inner;
@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::{Result, backend::Backend};
 
-/// A system and what this process saw of it.
+/// A system, and the state that this process has for it.
 #[derive(Debug)]
 pub(crate) struct Host {
     inner: Inner,
@@ -32,7 +32,7 @@ impl Host {
         NATIVE.get_or_init(|| Self::new(Inner::Native(wirestamp_sys::System::new())))
     }
 
-    /// The first interface for which `wanted` holds, as it is now.
+    /// Returns the first of the current interfaces for which `wanted` holds.
     pub(crate) fn look_up(
         &self,
         mut wanted: impl FnMut(&InterfaceDescription) -> bool,

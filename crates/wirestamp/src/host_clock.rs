@@ -1,5 +1,5 @@
-//! Places the timestamps of a packet on this host's clocks: which timestamp counts, when it was made, and
-//! whether that is final.
+//! Conversion of a packet's timestamps to this host's clocks: which timestamp is used, its time,
+//! and whether that is final.
 
 use crate::correlator::Correlator;
 use std::sync::Arc;
@@ -8,24 +8,26 @@ use wirestamp_core::correlate::{ClockGeneration, ConversionError, Estimate};
 use wirestamp_core::time::{Bounded, Monotonic, Span, Utc, UtcCrossTimestamp};
 use wirestamp_core::timestamp::{HardwareTimestamp, SoftwareTimestamp, Timestamps};
 
-/// Which timestamps of a packet count.
+/// Which of a packet's timestamps to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimestampPolicy {
-    /// The NIC's. A packet without one has no time.
+    /// The NIC's only. A packet without one has no time.
     OnlyHardware,
-    /// The NIC's, or the kernel's where the NIC made none or its timestamp cannot be converted.
+    /// The NIC's, or the kernel's if the NIC made none or its timestamp cannot be converted.
     HardwareElseSoftware,
-    /// The kernel's. A packet without one has no time.
+    /// The kernel's only. A packet without one has no time.
     OnlySoftware,
 }
 
-/// The clocks of this host, as the timestamps of packets need them.
+/// A converter of packet timestamps, from the NIC or the kernel, to this host's clocks.
 ///
-/// The kernel's timestamps are on the system clock when they are read. A NIC's timestamp is converted, and
-/// somebody may have stepped or adjusted the NIC's clock just before it was made: what [`place`](Self::place)
-/// returns is *provisional* until the third batch of cross timestamps after it shows that the clock still runs as
-/// before. Place it again then ([`is_confirmed`](Self::is_confirmed)), or at once after
-/// [`confirm`](Self::confirm): the answer is *final*, another time or an error if the clock was changed.
+/// The kernel's timestamps are on the monotonic clock already. The NIC's must be converted, and
+/// another program may have stepped or adjusted the NIC's clock just before. The time that
+/// [`place`](Self::place) returns is therefore *provisional* until the third batch of cross
+/// timestamps after it shows that the clock still runs as before. Call [`place`](Self::place) again
+/// once [`is_confirmed`](Self::is_confirmed) returns true, or at once after
+/// [`confirm`](Self::confirm): the result is then *final*. If the clock was changed, it is another
+/// time or an error.
 ///
 /// ```
 /// # #[cfg(feature = "sim")]
@@ -61,22 +63,22 @@ pub enum TimestampPolicy {
 #[derive(Debug, Clone, Default)]
 pub struct HostClock {
     correlator: Option<Arc<Correlator>>,
-    /// Of further NICs.
+    /// The correlators of further NICs.
     others: Vec<Arc<Correlator>>,
 }
 
-/// When a packet was timestamped, on the clocks of this host.
+/// The time at which a packet was timestamped, on this host's clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostTime {
-    /// On the monotonic clock, with the error bound and the generation of the clock that made the timestamp. The
-    /// kernel's timestamps are of generation 0.
+    /// The time on the monotonic clock, with its error bound and the generation of the clock that
+    /// made the timestamp. The kernel's timestamps have generation 0.
     pub monotonic: Estimate<Monotonic>,
-    /// Whose timestamp it is.
+    /// Whether the NIC or the kernel made the timestamp.
     pub source: TimestampSource,
-    /// Whether it stays as it is. `false`: a change of the NIC's clock may still show.
+    /// Whether the time is final. If `false`, a change of the NIC's clock may still invalidate it.
     pub is_final: bool,
-    /// What it was made from.
+    /// The timestamp that it was converted from.
     made: Made,
 }
 
@@ -87,12 +89,12 @@ enum Made {
 }
 
 impl HostClock {
-    /// Places the kernel's timestamps only.
+    /// Creates a converter for the kernel's timestamps only.
     pub fn software() -> Self {
         Self::default()
     }
 
-    /// Places the timestamps of the correlator's NIC as well.
+    /// Creates a converter for the timestamps of the correlator's NIC and of the kernel.
     pub fn hardware(correlator: Arc<Correlator>) -> Self {
         Self {
             correlator: Some(correlator),
@@ -100,12 +102,13 @@ impl HostClock {
         }
     }
 
-    /// Places the timestamps of several NICs, each by the clock of the NIC that made it: for sockets on a bridge of them,
-    /// or bound to no interface. The first correlator is the one that [`correlator`](Self::correlator) returns. Without any,
-    /// it is [`software`](Self::software).
+    /// Creates a converter for the timestamps of several NICs, each by the clock of the NIC that
+    /// made it: for sockets on a bridge, or bound to no interface. [`correlator`](Self::correlator)
+    /// returns the first correlator. Without any, the result is [`software`](Self::software).
     ///
-    /// Linux names the NIC of each packet (see [`HardwareTimestamp::interface`]). A timestamp of a NIC that is not among
-    /// these fails with [`ConversionError::OtherClock`], one that is not named with [`ConversionError::UnknownDevice`].
+    /// Linux reports the NIC of each packet (see [`HardwareTimestamp::interface`]). A timestamp of
+    /// a NIC that is not among these fails with [`ConversionError::OtherClock`], one whose NIC is
+    /// not reported with [`ConversionError::UnknownDevice`].
     pub fn hardware_of(correlators: impl IntoIterator<Item = Arc<Correlator>>) -> Self {
         let mut all = correlators.into_iter();
         Self {
@@ -114,21 +117,21 @@ impl HostClock {
         }
     }
 
-    /// Returns whether it places a NIC's timestamps.
+    /// Returns whether it converts a NIC's timestamps.
     pub fn has_hardware(&self) -> bool {
         self.correlator.is_some()
     }
 
-    /// Returns what converts the NIC's timestamps.
+    /// Returns the correlator that converts the NIC's timestamps.
     pub fn correlator(&self) -> Option<&Correlator> {
         self.correlator.as_deref()
     }
 
-    /// Places a packet's timestamp on the monotonic clock.
+    /// Converts a packet's timestamp to the monotonic clock.
     ///
     /// # Errors
-    /// [`ConversionError::NoTimestamp`] if the packet has none that counts; for a NIC's timestamp also as
-    /// [`Correlator::to_monotonic`].
+    /// [`ConversionError::NoTimestamp`] if the packet has none that the policy allows; for a NIC's
+    /// timestamp also as [`Correlator::to_monotonic`].
     #[inline]
     pub fn place(
         &self,
@@ -150,8 +153,8 @@ impl HostClock {
         }
     }
 
-    /// Returns whether what [`place`](Self::place) says of these timestamps is final: the NIC made none of them, or
-    /// three batches of cross timestamps were begun since they were read.
+    /// Returns whether [`place`](Self::place) gives a final time for these timestamps: the NIC made
+    /// none of them, or three batches of cross timestamps began after they were read.
     #[inline]
     pub fn is_confirmed(&self, timestamps: &Timestamps) -> bool {
         let Some(hardware) = &timestamps.hardware else {
@@ -161,9 +164,9 @@ impl HostClock {
             .is_none_or(|correlator| correlator.has_confirmed(hardware.read_at))
     }
 
-    /// Returns whether a provisional time that [`place`](Self::place) returned is right after all: `None` while that is not known,
-    /// `Some(false)` if the NIC's clock was changed around it, or may have been. It need not be placed again: where nothing was
-    /// changed its bound holds.
+    /// Returns whether a provisional time from [`place`](Self::place) turned out to be right:
+    /// `None` while that is unknown, `Some(false)` if the NIC's clock was changed around it, or may
+    /// have been. With `Some(true)` its error bound holds, and it need not be converted again.
     pub fn bears_out(&self, time: &HostTime) -> Option<bool> {
         match &time.made {
             Made::Hardware(hardware) if !time.is_final => {
@@ -178,11 +181,14 @@ impl HostClock {
         }
     }
 
-    /// Makes what [`place`](Self::place) says of these timestamps final: takes the cross timestamps that lack for that
-    /// and waits between them, each time for a quarter of the time between the correlator's own.
+    /// Makes the next [`place`](Self::place) of these timestamps final: takes the missing batches
+    /// of cross timestamps, and waits between them for a quarter of the correlator's usual
+    /// interval.
     ///
     /// # Errors
-    /// `InvalidInput` for a timestamp that was read later than now; why the NIC's clock cannot be read: as [`Interface::hardware_clock`](crate::Interface::hardware_clock).
+    /// `InvalidInput` for a timestamp that was read later than now; as
+    /// [`Interface::hardware_clock`](crate::Interface::hardware_clock) if the NIC's clock cannot be
+    /// read.
     pub fn confirm(&self, timestamps: &Timestamps) -> wirestamp_core::Result<()> {
         let Some(hardware) = &timestamps.hardware else {
             return Ok(());
@@ -191,12 +197,13 @@ impl HostClock {
             .map_or(Ok(()), |correlator| correlator.confirm(hardware.read_at))
     }
 
-    /// Converts a placed time to UTC, as the system's real-time clock showed it then.
+    /// Converts a time that [`place`](Self::place) returned to UTC, as the system's real-time clock
+    /// showed it then.
     ///
-    /// `both` reads that clock beside the monotonic clock, as
-    /// [`Socket::utc_cross_timestamp`](crate::socket::Socket::utc_cross_timestamp) does, where the kernel's timestamp has no
-    /// UTC (Windows). Where it has, the bound is zero: it is the time that the clock showed, on the scale from
-    /// before the step if the clock was stepped since.
+    /// A kernel timestamp that carries UTC (Linux) is returned with an error bound of zero: it is
+    /// the time that the clock showed, even if the clock was stepped since. If it carries none
+    /// (Windows), `both` is called to read the real-time and the monotonic clock, as
+    /// [`Socket::utc_cross_timestamp`](crate::socket::Socket::utc_cross_timestamp) does.
     ///
     /// # Errors
     /// [`ConversionError::UtcUnknown`] if the real-time clock was stepped around that time.
@@ -211,7 +218,7 @@ impl HostClock {
         }
     }
 
-    /// Converts a time that is made from a NIC's timestamp to UTC.
+    /// Converts a time that comes from a NIC's timestamp to UTC.
     pub(crate) fn hardware_utc(&self, time: &HostTime) -> Result<Estimate<Utc>, ConversionError> {
         let Made::Hardware(hardware) = &time.made else {
             return Err(ConversionError::NotReady);
@@ -220,7 +227,7 @@ impl HostClock {
         correlator.utc_of(&time.monotonic, hardware.read_at)
     }
 
-    /// What converts a timestamp: of several, the one of the NIC that made it.
+    /// The correlator for a timestamp: of several, that of the NIC that made it.
     #[inline]
     fn of(&self, hardware: &HardwareTimestamp) -> Option<&Correlator> {
         let first = self.correlator()?;
@@ -249,7 +256,7 @@ impl HostClock {
             .as_ref()
             .ok_or(ConversionError::NoTimestamp)?;
         let correlator = self.of(hardware).ok_or(ConversionError::NotReady)?;
-        // in this order: what is converted has seen the cross timestamps that make it final
+        // in this order, so that the conversion uses the cross timestamps that make it final
         let is_final = correlator.has_confirmed(hardware.read_at);
         Ok(HostTime {
             monotonic: correlator.to_monotonic(hardware)?,
@@ -273,7 +280,7 @@ impl HostTime {
         }
     }
 
-    /// Returns the kernel's timestamp, if it is made from that.
+    /// Returns the kernel's timestamp, if the time comes from it.
     pub fn software_timestamp(&self) -> Option<&SoftwareTimestamp> {
         match &self.made {
             Made::Software(timestamp) => Some(timestamp),
@@ -281,7 +288,7 @@ impl HostTime {
         }
     }
 
-    /// Returns the NIC's timestamp, if it is made from that.
+    /// Returns the NIC's timestamp, if the time comes from it.
     pub fn hardware_timestamp(&self) -> Option<&HardwareTimestamp> {
         match &self.made {
             Made::Software(_) => None,

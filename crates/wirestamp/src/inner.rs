@@ -1,5 +1,5 @@
-//! The choice between this system and, with feature `sim`, a simulated one, made at run time: a
-//! closed set, so an enum. Decides nothing else; every method hands over.
+//! The backend that is chosen at run time: this system or, with feature `sim`, a simulated one. The
+//! set is closed, so it is an enum; every method delegates.
 
 use crate::address::ToAddress;
 use std::fmt;
@@ -22,16 +22,16 @@ use wirestamp_core::timestamp::{TransmitId, TransmitTracker};
 use wirestamp_sim::World;
 use wirestamp_sys::System;
 
-/// A system that timestamps: this one, or a simulated one.
+/// The backend: this system, or a simulated one.
 pub enum Inner {
-    /// This one.
+    /// This system.
     Native(System),
     /// A simulated one.
     #[cfg(feature = "sim")]
     Simulated(World),
 }
 
-/// A hardware clock of either.
+/// A hardware clock of either backend.
 pub enum Clock {
     /// Of this system.
     Native(<System as Backend>::HardwareClock),
@@ -40,7 +40,7 @@ pub enum Clock {
     Simulated(<World as Backend>::HardwareClock),
 }
 
-/// A transport for the packets of a socket: [`Udp`] or [`Ethernet`], and nothing else.
+/// A transport for the packets of a socket: [`Udp`] or [`Ethernet`].
 pub trait Supported: Transport<Address: ToAddress<Self>> {
     /// The system's sockets.
     #[doc(hidden)]
@@ -49,7 +49,7 @@ pub trait Supported: Transport<Address: ToAddress<Self>> {
     #[cfg(feature = "sim")]
     #[doc(hidden)]
     type Simulated: DatagramSocket<Self>;
-    /// What the socket is called in `Debug`.
+    /// The socket's name in `Debug` output.
     #[doc(hidden)]
     const SOCKET: &'static str;
 }
@@ -68,7 +68,7 @@ impl Supported for Ethernet {
     const SOCKET: &'static str = "EthernetSocket";
 }
 
-/// A socket of either.
+/// A socket of either backend.
 #[allow(
     clippy::large_enum_variant,
     reason = "made once and never moved; a box would cost each call"
@@ -81,7 +81,7 @@ pub enum Socket<T: Supported = Udp> {
     Simulated(T::Simulated),
 }
 
-/// A subscription of either.
+/// A subscription of either backend.
 #[allow(dead_code, reason = "held for what dropping it does")]
 pub enum Subscription {
     /// Of this system.
@@ -91,7 +91,7 @@ pub enum Subscription {
     Simulated(<World as Backend>::Subscription),
 }
 
-/// A running job of either.
+/// A running job of either backend.
 #[allow(dead_code, reason = "held for what dropping it does")]
 pub enum Task {
     /// Of this system.
@@ -141,8 +141,8 @@ impl<T: Supported> Socket<T> {
 }
 
 impl Inner {
-    /// Lets virtual time pass until something happens by itself, or until `until`; `false` where time passes
-    /// without that.
+    /// Advances virtual time to the next event, at most to `until`. Returns `false` if time is
+    /// real.
     #[cfg(feature = "sim")]
     pub(crate) fn pass_virtual_time(&self, until: MonotonicTime) -> bool {
         let Self::Simulated(world) = self else {
@@ -153,7 +153,7 @@ impl Inner {
         true
     }
 
-    /// Lets time pass until `until`, whatever comes.
+    /// Sleeps until `until`; in a simulation, advances virtual time.
     pub(crate) fn sleep_until(&self, until: MonotonicTime) {
         #[cfg(feature = "sim")]
         if let Self::Simulated(world) = self {
@@ -163,7 +163,7 @@ impl Inner {
         std::thread::sleep((until - self.now()).to_duration());
     }
 
-    /// Says that time passes by itself here.
+    /// Returns `false`: time is real.
     #[cfg(not(feature = "sim"))]
     pub(crate) fn pass_virtual_time(&self, _until: MonotonicTime) -> bool {
         false

@@ -1,4 +1,5 @@
-//! Network interfaces: what each one is, what it can timestamp, what it timestamps now, and when that changes.
+//! Network interfaces: their description, what they can timestamp, what they timestamp now, and
+//! notifications of changes.
 
 pub use crate::hardware::{HardwareGuard, HardwareRequest};
 pub use crate::observed::Observed;
@@ -34,7 +35,8 @@ use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A network interface, real or simulated.
 ///
-/// Holds the description that the system gave when it was looked up; queries ask anew.
+/// It holds the description from when it was looked up. Queries of capabilities and configuration
+/// ask the system each time.
 #[derive(Clone)]
 pub struct Interface {
     host: Arc<Host>,
@@ -42,39 +44,40 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// Lists the interfaces of this system, loopback included; with feature `sim`, those of the
-    /// default simulation (`sim0`) after them.
+    /// Lists the interfaces of this system, including loopback; with feature `sim`, followed by
+    /// those of the default simulation (`sim0`).
     ///
-    /// A wrong `WIRESTAMP_SIM` only leaves the simulated ones out; [`find`](Self::find) reports it.
+    /// An invalid `WIRESTAMP_SIM` is not an error here: the simulated interfaces are left out.
+    /// [`find`](Self::find) reports it.
     ///
     /// # Errors
-    /// `Io` if the system can't list its interfaces.
+    /// `Io` if the system cannot list its interfaces.
     pub fn list() -> Result<Vec<Self>> {
         find::list()
     }
 
-    /// Finds an interface of this system, or of the default simulation, by name. Linux
-    /// alternative names count; a real interface goes before a simulated one.
+    /// Finds an interface of this system, or of the default simulation, by name. Linux's
+    /// alternative names are recognised; a real interface takes precedence over a simulated one.
     ///
     /// # Errors
-    /// `NoSuchDevice` if there is none of this name: the message offers the nearest names.
-    /// `InvalidInput` if a simulated one is asked for and `WIRESTAMP_SIM` is wrong.
+    /// `NoSuchDevice` if there is no interface of this name; the message suggests similar names.
+    /// `InvalidInput` if the name begins with `sim` and `WIRESTAMP_SIM` is invalid.
     pub fn find(name: &str) -> Result<Self> {
         find::by_name(name)
     }
 
-    /// Finds an interface of this system, or of the default simulation, by the system's number.
+    /// Finds an interface of this system, or of the default simulation, by its index (`ifindex`).
     ///
     /// # Errors
-    /// `NoSuchDevice` if there is none of this number.
+    /// `NoSuchDevice` if there is no interface with this index.
     pub fn by_index(index: InterfaceIndex) -> Result<Self> {
         find::by_index(index)
     }
 
-    /// Returns the loopback interface of this system, which has kernel timestamps everywhere.
+    /// Returns the loopback interface of this system, which has kernel timestamps on every system.
     ///
     /// # Errors
-    /// `NoSuchDevice` if there is none; `NotSupported` where wirestamp has no backend.
+    /// `NoSuchDevice` if there is none; `NotSupported` on systems without a backend.
     pub fn loopback() -> Result<Self> {
         find::loopback()
     }
@@ -99,27 +102,27 @@ impl Interface {
         find::named(Self::all_of(host)?, name)
     }
 
-    /// Returns the name that people use: `eth0`, `Ethernet 2`.
+    /// Returns the interface's name: `eth0`, `Ethernet 2`.
     pub fn name(&self) -> &str {
         &self.description.name
     }
 
-    /// Returns the system's number for this interface.
+    /// Returns the interface's index (`ifindex`).
     pub fn index(&self) -> InterfaceIndex {
         self.description.index
     }
 
-    /// Returns everything that the system said of this interface when it was looked up: addresses, MTU,
-    /// state, hardware clock.
+    /// Returns the description from when the interface was looked up: addresses, MTU, state,
+    /// hardware clock.
     pub fn description(&self) -> &InterfaceDescription {
         &self.description
     }
 
-    /// Looks the interface up again: by its number, or by its name if the number is gone (a driver that
-    /// is bound again gives its interface a new number).
+    /// Looks the interface up again: by its index, or by its name if the index is gone (an
+    /// interface gets a new index when its driver is bound again).
     ///
     /// # Errors
-    /// `NoSuchDevice` if it is gone; the old description stays.
+    /// `NoSuchDevice` if it is gone. The old description is then kept.
     pub fn refresh(&mut self) -> Result<()> {
         let found = find::again(&self.host, &self.description)?;
         self.description = found.ok_or_else(|| {
@@ -134,8 +137,9 @@ impl Interface {
         Ok(())
     }
 
-    /// Returns in a sentence why packets that arrive here reach no UDP socket of this interface, and what to do: a bridge, bond or team whose port it is takes
-    /// them. `None`: they reach it. By the [description](Self::description).
+    /// Returns a sentence that explains why packets that arrive here do not reach UDP sockets on
+    /// this interface, and what to do: it is a port of a bridge, bond or team, which takes them.
+    /// `None` if they do reach it. Evaluates the [description](Self::description).
     pub fn diverted(&self) -> Option<String> {
         let upper = self.description.port_of?;
         let all = self.host.interfaces().unwrap_or_default();
@@ -146,15 +150,16 @@ impl Interface {
         ))
     }
 
-    /// Asks what this interface could timestamp.
+    /// Returns what this interface can timestamp.
     ///
     /// # Errors
-    /// `NoSuchDevice` if it is gone; `NotSupported` if the system can't tell; else `Io`.
+    /// `NoSuchDevice` if it is gone; `NotSupported` if the system does not report it; otherwise
+    /// `Io`.
     pub fn supported(&self) -> Result<Capabilities> {
         self.host.supported(&self.description)
     }
 
-    /// Asks what this interface timestamps now.
+    /// Returns what this interface timestamps now.
     ///
     /// # Errors
     /// As [`supported`](Self::supported).
@@ -162,9 +167,9 @@ impl Interface {
         self.host.active(&self.description)
     }
 
-    /// Returns what a PTPv2 application would get now: hardware timestamps, software timestamps, or none. It
-    /// hides the matrix that [`Capabilities`] shows: a NIC that timestamps IPv4 alone is
-    /// not `Hardware` here.
+    /// Returns which timestamps a PTPv2 application would get now: hardware, software or none. It
+    /// summarises the details in [`Capabilities`]: a NIC that timestamps IPv4 only is not
+    /// `Hardware` here.
     ///
     /// # Errors
     /// As [`active`](Self::active).
@@ -172,15 +177,15 @@ impl Interface {
         Ok(self.active()?.ptp_verdict())
     }
 
-    /// Returns which timestamps this process has really seen on this interface.
+    /// Returns which kinds of timestamps this process has received on this interface so far.
     pub fn observed(&self) -> Observed {
         self.host.observed.on(self.index())
     }
 
-    /// Asks how the hardware timestamping of this interface is switched.
+    /// Returns the current hardware timestamping configuration of this interface.
     ///
     /// # Errors
-    /// `NotSupported` if the NIC has none, or the driver can't tell.
+    /// `NotSupported` if the NIC has no hardware timestamping, or the driver does not report it.
     pub fn configuration(&self) -> Result<HardwareConfiguration> {
         self.host.configuration(&self.description)
     }
@@ -189,8 +194,8 @@ impl Interface {
     ///
     /// # Errors
     /// `NotPermitted` without the privilege (Linux: `CAP_NET_ADMIN`); `NotSupported` or
-    /// `InvalidInput` if the driver rejected every suitable setting: the message lists
-    /// what was tried. The previous configuration is then in force again.
+    /// `InvalidInput` if the driver rejected every suitable configuration. The message lists them,
+    /// and the previous configuration is restored.
     pub fn enable_hardware(&self, request: HardwareRequest) -> Result<HardwareGuard> {
         HardwareGuard::enable(self, request)
     }
@@ -208,16 +213,16 @@ impl Interface {
     /// Opens the hardware clock of this interface for reading.
     ///
     /// # Errors
-    /// `NotSupported` if it has none; `NotPermitted` if the clock may not be opened.
+    /// `NotSupported` if it has none; `NotPermitted` if this process may not open it.
     pub fn hardware_clock(&self) -> Result<HardwareClock> {
         HardwareClock::open(self)
     }
 
-    /// Starts to relate the hardware clock of this interface to the monotonic clock: takes cross timestamps in
-    /// the background until the correlator is dropped.
+    /// Starts a correlator, which converts this interface's hardware timestamps to the monotonic
+    /// clock. It takes cross timestamps in the background until it is dropped.
     ///
     /// # Errors
-    /// As [`hardware_clock`](Self::hardware_clock); `InvalidInput` for options that make no sense.
+    /// As [`hardware_clock`](Self::hardware_clock); `InvalidInput` for invalid options.
     pub fn correlator(&self, options: CorrelatorOptions) -> Result<Correlator> {
         Correlator::start(self, options)
     }
@@ -225,13 +230,13 @@ impl Interface {
     /// Binds a UDP socket to `local` and to this interface alone.
     ///
     /// # Errors
-    /// `Busy` if the address is taken; `NoSuchDevice` if the address is none of this
-    /// system's or the interface is gone; `NotPermitted` for a port that needs privilege.
+    /// `Busy` if the address is in use; `NoSuchDevice` if this system does not have the address, or
+    /// the interface is gone; `NotPermitted` for a privileged port.
     pub fn bind(&self, local: SocketAddr) -> Result<UdpSocket> {
         self.bind_with(local, &BindOptions::new())
     }
 
-    /// Binds a UDP socket as [`bind`](Self::bind) does, with options. Populated on: Linux.
+    /// Binds a UDP socket as [`bind`](Self::bind) does, with options. Options require Linux.
     ///
     /// # Errors
     /// As [`bind`](Self::bind); `NotSupported` for options on Windows and in the simulator.
@@ -239,16 +244,18 @@ impl Interface {
         UdpSocket::on(&self.host, local, Some(&self.description), options)
     }
 
-    /// Reads the real-time clock between two readings of the monotonic clock, of this system or of the simulated one.
+    /// Reads the real-time clock between two readings of the monotonic clock, on this system or the
+    /// simulated one.
     pub fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         self.host.utc_cross_timestamp()
     }
 
-    /// Opens a socket for the Ethernet frames of `ethertype` on this interface: PTP over Ethernet, for example.
+    /// Opens a socket for Ethernet frames of `ethertype` on this interface, for example for PTP
+    /// over Ethernet.
     ///
     /// # Errors
-    /// `NotPermitted` without CAP_NET_RAW; `NoSuchDevice` if the interface is gone; `NotSupported` if it has no
-    /// Ethernet frames (a tunnel), and on Windows.
+    /// `NotPermitted` without CAP_NET_RAW; `NoSuchDevice` if the interface is gone; `NotSupported`
+    /// if its packets have no Ethernet header (a tunnel), and on Windows.
     ///
     /// ```
     /// # #[cfg(feature = "sim")]
@@ -272,18 +279,21 @@ impl Interface {
         EthernetSocket::open(&self.host, &self.description, ethertype)
     }
 
-    /// Captures the packets that this interface receives and sends, whoever they are for.
+    /// Captures all packets that this interface receives and sends, whatever their destination.
     ///
     /// # Errors
-    /// `NotPermitted` without CAP_NET_RAW; `InvalidInput` for a filter that libpcap does not understand, or buffers that make no
-    /// sense; `NotSupported` for a filter where libpcap is not installed or the interface is simulated, for interfaces whose packets
-    /// begin with neither Ethernet nor IP headers, and for real ones on other systems than Linux; `NoSuchDevice`; `Busy` if the
-    /// buffer's memory is refused; with hardware timestamps also as [`correlator`](Self::correlator).
+    /// `NotPermitted` without CAP_NET_RAW; `InvalidInput` for a filter that libpcap rejects, or
+    /// invalid buffer sizes; `NotSupported` for a filter if libpcap is not installed or the
+    /// interface is simulated, for interfaces whose packets begin with neither an Ethernet nor an
+    /// IP header, and for real interfaces on systems other than Linux; `NoSuchDevice`; `Busy` if
+    /// the kernel does not allocate the buffer; with hardware timestamps also as
+    /// [`correlator`](Self::correlator).
     pub fn capture(&self, options: &CaptureOptions) -> Result<Capture> {
         Capture::open(self, options)
     }
 
-    /// Opens `count` captures that share the packets of this interface, one for each of as many threads.
+    /// Opens `count` captures that share the packets of this interface, one for each thread of a
+    /// program.
     ///
     /// # Errors
     /// As [`capture`](Self::capture); `InvalidInput` for a count of 0, or above 256.
@@ -296,34 +306,39 @@ impl Interface {
         Capture::open_several(self, options, count, fanout)
     }
 
-    /// Takes packets from the driver, before the kernel has made anything of them: see [`XdpReceiver`]. The best way that the system accepts is
-    /// taken; [`XdpReceiver::way`] says which, [`XdpReceiver::tried`] why not a better one. Many drivers restart the NIC for it: the link is down
-    /// for seconds.
+    /// Receives packets from the driver through AF_XDP, before the kernel's network stack: see
+    /// [`XdpReceiver`]. It uses the best mode that the system accepts; [`XdpReceiver::way`] returns
+    /// it, [`XdpReceiver::tried`] the errors of better ones. Many drivers restart the NIC for this,
+    /// and the link is down for seconds.
     ///
     /// # Errors
-    /// `NotPermitted` without CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW; `NotSupported` if no way works, or on a simulated interface; `Busy` if the
-    /// interface has an XDP program already; `InvalidInput` for options that make no sense; `NoSuchDevice`.
+    /// `NotPermitted` without CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW; `NotSupported` if no mode
+    /// works, or on a simulated interface; `Busy` if the interface already has an XDP program;
+    /// `InvalidInput` for invalid options; `NoSuchDevice`.
     #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
     pub fn receive_xdp(&self, options: &XdpOptions) -> Result<XdpReceiver> {
         XdpReceiver::open(self, options)
     }
 
-    /// Sends frames out of memory shared with the driver, each with a transmit ID, in the best way that works: see [`XdpSender`].
-    /// For zero copy many drivers restart the NIC, and the link is down for seconds. It is tried where frames have the NIC's timestamp by it, unless
-    /// [`XdpSendOptions::zero_copy`] says otherwise.
+    /// Sends frames through AF_XDP from memory shared with the driver, each with a transmit ID, in
+    /// the best mode that works: see [`XdpSender`]. Zero copy is tried if frames then get the NIC's
+    /// timestamp, unless [`XdpSendOptions::zero_copy`] says otherwise. Many drivers restart the NIC
+    /// for zero copy, and the link is down for seconds.
     ///
-    /// Needs CAP_NET_RAW; for zero copy CAP_BPF and CAP_NET_ADMIN, too.
+    /// Requires CAP_NET_RAW; zero copy also requires CAP_BPF and CAP_NET_ADMIN.
     ///
     /// # Errors
-    /// `NotPermitted`; `NotSupported` if no way works, or for a simulated interface; `InvalidInput` for options that make no sense, or a
-    /// queue that the interface does not have; `Busy` if the queue has an AF_XDP socket already: an [`XdpReceiver`], say, which then needs another queue;
-    /// `NoSuchDevice`.
+    /// `NotPermitted`; `NotSupported` if no mode works, or for a simulated interface;
+    /// `InvalidInput` for invalid options, or a queue that the interface does not have; `Busy` if
+    /// the queue already has an AF_XDP socket (for example an [`XdpReceiver`]: open that on another
+    /// queue); `NoSuchDevice`.
     #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
     pub fn send_xdp(&self, options: &XdpSendOptions) -> Result<XdpSender> {
         XdpSender::open(self, options)
     }
 
-    /// Asks what the driver can do with AF_XDP: [`receive_xdp`](Self::receive_xdp) and [`send_xdp`](Self::send_xdp), with which timestamps.
+    /// Returns what the driver supports for [`receive_xdp`](Self::receive_xdp) and
+    /// [`send_xdp`](Self::send_xdp), and with which timestamps.
     ///
     /// # Errors
     /// `NotSupported` on kernels before 6.3, or for a simulated interface; `NoSuchDevice`.
@@ -332,7 +347,7 @@ impl Interface {
         xdp::features(self)
     }
 
-    /// Calls `callback` on every change that may concern this interface: see [`Watch`].
+    /// Calls `callback` on every change that may affect this interface: see [`Watch`].
     ///
     /// # Errors
     /// As [`Watch::register`].

@@ -1,23 +1,28 @@
-//! Hardware and kernel timestamps of the UDP packets that a program sends and receives, on
-//! Linux, on Windows, and on simulated NICs.
+//! Hardware and kernel timestamps of the packets that a program sends and receives, on Linux,
+//! Windows and simulated NICs.
 //!
-//! - [`UdpSocket`] sends and receives with timestamps; it can take over a socket of `std`, `socket2` or tokio;
-//! - [`PacketReceiver`] receives from many sockets on one thread and lends their packets instead of copying them;
-//! - `Timestamper` gives timestamps to a program that makes the calls itself (Linux);
-//! - [`Interface`] finds a network interface, says what it can timestamp and switches its
-//!   hardware timestamps on;
+//! - [`UdpSocket`] sends and receives datagrams with timestamps; it can adopt a socket of `std`,
+//!   `socket2` or tokio;
+//! - [`PacketReceiver`] receives from many sockets on one thread without copying payloads;
+//! - `Timestamper` gives timestamps to a program that makes the socket calls itself (Linux);
+//! - [`Interface`] finds a network interface, reports what it can timestamp and switches its
+//!   hardware timestamping on;
 //! - [`Correlator`] converts hardware timestamps to the monotonic clock or to UTC, each with an error bound;
-//! - [`HostClock`] places the timestamps of packets on this host's clocks, and says when that is final;
-//! - [`Capture`] has the packets that an interface receives and sends, whoever they are for, with the same timestamps (Linux, and simulated NICs);
-//! - `XdpReceiver` takes packets from the driver before the kernel has made anything of them, `XdpSender` hands frames to it (Linux);
-//! - [`Watch`] calls back when an interface or its clock changes;
+//! - [`HostClock`] converts a packet's hardware or software timestamp to this host's clocks, and
+//!   reports when the result is final;
+//! - [`Capture`] captures all packets that an interface receives and sends, with the same
+//!   timestamps (Linux and simulated NICs);
+//! - `XdpReceiver` and `XdpSender` receive and send frames through AF_XDP, past the kernel's
+//!   network stack (Linux);
+//! - [`Watch`] calls a function when an interface or its clock changes;
 //! - [`latency`] measures the send path, the wire and the receive path;
-//! - [`events`] records what a system sees of a NIC's clock, and converts it elsewhere.
+//! - [`events`] records cross timestamps and packet timestamps in a file, and converts them later
+//!   or on another system.
 //!
 //! Three rules hold everywhere. The clock is in the type: a [`MonotonicTime`], a [`UtcTime`] and
 //! [`HardwareTicks`] cannot be mixed. An estimate carries an error bound that contains the truth;
-//! where none can be given, the conversion fails with the reason. A missing transmit timestamp
-//! is an answer with a reason, never silence.
+//! where none can be given, the conversion fails with the reason. A missing transmit timestamp is
+//! always reported, with the reason.
 //!
 //! ```
 //! # #[cfg(feature = "sim")]
@@ -49,27 +54,32 @@
 //! # fn main() {}
 //! ```
 //!
-//! To send first and ask later, give each datagram a [`TransmitId`] of your own:
+//! To send now and fetch the timestamp later, give each datagram a [`TransmitId`] of your own:
 //! [`UdpSocket::send_to`], then [`UdpSocket::wait_transmit_timestamp`].
 //!
 //! # Features
 //!
-//! None is on by default.
+//! All features are off by default.
 //!
-//! - `tokio`: [`tokio::AsyncUdpSocket`], whose waits are futures, and [`Correlator::until_ready`].
-//! - `serde`: timestamps, estimates, capabilities, configurations, counters and errors can be serialised and
-//!   read back, with units in the field names (`monotonic_ns`, `error_bound_ns`).
-//! - `schema`: JSON Schemas of the serialised form of some of these, by `schemars`.
-//! - `sim`: [`Simulation`], NICs in virtual time for tests; `sim0` and `sim1` are then found beside the real interfaces.
-//! - `io-uring`: [`socket::Engine::Ring`] on Linux.
+//! - `tokio`: [`tokio::AsyncUdpSocket`] and [`Correlator::until_ready`], which wait in futures.
+//! - `serde`: serialises timestamps, estimates, capabilities, configurations, counters and errors,
+//!   and reads them back, with units in the field names (`monotonic_ns`, `error_bound_ns`).
+//! - `schema`: JSON Schemas (by `schemars`) of the serialised form of some of these types.
+//! - `sim`: [`Simulation`], NICs in virtual time for tests. Interfaces `sim0` and `sim1` are listed
+//!   after the real ones.
+//! - `io-uring`: [`socket::Engine::Ring`], which receives through io_uring (Linux).
 //!
 //! # Examples
 //!
-//! In the repository's `crates/wirestamp/examples`, a page each: `adopt` (timestamps for a socket that exists),
-//! `mio_loop` (a loop of your own), `one_way_delay` (between two processes), `ntp_client` (an offset with its error bound), `tokio_echo`, `phc_to_utc` (hardware
-//! timestamps in UTC), `watch_changes`, `ethernet` (PTP messages over Ethernet), `simulated_test` (a deterministic test of your own code), `xdp_receive` and `xdp_send` (AF_XDP), `echo`.
+//! The repository's folder `crates/wirestamp/examples` has one page for each: `adopt` (timestamps
+//! for an existing socket), `mio_loop` (an event loop of your own), `one_way_delay` (between two
+//! processes), `ntp_client` (an offset with its error bound), `tokio_echo`, `phc_to_utc` (hardware
+//! timestamps in UTC), `watch_changes`, `ethernet` (PTP messages over Ethernet), `simulated_test`
+//! (a deterministic test of your own code), `failover` (a bond changes its NIC), `xdp_receive` and
+//! `xdp_send` (AF_XDP), `ports` (which NIC's clock converts each packet of a bridge or bond),
+//! `echo`.
 
-// docs.rs labels what needs a feature or a system.
+// On docs.rs, items that need a feature or an operating system are labelled.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
@@ -108,7 +118,7 @@ pub mod xdp;
 #[cfg(feature = "sim")]
 pub use wirestamp_sim as sim;
 
-// What most programs name. Each is documented in the module of its subject.
+// The names that most programs use. Each is documented in the module of its subject.
 #[doc(no_inline)]
 pub use crate::{
     capture::Capture,
@@ -140,7 +150,8 @@ pub mod choice {
     pub use crate::inner::{Clock, Inner as System, Socket, Subscription};
 }
 
-/// Compiles and runs the example of the README, which is that of the README of the repository (scripts/check-docs).
+/// Compiles and runs the example of the README (scripts/check-docs compares it with the
+/// repository's README).
 #[cfg(all(doctest, target_os = "linux"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

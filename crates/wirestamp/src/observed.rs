@@ -1,5 +1,5 @@
-//! What timestamps this process has really seen, per interface: the third answer beside
-//! "supported" and "active". Guesses nothing: a zero or absent timestamp is not an observation.
+//! The kinds of timestamps that this process has received on each interface, beside the "supported"
+//! and "active" capabilities. A zero or missing timestamp does not count.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,21 +8,22 @@ use wirestamp_core::capability::{Direction, TimestampSource};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::timestamp::Timestamps;
 
-/// The timestamps that this process's sockets have seen on an interface since the process started.
+/// The kinds of timestamps that this process's sockets have received on an interface since the
+/// process started.
 ///
-/// A receive timestamp is attributed by the interface that the datagram came through; a transmit
-/// timestamp by the interface that the socket is bound to, by the timestamp itself (hardware), or by
-/// the loopback address that the socket is bound to. Others are not attributed at all.
+/// A receive timestamp counts for the interface that the datagram came through. A transmit
+/// timestamp counts for the interface that the socket is bound to (also through a loopback
+/// address), or that the hardware timestamp names. Others do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Observed {
-    /// A received datagram carried a software timestamp.
+    /// Whether a received datagram had a software timestamp.
     pub receive_software: bool,
-    /// A received datagram carried a hardware timestamp.
+    /// Whether a received datagram had a hardware timestamp.
     pub receive_hardware: bool,
-    /// A sent datagram came back with a software timestamp.
+    /// Whether a sent datagram got a software timestamp.
     pub transmit_software: bool,
-    /// A sent datagram came back with a hardware timestamp.
+    /// Whether a sent datagram got a hardware timestamp.
     pub transmit_hardware: bool,
 }
 
@@ -30,11 +31,11 @@ pub struct Observed {
 #[derive(Debug, Default)]
 pub(crate) struct ObservedRegistry(Mutex<BTreeMap<InterfaceIndex, u8>>);
 
-/// One socket's way to the registry: what was noted of the last interface is not noted again, so that
-/// a packet costs a load and a comparison.
+/// A socket's cache in front of the registry: repeated observations on the same interface cost a
+/// load and a comparison per packet.
 #[derive(Debug, Default)]
 pub(crate) struct Observer {
-    /// The interface, and what was seen on it.
+    /// The last interface, and the observations on it.
     last: AtomicU64,
 }
 

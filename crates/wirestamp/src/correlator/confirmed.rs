@@ -1,19 +1,22 @@
-//! Which timestamps were followed by so many readings that a change of the clock before them has shown.
+//! Which timestamps are confirmed: enough batches of cross timestamps followed that an earlier step
+//! or adjustment of the NIC's clock has become visible.
 
 use crate::events::{BATCH_GAP, CONFIRMING_BATCHES};
 use wirestamp_core::time::{MonotonicTime, Span};
 
-/// One batch shows a step that is larger than its brackets. A change of the frequency that came just before it shows in
-/// the next one, and the bounds of everything before that are right with the third (`docs/error-bound.md`, A6).
+/// One batch shows a step larger than its brackets. A frequency change just before it shows in the
+/// next one. The error bounds of everything before that are right after the third
+/// (`docs/error-bound.md`, A6).
 const ENOUGH: usize = CONFIRMING_BATCHES as usize;
-/// Batches that are asked for come after such a part of the time between the usual ones: a frequency that changed
-/// between those and does not show after that makes less of a difference there than the brackets leave open.
+/// Requested batches follow each other after this fraction of the usual interval: a frequency
+/// change that is still invisible after that time makes less difference there than the width of the
+/// brackets.
 const PART: i128 = 4;
-/// At least, so that it is another batch.
+/// The shortest such interval, long enough to count as another batch.
 pub(super) const SHORTEST: Span = Span::from_milliseconds(2);
 
-/// When the newest batches of readings began, the oldest first; and when the newest readings did, a batch of their own or
-/// not.
+/// The begin of the newest batches of cross timestamps, oldest first, and of the newest cross
+/// timestamps, whether or not they count as a batch of their own.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begun([Option<MonotonicTime>; ENOUGH + 1], Option<MonotonicTime>);
 
@@ -30,17 +33,17 @@ impl Begun {
         self.0[ENOUGH] = Some(at);
     }
 
-    /// When the newest readings began.
+    /// When the newest cross timestamps began.
     pub(super) fn newest(&self) -> Option<MonotonicTime> {
         self.1
     }
 
-    /// What was read before this was followed by enough batches.
+    /// Timestamps read before this instant are confirmed.
     pub(super) fn confirmed(&self) -> MonotonicTime {
         self.0[1].unwrap_or(MonotonicTime::MIN)
     }
 
-    /// How long after the newest batch another one says more.
+    /// How long to wait after the newest batch until another one adds information.
     pub(super) fn pause(&self) -> Span {
         let gaps = self
             .0

@@ -1,6 +1,6 @@
-//! Conversion of hardware timestamps to the clocks of the host: a [`Correlator`] reads a NIC's clock in the background, a
-//! [`Correlation`] is fed by its caller, and both answer with an [`Estimate`] that has an error bound, or with a
-//! [`ConversionError`].
+//! Conversion of hardware timestamps to the host's clocks. A [`Correlator`] reads the NIC's clock
+//! in the background; a [`Correlation`] gets its cross timestamps from the caller. Both return an
+//! [`Estimate`] with an error bound, or a [`ConversionError`].
 
 mod confirmed;
 mod model;
@@ -33,15 +33,18 @@ use wirestamp_core::timestamp::HardwareTimestamp;
 use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sys::vector::widest;
 
-/// So many batches may fail before what asks for readings gives up: a noisy clock has some without a valid one.
+/// How many failed batches a request tolerates: a noisy clock has some without a valid cross
+/// timestamp.
 const FAILURES: u32 = 5;
 
-/// A converter of hardware timestamps, which reads the NIC's clock in the background until it is dropped.
+/// A converter of hardware timestamps that takes cross timestamps of the NIC's clock in the
+/// background until it is dropped.
 ///
-/// Conversions carry an error bound and fail across a restart of the clock: every change of the
-/// NIC's configuration starts a new generation, and so does another clock behind the interface (a bond fails over): it is
-/// asked for after each reading and on each notification, and read from then on. If the clock can't be read for long, they
-/// fail as stale; if it comes back, they start again.
+/// Conversions carry an error bound and never cross a restart of the clock. Every change of the
+/// NIC's configuration starts a new clock generation, and so does a change to another clock (a bond
+/// fails over): the correlator checks for it after each batch of cross timestamps and on each
+/// notification, and then reads the new clock. If the clock cannot be read for long, conversions
+/// fail as stale; they resume when it can be read again.
 pub struct Correlator {
     shared: Arc<Shared>,
     subscription: Option<Subscription>,
@@ -52,12 +55,12 @@ struct Shared {
     options: CorrelatorOptions,
     model: Model,
     reading: Mutex<Reading>,
-    /// The clocks are read under its lock, so that readings come in order.
+    /// The clocks are read under this lock, so that cross timestamps stay in order.
     utc: Mutex<UtcHistory>,
     attempts: Attempts,
-    /// Timestamps that were read before this, in nanoseconds, were followed by enough batches of readings.
+    /// Timestamps read before this instant (in nanoseconds) are confirmed by enough batches.
     confirmed: AtomicI64,
-    /// The periodic job; replaced when a burst is due at once.
+    /// The periodic job; replaced if a burst has to start at once.
     task: Mutex<Option<Task>>,
 }
 
@@ -96,7 +99,7 @@ impl Correlator {
             task: Mutex::new(None),
         });
         drop(shared.utc_now());
-        // changes first, then readings: none is taken before changes are seen
+        // subscribe before the first cross timestamp, so that no change is missed
         let watching = Arc::downgrade(&shared);
         let subscription = host.subscribe(Box::new(move |change| {
             if let Some(shared) = watching.upgrade() {
@@ -110,14 +113,17 @@ impl Correlator {
         })
     }
 
-    /// Converts a hardware timestamp to the monotonic clock, as it is known now.
+    /// Converts a hardware timestamp to the monotonic clock, with the cross timestamps taken so
+    /// far.
     ///
-    /// A change of the clock that was not noticed yet is not in the answer: a step, or another clock behind the interface
-    /// (a bond failed over up to half a second ago, and the timestamp names the bond because the system does not say more).
-    /// It is then wrong by the size of the step or the distance of the clocks, beyond the error bound. No conversion at once
-    /// can know better, as nothing that has arrived by then is different. [`HostClock`](crate::HostClock) waits until the
-    /// clock was read again, and takes such answers back. A timestamp that names the device that made it fails with
-    /// [`ConversionError::OtherClock`] until the failover is noticed; which do, [`HardwareTimestamp::interface`] says.
+    /// The result does not account for a change of the clock that was not noticed yet: a step, or a
+    /// change to another clock (a bond failed over up to half a second ago, and the timestamp names
+    /// only the bond). It is then wrong by the size of the step or by the offset between the two
+    /// clocks, beyond the error bound. No immediate conversion can avoid this, because the change
+    /// has had no visible effect yet. [`HostClock`](crate::HostClock) waits until the clock was
+    /// read again and withdraws such results. A timestamp that names the device that made it (see
+    /// [`HardwareTimestamp::interface`]) fails with [`ConversionError::OtherClock`] until the
+    /// failover is noticed.
     ///
     /// # Errors
     /// [`ConversionError`]: why there is no honest answer.
@@ -128,16 +134,17 @@ impl Correlator {
         self.shared.model.to_monotonic(timestamp)
     }
 
-    /// Converts a hardware timestamp to UTC, as the system's real-time clock showed it then, with an
+    /// Converts a hardware timestamp to UTC as the system's real-time clock showed it, with an
     /// error bound that covers both conversions: to the monotonic clock, and from there to UTC.
     ///
-    /// The real-time clock is read beside the monotonic clock with each reading of the NIC's clock, and once more by
-    /// this call. Between such readings, both clocks are slewed alike on Linux; on Windows, where the
-    /// real-time clock may run faster or slower by 0.1 %, the bound grows by 1 µs for each millisecond to the
-    /// nearest reading: convert soon.
+    /// The real-time clock is compared with the monotonic clock at each cross timestamp, and again
+    /// by this call. On Linux both clocks are slewed alike in between. On Windows the real-time
+    /// clock may run faster or slower by 0.1 %, so the error bound grows by 1 µs for each
+    /// millisecond to the nearest comparison: convert soon.
     ///
-    /// This is UTC as far as the system's clock is right: how far that is off is what NTP or PTP daemons know. Changes of the
-    /// NIC's clock that were not noticed yet are not in the answer, as in that of [`to_monotonic`](Self::to_monotonic).
+    /// The result is only as close to UTC as the system's clock, whose offset the NTP or PTP daemon
+    /// knows. Like [`to_monotonic`](Self::to_monotonic), it does not account for unnoticed changes
+    /// of the NIC's clock.
     ///
     /// # Errors
     /// As [`to_monotonic`](Self::to_monotonic); [`ConversionError::UtcUnknown`] if the real-time clock was
@@ -174,7 +181,8 @@ impl Correlator {
         self.utc_of(&estimate, timestamp.read_at)
     }
 
-    /// Converts to UTC what [`to_monotonic`](Self::to_monotonic) says of a timestamp that was read at `read_at`.
+    /// Converts to UTC a result of [`to_monotonic`](Self::to_monotonic) for a timestamp that was
+    /// read at `read_at`.
     pub(crate) fn utc_of(
         &self,
         estimate: &Estimate<Monotonic>,
@@ -192,19 +200,19 @@ impl Correlator {
         self.shared.model.whole().bears_out(timestamp, said)
     }
 
-    /// Returns whether so many batches of readings were begun after `at` that a change of the clock before it has shown
-    /// in the conversions.
+    /// Returns whether enough batches of cross timestamps began after `at` that conversions account
+    /// for any earlier change of the clock.
     #[inline]
     pub(crate) fn has_confirmed(&self, at: MonotonicTime) -> bool {
         self.shared.has_confirmed(at)
     }
 
-    /// Takes a reading now, unless one was begun after `at`.
+    /// Takes a cross timestamp now, unless one began after `at`.
     pub(crate) fn read_after(&self, at: MonotonicTime) -> Result<()> {
         self.shared.read_until(|begun| begun.newest() >= Some(at))
     }
 
-    /// Takes readings beside the usual ones until that is so.
+    /// Takes extra cross timestamps until [`has_confirmed`](Self::has_confirmed) holds for `at`.
     pub(crate) fn confirm(&self, at: MonotonicTime) -> Result<()> {
         if self.has_confirmed(at) {
             return Ok(());
@@ -219,8 +227,8 @@ impl Correlator {
         self.shared.read_until(|begun| begun.confirmed() >= at)
     }
 
-    /// Returns which uninterrupted run of the real-time clock a time of [`to_utc`](Self::to_utc) is of: the number of steps that were noticed
-    /// before it, since the correlator began.
+    /// Returns the generation of the real-time clock for [`to_utc`](Self::to_utc): the number of
+    /// its steps noticed between the start of the correlator and that time.
     ///
     /// # Errors
     /// As [`to_utc`](Self::to_utc).
@@ -233,12 +241,13 @@ impl Correlator {
         history.generation(&estimate, timestamp.read_at)
     }
 
-    /// Converts many timestamps of this NIC that were read together at `read_at`: writes their
-    /// times to `into`, of the same length, and returns one bound that holds for each of them.
-    /// By vector instructions, where the processor has them.
+    /// Converts many timestamps of this NIC that were read together at `read_at`. Writes their
+    /// times to `into`, a slice of the same length, and returns one error bound that holds for all
+    /// of them. Uses vector instructions if the processor has them.
     ///
     /// # Errors
-    /// As [`Correlation::to_monotonic_slice`]: if one fails, `into` holds nothing of use.
+    /// As [`Correlation::to_monotonic_slice`]: if one timestamp fails, the contents of `into` are
+    /// unspecified.
     pub fn to_monotonic_slice(
         &self,
         ticks: &[HardwareTicks],
@@ -252,7 +261,7 @@ impl Correlator {
         )
     }
 
-    /// Converts an instant of the monotonic clock to the NIC's counter.
+    /// Converts an instant of the monotonic clock to ticks of the NIC's clock.
     ///
     /// # Errors
     /// [`ConversionError`]: why there is no honest answer.
@@ -260,17 +269,19 @@ impl Correlator {
         self.shared.model.whole().to_hardware(at)
     }
 
-    /// Returns the hardware clock's frequency against the monotonic clock; `None` until it is known.
+    /// Returns the hardware clock's frequency relative to the monotonic clock; `None` until it is
+    /// known.
     pub fn frequency(&self) -> Option<FrequencyEstimate> {
         self.shared.model.whole().frequency()
     }
 
-    /// Returns the current generation of the hardware clock; `None` before the first reading.
+    /// Returns the current generation of the hardware clock; `None` before the first cross
+    /// timestamp.
     pub fn generation(&self) -> Option<ClockGeneration> {
         self.shared.model.whole().generation()
     }
 
-    /// Returns the state of the correlator: readings, failures, cost.
+    /// Returns the state of the correlator: its cross timestamps, failures and cost.
     pub fn status(&self) -> CorrelatorStatus {
         let reading = self.shared.reading();
         let (failures, last_error, method) =
@@ -301,14 +312,14 @@ impl fmt::Debug for Correlator {
 
 impl Drop for Correlator {
     fn drop(&mut self) {
-        drop(self.subscription.take()); // nothing starts a job any more
+        drop(self.subscription.take()); // nothing starts a job from here on
         let task = self
             .shared
             .task
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        drop(task); // waits for a running reading, without the lock
+        drop(task); // waits for a running job, without the lock
     }
 }
 
@@ -317,7 +328,7 @@ impl Shared {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the real-time clock; what is known of it until now.
+    /// Reads the real-time clock once more and returns its history.
     fn utc_now(&self) -> MutexGuard<'_, UtcHistory> {
         let mut utc = self.utc.lock().unwrap_or_else(PoisonError::into_inner);
         utc.observe(self.host.utc_cross_timestamp());
@@ -334,11 +345,12 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .replace(task);
-        drop(previous); // may wait for a running reading: not under the lock
+        drop(previous); // may wait for a running job: not under the lock
         Ok(())
     }
 
-    /// The NIC may have been restarted: nothing from before holds any more.
+    /// Starts a new generation: the NIC may have been restarted, which invalidates all earlier
+    /// cross timestamps.
     fn changed(self: &Arc<Self>, change: Change) {
         let mut reading = self.reading();
         let lost_one_is_back = change.kind == ChangeKind::Added && reading.clock.is_none();
@@ -360,11 +372,11 @@ impl Shared {
         if let Err(error) = self.read_from_now_on() {
             let mut reading = self.reading();
             reading.due = false;
-            reading.failed(error); // the old job still runs and takes the burst, later
+            reading.failed(error); // the old job still runs and takes the burst later
         }
     }
 
-    /// One run of the job: a reading, and when to take the next within the budget.
+    /// One run of the job: takes a batch and returns the time until the next one within the budget.
     fn read_by_plan(&self) -> Span {
         drop(self.utc_now());
         let begun = self.host.now();
@@ -384,7 +396,7 @@ impl Shared {
         self.confirmed.load(Ordering::Acquire) >= at.nanoseconds()
     }
 
-    /// Takes readings beside those of the job until there are enough.
+    /// Takes batches beside those of the job until there are enough.
     fn read_until(&self, is_enough: impl Fn(&Begun) -> bool) -> Result<()> {
         let mut failures = 0;
         loop {
@@ -403,7 +415,8 @@ impl Shared {
         }
     }
 
-    /// A reading beside those of the job. Returns after how long another one says more; `None` if there are enough.
+    /// Takes a batch beside those of the job. Returns how long to wait before the next one; `None`
+    /// if there are enough.
     fn read_again(&self, is_enough: impl Fn(&Begun) -> bool) -> Result<Option<Span>> {
         drop(self.utc_now());
         let mut reading = self.reading();
@@ -426,14 +439,14 @@ impl Shared {
         Ok(pause)
     }
 
-    /// Shows other threads what a batch of readings taught.
+    /// Publishes the correlation after a batch to other threads.
     fn publish(&self, reading: &Reading) {
         self.model.publish(&reading.correlation);
         let confirmed = reading.begun.confirmed().nanoseconds();
         self.confirmed.store(confirmed, Ordering::Release);
     }
 
-    /// A reading, and when to take the next by a fixed period.
+    /// Takes a batch and returns the time until the next one by the fixed schedule.
     fn read(&self) -> Span {
         let mut reading = self.reading();
         reading.due = false;
@@ -451,7 +464,7 @@ impl Shared {
             }
             Err(error) => {
                 reading.failed(error);
-                self.model.publish(&reading.correlation); // nothing is converted with a clock that is gone
+                self.model.publish(&reading.correlation); // stops conversions if the clock is gone
                 Span::from(self.options.period)
             }
         }

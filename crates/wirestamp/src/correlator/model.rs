@@ -1,5 +1,4 @@
-//! What one thread has learnt and others read, without waiting for one another. Takes no
-//! readings.
+//! The published correlation: one thread writes it, others convert with it without locks.
 
 use arc_swap::{ArcSwap, Guard};
 use std::sync::Arc;
@@ -7,7 +6,7 @@ use wirestamp_core::correlate::{ConversionError, Correlation, Estimate, Publishe
 use wirestamp_core::time::Monotonic;
 use wirestamp_core::timestamp::HardwareTimestamp;
 
-/// The current correlation, for any number of readers.
+/// The current correlation, shared with any number of readers.
 pub(super) struct Model {
     /// Converts most timestamps.
     newest: Published,
@@ -25,7 +24,7 @@ impl Model {
         model
     }
 
-    /// By one thread at a time.
+    /// Publishes a new state. Called by one thread at a time.
     pub(super) fn publish(&self, correlation: &Correlation) {
         self.newest.publish(correlation);
         self.whole.store(Arc::new(correlation.clone()));

@@ -1,4 +1,4 @@
-//! The schedule of a correlator, and what it reports of itself.
+//! The schedule of a correlator and its status.
 
 use crate::interface::Interface;
 use std::time::Duration;
@@ -12,16 +12,18 @@ use wirestamp_core::{Error, ErrorKind, Result};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct CorrelatorOptions {
-    /// From one reading to the next, in the long run.
+    /// The interval between batches of cross timestamps after the initial burst; with a `budget`,
+    /// the longest one.
     #[cfg_attr(
         feature = "serde",
         serde(rename = "period_ns", with = "wirestamp_core::serialized::nanoseconds")
     )]
     pub period: Duration,
-    /// How many readings are taken in quick succession at the start and after every restart,
-    /// so that the rate is known soon.
+    /// The number of batches taken in quick succession at the start and after every restart of the
+    /// clock, so that its frequency is known soon.
     pub burst: u32,
-    /// From one reading of a burst to the next: the longer, the better the first rate.
+    /// The interval between the batches of a burst: the longer, the better the first estimate of
+    /// the frequency.
     #[cfg_attr(
         feature = "serde",
         serde(
@@ -30,12 +32,12 @@ pub struct CorrelatorOptions {
         )
     )]
     pub burst_gap: Duration,
-    /// How many cross timestamps are taken for one reading; all of them count.
+    /// The number of cross timestamps in a batch. All of them are used.
     pub readings_per_batch: usize,
-    /// How much of each second may go into reading the clocks. The correlator then reads as often
-    /// as helps, `period` apart at most even if the budget does not pay for it, and takes as many
-    /// cross timestamps for one reading as delayed ones make necessary: see [`Sampling`](crate::correlator::Sampling). If
-    /// `None`, uses `period` and `readings_per_batch` as given, regardless of cost.
+    /// The time per second that cross timestamps may take. The correlator then chooses when to take
+    /// a batch (at most `period` apart, even beyond the budget) and how many cross timestamps it
+    /// needs to outweigh delayed ones: see [`Sampling`](crate::correlator::Sampling). If `None`,
+    /// uses `period` and `readings_per_batch` as given, regardless of cost.
     #[cfg_attr(
         feature = "serde",
         serde(
@@ -47,9 +49,10 @@ pub struct CorrelatorOptions {
 }
 
 impl CorrelatorOptions {
-    /// A reading every 5 seconds, as in the specification's example; 16 at the start, over 150
-    /// ms, which bound the rate to a few ppm where one cross timestamp is good to half a
-    /// microsecond; 5 at a time, because the first of a batch is always the worst.
+    /// A fixed schedule: a batch of 5 cross timestamps every 5 seconds, as in the specification's
+    /// example, after a burst of 16 batches over 150 ms. The burst bounds the frequency to a few
+    /// ppm if a cross timestamp is good to half a microsecond. A batch has 5 because its first one
+    /// is always the worst.
     pub const FIXED: Self = Self {
         period: Duration::from_secs(5),
         burst: 16,
@@ -58,7 +61,7 @@ impl CorrelatorOptions {
         budget: None,
     };
 
-    /// Returns why no clock can be read by this schedule; `None`: it can.
+    /// Returns why this schedule is invalid; `None` if it is valid.
     pub fn fault(&self) -> Option<&'static str> {
         Some(match self {
             _ if self.period.is_zero() => "a period of zero",
@@ -70,7 +73,7 @@ impl CorrelatorOptions {
     }
 }
 
-/// As [`FIXED`](Self::FIXED) at the start; then as often as helps, for 100 µs of each second.
+/// The burst of [`FIXED`](Self::FIXED) at the start, then a budget of 100 µs per second.
 impl Default for CorrelatorOptions {
     fn default() -> Self {
         Self {
@@ -80,26 +83,27 @@ impl Default for CorrelatorOptions {
     }
 }
 
-/// The state of a [`Correlator`](crate::Correlator): its readings, their failures, and their cost.
+/// The state of a [`Correlator`](crate::Correlator): its cross timestamps, their failures and their
+/// cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct CorrelatorStatus {
-    /// The current generation of the hardware clock; `None` before the first reading.
+    /// The current generation of the hardware clock; `None` before the first cross timestamp.
     pub generation: Option<ClockGeneration>,
-    /// What opened it.
+    /// Why this generation began.
     pub cause: Option<GenerationCause>,
-    /// How many readings the current conversions stand on.
+    /// The number of cross timestamps that current conversions use.
     pub readings: usize,
-    /// How many attempts to read failed since the start.
+    /// The number of failed batches since the start.
     pub failures: u64,
-    /// Why the last failure failed; `None` once a reading has succeeded after it.
+    /// The error of the last batch; `None` if it succeeded.
     pub last_error: Option<Error>,
-    /// How the last reading was made.
+    /// The method of the last cross timestamp.
     pub method: Option<CrossMethod>,
-    /// How many cross timestamps were taken since the start.
+    /// The number of cross timestamps taken since the start.
     pub taken: u64,
-    /// What taking them took.
+    /// The total time spent on taking them.
     #[cfg_attr(feature = "serde", serde(rename = "reading_time_ns"))]
     pub reading_time: Span,
 }

@@ -1,4 +1,5 @@
-//! Readings of a NIC's clock: taken, pushed into the correlation, and what becomes of the clock if they fail.
+//! Takes batches of cross timestamps of a NIC's clock, feeds them to the correlation, and reopens
+//! the clock after failures.
 
 use super::CorrelatorOptions;
 use super::confirmed::Begun;
@@ -15,19 +16,19 @@ use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::{Frequency, Span};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// What the job needs and reports.
+/// The state of the background job.
 pub(super) struct Reading {
     pub(super) correlation: Correlation,
     pub(super) interface: InterfaceDescription,
     pub(super) clock: Option<Clock>,
-    /// Readings in quick succession for a clock of which nothing is known, and how many of them are left.
+    /// The number of batches in a burst for a new clock, and how many of them are left.
     pub(super) burst: u32,
     pub(super) burst_left: u32,
     /// `None`: the period is fixed.
     pub(super) plan: Option<Sampling>,
     pub(super) taken: u64,
     pub(super) reading_time: Span,
-    /// Whether a job was started that has not run yet.
+    /// Whether a job has been started and has not run yet.
     pub(super) due: bool,
     pub(super) batch: Vec<CrossTimestamp>,
     pub(super) begun: Begun,
@@ -37,7 +38,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Fills the batch with at least one reading, of the clock that is behind the interface now.
+    /// Fills the batch with at least one cross timestamp of the interface's current clock.
     pub(super) fn take(&mut self, host: &Host, count: usize) -> Result<()> {
         match self.take_once(host, count) {
             Err(error) if error.kind() == ErrorKind::NoSuchDevice => {
@@ -64,7 +65,8 @@ impl Reading {
         }
     }
 
-    /// The clock is gone, or no longer behind the interface: the next one is another, whatever its number.
+    /// Forgets a clock that is gone or no longer serves the interface. The next one counts as
+    /// another clock, whatever its number.
     fn lose_clock(&mut self) {
         self.clock = None;
         self.replaced(self.interface.index, self.correlation.nominal());
@@ -84,7 +86,7 @@ impl Reading {
         )
     }
 
-    /// The NIC may have come back under another number, with another clock.
+    /// Opens the clock again. The NIC may have come back under another number, with another clock.
     fn reopen(&mut self, host: &Host) -> Result<()> {
         let found = find::again(host, &self.interface)?.ok_or_else(|| {
             Error::new(
@@ -107,19 +109,19 @@ impl Reading {
         Ok(())
     }
 
-    /// How many readings the next batch should have.
+    /// The number of cross timestamps in the next batch.
     pub(super) fn wanted(&self, options: &CorrelatorOptions) -> usize {
         let plan = self.plan.as_ref();
         plan.map_or(options.readings_per_batch, Sampling::readings)
     }
 
-    /// Takes the batch of the job in.
+    /// Feeds a batch of the periodic job to the correlation.
     pub(super) fn succeeded(&mut self) {
         self.burst_left = self.burst_left.saturating_sub(1);
         self.push();
     }
 
-    /// Takes the batch in.
+    /// Feeds the batch to the correlation.
     pub(super) fn push(&mut self) {
         self.method = self.batch.first().map(CrossTimestamp::method);
         self.last_error = None;
@@ -131,7 +133,8 @@ impl Reading {
         }
     }
 
-    /// Accounts for the batch, which took so long, and forgets it. Returns when the next one is due by the plan.
+    /// Charges the batch, which took `took`, to the budget and clears it. Returns when the next one
+    /// is due by the plan.
     pub(super) fn charge(&mut self, took: Span, wanted: Option<Duration>) -> Option<Span> {
         let next = self.plan.as_mut().map(|plan| {
             plan.next(&self.batch, took, &self.correlation, wanted)
@@ -148,13 +151,13 @@ impl Reading {
         if error.kind() == ErrorKind::NoSuchDevice {
             self.lose_clock();
         } else if error.kind() != ErrorKind::Busy {
-            self.clock = None; // opened anew at the next attempt
+            self.clock = None; // the next attempt opens it again
         }
         self.last_error = Some(error);
     }
 }
 
-/// The frequency that the driver states, if it does.
+/// The clock's nominal frequency, if the driver reports it.
 pub(super) fn nominal_frequency(
     host: &Host,
     interface: &InterfaceDescription,
@@ -163,13 +166,14 @@ pub(super) fn nominal_frequency(
     supported.nominal_frequency
 }
 
-/// The interfaces whose names timestamps of this clock have, beside its own. `None`: they can't be found out.
+/// The further interfaces that timestamps of this clock may name. `None` if they cannot be
+/// determined.
 pub(super) fn devices_of(
     host: &Host,
     interface: &InterfaceDescription,
 ) -> Option<Vec<InterfaceIndex>> {
     let path = host.path(interface).ok()?;
-    // it may have become another one since the interface was looked up
+    // the NIC may have changed since the interface was looked up
     let is_same = |device: &InterfaceDescription| device.hardware_clock == interface.hardware_clock;
     let lower = path
         .iter()

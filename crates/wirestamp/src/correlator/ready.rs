@@ -1,5 +1,5 @@
-//! Waiting until a correlator can convert: it takes some readings before that is so, and after each
-//! restart of the clock.
+//! Waits until a correlator can convert: it needs some cross timestamps first, at the start and
+//! after each restart of the clock.
 
 use super::{Correlator, Shared};
 use crate::deadline::Deadline;
@@ -11,11 +11,11 @@ use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::time::Span;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// How far virtual time runs before other tasks get their turn.
+/// How far virtual time advances before other tasks run.
 #[cfg(feature = "tokio")]
 const SLICE: Span = Span::from_milliseconds(1);
 
-/// Wakes those who wait: a cross timestamp was tried.
+/// Wakes waiting threads and tasks after each batch, successful or not.
 #[derive(Default)]
 pub(super) struct Attempts {
     count: Mutex<u64>,
@@ -38,16 +38,16 @@ impl Attempts {
 }
 
 impl Correlator {
-    /// Waits until timestamps can be converted, at most until `deadline`, and returns the generation that
-    /// they are converted with. At once if they can be already.
+    /// Waits until timestamps can be converted, at most until `deadline`, and returns the current
+    /// clock generation. Returns at once if they already can.
     ///
-    /// With the default options that takes some 10 ms after the start, and after each restart of
+    /// With the default options this takes about 10 ms after the start and after each restart of
     /// the NIC's clock.
     ///
     /// # Errors
-    /// That of the last reading of the clock, if it failed: `NoSuchDevice` if the NIC is gone, `NotPermitted`,
-    /// `NotSupported`, `Busy`, `Io`. `Busy` with the remedy to wait longer if readings succeed, but are too
-    /// few yet.
+    /// The error of the last batch if it failed: `NoSuchDevice` if the NIC is gone, `NotPermitted`,
+    /// `NotSupported`, `Busy`, `Io`. `Busy` with the remedy to wait longer if there are too few
+    /// cross timestamps yet.
     ///
     /// ```
     /// # #[cfg(feature = "sim")]
@@ -79,13 +79,13 @@ impl Correlator {
         }
     }
 
-    /// As [`wait_until_ready`](Self::wait_until_ready), as a future of tokio's.
+    /// Waits like [`wait_until_ready`](Self::wait_until_ready), as a future on tokio.
     ///
     /// # Errors
     /// As [`wait_until_ready`](Self::wait_until_ready).
     ///
     /// # Panics
-    /// Outside of a tokio runtime with time.
+    /// Outside a tokio runtime, or if its timer is disabled.
     #[cfg(feature = "tokio")]
     pub async fn until_ready(&self, deadline: impl Into<Deadline>) -> Result<ClockGeneration> {
         let shared = &self.shared;
@@ -97,7 +97,7 @@ impl Correlator {
                 Ok(generation) => return Ok(generation),
                 Err(why) if now >= until => return Err(shared.not_ready(why)),
                 Err(_) if shared.host.pass_virtual_time(until.min(now + SLICE)) => {
-                    tokio::task::yield_now().await; // other tasks make things happen too
+                    tokio::task::yield_now().await; // other tasks may cause the next event
                 }
                 Err(_) => {
                     let left = (until - now).to_duration();

@@ -1,7 +1,9 @@
-//! The file of recorded events: what a system saw of a NIC's clock, to be converted
-//! elsewhere or later. Takes no readings: it is fed with them.
+//! Event files: recorded cross timestamps and packet timestamps of a NIC, to be converted later or
+//! on another system. [`Writer`] writes one, [`Reader`] reads it, [`Replay`] converts its
+//! timestamps.
 //!
-//! The format is public and stable. Text, a line an event, in the order in which they came:
+//! The format is public and stable: text with one event per line, in the order in which they
+//! occurred:
 //!
 //! ```text
 //! #wirestamp-events 1 system_hz=1000000000 hardware_hz=125000000
@@ -11,22 +13,25 @@
 //! replaced
 //! ```
 //!
-//! The first line that is neither blank nor a comment names the format, its version and both
-//! clocks' nominal ticks per second; `hardware_hz=0` is an unknown frequency, as is none at all. Words in it that are
-//! unknown are passed over. `cross` is a reading, in whole ticks; METHOD is `precise`,
-//! `extended`, `basic` or `driver`, which is meant if none is given. Equal system times are a
-//! bracket that nobody knows, unless the method is `precise`. `timestamp` is a packet's, to be
-//! converted; `notify` says that the NIC's configuration may have changed, `replaced` that
-//! what follows is of another hardware clock (a bond has failed over). Blank lines and
-//! lines that begin with `#` say nothing. A line has at most 65,536 bytes.
+//! The header comes first, after blank lines and comments at most. It names the format, its version
+//! and both clocks' nominal ticks per second. `hardware_hz=0`, or no `hardware_hz`, is an unknown
+//! frequency; unknown words are ignored. Blank lines and lines that begin with `#` are ignored too.
+//! A line has at most 65,536 bytes. The events are:
 //!
-//! A tick count means that the event fell within that tick. System ticks count from any
-//! start and may be negative; the hardware counter is one of 64 bits that wraps. A reading
-//! with a zero in it is none: drivers give zeros for what they could not read.
+//! - `cross`: a cross timestamp, in whole ticks. METHOD is `precise`, `extended`, `basic` or
+//!   `driver` (the default). Two equal system times mean a bracket of unknown width, unless the
+//!   method is `precise`.
+//! - `timestamp`: a packet's hardware timestamp, to be converted.
+//! - `notify`: the NIC's configuration may have changed.
+//! - `replaced`: all later events are of another hardware clock (a bond has failed over).
 //!
-//! Write three batches of readings ([`CONFIRMING_BATCHES`]) after the last timestamp, each at least twice [`BATCH_GAP`] after the one
-//! before: a clock that was stepped or adjusted just before a timestamp shows it by then, and [`Replay::confirmed`]
-//! withholds times that no batches confirm.
+//! A tick count means that the event fell within that tick. System ticks count from an arbitrary
+//! start and may be negative. The hardware clock is a 64-bit counter that wraps. A cross timestamp
+//! with a zero is invalid: drivers return zeros for clocks that they could not read.
+//!
+//! Write three batches of cross timestamps ([`CONFIRMING_BATCHES`]) after the last timestamp, at
+//! least twice [`BATCH_GAP`] apart. A step or adjustment of the clock just before a timestamp is
+//! visible by then, and [`Replay::confirmed`] withholds times that are not confirmed.
 //!
 //! ```
 //! use wirestamp::events::{Reader, Replay};
@@ -65,38 +70,39 @@ pub use write::Writer;
 use wirestamp_core::cross::{CrossInvalid, CrossTimestamp};
 use wirestamp_core::time::{Frequency, HardwareTicks, Span};
 
-/// The number of batches after a timestamp that show whether the clock was changed before it. [`Replay::confirmed`] waits
-/// for them, and so does [`HostClock`](crate::HostClock); who records takes so many at the end.
+/// The number of batches after a timestamp that show whether the clock was changed before it.
+/// [`Replay::confirmed`] and [`HostClock`](crate::HostClock) wait for them; a recording should end
+/// with as many.
 pub const CONFIRMING_BATCHES: u32 = 3;
-/// The longest gap within a batch: readings closer together are one batch, whatever stands between them in the file. Batches that are
-/// to count as several are at least twice this apart.
+/// The longest gap within a batch of cross timestamps: closer ones belong to one batch, whatever is
+/// between them in the file. Keep separate batches at least twice this apart.
 pub const BATCH_GAP: Span = Span::from_milliseconds(1);
 
-/// What the first line begins with.
+/// The first word of the header.
 const MAGIC: &str = "#wirestamp-events";
-/// The only version there is.
+/// The only version so far.
 const VERSION: &str = "1";
 
-/// The first line of a file: the frequencies of both clocks.
+/// The header of an event file: the frequencies of both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// Ticks of the system clock in a second.
+    /// The monotonic clock's ticks per second.
     pub system: Frequency,
-    /// Ticks of the hardware clock in a second, nominally; `None`: unknown.
+    /// The hardware clock's nominal ticks per second; `None` if unknown.
     pub hardware: Option<Frequency>,
 }
 
-/// One recorded event: a line of a file.
+/// A recorded event: one line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A reading.
+    /// A cross timestamp.
     Cross(CrossTimestamp),
-    /// A reading that is none, because of a zero in it.
+    /// An invalid cross timestamp: it contains a zero.
     Invalid(CrossInvalid),
-    /// A timestamp to convert.
+    /// A packet's timestamp, to be converted.
     Timestamp(HardwareTicks),
     /// The NIC's configuration may have changed.
     Notify,
-    /// What follows is of another hardware clock: a bond has failed over.
+    /// Later events are of another hardware clock: a bond has failed over.
     Replaced,
 }

@@ -1,5 +1,4 @@
-//! What the lines of an event file mean, and what is wrong with those that mean nothing.
-//! Converts no timestamp.
+//! The parser of event files, with an error for each invalid line.
 
 use super::{Event, Header, MAGIC, VERSION};
 use std::io::{self, BufRead, Read as _};
@@ -18,30 +17,31 @@ const METHODS: [CrossMethod; 4] = [
     CrossMethod::Basic,
     CrossMethod::Driver,
 ];
-/// A line of more bytes is none of ours.
+/// The longest valid line, in bytes.
 const LONGEST: usize = 1 << 16;
 const PER_SECOND: i128 = 1_000_000_000;
 
-/// Reads events line by line. Every error names the line and what was expected there.
+/// A reader of event files, line by line. Every error names the line and what was expected there.
 #[derive(Debug)]
 pub struct Reader<R> {
     input: R,
     name: String,
     line: u64,
     text: String,
-    /// The rest of the line before is still to be passed over: it was too long.
+    /// Whether the rest of the previous line, which was too long, must be skipped.
     cut: bool,
     header: Header,
 }
 
-/// What is wrong with a line; the reader knows which.
+/// The fault of a line; the reader adds the line's number.
 type Wrong = String;
 
 impl<R: BufRead> Reader<R> {
-    /// Reads the header. `name`: of the file, for messages.
+    /// Creates a reader and reads the header. `name` is the file's name in error messages.
     ///
     /// # Errors
-    /// `InvalidInput` if it is no event file, or one of a later version; `Io` if it can't be read.
+    /// `InvalidInput` if it is not an event file, or one of a later version; `Io` if it cannot be
+    /// read.
     pub fn new(name: impl Into<String>, input: R) -> Result<Self> {
         let header = Header {
             system: Frequency::GIGAHERTZ,
@@ -81,7 +81,7 @@ impl<R: BufRead> Reader<R> {
         self.header
     }
 
-    /// Reads the next line; whether there was one.
+    /// Reads the next line. Returns whether there was one.
     fn advance(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.cut) {
             self.input
@@ -118,7 +118,8 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// Ends at the end of the file. Goes on after a wrong line, for those who want to see them all.
+/// Iterates over the events until the end of the file. An invalid line is an `Err`; the iteration
+/// continues after it.
 impl<R: BufRead> Iterator for Reader<R> {
     type Item = Result<Event>;
 
@@ -256,7 +257,8 @@ fn number<T: FromStr>(name: &str, form: &str, text: &str) -> Result<T, Wrong> {
         .map_err(|_| format!("expected {name} to be {form}, found {}", quoted(text)))
 }
 
-/// A system time in nanoseconds, rounded down; exact for every tick of a whole number of them.
+/// Converts system ticks to nanoseconds, rounded down; exact if a tick is a whole number of
+/// nanoseconds.
 fn nanoseconds(ticks: i64, frequency: Frequency) -> Option<MonotonicTime> {
     let product = i128::from(ticks) * PER_SECOND;
     let whole = product.div_euclid(i128::from(frequency.hertz()));
@@ -265,7 +267,7 @@ fn nanoseconds(ticks: i64, frequency: Frequency) -> Option<MonotonicTime> {
         .map(MonotonicTime::from_nanoseconds)
 }
 
-/// What was found, cut where it gets long.
+/// The text that was found, shortened if it is long.
 fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
     match text.char_indices().nth(SHOWN) {

@@ -1,5 +1,5 @@
-//! Converts recorded events online: each timestamp with the readings before it, or with one more batch. Later readings
-//! can withdraw an answer.
+//! Conversion of recorded events as if they came live: each timestamp with the cross timestamps
+//! before it, or with one more batch. Later cross timestamps can withdraw a result.
 
 use super::summary::{GenerationSummary, Summary};
 use super::waiting::{LONGEST_WAIT, Waiting};
@@ -11,38 +11,38 @@ use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{HardwareTicks, MonotonicTime};
 use wirestamp_core::timestamp::HardwareTimestamp;
 
-/// So many timestamps wait for each batch that they wait for at most.
+/// The most timestamps that wait for one batch.
 const MOST_WAITING: usize = 1 << 17;
-/// A file is of one clock only.
+/// The interface of all timestamps: a file has one clock only.
 const ONLY: InterfaceIndex = InterfaceIndex::new(1).expect("not zero");
 
-/// Converts the timestamps among events.
+/// A converter of the timestamps in a recording.
 #[derive(Debug)]
 pub struct Replay {
     correlation: Correlation,
-    /// Whether each is converted with the next batch.
+    /// Whether timestamps wait for the next batch before they are converted.
     later: bool,
-    /// Whether each answer is held until it is final.
+    /// Whether results wait until they are final.
     confirms: bool,
     waiting: VecDeque<Waiting>,
-    /// How many of these are converted, and how many of the others had a reading after them.
+    /// How many of `waiting` are converted, and how many have been followed by a cross timestamp.
     answered: usize,
     passed: usize,
-    /// The end of the last reading.
+    /// The end of the last cross timestamp.
     last: Option<MonotonicTime>,
     summary: Summary,
 }
 
 impl Replay {
-    /// Converts each timestamp with what came before it.
+    /// Creates a replay that converts each timestamp with the cross timestamps before it.
     pub fn online(header: Header) -> Self {
         Self::new(header, false)
     }
 
-    /// Converts each timestamp when the next batch of readings after it is complete: a batch is
-    /// complete when one begins more than a millisecond after it, or the file ends. Timestamps
-    /// that no batch follows are converted with all there is, and so is the oldest of more than
-    /// 131,072 that wait for the same batch.
+    /// Creates a replay that converts each timestamp once the next batch of cross timestamps after
+    /// it is complete: when another batch begins more than a millisecond later, or the file ends.
+    /// Timestamps without a following batch are converted with the cross timestamps so far, and so
+    /// is the oldest if more than 131,072 wait for the same batch.
     pub fn later(header: Header) -> Self {
         Self::new(header, true)
     }
@@ -63,18 +63,21 @@ impl Replay {
         }
     }
 
-    /// Holds each answer until it is final, as [`HostClock`](crate::HostClock) does: until the third batch of readings
-    /// after the timestamp is complete. Whoever stepped or adjusted the clock before the timestamp shows by then. An
-    /// answer that these readings bear out stays as it was, with a larger error bound if they leave more open; the others
-    /// become another time, or an error ([`Summary::withdrawn`]). Timestamps that fewer batches follow fail as
-    /// [`Unconfirmed`](ConversionError::Unconfirmed), and so does the oldest of more than 262,144 that wait.
+    /// Withholds each result until it is final, as [`HostClock`](crate::HostClock) does: until the
+    /// third batch of cross timestamps after the timestamp is complete. A step or adjustment of the
+    /// clock before the timestamp is visible by then. A confirmed result stays as it was, with a
+    /// larger error bound if later cross timestamps require it. The others are replaced by another
+    /// time or by an error ([`Summary::withdrawn`]). Timestamps with fewer batches after them fail
+    /// with [`Unconfirmed`](ConversionError::Unconfirmed), and so does the oldest if more than
+    /// 262,144 wait.
     #[must_use]
     pub fn confirmed(mut self) -> Self {
         self.confirms = true;
         self
     }
 
-    /// Takes one event; appends what became of the timestamps whose turn it is, in their order.
+    /// Processes one event, and appends the results that are now due to `rows`, in the order of
+    /// their timestamps.
     pub fn take(&mut self, event: Event, rows: &mut Vec<Row>) {
         match event {
             Event::Cross(reading) => self.cross(&reading, rows),
@@ -91,7 +94,7 @@ impl Replay {
         }
     }
 
-    /// No event follows: appends what became of the timestamps that waited for one.
+    /// Ends the recording: appends the results of all waiting timestamps, and returns the summary.
     pub fn finish(mut self, rows: &mut Vec<Row>) -> Summary {
         self.settle(self.summary.batches, rows);
         while !self.waiting.is_empty() {
@@ -101,7 +104,7 @@ impl Replay {
         self.summary
     }
 
-    /// Returns the correlation of the readings so far.
+    /// Returns the correlation of the cross timestamps so far.
     pub fn correlation(&self) -> &Correlation {
         &self.correlation
     }
@@ -165,7 +168,7 @@ impl Replay {
         }
         self.summary.readings += 1;
         if let Some(generation) = self.summary.generations.last_mut() {
-            // more readings can tell a new rate from a step
+            // more cross timestamps can distinguish a new frequency from a step
             generation.cause = self.correlation.cause().unwrap_or(generation.cause);
             generation.last = reading.middle();
             generation.readings += 1;
@@ -173,7 +176,8 @@ impl Replay {
         }
     }
 
-    /// So many batches are complete: converts what waited for the last of them, and gives what needs no more.
+    /// Converts the timestamps that waited for the last of `complete` batches, and delivers the
+    /// results that need no more.
     fn settle(&mut self, complete: u64, rows: &mut Vec<Row>) {
         let is_complete = |next: &&Waiting| next.batch < complete;
         while let Some(next) = self.waiting.get(self.answered).filter(is_complete) {
@@ -195,7 +199,7 @@ impl Replay {
         }
     }
 
-    /// Nothing more is waited for: gives the oldest as it is, or withholds it.
+    /// Delivers the oldest without waiting further, or withdraws it.
     fn give_oldest(&mut self, rows: &mut Vec<Row>) {
         let Some(oldest) = self.pop() else { return };
         let mut row = oldest.answer.unwrap_or_else(|| self.row(&oldest.timestamp));
@@ -211,7 +215,7 @@ impl Replay {
         self.waiting.pop_front()
     }
 
-    /// What the readings since make of an answer.
+    /// Confirms, replaces or withdraws a result by the cross timestamps since.
     fn confirm(&mut self, waiting: &Waiting, row: Row) -> Row {
         match (row.answer, waiting.last_word(&self.correlation)) {
             (Err(_), _) => row,

@@ -1,18 +1,20 @@
-//! What `convert` reports of each timestamp, and its form as a line of text.
+//! The result for each timestamp, and its form as a line of text.
 
 use std::fmt;
 use wirestamp_core::correlate::{ClockGeneration, ConversionError, FineEstimate};
 use wirestamp_core::time::{HardwareTicks, Monotonic};
 
-/// A recorded timestamp and what it was converted to.
+/// A recorded timestamp and the result of its conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// The timestamp.
     pub hardware: HardwareTicks,
-    /// The system time, for the middle of the timestamp's tick, or why there is none.
+    /// The time on the monotonic clock of the middle of the timestamp's tick, or the reason why
+    /// there is none.
     pub answer: Result<FineEstimate<Monotonic>, ConversionError>,
-    /// The generation that it was converted with, also if the time was withdrawn later; for another conversion error, the
-    /// generation that was current then. `None` before the first reading.
+    /// The clock generation that it was converted with, even if the time was withdrawn later; for
+    /// other conversion errors, the generation that was current then. `None` before the first cross
+    /// timestamp.
     pub generation: Option<ClockGeneration>,
 }
 
@@ -29,8 +31,8 @@ impl Row {
     }
 }
 
-/// The row as text, its columns with commas between. Times in nanoseconds with three decimals;
-/// empty where there is none.
+/// Writes the row as text: its columns, separated by commas. Times are in nanoseconds with three
+/// decimals; missing values are empty.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{},", self.hardware.raw())?;
@@ -54,7 +56,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// Picoseconds as nanoseconds.
+/// Writes picoseconds as nanoseconds with three decimals.
 fn decimals(picoseconds: i128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (sign, magnitude) = (
         if picoseconds < 0 { "-" } else { "" },

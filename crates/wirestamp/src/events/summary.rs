@@ -1,45 +1,46 @@
-//! What a recording came to: counts, and the generations of its clock.
+//! The summary of a recording: counts, and the generations of its clock.
 
 use wirestamp_core::correlate::{
     ClockGeneration, ConversionError, FrequencyEstimate, GenerationCause, Prior,
 };
 use wirestamp_core::time::MonotonicTime;
 
-/// So many generations are listed at most.
+/// The most generations that are listed.
 const MOST_GENERATIONS: usize = 10_000;
 
 /// Counts and generations of a whole recording.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Readings taken in.
+    /// Cross timestamps used.
     pub readings: u64,
-    /// Readings older than the one before: not used.
+    /// Cross timestamps older than the one before; they are not used.
     pub outdated: u64,
-    /// Readings with a zero in them: none.
+    /// Invalid cross timestamps: they contain a zero.
     pub invalid: u64,
-    /// Batches of readings: those less than a millisecond apart are one.
+    /// Batches of cross timestamps: those at most a millisecond apart form one.
     pub batches: u64,
-    /// Notifications.
+    /// Notifications of a changed NIC configuration.
     pub notifications: u64,
-    /// Timestamps.
+    /// Timestamps in the recording.
     pub timestamps: u64,
-    /// Timestamps converted.
+    /// Timestamps that were converted.
     pub converted: u64,
-    /// The others.
+    /// Timestamps that were not converted, by reason.
     pub errors: ConversionErrors,
-    /// Of these, those that could be converted when they came, and were withdrawn because of what readings after them
-    /// showed or because too few came: [`Replay::confirmed`](super::Replay::confirmed).
+    /// Those of `errors` that were converted at first and withdrawn later, because the following
+    /// cross timestamps contradicted them or were too few:
+    /// [`Replay::confirmed`](super::Replay::confirmed).
     pub withdrawn: ConversionErrors,
     /// The generations, in order: the first 9,999, and the newest.
     pub generations: Vec<GenerationSummary>,
-    /// How many stand between the last two of them.
+    /// The number of generations left out, between the last two of `generations`.
     pub generations_left_out: u64,
-    /// The assumptions about the oscillators at the end.
+    /// The assumptions about the oscillators at the end of the recording.
     pub prior: Option<Prior>,
 }
 
-/// Counts of timestamps that were not converted, by reason.
+/// The numbers of timestamps that were not converted, by reason.
 #[derive(Debug, Clone, Default)]
 pub struct ConversionErrors(Vec<(ConversionError, u64)>);
 
@@ -47,17 +48,17 @@ pub struct ConversionErrors(Vec<(ConversionError, u64)>);
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct GenerationSummary {
-    /// Its number.
+    /// The number of the generation.
     pub generation: ClockGeneration,
-    /// What opened it.
+    /// Why it began.
     pub cause: GenerationCause,
-    /// Its first reading, on the system clock.
+    /// Its first cross timestamp, on the monotonic clock.
     pub first: MonotonicTime,
-    /// Its last reading.
+    /// Its last cross timestamp, on the monotonic clock.
     pub last: MonotonicTime,
-    /// How many there were.
+    /// The number of its cross timestamps.
     pub readings: u64,
-    /// The hardware clock's frequency as it was known at the end of it.
+    /// The hardware clock's frequency as known at its end.
     pub frequency: Option<FrequencyEstimate>,
 }
 
@@ -72,12 +73,12 @@ impl Summary {
 }
 
 impl ConversionErrors {
-    /// Returns each reason with its count, in the order of their first appearance.
+    /// Returns each reason with its count, in the order of first occurrence.
     pub fn by_reason(&self) -> impl Iterator<Item = (ConversionError, u64)> {
         self.0.iter().copied()
     }
 
-    /// Returns how many there were, for whatever reason.
+    /// Returns the total over all reasons.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()
     }

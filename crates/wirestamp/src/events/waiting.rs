@@ -1,33 +1,33 @@
-//! A timestamp of a recording that waits for readings after it, and what these make of its answer.
+//! A timestamp of a recording that waits for later cross timestamps.
 
 use super::Row;
 use wirestamp_core::correlate::{ConversionError, Correlation, FineEstimate};
 use wirestamp_core::time::{Monotonic, MonotonicTime, Span};
 use wirestamp_core::timestamp::HardwareTimestamp;
 
-/// A timestamp stands in the file at most so long after it was made.
+/// The longest time between a timestamp and its place among the events of the file.
 pub(super) const LONGEST_WAIT: Span = Span::from_milliseconds(10);
 
-/// A timestamp that is not done with.
+/// A timestamp without a final result.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) timestamp: HardwareTimestamp,
-    /// What it was converted to, once it was.
+    /// The first result, once there is one.
     pub(super) answer: Option<Row>,
-    /// Whether it was known when it stood there how old it is.
+    /// Whether the clock's frequency was known when it came, so that its age is known.
     pub(super) placed: bool,
-    /// How many batches of readings stand before it.
+    /// The number of batches of cross timestamps before it.
     pub(super) batch: u64,
-    /// The end of the last reading before it, and the beginning of the first one after it.
+    /// The end of the last cross timestamp before it, and the beginning of the first one after it.
     pub(super) after: Option<MonotonicTime>,
     pub(super) until: Option<MonotonicTime>,
 }
 
-/// What the readings after a timestamp say of it.
+/// The result with all cross timestamps after the timestamp.
 pub(super) struct LastWord(FineEstimate<Monotonic>);
 
 impl Waiting {
-    /// A reading stands behind it, which began then.
+    /// Notes the first cross timestamp after it, which began at `begun`.
     pub(super) fn passed(&mut self, begun: MonotonicTime) {
         if !self.placed {
             self.timestamp.read_at = begun;
@@ -35,7 +35,8 @@ impl Waiting {
         self.until = Some(begun);
     }
 
-    /// Converts it again with all readings until now: it was made between the readings around it, or shortly before.
+    /// Converts it again with all cross timestamps until now. It was made between the cross
+    /// timestamps around it, or shortly before.
     pub(super) fn last_word(&self, correlation: &Correlation) -> Result<LastWord, ConversionError> {
         let (Some(after), Some(until)) = (self.after, self.until) else {
             return Err(ConversionError::OutsideGenerations);
@@ -48,7 +49,8 @@ impl Waiting {
 }
 
 impl LastWord {
-    /// The former answer, with a bound that covers all that is left open now; or this, if it is of another generation.
+    /// Returns the former result, with its error bound enlarged to cover this one; or this one, if
+    /// its generation differs.
     pub(super) fn borne_out(self, former: FineEstimate<Monotonic>) -> FineEstimate<Monotonic> {
         let Self(last) = self;
         if former.generation != last.generation {

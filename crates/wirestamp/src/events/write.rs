@@ -1,4 +1,4 @@
-//! The writing of event files: everything that the reader understands. Takes no reading.
+//! The writer of event files.
 
 use super::{Header, MAGIC, VERSION};
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime};
 
 const PER_SECOND: i128 = 1_000_000_000;
 
-/// Writes events line by line.
+/// A writer of event files, line by line.
 #[derive(Debug)]
 pub struct Writer<W> {
     output: W,
@@ -18,7 +18,7 @@ impl<W: Write> Writer<W> {
     /// Writes the header.
     ///
     /// # Errors
-    /// What writing to `output` gave; so do all the others.
+    /// The error of writing to `output`, as for all methods that write.
     pub fn new(mut output: W, header: Header) -> io::Result<Self> {
         let hardware = header.hardware.map_or(0, Frequency::hertz);
         writeln!(
@@ -32,8 +32,8 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes a cross timestamp. Its system times are written in the header's ticks: exactly, if they came
-    /// from such ticks.
+    /// Writes a cross timestamp. Its system times are written in the header's ticks; exactly, if
+    /// they were read in such ticks.
     ///
     /// # Errors
     /// See [`new`](Self::new).
@@ -50,7 +50,7 @@ impl<W: Write> Writer<W> {
         )
     }
 
-    /// Writes a timestamp.
+    /// Writes a packet's timestamp.
     ///
     /// # Errors
     /// See [`new`](Self::new).
@@ -58,7 +58,7 @@ impl<W: Write> Writer<W> {
         writeln!(self.output, "timestamp,{}", ticks.raw())
     }
 
-    /// Writes a notification.
+    /// Writes that the NIC's configuration may have changed.
     ///
     /// # Errors
     /// See [`new`](Self::new).
@@ -66,7 +66,7 @@ impl<W: Write> Writer<W> {
         writeln!(self.output, "notify")
     }
 
-    /// Writes that what follows is of another hardware clock.
+    /// Writes that later events are of another hardware clock.
     ///
     /// # Errors
     /// See [`new`](Self::new).
@@ -74,7 +74,7 @@ impl<W: Write> Writer<W> {
         writeln!(self.output, "replaced")
     }
 
-    /// Writes a remark for people; each of its lines becomes one of its own.
+    /// Writes a comment, one comment line for each line of `text`.
     ///
     /// # Errors
     /// See [`new`](Self::new).
@@ -91,12 +91,12 @@ impl<W: Write> Writer<W> {
         self.output.flush()
     }
 
-    /// Returns the output, as it is: [`flush`](Self::flush) before.
+    /// Returns the output without flushing it: call [`flush`](Self::flush) first.
     pub fn into_inner(self) -> W {
         self.output
     }
 
-    /// The first tick that is read back as this time: reading rounds down.
+    /// The first tick that is read back as this time, because reading rounds down.
     fn ticks(&self, at: MonotonicTime) -> i128 {
         let product = i128::from(at.nanoseconds()) * i128::from(self.system.hertz());
         -(-product).div_euclid(PER_SECOND)

@@ -1,4 +1,5 @@
-//! Timestamps of ordinary datagrams, in each direction in which the NIC has them: the policy of everything that measures.
+//! Hardware timestamping of ordinary datagrams, in each direction that the NIC supports: the policy
+//! of all measurements.
 
 use super::{HardwareGuard, HardwareRequest};
 use crate::interface::Interface;
@@ -8,18 +9,19 @@ use wirestamp_core::{Error, ErrorKind, Result};
 const OPERATION: &str = "enable hardware timestamps of datagrams";
 
 impl Interface {
-    /// Switches hardware timestamping of ordinary datagrams on, in both directions if the NIC can, else in the one that it
-    /// timestamps, until the guard is dropped.
+    /// Switches hardware timestamping of ordinary datagrams on until the guard is dropped: in both
+    /// directions if the NIC supports that, else in one.
     ///
-    /// Which directions those are says [`supported`](Self::supported):
-    /// [`timestamps_any_datagram`](HardwareCapabilities::timestamps_any_datagram). `None` if the system does not let this
-    /// process switch it, and it is on already: then whoever switched it on can switch it off.
+    /// [`timestamps_any_datagram`](HardwareCapabilities::timestamps_any_datagram) of the
+    /// [`supported`](Self::supported) capabilities states the directions. Returns `None` if this
+    /// process may not switch timestamping, but it is on already: then the program that switched it
+    /// on can switch it off at any time.
     ///
     /// # Errors
     /// `NotSupported` if the NIC timestamps PTP messages only: use software timestamps. Otherwise as
     /// [`enable_hardware`](Self::enable_hardware).
     pub fn enable_datagram_hardware(&self) -> Result<Option<HardwareGuard>> {
-        // a driver that cannot tell what is on can still be asked to switch it
+        // a driver that cannot report its state may still accept a new one
         let active = self.active().map(|active| active.hardware);
         let active = active.unwrap_or_default();
         let supported = self.supported()?.hardware;
@@ -37,13 +39,14 @@ impl Interface {
     }
 }
 
-/// `None`: PTP messages alone. A NIC that states nothing is asked all the same, and its driver's answer is the error.
+/// The request for the NIC; `None` if it timestamps PTP messages only. A NIC that reports no
+/// capabilities is asked for everything, and its driver's error is returned.
 fn request(supported: &HardwareCapabilities) -> Option<HardwareRequest> {
     let any = |direction| supported.timestamps_any_datagram(direction);
     Some(match (any(Direction::Transmit), any(Direction::Receive)) {
         (false, true) => HardwareRequest::Received,
         (true, true) => HardwareRequest::AllPackets,
-        // one that takes PTP messages alone still timestamps whatever is sent
+        // a NIC that timestamps received PTP messages only still timestamps all sent packets
         (true, false) if takes_ptp(supported) => HardwareRequest::Ptp,
         (true, false) => HardwareRequest::Sent,
         (false, false) if takes_ptp(supported) => return None,

@@ -1,5 +1,6 @@
-//! Who holds hardware timestamping on: guards of this process, counted here, and other programs, by
-//! what the backend shares with them. The first holder notes what it found; the last restores it.
+//! The holders that keep hardware timestamping on: guards of this process, counted here, and other
+//! programs, through files that the backend shares with them. The first holder records the
+//! configuration that it found; the last one restores it.
 
 use super::request::HardwareRequest;
 use super::switch;
@@ -17,7 +18,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 
 const RESTORE: &str = "restore the hardware timestamp configuration";
 
-/// An interface, wherever its name means it.
+/// An interface, identified by its network namespace and number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     network: u64,
@@ -35,7 +36,7 @@ struct Holding {
     shared: Option<Box<dyn SharedHolders>>,
 }
 
-/// What a holder was given.
+/// The result of joining.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Joined {
     pub(super) key: Key,
@@ -43,7 +44,7 @@ pub(super) struct Joined {
     pub(super) previous: Option<HardwareConfiguration>,
 }
 
-/// What a holder that leaves wants of the configuration.
+/// What a leaving holder does with the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaving {
     /// The last one restores it.
@@ -53,7 +54,7 @@ pub(super) enum Leaving {
 }
 
 impl Holders {
-    /// One guard more: switches what it needs on, and what the other holders need.
+    /// Adds a guard: switches on what this guard and the other holders need.
     pub(super) fn join(interface: &Interface, request: HardwareRequest) -> Result<Joined> {
         let host = interface.host();
         let key = Key {
@@ -92,7 +93,7 @@ impl Holders {
         })
     }
 
-    /// One guard less.
+    /// Removes a guard.
     pub(super) fn leave(interface: &Interface, key: Key, leaving: Leaving) -> Result<()> {
         let host: &Host = interface.host();
         let mut all = host.holders.lock();
@@ -103,7 +104,7 @@ impl Holders {
         let is_here = host.network() == key.network;
         let left = holding.in_turn(|holding| holding.leave(interface, leaving, is_here));
         if holding.guards == 0 {
-            all.remove(&key); // and with its files their locks
+            all.remove(&key); // closes its files, which releases their locks
         }
         left
     }
@@ -125,7 +126,7 @@ impl fmt::Debug for Holders {
 }
 
 impl Holding {
-    /// Does it while no other program looks at the NIC or changes it.
+    /// Runs `action` while no other program inspects or changes the NIC.
     fn in_turn<T>(&mut self, action: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if let Some(shared) = &mut self.shared {
             shared.begin_turn()?;
@@ -137,14 +138,14 @@ impl Holding {
         done
     }
 
-    /// Whether other programs hold; this one does not.
+    /// Whether other programs are holders.
     fn others(&mut self) -> Result<bool> {
         self.shared
             .as_mut()
             .map_or(Ok(false), |shared| shared.are_others())
     }
 
-    /// What the holders know together, while there are any.
+    /// The record that all holders share.
     fn known(&mut self) -> HolderRecord {
         let text = self.shared.as_mut().and_then(|shared| shared.read());
         text.and_then(|text| HolderRecord::from_text(&text))
@@ -154,7 +155,8 @@ impl Holding {
     fn note(&mut self, record: HolderRecord) {
         self.record = record;
         if let Some(shared) = &mut self.shared {
-            // without the text, another program takes what is on for what was found, and leaves it on
+            // if the write fails, another program takes the current configuration for the original
+            // one and leaves it on
             let _ = shared.write(&record.to_text());
         }
     }
@@ -166,7 +168,7 @@ impl Holding {
     ) -> Result<HardwareConfiguration> {
         let are_others = self.guards > 0 || self.others()?;
         let current = interface.configuration().ok();
-        // what somebody else has changed since is what is found now
+        // a configuration that another program has changed since counts as the original one
         let known = are_others
             .then(|| self.known())
             .filter(|known| current.is_none_or(|now| now == known.told));
@@ -183,7 +185,7 @@ impl Holding {
         Ok(switched.granted)
     }
 
-    /// Has other programs know of the first guard.
+    /// Announces the first guard to other programs.
     fn hold(&mut self) -> Result<()> {
         match &mut self.shared {
             Some(shared) if self.guards == 0 => shared.hold(),
@@ -191,7 +193,7 @@ impl Holding {
         }
     }
 
-    /// Has other programs know that no guard is left.
+    /// Announces to other programs that no guard is left.
     fn release(&mut self) {
         if self.guards == 0 {
             if let Some(shared) = &mut self.shared {
@@ -200,7 +202,7 @@ impl Holding {
         }
     }
 
-    /// Leaves no file behind where nobody holds.
+    /// Removes the shared file if there is no holder.
     fn clear_if_last(&mut self) {
         if let Ok(false) = self.others() {
             if let Some(shared) = &mut self.shared {
@@ -236,7 +238,8 @@ impl Holding {
     }
 }
 
-/// The interface can have another name than when the guard was made, and another one its name then.
+/// Restores the configuration of the interface, looked up by number: it may have been renamed, and
+/// another one may have its old name.
 fn put_back(interface: &Interface, known: &HolderRecord) -> Result<()> {
     let host = interface.host();
     let found = find::by_number(host, interface.description(), RESTORE)?;
@@ -276,7 +279,8 @@ mod tests {
         told: HardwareConfiguration::OFF,
     };
 
-    /// The loopback interface, which has nothing to switch: whom the refusal names is who was asked.
+    /// The loopback interface, which has nothing to switch: the error's target shows which
+    /// interface was asked.
     fn loopback() -> Interface {
         Interface::loopback().expect("there is one")
     }

@@ -1,5 +1,5 @@
-//! Hardware timestamping that is switched on while it is needed, and put back as it was found when
-//! nobody needs it any more. The switch itself is the backend's.
+//! Guards that switch hardware timestamping on while it is needed and restore the previous
+//! configuration afterwards.
 
 mod datagrams;
 mod holders;
@@ -17,18 +17,19 @@ use wirestamp_core::{Error, Result};
 
 /// A guard that keeps hardware timestamping of an interface switched on.
 ///
-/// Of a bond or a VLAN it is that of the NIC behind it now, which is restored whichever NIC is behind it then. After a
-/// failover take another guard for the NIC that has become active.
+/// On a bond or a VLAN, the guard switches the NIC that currently serves it, and later restores
+/// that NIC, even if another one is active by then. After a failover take another guard for the new
+/// NIC.
 ///
-/// Any number of guards can be held on one interface, in this process and, on Linux as root, in others:
-/// the last one that is dropped restores the configuration that was found before the first, unless
-/// somebody else has changed it meanwhile. A guard whose request needs more than is in force widens
-/// it for all; it stays so until the last one is dropped. A process that is killed holds nothing any
-/// more; if it was the last, the configuration stays as it is.
+/// Any number of guards can be held on one interface, in this process and, on Linux as root, in
+/// others: when the last one is dropped, it restores the configuration from before the first,
+/// unless another program has changed it in the meantime. A guard that needs more than the current
+/// configuration extends it, and it stays extended until the last guard is dropped. A process that
+/// is killed holds no guards; if it had the last one, the configuration stays as it is.
 #[derive(Debug)]
 #[must_use = "dropping the guard restores the previous configuration at once"]
 pub struct HardwareGuard {
-    /// The device that was changed.
+    /// The NIC that was switched.
     interface: Interface,
     joined: Joined,
     armed: bool,
@@ -49,35 +50,37 @@ impl HardwareGuard {
         })
     }
 
-    /// Returns what the driver really granted: it may timestamp more than was asked for.
+    /// Returns the configuration that the driver granted, which may timestamp more than requested.
     pub fn granted(&self) -> HardwareConfiguration {
         self.joined.granted
     }
 
-    /// Returns what was in force before the first guard; `None` if the driver could not tell. Off is restored then.
+    /// Returns the configuration before the first guard; `None` if the driver could not report it.
+    /// Then the last guard switches timestamping off.
     pub fn previous(&self) -> Option<HardwareConfiguration> {
         self.joined.previous
     }
 
-    /// Leaves hardware timestamping as it is now, also when other guards are dropped.
+    /// Keeps hardware timestamping as it is now, also after other guards are dropped.
     pub fn keep(mut self) {
         self.armed = false;
-        // nothing is restored, so nothing can fail that matters
+        // nothing is restored, so no error matters
         let _ = Holders::leave(&self.interface, self.joined.key, Leaving::Keep);
     }
 
-    /// Restores the previous configuration, if this is the last guard, and says whether that worked.
+    /// Drops the guard and, if it is the last one, restores the previous configuration. Unlike a
+    /// plain drop, it returns the error if that fails.
     ///
     /// # Errors
-    /// `Busy` if somebody else has changed the configuration: it is left alone. Otherwise as
-    /// [`Interface::enable_hardware`].
+    /// `Busy` if another program has changed the configuration, which is then left as it is.
+    /// Otherwise as [`Interface::enable_hardware`].
     pub fn restore(mut self) -> Result<()> {
         self.armed = false;
         Holders::leave(&self.interface, self.joined.key, Leaving::Restore)
     }
 }
 
-/// Says below what a NIC is that was not named: the one of a VLAN, or a bond's active member.
+/// Adds to an error which interface the NIC serves, if the caller named that one: a VLAN or a bond.
 fn placed(error: Error, nic: &Interface, named: &Interface) -> Error {
     if nic.index() == named.index() {
         return error;
@@ -94,7 +97,7 @@ fn placed(error: Error, nic: &Interface, named: &Interface) -> Error {
 impl Drop for HardwareGuard {
     fn drop(&mut self) {
         if self.armed {
-            // nobody is left to be told; `restore` tells
+            // a drop cannot report errors; `restore` does
             let _ = Holders::leave(&self.interface, self.joined.key, Leaving::Restore);
         }
     }

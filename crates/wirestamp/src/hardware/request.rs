@@ -1,40 +1,43 @@
-//! What hardware timestamping can be asked for, and which of a driver's answers serve.
+//! Requests for hardware timestamping, and which of a driver's configurations satisfy them.
 
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 
-/// Every packet that is received, and none that is sent.
+/// All received packets, and no sent ones.
 const RECEIVED: HardwareConfiguration = HardwareConfiguration {
     transmit: false,
     receive: ReceiveFilter::All,
 };
 
-/// The packets that hardware timestamping is wanted for.
+/// The packets that a program wants hardware timestamps for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum HardwareRequest {
-    /// PTPv2 event messages over UDP: the narrowest filter that covers them. A wider one that is in
-    /// force already is left alone.
+    /// PTPv2 event messages over UDP, by the narrowest filter that covers them. A wider filter that
+    /// is already set stays.
     Ptp,
-    /// PTPv2 event messages over Ethernet (ethertype 0x88f7): likewise.
+    /// PTPv2 event messages over Ethernet (ethertype 0x88f7), by the narrowest filter that covers
+    /// them. A wider filter that is already set stays.
     PtpOverEthernet,
-    /// Every packet, sent or received.
+    /// All packets, sent and received.
     AllPackets,
-    /// Every packet that is received: for who only listens, and for NICs that timestamp received packets alone.
+    /// All received packets: for programs that only listen, and for NICs that timestamp received
+    /// packets only.
     Received,
-    /// PTPv2 event messages that are received, over UDP and Ethernet where the NIC can, else over one of them.
+    /// Received PTPv2 event messages, over UDP and Ethernet if the NIC supports both, else over one
+    /// of them.
     ReceivedPtp,
-    /// Packets that are sent: for who only sends.
+    /// All sent packets: for programs that only send.
     Sent,
-    /// This, or what covers it. If nobody else holds hardware timestamping on, a wider configuration
-    /// that is in force is replaced.
+    /// This configuration, or one that covers it. A wider one that is set is replaced, unless
+    /// another guard needs it.
     Exactly(HardwareConfiguration),
 }
 
 impl HardwareRequest {
-    /// What to try, best first, so that what is `needed` by others stays; and what is `current`, whoever switched it on, where
-    /// the driver can do both.
+    /// The configurations to try, best first. All keep what other holders have `needed`; the first
+    /// ones also keep what is `current`, whoever switched it on.
     pub(super) fn candidates(
         self,
         current: HardwareConfiguration,
@@ -71,7 +74,7 @@ impl HardwareRequest {
                 ..RECEIVED
             })
             .to_vec(),
-            // some drivers take no transmit timestamps without a receive filter
+            // some drivers make no transmit timestamps without a receive filter
             Self::Sent => [
                 ReceiveFilter::None,
                 ReceiveFilter::PtpV2,
@@ -98,7 +101,8 @@ impl HardwareRequest {
         all
     }
 
-    /// What stays of the configuration in force, whoever switched it on. Which packets "some" are is known only to who asked.
+    /// The part of the current configuration to keep, whoever switched it on. The filter "some"
+    /// cannot be kept: only the program that set it knows which packets it covers.
     fn kept(self, current: HardwareConfiguration) -> HardwareConfiguration {
         match self {
             Self::Exactly(_) => HardwareConfiguration::OFF,
@@ -110,14 +114,15 @@ impl HardwareRequest {
         }
     }
 
-    /// Whether a driver that was asked for `wanted`, one of the candidates, granted enough.
+    /// Whether the configuration that the driver granted for candidate `wanted` satisfies the
+    /// request.
     pub(super) fn is_served_by(
         self,
         wanted: HardwareConfiguration,
         granted: HardwareConfiguration,
     ) -> bool {
         let receives = match self {
-            // "some" says: what was asked for, and others
+            // "some" means the requested packets and possibly others
             _ if granted.receive == ReceiveFilter::Some => wanted.receive != ReceiveFilter::All,
             Self::Ptp => granted.receive.timestamps_ptp_v2_udp_events(),
             Self::PtpOverEthernet => granted.receive.covers(ReceiveFilter::PtpV2Ethernet),
@@ -129,11 +134,11 @@ impl HardwareRequest {
         receives && (granted.transmit || !wanted.transmit)
     }
 
-    /// Whether `current` serves as it is. Others rely on it if `is_held`.
+    /// Whether `current` already satisfies the request. If `is_held`, other holders rely on it.
     pub(super) fn is_served_already(self, current: HardwareConfiguration, is_held: bool) -> bool {
         match self {
             Self::Sent => current.transmit,
-            // which packets "some" are is known only to who asked
+            // only the program that set "some" knows which packets it covers
             _ if current.receive == ReceiveFilter::Some => false,
             Self::Ptp => current.transmit && current.receive.timestamps_ptp_v2_udp_events(),
             Self::PtpOverEthernet => {

@@ -1,5 +1,5 @@
-//! Switching a NIC's hardware timestamping: which candidate the driver takes, and what is said
-//! if it takes none.
+//! Switches a NIC's hardware timestamping to the first candidate that the driver accepts, and
+//! explains the error if it accepts none.
 
 use super::request::HardwareRequest;
 use crate::interface::Interface;
@@ -12,16 +12,16 @@ const OPERATION: &str = "enable hardware timestamps";
 const OTHERWISE: &str =
     "see the supported capabilities of the interface, or use software timestamps";
 
-/// What is in force.
+/// The resulting configuration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Switched {
     pub(super) granted: HardwareConfiguration,
-    /// What the driver reports afterwards. One that granted "some" can report what was wanted.
+    /// What the driver reports afterwards. One that granted "some" may report the requested filter.
     pub(super) told: HardwareConfiguration,
 }
 
-/// Switches on what `request` and those who need `needed` are served by; nothing if they are by
-/// what is `current`. On failure, `current` is in force again.
+/// Switches to a configuration that satisfies `request` and covers `needed`; changes nothing if
+/// `current` already does. On failure it restores `current`.
 pub(super) fn on(
     interface: &Interface,
     request: HardwareRequest,
@@ -48,7 +48,7 @@ pub(super) fn on(
             Ok(granted) => {
                 refused.push((wanted, unserved(interface, granted)));
                 let back = current.unwrap_or(needed);
-                let _ = interface.host().configure(interface.description(), back); // what was refused is told
+                let _ = interface.host().configure(interface.description(), back); // the error below reports the rejected candidate
             }
             Err(error) if may_try_another(error.kind()) => refused.push((wanted, error)),
             Err(error) => return Err(error),
@@ -57,13 +57,13 @@ pub(super) fn on(
     Err(summed_up(interface, request, needed, refused))
 }
 
-/// Whether those who need `needed` still have it.
+/// Whether `granted` still covers `needed`.
 fn keeps(granted: HardwareConfiguration, needed: HardwareConfiguration) -> bool {
     granted.covers(needed)
         || granted.receive == ReceiveFilter::Some && granted.transmit >= needed.transmit
 }
 
-/// What the driver will answer while nobody changes `granted`.
+/// What the driver will report as long as `granted` is not changed.
 fn told(interface: &Interface, granted: HardwareConfiguration) -> HardwareConfiguration {
     if granted.receive == ReceiveFilter::Some {
         interface.configuration().unwrap_or(granted)
@@ -72,7 +72,7 @@ fn told(interface: &Interface, granted: HardwareConfiguration) -> HardwareConfig
     }
 }
 
-/// Whether the driver may still accept another filter.
+/// Whether the driver may accept another filter after this error.
 fn may_try_another(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotSupported | ErrorKind::InvalidInput)
 }
@@ -90,7 +90,8 @@ fn unserved(interface: &Interface, granted: HardwareConfiguration) -> Error {
     Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), cause)
 }
 
-/// What may be asked for instead, by what the NIC says of itself: never what was just refused.
+/// What the caller can request instead, according to the NIC's capabilities: never the request that
+/// just failed.
 fn instead(interface: &Interface, request: HardwareRequest) -> Option<&'static str> {
     let supported = interface.supported().ok()?;
     let any = |direction| supported.hardware.timestamps_any_datagram(direction);
@@ -153,7 +154,8 @@ fn summed_up(
         );
     };
     let instead = instead(interface, request);
-    // Who can't do it at all gives one answer to all; so do some who can do a part.
+    // A driver without any support gives the same error for every candidate; so do some with
+    // partial support.
     let cannot =
         last.kind() == ErrorKind::NotSupported && refused.iter().all(|(_, error)| *error == last);
     if cannot {
@@ -174,7 +176,7 @@ fn summed_up(
 mod tests {
     use super::*;
 
-    /// Some drivers answer "not supported" to what they cannot do of it.
+    /// Some drivers return "not supported" for the part that they cannot do.
     #[test]
     fn who_supports_a_part_is_not_said_to_support_nothing() {
         let remedy = |preset, request: HardwareRequest| {

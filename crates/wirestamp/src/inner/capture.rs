@@ -1,4 +1,4 @@
-//! Captures of this system, or of a simulated one.
+//! Packet captures of this system or of a simulated one.
 
 use super::Inner;
 use wirestamp_core::Result;
@@ -11,7 +11,7 @@ use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::time::{MonotonicTime, Utc, UtcTime};
 use wirestamp_core::timestamp::{SoftwareTimestamp, Timestamps};
 
-/// A capture of either.
+/// A capture of either backend.
 #[allow(
     clippy::large_enum_variant,
     reason = "made once and hardly moved; where there are no native ones, they have no size"
@@ -22,14 +22,14 @@ pub(crate) enum Capture {
     Simulated(wirestamp_sim::Capture),
 }
 
-/// A block of either.
+/// A block of packets of either backend.
 pub(crate) enum Block<'a> {
     Native(wirestamp_sys::Block<'a>),
     #[cfg(feature = "sim")]
     Simulated(wirestamp_sim::Block<'a>),
 }
 
-/// A packet of either.
+/// A captured packet of either backend.
 #[derive(Clone, Copy)]
 pub(crate) enum Captured<'a> {
     Native(wirestamp_sys::Captured<'a>),
@@ -37,7 +37,7 @@ pub(crate) enum Captured<'a> {
     Simulated(wirestamp_sim::Captured<'a>),
 }
 
-/// The packets of a block of either.
+/// An iterator over the packets of a block of either backend.
 #[cfg(feature = "sim")]
 enum Packets<N, S> {
     Native(N),

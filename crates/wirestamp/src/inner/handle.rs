@@ -1,5 +1,5 @@
-//! What the system's sockets can do that only this library uses, in one trait for each system: code that is generic over the
-//! transport needs to name none of it.
+//! Operations of the system's sockets that only this library uses, in one trait per system, so that
+//! code that is generic over the transport need not name them.
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 mod descriptor {
@@ -24,18 +24,20 @@ mod waits {
     use wirestamp_core::backend::NoSocket;
     use wirestamp_sys::Alarm;
 
-    /// Called by a thread of the system's.
+    /// A callback, called on one of the system's threads.
     pub(crate) type Ring = Arc<dyn Fn() + Send + Sync>;
 
     /// A socket that the system can wait for.
     pub trait Handle {
-        /// Has `ring` called once timestamps may be there; `None`: they may be now.
+        /// Arranges that `ring` is called once when timestamps may be available; `None` if they may
+        /// be available now.
         ///
         /// # Errors
         /// The system's.
         fn when_timestamps(&self, ring: &Ring) -> Result<Option<Alarm>>;
 
-        /// Has `ring` called once there may be datagrams; `None`: there may be now.
+        /// Arranges that `ring` is called once when datagrams may be available; `None` if they may
+        /// be available now.
         ///
         /// # Errors
         /// The system's.
@@ -52,7 +54,7 @@ mod waits {
         }
     }
 
-    /// There is none to wait for.
+    /// Does nothing: there is no socket to wait for.
     impl Handle for NoSocket {
         fn when_timestamps(&self, _: &Ring) -> Result<Option<Alarm>> {
             Ok(None)

@@ -1,5 +1,4 @@
-//! The two ends of a measurement: which sockets on which NICs, timestamping how, with
-//! which clocks. Sends nothing.
+//! The two ends of a measurement: their sockets, NICs, timestamping and clocks.
 
 use super::LatencyOptions;
 use super::limits;
@@ -17,8 +16,9 @@ use wirestamp_core::capability::{AddressFamily, TimestampSource};
 use wirestamp_core::configuration::{Source, Timestamping};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A measurement is short: its clocks are read often and whatever that costs, so that the rate is
-/// known from the first packets on, and one delayed reading does not put off the next.
+/// The schedule of a measurement's correlators. A measurement is short, so the clocks are read
+/// often, regardless of cost: the frequency is known from the first packets on, and a delayed batch
+/// does not postpone the next.
 const READING: CorrelatorOptions = CorrelatorOptions {
     period: Duration::from_millis(200),
     ..CorrelatorOptions::FIXED
@@ -28,29 +28,29 @@ pub(super) const OPERATION: &str = "measure latency";
 /// One end of a measurement.
 #[derive(Debug)]
 pub struct Endpoint {
-    /// Bound; its timestamping is configured by the run.
+    /// A bound socket. The measurement configures its timestamping.
     pub socket: Arc<UdpSocket>,
-    /// Converts hardware timestamps. Needed where these are measured.
+    /// The converter of hardware timestamps. Required if these are measured.
     pub correlator: Option<Arc<Correlator>>,
 }
 
 /// Both ends of a measurement, ready to send.
 #[derive(Debug)]
 pub(super) struct Ends {
-    /// What messages call them.
+    /// Their name in messages.
     pub(super) name: String,
     pub(super) sender: Arc<UdpSocket>,
     pub(super) receiver: Arc<UdpSocket>,
-    /// `None`: the sender is connected.
+    /// The destination; `None` if the sender is connected.
     pub(super) to: Option<SocketAddr>,
     pub(super) clocks: Clocks,
-    /// Why no answer reaches the interface.
+    /// Why no reply reaches the interface, if that is known.
     pub(super) diverted: Option<String>,
     _hardware: Vec<HardwareGuard>,
 }
 
 impl Ends {
-    /// Both on this host: loopback, or the two ends of a simulated cable.
+    /// Creates two ends on this host: on loopback, or at both ends of a simulated cable.
     pub(super) fn within(interface: &Interface, options: &LatencyOptions) -> Result<Self> {
         let far = far_end(interface)?;
         let sender = Arc::new(interface.bind(address_of(interface, options.family)?)?);
@@ -60,7 +60,7 @@ impl Ends {
         ends.timestamping(options)
     }
 
-    /// One socket on this host, and a peer that returns what it gets.
+    /// Creates one socket on this host for a peer that returns all datagrams.
     pub(super) fn with_peer(
         interface: &Interface,
         peer: SocketAddr,
@@ -81,7 +81,7 @@ impl Ends {
         .timestamping(options)
     }
 
-    /// Sockets that the caller made.
+    /// Uses sockets that the caller provides.
     pub(super) fn given(
         sender: Endpoint,
         receiver: Endpoint,
@@ -120,7 +120,7 @@ impl Ends {
         .timestamping(options)
     }
 
-    /// With hardware timestamping and clocks where these are wanted; the first interface sends,
+    /// Adds hardware timestamping and correlators if they are requested. The first interface sends,
     /// the last receives.
     fn on(
         interfaces: &[&Interface],
@@ -172,7 +172,7 @@ impl Ends {
             .source(source)
             .transmit(limits::transmit_capacity(options));
         if options.apart().is_some() {
-            // who waits in a queue has its timestamp far later than those before: that is what is measured
+            // packets that wait in a queue get their timestamps late, and that time is measured
             transmit = transmit.transmit_deadline(options.timeout);
         }
         if options.queueing {
@@ -189,7 +189,7 @@ impl Ends {
     }
 }
 
-/// What is asked for counts, and nothing else.
+/// Only timestamps of the requested source are used.
 fn policy(options: &LatencyOptions) -> TimestampPolicy {
     match options.source {
         TimestampSource::Software => TimestampPolicy::OnlySoftware,
@@ -201,7 +201,7 @@ pub(super) fn invalid(target: &str, cause: impl Into<Cow<'static, str>>) -> Erro
     Error::new(ErrorKind::InvalidInput, OPERATION, target, cause)
 }
 
-/// Where datagrams arrive that leave by `interface`, if that is on this host.
+/// The interface on this host at which datagrams sent through `interface` arrive.
 fn far_end(interface: &Interface) -> Result<Interface> {
     let description = interface.description();
     if description.loopback {
@@ -220,7 +220,7 @@ fn far_end(interface: &Interface) -> Result<Interface> {
     Ok(other.unwrap_or_else(|| interface.clone()))
 }
 
-/// The interface's own address, any port.
+/// An address of the interface, with any port.
 fn address_of(interface: &Interface, family: AddressFamily) -> Result<SocketAddr> {
     let of_family = |address: &IpAddr| address.is_ipv4() == (family == AddressFamily::Ipv4);
     let addresses = interface
@@ -249,7 +249,7 @@ fn address_of(interface: &Interface, family: AddressFamily) -> Result<SocketAddr
     }
 }
 
-/// A link-local address means nothing without its interface.
+/// Adds the interface to a link-local address, which is ambiguous without it.
 fn scoped(address: Ipv6Addr, interface: &Interface) -> SocketAddrV6 {
     let scope = if address.is_unicast_link_local() {
         interface.index().get()

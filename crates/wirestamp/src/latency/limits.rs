@@ -1,4 +1,4 @@
-//! Which options are possible, and how much room a measurement needs for its packets in flight.
+//! Checks of the options, and the memory that a measurement needs for its packets in flight.
 
 use super::LatencyOptions;
 use super::ends::invalid;
@@ -8,15 +8,16 @@ use wirestamp_core::Result;
 use wirestamp_core::latency::{Flight, GRACE, InFlight};
 use wirestamp_core::time::Span;
 
-/// What UDP over IPv4 carries at most; IPv6 carries 20 bytes more.
+/// The largest UDP payload over IPv4, in bytes; IPv6 allows 20 more.
 const LARGEST: usize = 65_507;
-/// Room for this many transmit timestamps costs little.
+/// The smallest capacity for transmit timestamps; it costs little.
 const LEAST_CAPACITY: u16 = 1024;
 
-/// So many packets may wait until their times are final, at least.
+/// The smallest limit of packets that wait until their times are final.
 const LEAST_WAITING: u32 = 1 << 16;
 
-/// How many packets may wait until their times are final: those of a second, in which the clocks are read five times.
+/// The largest number of packets that wait until their times are final: those of one second, in
+/// which the clocks are read five times.
 pub(super) fn most_waiting(options: &LatencyOptions) -> usize {
     let second = Span::from_seconds(1).nanoseconds();
     let in_a_second = options
@@ -26,7 +27,7 @@ pub(super) fn most_waiting(options: &LatencyOptions) -> usize {
     options.max_in_flight.max(in_a_second).max(LEAST_WAITING) as usize
 }
 
-/// Returns an error for options that make no sense on any system.
+/// Returns an error for options that are invalid on every system.
 pub(super) fn check(target: &str, options: &LatencyOptions) -> Result<()> {
     if options.count == 0 {
         return Err(invalid(target, "no datagram is to be sent")
@@ -84,7 +85,7 @@ fn pace(options: &LatencyOptions) -> String {
     }
 }
 
-/// The table of packets in flight, with memory for all that `options` can need.
+/// Creates the table of packets in flight, with all memory that `options` can require.
 pub(super) fn table(target: &str, options: &LatencyOptions) -> Result<InFlight> {
     let mut table = InFlight::new(options.max_in_flight as usize, options.timeout.into());
     let needed = most_in_flight(options);
@@ -99,19 +100,19 @@ pub(super) fn table(target: &str, options: &LatencyOptions) -> Result<InFlight> 
     Ok(table)
 }
 
-/// For how many transmit timestamps the sender needs room.
+/// The capacity for transmit timestamps that the sender needs.
 pub(super) fn transmit_capacity(options: &LatencyOptions) -> u16 {
     u16::try_from(most_in_flight(options))
         .unwrap_or(u16::MAX)
         .max(LEAST_CAPACITY)
 }
 
-/// How many packets are sent while the oldest is in flight, at most.
+/// The largest number of packets that are sent while the oldest is in flight.
 fn most_in_flight(options: &LatencyOptions) -> u64 {
     let longest = (Span::from(options.timeout) + GRACE)
         .nanoseconds()
         .unsigned_abs();
-    // without a rate, the next is sent no sooner than after one step if the one before does not arrive
+    // without a rate, a packet waits at least one step for the previous one to arrive
     let apart = options.apart().unwrap_or(Span::from(STEP));
     let apart = apart.nanoseconds().unsigned_abs().max(1);
     u64::try_from(longest.div_ceil(apart))

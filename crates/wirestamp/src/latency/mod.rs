@@ -1,9 +1,10 @@
-//! The measurement of where packets spend their time: what is asked and what comes out.
-//! How it is run is in `run`; what the figures are between is in `wirestamp-core`.
+//! Latency measurements: how long packets take through the send path, the wire and the receive
+//! path. [`LatencyOptions`] configures one, [`LatencyRun`] runs it, [`LatencyReport`] is its
+//! result.
 //!
-//! Three paths, as the specification's page "Winsock timestamping" defines them: the *send
-//! path* from just before the send call to the transmit timestamp, the *wire* from timestamp to
-//! timestamp, the *receive path* from the receive timestamp to just after the receive call.
+//! Microsoft's page "Winsock timestamping" defines the three parts. The *send path* is from just
+//! before the send call to the transmit timestamp, the *wire* from there to the receive timestamp,
+//! the *receive path* from there to just after the receive call.
 
 mod each;
 mod ends;
@@ -29,52 +30,55 @@ use wirestamp_core::timestamp::MissingReason;
 /// The options of a latency measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatencyOptions {
-    /// How many datagrams; at least 1.
+    /// The number of datagrams; at least 1.
     pub count: u64,
-    /// How long after the first one none is sent any more, even if there were fewer. `None`: however long it takes.
+    /// The longest time for sending, from the first datagram on; fewer datagrams are sent if it
+    /// ends earlier. `None` for no limit.
     pub duration: Option<Duration>,
-    /// Bytes of payload of each, from [`SMALLEST`](Self::SMALLEST) to what UDP carries.
+    /// The payload of each datagram in bytes, from [`SMALLEST`](Self::SMALLEST) to 65,507.
     pub size: usize,
-    /// Datagrams per second. `None`, without an `interval`: one after another, the next when the last has arrived;
-    /// that is the latency without load. If one takes four times longer than any before (and at
-    /// least 20 ms), the next is sent all the same.
+    /// Datagrams per second. If this and `interval` are `None`, each datagram is sent when the
+    /// previous one has arrived, which measures the latency without load. If one takes four times
+    /// longer than any before (and at least 20 ms), the next is sent without waiting for it.
     pub rate: Option<u32>,
-    /// From one datagram to the next, instead of a `rate`; both are an error.
+    /// The time from one datagram to the next, instead of a `rate`. Setting both is an error.
     pub interval: Option<Duration>,
-    /// Over IPv4 or IPv6.
+    /// IPv4 or IPv6.
     pub family: AddressFamily,
-    /// On the system clock, or on the NIC's clock, converted.
+    /// Whether to use software timestamps, or hardware timestamps converted to the monotonic clock.
     pub source: TimestampSource,
-    /// Somebody who returns every datagram to its sender (a UDP echo service). Needed on
-    /// NICs that don't loop back; the wire is then the round trip outside this host.
+    /// The address of a UDP echo service, which returns every datagram to its sender. Required
+    /// except on loopback and simulated interfaces. The wire is then the round trip outside this
+    /// host.
     pub peer: Option<SocketAddr>,
-    /// How long a datagram may take, from just before the send call to its arrival, before it counts
-    /// as lost. With a rate, its transmit timestamp as well; without, that is waited for as long as
-    /// those before it suggest.
+    /// The longest time from just before the send call to the arrival of a datagram; later ones
+    /// count as lost. With a rate or interval, it is also the deadline of the transmit timestamp;
+    /// without, that deadline adapts to the previous timestamps.
     pub timeout: Duration,
-    /// How many datagrams may be sent while the oldest of them is in flight. If `rate` and `timeout`
-    /// can need more, the measurement fails before it begins; if the program was held up and more are due, sending
-    /// waits. Memory is taken as it is needed.
+    /// The largest number of datagrams that are sent while the oldest of them is in flight. If
+    /// `rate` and `timeout` can require more, the measurement fails before it begins. If the
+    /// program was delayed and more are due, sending waits.
     pub max_in_flight: u32,
-    /// Whether the send path is split where a packet enters the queueing discipline: see
-    /// [`Timestamping::queueing`](crate::Timestamping::queueing). `NotSupported` where the system has no such
-    /// timestamps.
+    /// Whether to split the send path where a packet enters the queueing discipline: see
+    /// [`Timestamping::queueing`](crate::Timestamping::queueing). The measurement fails with
+    /// `NotSupported` if the system has no such timestamps.
     pub queueing: bool,
 }
 
 impl LatencyOptions {
-    /// The smallest payload: it holds what identifies a datagram.
+    /// The smallest payload in bytes: it holds the fields that identify a datagram.
     pub const SMALLEST: usize = packet::HEADER;
 
-    /// From one datagram to the next; `None`: the next is sent when the last has arrived.
+    /// The time from one datagram to the next; `None` if each is sent when the previous one has
+    /// arrived.
     fn apart(&self) -> Option<Span> {
         let at = |rate: u32| Span::from_nanoseconds(1_000_000_000 / i128::from(rate.max(1)));
         self.rate.map(at).or(self.interval.map(Span::from))
     }
 }
 
-/// 10,000 datagrams of 64 bytes over IPv4, one after another, on the system clock; each may take
-/// 2 seconds, and 1,000,000 may be in flight.
+/// 10,000 datagrams of 64 bytes over IPv4, one after another, with software timestamps, a timeout
+/// of 2 seconds and at most 1,000,000 in flight.
 impl Default for LatencyOptions {
     fn default() -> Self {
         Self {
@@ -93,41 +97,41 @@ impl Default for LatencyOptions {
     }
 }
 
-/// Packets and timestamps that a measurement lost, and why.
+/// The numbers of packets and timestamps that a measurement lost, by cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Losses {
-    /// Datagrams that did not arrive within the timeout. The two counts that follow are parts of it; the
-    /// others never arrived before the measurement ended.
+    /// Datagrams that did not arrive within the timeout. It includes the next two counts; the
+    /// others did not arrive before the measurement ended.
     pub packets: u64,
-    /// Those of them that arrived later. They are looked out for until the measurement ends.
+    /// Those of `packets` that arrived after the timeout and before the measurement ended.
     pub late: u64,
-    /// Those of them that found the receive buffer of this host full.
+    /// Those of `packets` that this host dropped because the receive buffer was full.
     pub receive_buffer_full: u64,
-    /// Datagrams whose transmit timestamp was lost, by [`MissingReason::ALL`]: see
+    /// Datagrams without a transmit timestamp, in the order of [`MissingReason::ALL`]: see
     /// [`transmit_timestamps_for`](Self::transmit_timestamps_for).
     pub(crate) transmit_timestamps: [u64; MissingReason::ALL.len()],
     /// Datagrams that arrived without a receive timestamp.
     pub receive_timestamps: u64,
-    /// Hardware timestamps that could not be converted to system time.
+    /// Hardware timestamps that could not be converted to the monotonic clock.
     pub conversions: u64,
-    /// Why the last of these could not be.
+    /// The conversion error of the last of these.
     pub last_refusal: Option<ConversionError>,
 }
 
 impl Losses {
-    /// Returns how many datagrams never arrived before the measurement ended, and did not find the receive
-    /// buffer of this host full either.
+    /// Returns the number of datagrams that had not arrived when the measurement ended, except
+    /// those that this host dropped because the receive buffer was full.
     pub fn never_arrived(&self) -> u64 {
         self.packets - self.late - self.receive_buffer_full
     }
 
-    /// Returns how many transmit timestamps were missing for `reason`.
+    /// Returns the number of transmit timestamps that were missing for `reason`.
     pub fn transmit_timestamps_for(&self, reason: MissingReason) -> u64 {
         self.transmit_timestamps[reason as usize]
     }
 
-    /// Returns how many transmit timestamps were missing, for whatever reason.
+    /// Returns the number of missing transmit timestamps, for all reasons together.
     pub fn transmit_timestamps_in_all(&self) -> u64 {
         self.transmit_timestamps.iter().sum()
     }
@@ -138,31 +142,34 @@ impl Losses {
     }
 }
 
-/// The result of a measurement: where the packets spent their time.
+/// The result of a latency measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LatencyReport {
-    /// Whose clock timestamped.
+    /// The source of the timestamps.
     pub source: TimestampSource,
-    /// Datagrams sent, warm-up not counted.
+    /// The number of datagrams sent, without the warm-up.
     pub packets: u64,
-    /// Those of them that were still in flight when the measurement was stopped.
+    /// Those of `packets` that were still in flight when the measurement was stopped.
     pub unresolved: u64,
-    /// How long the warm-up took: until timestamps came and the correlators were ready, or the longest wait.
+    /// The duration of the warm-up: until timestamps came and the correlators were ready, or the
+    /// longest wait.
     pub warm_up: Span,
-    /// The largest bound of a timestamp's place on the system clock; `None` if none was placed.
+    /// The largest error bound of a timestamp on the monotonic clock; `None` if no timestamp was
+    /// converted.
     pub max_bound: Option<Span>,
-    /// What was lost of them.
+    /// The packets and timestamps that were lost.
     pub lost: Losses,
-    /// From just before the send call to the transmit timestamp.
+    /// The times from just before the send call to the transmit timestamp.
     pub send_path: Histogram,
-    /// First part of the send path: from just before the send call to the entry into the queueing discipline. Empty
-    /// unless [asked for](LatencyOptions::queueing).
+    /// The first part of the send path: from just before the send call to the entry into the
+    /// queueing discipline. Empty unless [requested](LatencyOptions::queueing).
     pub to_queue: Histogram,
-    /// Second part: from the entry into the queueing discipline to the transmit timestamp. Empty likewise.
+    /// The second part of the send path: from the entry into the queueing discipline to the
+    /// transmit timestamp. Empty unless [requested](LatencyOptions::queueing).
     pub from_queue: Histogram,
-    /// From the transmit timestamp to the receive timestamp.
+    /// The times from the transmit timestamp to the receive timestamp.
     pub wire: Histogram,
-    /// From the receive timestamp to just after the receive call.
+    /// The times from the receive timestamp to just after the receive call.
     pub receive_path: Histogram,
 }

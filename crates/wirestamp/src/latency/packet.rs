@@ -1,19 +1,19 @@
-//! What a measurement writes into its datagrams, so that foreign ones, those of an
-//! earlier run and duplicates are recognised. Sends nothing.
+//! The payload of a measurement's datagrams, by which it recognises duplicates and datagrams of
+//! other programs or earlier runs.
 
-/// Says whose datagram it is.
+/// Marks a datagram of a measurement.
 const MAGIC: [u8; 4] = *b"WSTP";
-/// Magic, run, sequence number.
+/// The length of magic, run and sequence number in bytes.
 pub(super) const HEADER: usize = 16;
 
-/// The payload of the datagrams of one run; only the sequence number differs.
+/// The payload of all datagrams of a run, which differ only in the sequence number.
 #[derive(Debug)]
 pub(super) struct Packet {
     bytes: Vec<u8>,
 }
 
 impl Packet {
-    /// `run`: a number that concurrent and earlier runs are unlikely to have.
+    /// Creates the payload. Concurrent and earlier runs should have another number `run`.
     pub(super) fn new(size: usize, run: u32) -> Self {
         let mut bytes = vec![0; size.max(HEADER)];
         bytes[..4].copy_from_slice(&MAGIC);
@@ -21,13 +21,13 @@ impl Packet {
         Self { bytes }
     }
 
-    /// The payload with this sequence number.
+    /// Returns the payload with this sequence number.
     pub(super) fn numbered(&mut self, sequence: u64) -> &[u8] {
         self.bytes[8..HEADER].copy_from_slice(&sequence.to_be_bytes());
         &self.bytes
     }
 
-    /// The sequence number of a payload of this run.
+    /// Returns the sequence number of a payload; `None` if it is not of this run.
     pub(super) fn sequence_of(&self, payload: &[u8]) -> Option<u64> {
         let ours = payload.len() == self.bytes.len() && payload[..8] == self.bytes[..8];
         let sequence = payload.get(8..HEADER)?.try_into().ok()?;

@@ -1,11 +1,11 @@
-//! The two parts of the send path, where it is known when a packet entered the queueing discipline.
+//! The two parts of the send path, for packets with a timestamp of the queueing discipline.
 
 use wirestamp_core::correlate::Estimate;
 use wirestamp_core::latency::{self, Flight};
 use wirestamp_core::time::{Bounded, Monotonic, Span};
 
-/// From the send call to the queueing discipline, and from there to the transmit timestamp. The first is known of a
-/// packet without a transmit timestamp as well.
+/// Returns the time from the send call to the queueing discipline, and from there to the transmit
+/// timestamp. A packet without a transmit timestamp has the first one only.
 pub(super) fn parts(
     flight: &Flight,
     transmitted: Option<Estimate<Monotonic>>,

@@ -1,5 +1,4 @@
-//! One measurement: pacing, and the end. What it runs between is in `ends`, the warm-up in
-//! `warm_up`; what becomes of the times is the tally's business.
+//! The run of one measurement: it paces the datagrams and collects the results.
 
 use super::ends::{Endpoint, Ends, OPERATION};
 use super::packet::Packet;
@@ -18,10 +17,10 @@ use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::{TransmitId, TransmitRecord};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// How long a wait for outcomes or arrivals takes before other work is looked at. Without a
-/// rate, a packet is waited for at least as long before the next is sent.
+/// The longest single wait for outcomes or arrivals, so that other work gets its turn. Without a
+/// rate, also the shortest wait for a packet before the next one is sent.
 pub(super) const STEP: Duration = Duration::from_millis(20);
-/// How many outcomes are fetched in one go.
+/// The number of outcomes that are fetched at once.
 const RECORDS: usize = 1024;
 
 /// The progress of a measurement.
@@ -33,7 +32,7 @@ pub struct Progress {
     pub count: u64,
 }
 
-/// A measurement under way: [`step`](Self::step) until it says that all is sent, then
+/// A latency measurement in progress. Call [`step`](Self::step) until it returns `false`, then
 /// [`finish`](Self::finish); or [`run`](Self::run), which does both.
 #[derive(Debug)]
 pub struct LatencyRun {
@@ -42,29 +41,29 @@ pub struct LatencyRun {
     pub(super) packet: Packet,
     pub(super) buffer: Vec<u8>,
     pub(super) next_sequence: u64,
-    /// Whether the warm-up saw transmit timestamps: then each is worth waiting for.
+    /// Whether the warm-up got transmit timestamps: only then they are waited for.
     pub(super) timestamps_come: bool,
-    /// The longest time from sending to arrival so far. Zero: none arrived.
+    /// The longest time from sending to arrival so far; zero if none has arrived.
     pub(super) slowest: Span,
     pub(super) tally: Tally,
     records: Vec<TransmitRecord>,
-    /// How many transmit ids may await their end.
+    /// The largest number of transmit IDs that may be unresolved.
     most_awaiting: usize,
     sent: u64,
     due: MonotonicTime,
     last_sent: MonotonicTime,
-    /// From when on none is sent.
+    /// The time after which no datagram is sent.
     ends_at: Option<MonotonicTime>,
-    /// What the receive buffer had dropped when the measurement began.
+    /// The number of datagrams that the receive buffer had dropped when the measurement began.
     pub(super) dropped_before: u64,
-    /// When the warm-up began, and what it has shown.
+    /// The beginning of the warm-up, and its results.
     pub(super) begun: MonotonicTime,
     pub(super) probes: Probes,
 }
 
 impl LatencyRun {
-    /// Prepares a measurement on `interface`, and waits until answers and timestamps come: [`prepare`](Self::prepare), then
-    /// [`warm_up`](Self::warm_up) to the end.
+    /// Prepares a measurement on `interface` and waits until replies and timestamps come:
+    /// [`prepare`](Self::prepare), then [`warm_up`](Self::warm_up) until it returns `false`.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare) and [`warm_up`](Self::warm_up).
@@ -72,14 +71,15 @@ impl LatencyRun {
         Self::prepare(interface, options)?.warmed_up()
     }
 
-    /// Prepares a measurement on `interface`: binds the sockets, and switches timestamping on (with
-    /// `source` hardware also the NIC's, until the run is over). On the
-    /// loopback interface the datagrams go from one socket to another; on a simulated one, over the
-    /// cable to the other simulated NIC; elsewhere `options.peer` must return them.
+    /// Prepares a measurement on `interface`: binds the sockets and switches timestamping on; if
+    /// `source` is hardware, also the NIC's, until the run ends. On loopback the datagrams go from
+    /// one socket to another, on a simulated interface over the cable to the other simulated NIC.
+    /// On other interfaces `options.peer` must return them.
     ///
     /// # Errors
-    /// `InvalidInput` for options that make no sense here; otherwise as [`Interface::bind`],
-    /// [`UdpSocket::configure`], [`Interface::enable_hardware`] and [`Interface::correlator`].
+    /// `InvalidInput` for options that are invalid or do not suit the interface; otherwise as
+    /// [`Interface::bind`], [`UdpSocket::configure`], [`Interface::enable_hardware`] and
+    /// [`Interface::correlator`].
     pub fn prepare(interface: &Interface, options: LatencyOptions) -> Result<Self> {
         limits::check(interface.name(), &options)?;
         let ends = match options.peer {
@@ -89,9 +89,9 @@ impl LatencyRun {
         Self::of(ends, options)
     }
 
-    /// Prepares a measurement from one socket to another, wherever they were made: on two
-    /// NICs, or in two network namespaces. The datagrams are sent to `to`, which must
-    /// lead to `receiver`. `options.peer` and `options.family` mean nothing here.
+    /// Prepares a measurement between two sockets, which may be on two NICs or in two network
+    /// namespaces, and warms it up. The datagrams are sent to `to`, which must reach `receiver`.
+    /// Ignores `options.peer` and `options.family`.
     ///
     /// # Errors
     /// As [`on`](Self::on).
@@ -119,7 +119,7 @@ impl LatencyRun {
             options,
             ends,
             packet: Packet::new(options.size, number),
-            buffer: vec![0; options.size + 1], // shows what is too long
+            buffer: vec![0; options.size + 1], // one byte more, to detect datagrams that are too long
             next_sequence: 0,
             timestamps_come: false,
             slowest: Span::ZERO,
@@ -141,17 +141,19 @@ impl LatencyRun {
         })
     }
 
-    /// Sends what is measured of each packet to `packets` from now on, as soon as it is final: not in the order of the
-    /// numbers. A hardware timestamp is final with the third batch of cross timestamps of the NIC's clock, up to 600 ms later;
-    /// the last ones when the measurement is stopped. Packets that are in flight then are left out. Whoever takes them
-    /// after each [`step`](Self::step) holds at most [`LatencyOptions::max_in_flight`] of them, plus the largest of that, a second's
-    /// packets and 65,536.
+    /// Sends the result of each packet to `packets` from now on, as soon as it is final, which is
+    /// not in the order of their numbers. A hardware timestamp is final after the third batch of
+    /// cross timestamps, up to 600 ms later; the last results follow when the measurement is
+    /// stopped, without the packets that are still in flight. If the results are taken after each
+    /// [`step`](Self::step), the channel holds at most [`LatencyOptions::max_in_flight`] of them,
+    /// plus the largest of that, one second's packets and 65,536.
     pub fn send_packets_to(&mut self, packets: Sender<PacketLatency>) {
         self.tally.send_packets_to(packets);
     }
 
-    /// Sends the next datagram and sees to those that are in flight. Waits first until it is due, and while as many are in
-    /// flight as the options allow. `false`: all were sent before, or the time is over, and nothing was sent.
+    /// Sends the next datagram and processes those in flight. Waits first until the datagram is due
+    /// and the options allow another one in flight. Returns `false`, without sending, if all
+    /// datagrams are sent or the time is over.
     ///
     /// # Errors
     /// As [`UdpSocket::send`](crate::UdpSocket::send) and
@@ -182,25 +184,26 @@ impl LatencyRun {
             && self.timestamps_come
             && self.tally.awaits_timestamp(sequence)
         {
-            self.take_outcomes(STEP)?; // a NIC can have room for one timestamp alone
+            self.take_outcomes(STEP)?; // a NIC may have room for only one timestamp
         }
         Ok(true)
     }
 
-    /// Takes what arrives until then, or until the end of the time in which datagrams are sent.
+    /// Receives until `until`, or until the time for sending is over.
     fn wait_until(&mut self, until: MonotonicTime) -> Result<()> {
         let until = self.ends_at.map_or(until, |end| until.min(end));
         self.receive_until(until, |_| false)?;
         self.take_outcomes(Duration::ZERO)
     }
 
-    /// Whether all were sent, or the time is over in which they are.
+    /// Whether all datagrams are sent, or the time for sending is over.
     fn is_over(&self) -> bool {
         let is_late = |end| self.ends.sender.now() >= end;
         self.sent == self.options.count || self.ends_at.is_some_and(is_late)
     }
 
-    /// Steps for about `time`, also where the next datagram is due later. `false`: all were sent, or the time is over.
+    /// Steps for about `time`, even if the next datagram is due later. Returns `false` if all
+    /// datagrams are sent or the time for sending is over.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -218,9 +221,9 @@ impl LatencyRun {
         Ok(false)
     }
 
-    /// Sends the next datagram now, whatever the rate and the count say, and waits for nothing: for a loop that serves other
-    /// sockets as well, and calls [`take`](Self::take) when one of the [`sockets`](Self::sockets) is ready. After an error it may be
-    /// called again.
+    /// Sends the next datagram now, regardless of rate and count, without waiting. For event loops
+    /// that serve other sockets as well and call [`take`](Self::take) when one of the
+    /// [`sockets`](Self::sockets) is ready. It may be called again after an error.
     ///
     /// # Errors
     /// `Busy` if as many are in flight as the options allow; otherwise as [`UdpSocket::send`].
@@ -234,7 +237,8 @@ impl LatencyRun {
         self.send_counted(self.next_sequence).map(drop)
     }
 
-    /// Takes what has arrived and which timestamps there are, gives up what is over its time, and waits for nothing.
+    /// Processes arrivals and timestamps, and gives up datagrams that exceed the timeout, without
+    /// waiting.
     ///
     /// # Errors
     /// As [`UdpSocket::receive_batch`].
@@ -244,7 +248,8 @@ impl LatencyRun {
         if std::ptr::eq(sender, receiver) {
             return Ok(());
         }
-        // nothing comes there, but a socket whose NIC is gone says so, and would be ready for ever
+        // the sender receives no datagrams, but if its NIC is gone, the unread error would keep it
+        // ready forever
         let mut buffer = [0; 1];
         while sender.try_receive_batch(&mut [Incoming::new(&mut buffer)])? > 0 {}
         Ok(())
@@ -255,17 +260,17 @@ impl LatencyRun {
         self.take_outcomes(Duration::ZERO)
     }
 
-    /// Returns the sockets that send and receive: the same with an echo service.
+    /// Returns the sending and the receiving socket; with an echo service they are the same.
     pub fn sockets(&self) -> [&UdpSocket; 2] {
         [&self.ends.sender, &self.ends.receiver]
     }
 
-    /// Returns whose timestamps count.
+    /// Returns the source of the timestamps.
     pub fn source(&self) -> TimestampSource {
         self.options.source
     }
 
-    /// Returns how far it is.
+    /// Returns the progress.
     pub fn progress(&self) -> Progress {
         Progress {
             sent: self.sent,
@@ -273,18 +278,19 @@ impl LatencyRun {
         }
     }
 
-    /// Returns how many datagrams are in flight, or through while their times are not final.
+    /// Returns the number of datagrams that are in flight, or whose times are not final.
     pub fn in_flight(&self) -> u64 {
         self.tally.unresolved()
     }
 
-    /// Returns what is known to be lost so far. How many found the receive buffer full is known when it is stopped.
+    /// Returns the losses so far. Drops at the receive buffer are added when the measurement is
+    /// stopped.
     pub fn losses(&self) -> &Losses {
         self.tally.losses()
     }
 
-    /// Waits for what is still in flight, and reports: [`settle`](Self::settle) to the end, then
-    /// [`stop`](Self::stop).
+    /// Waits for datagrams in flight and returns the report: [`settle`](Self::settle) until it
+    /// returns `false`, then [`stop`](Self::stop).
     ///
     /// # Errors
     /// As [`UdpSocket::receive_batch`](crate::UdpSocket::receive_batch).
@@ -293,8 +299,9 @@ impl LatencyRun {
         self.stop()
     }
 
-    /// Waits some milliseconds for what is still in flight, and then for late arrivals: until twice the
-    /// timeout after the last datagram, if some are missing. `false`: nothing is to be waited for.
+    /// Waits up to 20 ms for datagrams in flight, and then for late arrivals, until twice the
+    /// timeout after the last datagram if some are missing. Returns `false` if there is nothing to
+    /// wait for.
     ///
     /// # Errors
     /// As [`UdpSocket::receive_batch`](crate::UdpSocket::receive_batch).
@@ -312,7 +319,7 @@ impl LatencyRun {
             return Ok(true);
         }
         if in_flight.awaiting() > 0 {
-            self.take_outcomes(STEP)?; // every id ends by its own deadline
+            self.take_outcomes(STEP)?; // every ID resolves by its own deadline
         }
         self.receive_until(soon, |tally| {
             tally.in_flight.len() == tally.in_flight.awaiting()
@@ -320,7 +327,8 @@ impl LatencyRun {
         Ok(true)
     }
 
-    /// Reports once the times of what has arrived are final. What is in flight counts as unresolved, not as lost.
+    /// Ends the measurement and returns the report, once the times of all arrived datagrams are
+    /// final. Datagrams in flight count as unresolved, not as lost.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -335,7 +343,7 @@ impl LatencyRun {
         Ok(self.tally.report(dropped, &self.ends.clocks))
     }
 
-    /// Steps to the end and reports; `progress` is called now and then.
+    /// Runs the measurement to the end and returns the report. Calls `progress` about 200 times.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -350,7 +358,7 @@ impl LatencyRun {
         self.finish()
     }
 
-    /// Returns the time just before.
+    /// Sends a datagram and counts it. Returns the time just before.
     fn send_counted(&mut self, sequence: u64) -> Result<MonotonicTime> {
         let before = self.ends.sender.now();
         self.tally.sending(sequence, before);
@@ -373,7 +381,8 @@ impl LatencyRun {
         }
     }
 
-    /// How long a packet without a rate is waited for before the next is sent. It is not lost then.
+    /// Without a rate, how long to wait for a packet before the next is sent. It does not count as
+    /// lost then.
     fn patience(&self) -> Span {
         let timeout = Span::from(self.options.timeout);
         if self.slowest == Span::ZERO {
@@ -383,8 +392,7 @@ impl LatencyRun {
         four_times.max(STEP.into()).min(timeout)
     }
 
-    /// Receives until `until`, or until `is_enough`; then gives up what was over its time and
-    /// had not come.
+    /// Receives until `until` or `is_enough`, and gives up packets that exceed the timeout.
     pub(super) fn receive_until(
         &mut self,
         until: MonotonicTime,
@@ -393,7 +401,7 @@ impl LatencyRun {
         while !is_enough(&self.tally) {
             let now = self.ends.receiver.now();
             let mut incoming = Incoming::new(&mut self.buffer);
-            // a wait of hours would keep what is over its time in the table
+            // a long wait would keep packets that exceed the timeout in the table
             let soon = until.min(now + Span::from_seconds(1));
             if self
                 .ends
@@ -424,7 +432,7 @@ impl LatencyRun {
         Ok(())
     }
 
-    /// Waits until another datagram may be sent: at most until the oldest is over its time.
+    /// Waits until another datagram may be sent, at most until the oldest one exceeds the timeout.
     fn make_room(&mut self) -> Result<()> {
         while self.tally.in_flight.awaiting() >= self.most_awaiting {
             self.take_outcomes(STEP)?;
@@ -437,7 +445,7 @@ impl LatencyRun {
         Ok(())
     }
 
-    /// Takes the transmit ids that have ended; waits for the first at most `timeout`.
+    /// Fetches the resolved transmit IDs, and waits for the first at most `timeout`.
     fn take_outcomes(&mut self, timeout: Duration) -> Result<()> {
         let mut count = if timeout.is_zero() {
             self.ends.sender.transmit_timestamps(&mut self.records)?

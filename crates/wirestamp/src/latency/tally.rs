@@ -1,5 +1,4 @@
-//! The figures of the packets that are through, and the table of those in flight. Sends and
-//! receives nothing.
+//! The results of completed packets, and the table of those in flight.
 
 use super::queueing;
 use super::{LatencyReport, Losses, NotMeasured, PacketLatency};
@@ -12,7 +11,7 @@ use wirestamp_core::latency::{self, Arrival, Flight, Histogram, InFlight};
 use wirestamp_core::time::{Bounded, Monotonic, MonotonicTime, Span};
 use wirestamp_core::timestamp::{Timestamps, TransmitOutcome, TransmitRecord};
 
-/// What places the timestamps of both ends.
+/// The converters of both ends' timestamps.
 #[derive(Debug)]
 pub(super) struct Clocks {
     pub(super) sender: HostClock,
@@ -20,23 +19,23 @@ pub(super) struct Clocks {
     pub(super) policy: TimestampPolicy,
 }
 
-/// The packets in flight, and the report that grows from those that have left it.
+/// The packets in flight, and the report of those that are completed.
 #[derive(Debug)]
 pub(super) struct Tally {
     pub(super) in_flight: InFlight,
     timeout: Span,
     report: LatencyReport,
-    /// Those that have left the table, and whose times are not final yet.
+    /// Packets that have left the table and whose times are not final yet.
     waiting: VecDeque<Flight>,
-    /// So many of them at most: the oldest of more counts as lost.
+    /// The largest number of these. If there are more, the oldest is counted without being final.
     most_waiting: usize,
-    /// Who wants to know of each packet.
+    /// The receiver of each packet's result.
     packets: Option<Sender<PacketLatency>>,
-    /// The number of the first that was counted.
+    /// The sequence number of the first counted packet.
     first: Option<u64>,
 }
 
-/// What an arrival gives: the wire and the receive path.
+/// The wire and the receive path of a packet that arrived.
 type Arrived = (Option<Bounded<Span>>, Bounded<Span>);
 
 impl Tally {
@@ -70,7 +69,7 @@ impl Tally {
         }
     }
 
-    /// From now on somebody wants to know of each packet.
+    /// Sends each packet's result to `packets` from now on.
     pub(super) fn send_packets_to(&mut self, packets: Sender<PacketLatency>) {
         self.packets = Some(packets);
     }
@@ -87,27 +86,27 @@ impl Tally {
         self.in_flight.begin(sequence, sent);
     }
 
-    /// The packet could not be sent after all.
+    /// Removes a packet whose send failed.
     pub(super) fn not_sent(&mut self, sequence: u64) {
         self.report.packets -= 1;
         self.in_flight.cancel(sequence);
     }
 
-    /// Whether the packet has arrived, or is not in flight any more.
+    /// Whether the packet has arrived or is no longer in flight.
     pub(super) fn has_arrived(&self, sequence: u64) -> bool {
         self.in_flight
             .get(sequence)
             .is_none_or(|flight| flight.received.is_some())
     }
 
-    /// Whether the transmit id of the packet has not ended.
+    /// Whether the packet's transmit ID is unresolved.
     pub(super) fn awaits_timestamp(&self, sequence: u64) -> bool {
         self.in_flight
             .get(sequence)
             .is_some_and(|flight| flight.transmitted.is_none())
     }
 
-    /// A packet arrived; unknown ones (warm-up, duplicates) don't count.
+    /// Notes the arrival of a packet. Ignores unknown ones (warm-up, duplicates).
     pub(super) fn received(
         &mut self,
         sequence: u64,
@@ -122,7 +121,7 @@ impl Tally {
         }
     }
 
-    /// A transmit id ended.
+    /// Notes that a transmit ID has resolved.
     pub(super) fn transmitted(&mut self, record: &TransmitRecord, clocks: &Clocks) {
         if let Some(queued) = record.queued {
             self.in_flight.queued(record.id, queued);
@@ -132,7 +131,7 @@ impl Tally {
         }
     }
 
-    /// Gives up what was not there at `now` and is over its time.
+    /// Gives up packets that exceed the timeout at `now`.
     pub(super) fn expire(&mut self, now: MonotonicTime, clocks: &Clocks) {
         while let Some(flight) = self.in_flight.expire(now) {
             self.through(flight, clocks);
@@ -140,17 +139,18 @@ impl Tally {
         self.count_confirmed(clocks);
     }
 
-    /// How many are in flight, or wait until their times are final.
+    /// The number of packets that are in flight, or whose times are not final.
     pub(super) fn unresolved(&self) -> u64 {
         (self.in_flight.len() + self.waiting.len()) as u64
     }
 
-    /// What is lost so far.
+    /// The losses so far.
     pub(super) fn losses(&self) -> &Losses {
         &self.report.lost
     }
 
-    /// What came out. `dropped`: how many datagrams this host's receive buffer had no room for.
+    /// Returns the report. `dropped` is the number of datagrams that did not fit into this host's
+    /// receive buffer.
     pub(super) fn report(mut self, dropped: u64, clocks: &Clocks) -> LatencyReport {
         self.confirm(clocks);
         self.report.unresolved = self.in_flight.len() as u64;
@@ -159,7 +159,7 @@ impl Tally {
         self.report
     }
 
-    /// A packet has left the table: it counts once its times are final.
+    /// Counts a packet that has left the table, once its times are final.
     fn through(&mut self, flight: Flight, clocks: &Clocks) {
         if self.waiting.is_empty() && clocks.have_confirmed(&flight) {
             return self.count(&flight, clocks);
@@ -167,12 +167,12 @@ impl Tally {
         self.waiting.push_back(flight);
         if self.waiting.len() > self.most_waiting {
             if let Some(oldest) = self.waiting.pop_front() {
-                self.count(&oldest, clocks); // the clocks could not be read for long
+                self.count(&oldest, clocks); // its clock could not be read for too long
             }
         }
     }
 
-    /// Counts the packets whose times are final now.
+    /// Counts the waiting packets whose times have become final.
     fn count_confirmed(&mut self, clocks: &Clocks) {
         let is_confirmed = |flight: &Flight| clocks.have_confirmed(flight);
         while let Some(flight) = self.waiting.front().copied().filter(is_confirmed) {
@@ -181,7 +181,7 @@ impl Tally {
         }
     }
 
-    /// Reads the clocks, and counts all packets that wait for that.
+    /// Reads the clocks and counts all waiting packets.
     fn confirm(&mut self, clocks: &Clocks) {
         let mut answer = [true; 2];
         while let Some(flight) = self.waiting.pop_front() {
@@ -231,7 +231,7 @@ impl Tally {
         let (Some(packets), Some(first)) = (&self.packets, self.first) else {
             return;
         };
-        // once nobody listens any more, nobody wants to know
+        // an error means that the receiver is gone, which is fine
         let _ = packets.send(PacketLatency {
             number: flight.sequence - first + 1,
             sent: flight.sent,
@@ -263,7 +263,7 @@ impl Tally {
         clocks: &Clocks,
     ) -> Result<Arrived, NotMeasured> {
         let placed = self.placed(timestamps, &clocks.receiver, clocks.policy);
-        // the time that this program took to fetch it is no part of the way
+        // the time until this program fetched the packet is not part of the path delay
         let arrived = placed.map_or(after, |placed| placed.at.value.min(after));
         if arrived - sent > self.timeout {
             self.report.lost.packets += 1;
@@ -290,8 +290,8 @@ impl Tally {
         Ok((wire, receive_path))
     }
 
-    /// The timestamp of the wanted source, in system time. A time that no reading of the clock has confirmed counts
-    /// as lost: nobody knows whether it is right.
+    /// The timestamp of the requested source on the monotonic clock. A time that is not final
+    /// counts as lost, because it may be wrong.
     fn placed(
         &mut self,
         timestamps: &Timestamps,
@@ -318,7 +318,7 @@ impl Tally {
 }
 
 impl Clocks {
-    /// Whether the times of a packet are final.
+    /// Whether all times of a packet are final.
     fn have_confirmed(&self, flight: &Flight) -> bool {
         self.timestamps(flight)
             .into_iter()
@@ -326,8 +326,8 @@ impl Clocks {
             .all(|(clock, timestamps)| clock.is_confirmed(&timestamps))
     }
 
-    /// Makes the times of a packet final, if the clocks can be read. One that did not answer is not asked again: it
-    /// confirms nothing, and the packet is counted as lost.
+    /// Makes the times of a packet final, if the clocks can be read. A clock that failed once is
+    /// not read again; its packets count as lost.
     fn confirm(&self, flight: &Flight, answer: &mut [bool; 2]) {
         for (end, answers) in self.timestamps(flight).into_iter().zip(answer) {
             if let Some((clock, timestamps)) = end.filter(|_| *answers) {
@@ -336,7 +336,7 @@ impl Clocks {
         }
     }
 
-    /// Those that are to be placed, and what places them.
+    /// The timestamps of a packet that must be converted, with their converters.
     fn timestamps(&self, flight: &Flight) -> [Option<(&HostClock, Timestamps)>; 2] {
         let transmitted = match flight.transmitted {
             Some(TransmitOutcome::Timestamped(timestamps)) => Some(timestamps),

@@ -1,5 +1,5 @@
-//! The first part of a measurement, which is not counted: until answers and timestamps come and
-//! the correlators are ready.
+//! The warm-up of a measurement, which is not counted: until replies and timestamps come and the
+//! correlators are ready.
 
 use super::ends;
 use super::run::{LatencyRun, STEP};
@@ -12,32 +12,34 @@ use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::{TransmitAnswer, TransmitId, TransmitOutcome};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// How long probes are sent without an answer, and how long after the first answer timestamps
-/// are waited for. Linux takes about 5 ms to switch receive timestamps on, a correlator's burst 150 ms.
+/// How long to send probes without a reply, and how long to wait for timestamps after the first
+/// reply. Linux takes about 5 ms to switch receive timestamps on; a correlator's burst takes 150
+/// ms.
 const LONGEST: Duration = Duration::from_secs(1);
-/// And how long where delayed readings leave a correlator's frequency in doubt.
+/// The same, if delayed cross timestamps leave a correlator's frequency uncertain.
 const LONGEST_OF_CLOCKS: Duration = Duration::from_secs(3);
-/// A frequency known better than this places a packet 0.1 s after the last reading to 2 µs.
+/// With this error bound of the frequency, a packet 0.1 s after the last cross timestamp has an
+/// error bound of 2 µs.
 const USEFUL_RATE_PPB: f64 = 20_000.0;
 
-/// What the probes have shown.
+/// The results of the probes.
 #[derive(Debug, Default)]
 pub(super) struct Probes {
-    /// When each was sent. Its place is its number.
+    /// The time at which each probe was sent, indexed by its number.
     sent: Vec<MonotonicTime>,
     first_answer: Option<MonotonicTime>,
     answer_is_timestamped: bool,
-    /// From sending to the answer, of the latest one.
+    /// The time from sending to the reply of the latest probe.
     took: Span,
 }
 
 impl LatencyRun {
-    /// Sends a datagram that is not counted, and waits some milliseconds for its answer and timestamps. `false`: both were seen and
-    /// the correlators are ready, or were waited for as long as is worth it; [`step`](Self::step) follows. Who ends it
-    /// before, with [`stop`](Self::stop), has measured nothing.
+    /// Sends a datagram that is not counted, and waits some milliseconds for its reply and
+    /// timestamps. Returns `false` when both came and the correlators are ready, or after the
+    /// longest wait (1 s; 3 s for correlators). Then call [`step`](Self::step).
     ///
     /// # Errors
-    /// `Unreachable` if no datagram comes back within a second more than the timeout; otherwise as
+    /// `Unreachable` if no datagram comes back within the timeout and one second; otherwise as
     /// [`UdpSocket::send`](crate::UdpSocket::send).
     pub fn warm_up(&mut self) -> Result<bool> {
         let goes_on = self.probe()?;
@@ -54,7 +56,8 @@ impl LatencyRun {
             None if now >= self.begun + longest + Span::from(self.options.timeout) => {
                 return Err(self.nothing_came(now - self.begun));
             }
-            // timestamps that don't come are what the report is about; answers that don't are not
+            // the report covers missing timestamps, but without any reply there is nothing to
+            // measure
             Some(first) if now >= first + Span::from(self.longest()) => return Ok(false),
             _ => {}
         }
@@ -83,7 +86,7 @@ impl LatencyRun {
         }
     }
 
-    /// Waits for the answer to any probe.
+    /// Waits for the reply to any probe.
     fn wait_for_answer(&mut self) -> Result<()> {
         let until = self.ends.receiver.now() + Span::from(STEP);
         loop {
