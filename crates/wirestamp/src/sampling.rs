@@ -1,9 +1,9 @@
-//! The plan of when a hardware clock is read and how many readings a batch has, within a stated
-//! cost. It reads nothing and waits for nothing.
+//! The schedule of cross timestamps within a budget: when to take the next batch, and how many it
+//! has.
 //!
-//! More readings a batch help where other traffic delays them; more batches help while the
-//! bound grows fast from one to the next. Both cost time on the bus to the NIC, which is
-//! what the budget is for.
+//! More cross timestamps per batch help if other traffic delays them; more batches help while the
+//! error bound grows fast in between. Both cost time on the bus to the NIC, which the budget
+//! limits.
 
 use crate::correlator::CorrelatorOptions;
 use std::time::Duration;
@@ -11,55 +11,58 @@ use wirestamp_core::correlate::Correlation;
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::time::{MonotonicTime, Span};
 
-/// From one batch to the next at least, after the burst.
+/// The shortest time from one batch to the next after the burst, in nanoseconds.
 const SHORTEST: f64 = 0.1e9;
-/// By such a share of itself the bound may grow until the next batch.
+/// The fraction by which the error bound may grow until the next batch.
 const GROWTH: f64 = 0.1;
-/// A batch may have no undelayed reading this often.
+/// The acceptable fraction of batches without an undelayed cross timestamp.
 const ALL_LATE: f64 = 0.01;
-/// Readings in a batch at least, and how many times as many as asked for at most.
+/// The smallest number of cross timestamps in a batch, and the largest as a multiple of the
+/// requested number.
 const FEWEST: usize = 3;
 const AT_MOST: usize = 5;
-/// A reading is undelayed if it is wider than the narrowest by no more than this share.
+/// A cross timestamp is undelayed if it is wider than the narrowest by at most this fraction.
 const UNDELAYED: f64 = 0.1;
-/// How fast what is usual follows, per reading; and how fast the narrowest is forgotten.
+/// The smoothing factor of the fraction of undelayed ones, and the rate at which the narrowest is
+/// forgotten, per cross timestamp.
 const FOLLOWING: f64 = 0.02;
 const FORGETTING: f64 = 1e-4;
-/// What may be saved up, in seconds' worth of the budget: a burst at the start.
+/// The largest credit, in seconds of the budget: it pays for a burst at the start.
 const SAVED: f64 = 10.0;
-/// What may be owed: a burst on a slow bus.
+/// The largest debt, in seconds of the budget: a burst on a slow bus.
 const OWED: f64 = 60.0;
-/// A reading is charged at most so many times the usual price: more is no cost but a delay.
+/// The largest charge for a cross timestamp, as a multiple of the usual cost: anything beyond is a
+/// delay, not a cost.
 const LEAP: f64 = 32.0;
 const PER_SECOND: f64 = 1e9;
 
-/// A plan of when a hardware clock is read next, and how many times.
+/// A schedule that decides when to take the next batch of cross timestamps, and how many it has.
 ///
-/// Batches are at most [`period`](CorrelatorOptions::period) apart, however long readings are held
-/// up and whatever the budget is; bursts are never put off. Within that, over any stretch of time,
-/// reading costs no more than the budget for that time and ten seconds more of it, beside bursts and
-/// three readings a period. A reading that was held up counts as 32 usual ones: a thread that is
-/// preempted uses no bus.
+/// Batches are at most [`period`](CorrelatorOptions::period) apart, regardless of delays and
+/// budget, and bursts are never postponed. Beyond bursts and three cross timestamps per period, the
+/// cost over any time span is at most the budget for that span plus ten seconds. A delayed cross
+/// timestamp counts as at most 32 usual ones, because a preempted thread does not use the bus.
 ///
-/// For those who take readings themselves; a [`Correlator`](crate::Correlator) has its own.
+/// It is for programs that take cross timestamps themselves; a [`Correlator`](crate::Correlator)
+/// has its own.
 #[derive(Debug, Clone)]
 pub struct Sampling {
-    /// Nanoseconds of reading that a nanosecond pays for.
+    /// The budget in nanoseconds per nanosecond.
     budget: f64,
     longest: f64,
     asked: usize,
-    /// What is left of the budget, in nanoseconds.
+    /// The remaining budget in nanoseconds; negative if overdrawn.
     credit: f64,
     as_of: Option<MonotonicTime>,
-    /// Of a reading, in nanoseconds.
+    /// The usual cost of a cross timestamp, in nanoseconds.
     cost: f64,
     narrowest: f64,
-    /// The share of undelayed readings.
+    /// The fraction of undelayed cross timestamps.
     undelayed: f64,
 }
 
 impl Sampling {
-    /// Makes a plan within the budget of the options; `None` if they ask for a fixed period.
+    /// Creates a schedule within the budget of the options; `None` if they have a fixed period.
     pub fn new(options: &CorrelatorOptions) -> Option<Self> {
         let budget = options.budget?.as_nanos() as f64 / PER_SECOND;
         Some(Self {
@@ -74,7 +77,7 @@ impl Sampling {
         })
     }
 
-    /// Returns how many readings the next batch should have.
+    /// Returns the number of cross timestamps for the next batch.
     pub fn readings(&self) -> usize {
         if self.as_of.is_none() {
             return self.asked;
@@ -84,14 +87,14 @@ impl Sampling {
             all_late *= 1.0 - self.undelayed;
             readings += 1;
         }
-        // what the budget pays for in a period: a smaller one than that is not kept
+        // the number that the budget pays for in one period
         let affordable = (self.budget * self.longest / self.cost.max(1.0)) as usize;
         readings.min(affordable).max(FEWEST)
     }
 
-    /// Takes note of a batch and what it took; `correlation` knows it already. Returns after
-    /// how long the next one is due: after `wanted`, if that is given (a burst), else when the bound
-    /// has grown and the budget allows it, but after the period at the latest.
+    /// Accounts for a batch that took `took` and that `correlation` already contains. Returns the
+    /// time until the next batch: `wanted`, if given (a burst), else the time until the error bound
+    /// has grown and the budget allows a batch, at most the period.
     pub fn next(
         &mut self,
         batch: &[CrossTimestamp],
@@ -151,7 +154,7 @@ impl Sampling {
         self.undelayed += FOLLOWING * (undelayed - self.undelayed);
     }
 
-    /// How long the bound takes to grow by its share.
+    /// The time in nanoseconds in which the error bound grows by its fraction.
     fn pace(&self, last: &CrossTimestamp, correlation: &Correlation) -> f64 {
         let newest = correlation.timestamp_just_read(last.hardware());
         let known = correlation
@@ -173,8 +176,8 @@ impl Sampling {
     }
 }
 
-/// What a batch that took `took` cost, in nanoseconds. Of a reading that was held up, so many times
-/// the median counts: a busy bus delays by that much, a thread that was preempted uses none.
+/// The cost in nanoseconds of a batch that took `took`. A delayed cross timestamp counts at most
+/// [`LEAP`] times the median: a busy bus delays by that much, a longer delay is a preempted thread.
 fn cost(batch: &[CrossTimestamp], took: Span) -> f64 {
     let took = took.nanoseconds().max(0) as f64;
     let first = batch
@@ -189,7 +192,7 @@ fn cost(batch: &[CrossTimestamp], took: Span) -> f64 {
         .map(|one| one.nanoseconds() as f64)
         .collect();
     lasted.sort_unstable_by(f64::total_cmp);
-    // readings that a coarse clock can't tell apart tell nothing
+    // a clock that is too coarse to separate cross timestamps gives no median
     let Some(median) = lasted.get(lasted.len() / 2).filter(|median| **median > 0.0) else {
         return took;
     };

@@ -1,5 +1,4 @@
-//! Simulations and which of them is the default, the one whose interfaces are found
-//! beside the real ones. What a simulation does is `wirestamp-sim`'s affair.
+//! Simulations, and the default one, whose interfaces are listed after the real ones.
 
 use crate::host::Host;
 use crate::inner::Inner;
@@ -10,19 +9,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sim::{Scenario, World};
 
-/// The longest file with a scenario that is read.
+/// The largest scenario file in bytes.
 const LONGEST: u64 = 1 << 20;
 
 /// The environment variable that names the default simulation: a preset, or a TOML file.
 pub const ENVIRONMENT: &str = "WIRESTAMP_SIM";
-/// The default simulation is the same in every run.
+/// The seed of the default simulation: it is the same in every run.
 const DEFAULT_SEED: u64 = 1;
 
-/// A simulated host with its NICs, in virtual time: time passes when somebody waits.
+/// A simulated host with its NICs in virtual time, which passes only while the program waits.
 ///
-/// Everything made from it ([`Interface`], [`UdpSocket`](crate::UdpSocket),
-/// [`Correlator`](crate::Correlator), [`Watch`]) has the same types as the real thing.
-/// Two simulations of the same scenario and seed behave the same to the bit.
+/// Everything created from it ([`Interface`], [`UdpSocket`](crate::UdpSocket),
+/// [`Correlator`](crate::Correlator), [`Watch`]) has the same type as on a real system. Two
+/// simulations with the same scenario and seed are identical to the bit.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     host: Arc<Host>,
@@ -32,40 +31,40 @@ pub struct Simulation {
 static DEFAULT: Mutex<Option<Result<Simulation>>> = Mutex::new(None);
 
 impl Simulation {
-    /// Starts a simulation of one of the presets ([`presets`](Self::presets)).
+    /// Starts a simulation from a preset; see [`presets`](Self::presets).
     ///
     /// # Errors
-    /// `InvalidInput` for an unknown name; the message names the nearest.
+    /// `InvalidInput` for an unknown name; the message suggests similar ones.
     pub fn preset(name: &str, seed: u64) -> Result<Self> {
         Ok(Self::start(&Scenario::preset(name)?, seed))
     }
 
-    /// Starts the simulation that a TOML text describes.
+    /// Starts a simulation from a scenario in TOML.
     ///
     /// # Errors
-    /// `InvalidInput`, with line and field.
+    /// `InvalidInput`, with the line and field.
     pub fn from_toml(text: &str, seed: u64) -> Result<Self> {
         Ok(Self::start(&Scenario::from_toml(text)?, seed))
     }
 
-    /// Starts the simulation of a scenario.
+    /// Starts a simulation from a scenario.
     pub fn start(scenario: &Scenario, seed: u64) -> Self {
         let world = World::new(scenario, seed);
         let host = Host::new(Inner::Simulated(world.clone()));
         Self { host, world }
     }
 
-    /// Lists the presets, each with its name and a description of one line.
+    /// Returns the presets, each with its name and a one-line description.
     pub fn presets() -> &'static [(&'static str, &'static str)] {
         Scenario::presets()
     }
 
-    /// Makes `self` the simulation whose interfaces [`Interface::find`] and
-    /// [`Interface::list`] show beside the real ones, instead of the one that
-    /// `WIRESTAMP_SIM` names.
+    /// Makes this the default simulation, instead of the one that `WIRESTAMP_SIM` selects:
+    /// [`Interface::find`] and [`Interface::list`] then include its interfaces.
     ///
     /// # Errors
-    /// `InvalidInput` if the default was used already: it can't change under those who use it.
+    /// `InvalidInput` if the default simulation is already in use. Call this before looking up
+    /// interfaces.
     pub fn set_default(self) -> Result<()> {
         let mut default = DEFAULT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Ok(_)) = *default {
@@ -82,10 +81,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// Returns the simulation whose interfaces [`Interface::find`] knows, started at first use.
+    /// Returns the default simulation, whose interfaces [`Interface::find`] includes. Starts it at
+    /// the first call.
     ///
     /// # Errors
-    /// `InvalidInput` if `WIRESTAMP_SIM` names neither a preset nor a readable scenario.
+    /// `InvalidInput` if `WIRESTAMP_SIM` is neither a preset nor the path of a valid scenario.
     pub fn default_of_process() -> Result<Self> {
         let mut default = DEFAULT.lock().unwrap_or_else(PoisonError::into_inner);
         default.get_or_insert_with(Self::from_environment).clone()
@@ -98,10 +98,10 @@ impl Simulation {
         }
     }
 
-    /// Starts the simulation that `WIRESTAMP_SIM` names; `None` if it is unset or empty.
+    /// Starts the simulation that `WIRESTAMP_SIM` selects; `None` if it is unset or empty.
     ///
     /// # Errors
-    /// `InvalidInput` if it names neither a preset nor a readable scenario.
+    /// `InvalidInput` if it is neither a preset nor the path of a valid scenario.
     #[doc(hidden)]
     pub fn of_environment() -> Result<Option<Self>> {
         match std::env::var(ENVIRONMENT) {
@@ -132,7 +132,7 @@ impl Simulation {
     /// Lists the simulated interfaces.
     ///
     /// # Errors
-    /// None in practice; the signature is that of [`Interface::list`].
+    /// None; the signature is that of [`Interface::list`].
     pub fn interfaces(&self) -> Result<Vec<Interface>> {
         Interface::all_of(&self.host)
     }
@@ -140,7 +140,7 @@ impl Simulation {
     /// Finds a simulated interface by name.
     ///
     /// # Errors
-    /// `NoSuchDevice`; the message offers the nearest names.
+    /// `NoSuchDevice`; the message suggests similar names.
     pub fn interface(&self, name: &str) -> Result<Interface> {
         Interface::named_of(&self.host, name)
     }
@@ -153,7 +153,8 @@ impl Simulation {
         Watch::on(&self.host, callback)
     }
 
-    /// Returns the simulated world, for tests: its truth, its faults, its time.
+    /// Returns the simulated world, with which tests inspect the true clocks, inject faults and
+    /// advance time.
     pub fn world(&self) -> &World {
         &self.world
     }

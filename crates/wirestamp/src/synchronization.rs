@@ -1,11 +1,13 @@
-//! How far this system's real-time clock may be from UTC, by its own account.
+//! The real-time clock's maximum error relative to UTC, as reported by the time daemon.
 
 use wirestamp_core::time::Span;
 
-/// Returns how far the real-time clock may be from UTC at most, as the daemon that synchronises it has reported to the kernel (`maxerror` of
-/// adjtimex(2)). `None` if it is not synchronised, or if the system does not say.
+/// Returns the error bound of the real-time clock relative to UTC, as the daemon that synchronises
+/// it reports to the kernel (`maxerror` of adjtimex(2)). `None` if the clock is not synchronised,
+/// or the system does not report it.
 ///
-/// The daemon's word, not a measurement: chrony and ntpd tell their root distance, and most PTP daemons tell nothing. Populated on: Linux.
+/// The value is the daemon's claim, not a measurement: chrony and ntpd report their root distance,
+/// most PTP daemons report nothing. Linux only.
 pub fn utc_error_bound() -> Option<Span> {
     #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
     return wirestamp_sys::steered::utc_error_bound();

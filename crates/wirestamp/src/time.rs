@@ -1,7 +1,7 @@
-//! Instants of each clock, lengths of time, and values with their error bounds.
+//! Time types: instants of each clock, time spans, and values with an error bound.
 //!
-//! The clock is in the type: [`Time<Monotonic>`](MonotonicTime), [`Time<Utc>`](UtcTime) and [`Time<Ptp>`](PtpTime) cannot
-//! be mixed, nor can the counts of a NIC's clock ([`HardwareTicks`]).
+//! The clock is in the type: [`Time<Monotonic>`](MonotonicTime), [`Time<Utc>`](UtcTime) and
+//! [`Time<Ptp>`](PtpTime) cannot be mixed, nor can the ticks of a NIC's clock ([`HardwareTicks`]).
 
 pub use wirestamp_core::time::{
     Adjusted, Bounded, Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime,

@@ -1,5 +1,5 @@
-//! The timestamps of packets: of received ones, and of sent ones by the id that their sender chose, or the reason why there
-//! is none.
+//! Packet timestamps: those of received packets, and those of sent packets by transmit ID, or the
+//! reason why one is missing.
 
 pub use wirestamp_core::capability::TimestampSource;
 pub use wirestamp_core::timestamp::{

@@ -1,5 +1,5 @@
-//! Change callbacks: who is called, on which changes, and how calling ends. What may have
-//! changed is for the callback to find out, by asking anew.
+//! Callbacks on changes of interfaces, hardware clocks and timestamping configurations. The
+//! callback queries the new state itself.
 
 use crate::find;
 use crate::host::Host;
@@ -12,24 +12,24 @@ use std::thread::{self, ThreadId};
 use wirestamp_core::backend::{Backend, Change, ChangeKind};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A change that may have happened: of which interface (`None`: any of them), and what about it.
+/// A possible change: its interface (`None`: any of them) and its kind.
 pub type ChangeEvent = Change;
 
 type Callback = Box<dyn FnMut(&ChangeEvent) + Send>;
 
-/// A subscription that calls back on every change of interfaces, hardware clocks and timestamping configurations,
-/// until it is dropped or unregistered.
+/// A subscription that calls a callback on every change of interfaces, hardware clocks and
+/// timestamping configurations, until it is dropped or unregistered.
 ///
-/// Register first, then ask for the state: so no change falls between. Changes that come
-/// while the callback runs are reported afterwards as one; none is lost. The callback runs
-/// on a thread of the library's, one call at a time. One that panics is called again at the
-/// next change; [`panics`](Self::panics) counts.
+/// Register first and query the state afterwards, so that no change is missed. The callback runs on
+/// a thread of the library, one call at a time. Changes during a call are combined into one further
+/// call. A callback that panics is called again at the next change; [`panics`](Self::panics) counts
+/// these.
 ///
-/// Dropping waits for a running callback, like [`unregister`](Self::unregister), except
-/// inside that callback: there it only sees to it that none follows.
+/// Dropping it waits for a running callback, like [`unregister`](Self::unregister). Inside the
+/// callback it does not wait, and only prevents further calls.
 ///
-/// Source: `RegisterInterfaceTimestampConfigChange` (`iphlpapi.h`). Linux has no such
-/// notification: link events, clock devices and polling stand in for it.
+/// Source: `RegisterInterfaceTimestampConfigChange` (`iphlpapi.h`). Linux has no such notification,
+/// so link events, clock devices and polling are used instead.
 pub struct Watch {
     shared: Arc<Shared>,
     subscription: Mutex<Option<Subscription>>,
@@ -44,24 +44,24 @@ struct State {
     /// `None` while it runs, and for good once unregistered.
     callback: Option<Callback>,
     running: Option<ThreadId>,
-    /// What came while the callback ran.
+    /// The changes that came while the callback ran, combined.
     missed: Option<ChangeEvent>,
     unregistered: bool,
     panics: u64,
 }
 
 impl Watch {
-    /// Calls `callback` on every change of this system. For simulated interfaces there is
+    /// Calls `callback` on every change of this system. For simulated interfaces use
     /// `Simulation::watch`.
     ///
     /// # Errors
-    /// `Io` if the system call fails; `NotSupported` where wirestamp has no backend.
+    /// `Io` if the system call fails; `NotSupported` on systems without a backend.
     pub fn register(callback: impl FnMut(&ChangeEvent) + Send + 'static) -> Result<Self> {
         Self::on(Host::native(), callback)
     }
 
-    /// Like [`register`](Self::register), with a context that is lent to each call and freed
-    /// when no call can follow.
+    /// Calls `callback` like [`register`](Self::register), with a context that is passed to each
+    /// call and dropped after the last one.
     ///
     /// # Errors
     /// As [`register`](Self::register).
@@ -93,7 +93,7 @@ impl Watch {
         let mut known = interface.description().clone();
         Self::on(interface.host(), move |event| {
             if event.kind == ChangeKind::Added {
-                // it may have come back under another number
+                // it may have come back with another index
                 known = find::again(&host, &known)
                     .ok()
                     .flatten()
@@ -105,12 +105,12 @@ impl Watch {
         })
     }
 
-    /// Ends the subscription: waits for a call that is running; when this returns, none follows, and
-    /// the callback with its context is freed. Doing it twice does no harm.
+    /// Ends the subscription after waiting for a running call. When this returns, the callback and
+    /// its context are dropped. Further calls have no effect.
     ///
     /// # Errors
-    /// `InvalidInput` from inside the callback, which would wait for itself: nothing has
-    /// changed then, the callback stays registered.
+    /// `InvalidInput` inside the callback, which would wait for itself. The callback then stays
+    /// registered.
     pub fn unregister(&self) -> Result<()> {
         let mut state = self.shared.lock();
         if state.running == Some(thread::current().id()) {
@@ -133,12 +133,12 @@ impl Watch {
         }
         let callback = state.callback.take();
         drop(state);
-        drop(callback); // runs the destructor of the user's context: not under the lock
+        drop(callback); // not under the lock: this runs the destructor of the user's context
         self.end_subscription();
         Ok(())
     }
 
-    /// Returns how many calls of the callback ended in a panic.
+    /// Returns the number of calls that panicked.
     pub fn panics(&self) -> u64 {
         self.shared.lock().panics
     }
@@ -156,7 +156,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if self.unregister().is_err() {
-            // inside the callback: it frees itself when it returns
+            // inside the callback: it is dropped when it returns
             self.shared.lock().unregistered = true;
             self.end_subscription();
         }
@@ -203,13 +203,13 @@ impl Shared {
                 .map_or(change, |earlier| coalesced(earlier, change)),
         );
         if state.running.is_some() {
-            return; // whoever runs it takes this one too
+            return; // the running thread handles this one too
         }
         state.running = Some(thread::current().id());
         self.call(state);
     }
 
-    /// Calls back until nothing is missed. `running` is this thread.
+    /// Calls the callback until there are no missed changes. `running` is this thread.
     fn call<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         let Some(mut callback) = state.callback.take() else {
             state.running = None; // unregistered: nothing to call
@@ -226,7 +226,7 @@ impl Shared {
         }
         if state.unregistered {
             drop(state);
-            drop(callback); // before anybody is told that it has ended
+            drop(callback); // before waiting threads are notified
             state = self.lock();
         } else {
             state.callback = Some(callback);
@@ -236,7 +236,7 @@ impl Shared {
     }
 }
 
-/// One report for two changes: what they agree on.
+/// Combines two changes into one with their common properties.
 fn coalesced(earlier: ChangeEvent, later: ChangeEvent) -> ChangeEvent {
     ChangeEvent {
         interface: earlier

@@ -1,4 +1,5 @@
-//! AF_XDP: packets taken from the driver, each with the time at which it came, and frames handed to the driver.
+//! AF_XDP: receiving timestamped packets directly from the driver, and sending frames through
+//! shared memory.
 
 mod send;
 
@@ -18,19 +19,24 @@ use wirestamp_core::backend::Backend;
 use wirestamp_core::timestamp::Timestamps;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// Receives packets that a program in the driver takes before the kernel has made anything of them.
+/// A receiver of packets that an XDP program takes from the driver, before the kernel's network
+/// stack.
 ///
-/// [`Interface::receive_xdp`] opens one. An [`XdpBatch`] lends packets out of memory shared with the kernel, until it is dropped. Unlike
-/// those of a [`Capture`](crate::Capture), these packets are taken away from the host: its sockets don't see them. Packets that do not match
-/// [`XdpOptions::filter`] go on as ever.
+/// [`Interface::receive_xdp`] opens one. An [`XdpBatch`] lends packets from memory shared with the
+/// kernel until it is dropped. Unlike with a [`Capture`](crate::Capture), the host's sockets do not
+/// get these packets. Packets that do not match [`XdpOptions::filter`] take the usual path.
 ///
-/// Each packet has a software timestamp: when the program in the driver saw it, on the monotonic clock. It has the NIC's, too, where the
-/// driver tells it ([`XdpFeatures::receive_timestamp`]); [`way`](Self::way) says whether the NIC is asked. A [`Correlator`](crate::Correlator) converts it.
+/// Each packet has a software timestamp on the monotonic clock: when the XDP program processed it.
+/// It also has the NIC's timestamp if the driver provides it ([`XdpFeatures::receive_timestamp`]);
+/// [`way`](Self::way) returns whether it is requested. A [`Correlator`](crate::Correlator) converts
+/// it.
 ///
-/// Many drivers restart the NIC when a program is attached, and again when the receiver is dropped: the link is down for seconds, for the
-/// whole host. Opening waits until it is up again, 10 s at most. [`XdpOptions::driver`] leaves the driver alone.
+/// Many drivers restart the NIC when an XDP program is attached, and again when the receiver is
+/// dropped: the link is down for seconds, for the whole host. Opening waits up to 10 s until it is
+/// up again. [`XdpOptions::driver`] can avoid this.
 ///
-/// Needs the privileges CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW. Populated on: Linux 5.9 and later; NICs' timestamps since 6.6.
+/// Requires CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW, and Linux 5.9 or later (6.6 for the NIC's
+/// timestamps).
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -56,12 +62,13 @@ pub struct XdpReceiver {
     inner: wirestamp_sys::Xdp,
 }
 
-/// Packets that came together, lent out of an [`XdpReceiver`]'s memory. Dropping it gives that back to the kernel.
+/// A batch of packets lent from an [`XdpReceiver`]'s memory. Dropping it returns the memory to the
+/// kernel.
 pub struct XdpBatch<'a> {
     inner: wirestamp_sys::XdpBatch<'a>,
 }
 
-/// A packet, as long as its [`XdpBatch`] is there.
+/// A received packet, borrowed from its [`XdpBatch`].
 #[derive(Clone, Copy)]
 pub struct XdpPacket<'a> {
     inner: wirestamp_sys::XdpPacket<'a>,
@@ -75,36 +82,36 @@ impl XdpReceiver {
         Ok(Self { host, inner })
     }
 
-    /// Returns in which way packets come: the best that this system accepts.
+    /// Returns the mode in use: the best that this system accepts.
     pub fn way(&self) -> XdpWay {
         self.inner.way()
     }
 
-    /// Returns the better ways that the driver offers, each with the reason why it did not work.
+    /// Returns the better modes that the driver offers, each with the error that it failed with.
     pub fn tried(&self) -> &[(XdpWay, Error)] {
         self.inner.tried()
     }
 
-    /// Waits for packets; `None` if none came until then.
+    /// Waits for packets; returns `None` if none came before the deadline.
     ///
     /// # Errors
-    /// `NoSuchDevice` if the interface is gone; `Io`. One that is switched off is waited for.
+    /// `NoSuchDevice` if the interface is gone; `Io`. While the interface is set down, it waits.
     pub fn next_batch(&mut self, wait: impl Into<Deadline>) -> Result<Option<XdpBatch<'_>>> {
         let until = wait.into().resolve(|| self.host.now());
         let batch = self.inner.next_batch(until)?;
         Ok(batch.map(|inner| XdpBatch { inner }))
     }
 
-    /// Returns what was dropped since it was opened.
+    /// Returns the numbers of packets dropped since the receiver was opened.
     ///
     /// # Errors
-    /// `Io` if the system can't tell.
+    /// `Io` if the system cannot report them.
     pub fn statistics(&self) -> Result<XdpStatistics> {
         self.inner.statistics()
     }
 }
 
-/// What the driver says.
+/// Queries the driver's AF_XDP features.
 pub(crate) fn features(interface: &Interface) -> Result<XdpFeatures> {
     refuse_simulated(interface)?;
     wirestamp_sys::xdp_features(interface.description())
@@ -120,12 +127,12 @@ fn refuse_simulated(interface: &Interface) -> Result<()> {
 }
 
 impl XdpBatch<'_> {
-    /// Returns the packets, in the order in which they came.
+    /// Returns the packets in their order of arrival.
     pub fn packets(&self) -> impl Iterator<Item = XdpPacket<'_>> {
         self.inner.packets().map(|inner| XdpPacket { inner })
     }
 
-    /// Returns how many there are.
+    /// Returns the number of packets.
     pub fn count(&self) -> u32 {
         self.inner.count()
     }
@@ -137,7 +144,7 @@ impl<'a> XdpPacket<'a> {
         self.inner.data()
     }
 
-    /// Returns when it came: as the program in the driver saw it (`software`), and as the NIC says (`hardware`).
+    /// Returns the receive timestamps: the XDP program's (`software`) and the NIC's (`hardware`).
     pub fn timestamps(&self) -> Timestamps {
         self.inner.timestamps()
     }

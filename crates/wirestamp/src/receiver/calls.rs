@@ -1,4 +1,4 @@
-//! A receiver without a ring: one call for each socket that may have something, into buffers of its own.
+//! A receiver without io_uring: one system call per socket, into buffers of its own.
 
 use super::{ReceiverEvent, Slot, SocketToken};
 use crate::socket::UdpSocket;
@@ -7,13 +7,13 @@ use wirestamp_core::backend::{Incoming, Received};
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::{ErrorKind, Result};
 
-/// Room, and what was received into it.
+/// The buffers, and the packets received into them.
 #[derive(Debug)]
 pub(super) struct Calls {
     memory: Vec<u8>,
     longest: usize,
     filled: Vec<(u32, Received)>,
-    /// Which socket is asked first: the one after the last that had something.
+    /// The socket to ask first: the one after the last socket with a packet.
     first: usize,
 }
 
@@ -49,7 +49,7 @@ impl Calls {
             self.take(sockets, events);
             let present = || sockets.iter().filter_map(|slot| slot.socket.as_deref());
             let Some(any) = present().next() else {
-                return Ok(()); // all were closed
+                return Ok(()); // all sockets were closed
             };
             if !self.filled.is_empty() || !events.is_empty() || any.now() >= until {
                 return Ok(());
@@ -61,7 +61,7 @@ impl Calls {
         }
     }
 
-    /// Asks each socket once, as long as there is room.
+    /// Receives from each socket once, as long as there is room.
     fn take(&mut self, sockets: &mut [Slot], events: &mut Vec<(SocketToken, ReceiverEvent)>) {
         self.filled.clear();
         let mut rooms: VecDeque<_> = self

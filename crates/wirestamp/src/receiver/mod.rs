@@ -1,5 +1,5 @@
-//! Receiving from many sockets on one thread, with packets lent instead of copied: through one ring of io_uring where
-//! there is one, by calls elsewhere.
+//! Receiving from many sockets on one thread without copying payloads: through io_uring where
+//! available, otherwise by a system call per socket.
 
 mod calls;
 mod packets;
@@ -17,10 +17,11 @@ use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sys::PacketRing;
 use wirestamp_sys::packet_ring::SocketEvent;
 
-/// Buffers of a receiver unless told otherwise.
+/// The default number of buffers.
 const BUFFERS: u16 = 256;
 
-/// Names a socket of a [`PacketReceiver`]. Used again, with another `turn`, after the socket was removed.
+/// A token that identifies a socket of a [`PacketReceiver`]. A token never identifies a socket that
+/// was added later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SocketToken {
     index: u32,
@@ -28,31 +29,34 @@ pub struct SocketToken {
 }
 
 impl SocketToken {
-    /// Returns a small number that no other socket of the receiver has at the same time: an index for tables.
+    /// Returns a small index for tables, unique among the receiver's current sockets. It is reused
+    /// after the socket was removed.
     pub fn index(self) -> usize {
         self.index as usize
     }
 }
 
-/// What happened to a socket of a [`PacketReceiver`], besides packets.
+/// An event of a socket of a [`PacketReceiver`] other than a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReceiverEvent {
-    /// Receiving failed once, such as `Unreachable` where an ICMP message refused a packet; it goes on.
+    /// Receiving failed once, for example with `Unreachable` after an ICMP error. The receiver
+    /// continues with this socket.
     Failed(Error),
-    /// The socket was closed by [`Socket::close`](crate::socket::Socket::close); it is removed.
+    /// The socket was closed with [`Socket::close`](crate::socket::Socket::close) and is removed.
     Closed,
 }
 
-/// Receives the packets of many UDP sockets on one thread, and lends them instead of copying them.
+/// A receiver for many UDP sockets on one thread that lends packets instead of copying them.
 ///
-/// On Linux with the feature `io-uring`, one ring receives for all sockets into buffers that the kernel fills
-/// and this type lends: a call costs as much for a thousand sockets as for one, and no payload is copied
-/// after the kernel. Elsewhere, and where the kernel refuses, it makes calls into buffers of its own; see
-/// [`ring`](Self::ring). Sockets are configured, send and take transmit timestamps as always.
+/// On Linux with the feature `io-uring`, one io_uring receives for all sockets into buffers that
+/// this type lends: a call costs as much for a thousand sockets as for one, and the payload is not
+/// copied after the kernel. On other systems, or if io_uring is not available, it makes a system
+/// call per socket; see [`ring`](Self::ring). Configure the sockets, send, and fetch transmit
+/// timestamps as usual.
 ///
-/// A socket's packets go to whoever asks first: don't call `receive` of a socket that is in a receiver, unless
-/// it does not matter who gets them.
+/// Do not call `receive` on a socket that is in a receiver: each packet goes to whichever of the
+/// two asks first.
 ///
 /// ```
 /// # #[cfg(feature = "sim")]
@@ -88,18 +92,18 @@ pub enum ReceiverEvent {
 /// # fn main() {}
 /// ```
 ///
-/// Threads: it can be moved to another thread before it first receives; with a ring, it then stays there.
+/// With io_uring, all calls of [`receive`](Self::receive) must be made on the same thread.
 #[derive(Debug)]
 pub struct PacketReceiver {
     longest: u16,
     buffers: u16,
     calls_only: bool,
-    /// Decided when the first socket comes.
+    /// Decided when the first socket is added.
     way: Option<Way>,
     refusal: Option<IoUringUnavailable>,
     sockets: Vec<Slot>,
     events: Vec<(SocketToken, ReceiverEvent)>,
-    /// Of the ring, still to be read.
+    /// Events of the ring that are still to be processed.
     raw: Vec<(u32, SocketEvent)>,
 }
 
@@ -118,14 +122,15 @@ struct Slot {
 }
 
 impl PacketReceiver {
-    /// Makes a receiver for payloads of up to `longest` bytes (1,472 for Ethernet without jumbo frames; longer
-    /// ones are cut and say so), with 256 buffers.
+    /// Creates a receiver with 256 buffers for payloads of up to `longest` bytes (1,472 for
+    /// Ethernet without jumbo frames). Longer payloads are truncated and marked as such.
     pub fn new(longest: u16) -> Self {
         Self::with_buffers(longest, BUFFERS)
     }
 
-    /// The same with so many buffers, which is how many packets one [`receive`](Self::receive) lends at most;
-    /// rounded down to a power of two, at least 1. Memory: `buffers × (longest + 256)` bytes.
+    /// Creates a receiver with `buffers` buffers, rounded down to a power of two, at least 1. One
+    /// [`receive`](Self::receive) lends at most as many packets. Memory: `buffers × (longest +
+    /// 256)` bytes.
     pub fn with_buffers(longest: u16, buffers: u16) -> Self {
         Self {
             longest,
@@ -139,17 +144,17 @@ impl PacketReceiver {
         }
     }
 
-    /// Makes calls even where a ring could be had. Before the first socket.
+    /// Avoids io_uring even if it is available. Has no effect after the first socket was added.
     #[must_use]
     pub fn without_ring(mut self) -> Self {
         self.calls_only = true;
         self
     }
 
-    /// Receives from `socket` too, from the next [`receive`](Self::receive) on.
+    /// Adds a socket, from which the next [`receive`](Self::receive) receives too.
     ///
     /// # Errors
-    /// `InvalidInput` if the sockets are not all of this system, or all of one simulation.
+    /// `InvalidInput` if the sockets are not all of this system or all of one simulation.
     pub fn add(&mut self, socket: Arc<UdpSocket>) -> Result<SocketToken> {
         if let Some(known) = self.sockets.iter().find_map(|slot| slot.socket.as_deref()) {
             UdpSocket::check_same_system(&[known, &socket])?;
@@ -174,11 +179,11 @@ impl PacketReceiver {
         })
     }
 
-    /// Receives no more from this socket. What was taken from it already is lent by the next
-    /// [`receive`](Self::receive). A token that names no socket any more is ignored.
+    /// Removes a socket. The next [`receive`](Self::receive) still lends packets that were already
+    /// taken from it. A token of a removed socket is ignored.
     ///
     /// # Errors
-    /// `Busy` if the kernel takes no more commands at the moment: call again.
+    /// `Busy` if io_uring accepts no more commands at the moment: call again.
     pub fn remove(&mut self, token: SocketToken) -> Result<()> {
         if self.socket(token).is_none() {
             return Ok(());
@@ -212,7 +217,8 @@ impl PacketReceiver {
             .filter(|_| slot.turn == token.turn && !slot.leaving)
     }
 
-    /// Says whether a ring receives, and if not, why not. `NotAsked` before the first socket, and of simulated ones.
+    /// Returns whether io_uring is used, and if not, why. `NotAsked` before the first socket is
+    /// added, and for simulated sockets.
     pub fn ring(&self) -> IoUringState {
         match (&self.way, self.refusal) {
             (Some(Way::Ring(_)), _) => IoUringState::InForce,
@@ -221,14 +227,15 @@ impl PacketReceiver {
         }
     }
 
-    /// Lends the packets that wait, as far as there are buffers, and waits for the first until `deadline` at the
-    /// latest. None: nothing came, or only [`events`](Self::events) did. The packets of the call before are
-    /// given back.
+    /// Lends the received packets, at most one per buffer; waits for the first until `deadline`.
+    /// Without packets, nothing came or only [`events`](Self::events). The packets of the previous
+    /// call are returned to the receiver.
     ///
-    /// The order is the order of arrival of each socket's packets, not between sockets.
+    /// Packets of one socket are in their order of arrival; between sockets there is no order.
     ///
     /// # Errors
-    /// `Busy` on another thread than the first one that received; `Io`. What fails for one socket alone is an event.
+    /// `InvalidInput` if there is no socket; `Busy` on another thread than the one that received
+    /// first; `Io`. An error of a single socket is an event.
     pub fn receive(&mut self, deadline: impl Into<Deadline>) -> Result<Packets<'_>> {
         self.events.clear();
         let deadline = deadline.into();
@@ -261,7 +268,7 @@ impl PacketReceiver {
         Ok(())
     }
 
-    /// Counts what is lent, for each socket's packets in a row at once.
+    /// Counts the lent packets, once for each run of packets of the same socket.
     fn account(&self) {
         let Some(Way::Ring(ring)) = &self.way else {
             return;
@@ -282,15 +289,16 @@ impl PacketReceiver {
         self.raw = take_each(raw, &mut self.sockets, &mut self.events, remove);
     }
 
-    /// Returns what happened to sockets, besides packets, in the last [`receive`](Self::receive).
+    /// Returns the sockets' events during the last [`receive`](Self::receive).
     pub fn events(&self) -> &[(SocketToken, ReceiverEvent)] {
         &self.events
     }
 }
 
-/// Takes all events. A socket that can't be removed for a moment is closed by the next call, whose events come first; the other events are
-/// not lost with it, and the packets of this call neither: another reason than `Busy` is an event of that socket. Until then its place is not given to another one: only `Removed` frees it, which follows a removal that was taken, and
-/// a ring is never busy for a socket that leaves already.
+/// Processes all events of the ring, and returns those to process again in the next call. If a
+/// closed socket cannot be removed now, the next call tries again, so that this call's packets and
+/// other events are not lost. An error other than `Busy` becomes an event of that socket. Its slot
+/// is not reused until `Removed` confirms the removal.
 fn take_each(
     raw: Vec<(u32, SocketEvent)>,
     sockets: &mut [Slot],

@@ -1,21 +1,22 @@
-//! What a receive lends.
+//! The packets that a receiver lends.
 
 use super::{PacketReceiver, SocketToken, Way};
 use wirestamp_core::backend::Received;
 
-/// A received packet in a buffer of its [`PacketReceiver`], which has it back at its next `receive`.
+/// A received packet in a buffer of its [`PacketReceiver`], valid until the next `receive`.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct LentPacket<'a> {
-    /// Whose it is.
+    /// The socket that received it.
     pub socket: SocketToken,
     /// The payload.
     pub payload: &'a [u8],
-    /// Its timestamps, and what else is known of it.
+    /// Its timestamps and other metadata.
     pub received: &'a Received,
 }
 
-/// The packets that a [`PacketReceiver`] lends: an iterator whose items stay valid as long as it is borrowed.
+/// An iterator over the packets that a [`PacketReceiver`] lends. They are valid as long as the
+/// receiver is borrowed.
 #[derive(Debug, Clone)]
 pub struct Packets<'a> {
     receiver: &'a PacketReceiver,

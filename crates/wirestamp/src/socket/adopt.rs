@@ -1,4 +1,5 @@
-//! Sockets that the program has already: adopting them, giving them back, and lending them out.
+//! Adoption of existing sockets, their return to the standard library, and access to their
+//! descriptors.
 
 #[cfg(all(any(target_os = "linux", windows), not(wirestamp_unsupported)))]
 use super::Socket;
@@ -21,41 +22,43 @@ use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::{Error, Result};
 
 impl UdpSocket {
-    /// Adopts a UDP socket that exists: a [`std::net::UdpSocket`], a `socket2::Socket`, or any owned
-    /// descriptor (Unix: `OwnedFd`; Windows: `OwnedSocket`). For one of tokio's, see
+    /// Adopts an existing UDP socket: a [`std::net::UdpSocket`], a `socket2::Socket`, or any owned
+    /// descriptor (Unix: `OwnedFd`; Windows: `OwnedSocket`). For a tokio socket see
     /// `AsyncUdpSocket::adopt`.
     ///
-    /// It may be bound or not, connected or not, IPv4, IPv6 or both, blocking or not, and share its port.
-    /// Options that its owner has set stay, and so does what waits to be received, except that from now on:
+    /// It may be bound or not, connected or not, IPv4, IPv6 or both, blocking or not, and may share
+    /// its port. Its options and its received datagrams are kept, with these exceptions:
     ///
-    /// * Its timestamping is off until [`configure`](Self::configure), and `SO_TIMESTAMP` and
-    ///   `SO_TIMESTAMPNS` are off for good: with them Linux makes timestamps up.
-    /// * `UDP_GRO` is off, so that each datagram received is one datagram.
-    /// * Transmit timestamps that wait in its error queue are discarded: they are of datagrams that were
+    /// * Timestamping is off until [`configure`](Self::configure). `SO_TIMESTAMP` and
+    ///   `SO_TIMESTAMPNS` are off permanently, because with them Linux makes timestamps up.
+    /// * `UDP_GRO` is off, so that datagrams are received one by one.
+    /// * Transmit timestamps in its error queue are discarded: they belong to datagrams that were
     ///   sent before.
     ///
-    /// If timestamping was on, timestamps of the owner's datagrams can come later still, under
-    /// numbers that are ids of yours as well. For the first four seconds datagrams are therefore sent without a
-    /// transmit timestamp, and their ids end as lost by reset. A socket that never had timestamping on
-    /// has timestamps at once. (Linux. An owner that sends timestamped datagrams and switches timestamping off
-    /// just before is not noticed. On Windows use other ids than the owner did: whether the system forgets its
-    /// timestamps is not documented.)
+    /// If timestamping was on, timestamps of earlier datagrams can still arrive, with numbers that
+    /// collide with new IDs. On Linux, datagrams of the first four seconds therefore get no
+    /// transmit timestamp, and their IDs resolve to `Missing(Reset)`. A socket that never had
+    /// timestamping on gets timestamps at once. Not detected: an owner that sent timestamped
+    /// datagrams and switched timestamping off just before. On Windows use other IDs than the
+    /// previous owner: whether the system discards its timestamps is not documented.
     ///
-    /// Other descriptors of the same socket (`try_clone`) share all of its options and its error queue: set no
-    /// timestamping option through them, and don't read the error queue there.
+    /// Other descriptors of the same socket (`try_clone`) share its options and its error queue: do
+    /// not set timestamping options or read the error queue through them.
     ///
-    /// A socket of another network namespace than the calling thread's sends and receives with
-    /// timestamps, but knows no interface numbers: those of received datagrams are `None`, multicast groups
-    /// can't be joined, and hardware timestamps can't be converted. Adopt it on a thread that has
-    /// entered its namespace instead (Linux; before 5.14 a socket that is not bound counts as of another).
+    /// On Linux, a socket of another network namespace than the calling thread's sends and receives
+    /// with timestamps, but has no interface indexes: received datagrams report `None`, multicast
+    /// groups cannot be joined, and hardware timestamps cannot be converted. Adopt it on a thread
+    /// that has entered its namespace. Before Linux 5.14 this also applies to an unbound socket of
+    /// the thread's own namespace.
     ///
-    /// Software timestamps of datagrams that waited already are placed by what the clocks show now: if UTC was
-    /// stepped while they waited, they are wrong by the step.
+    /// Software timestamps of datagrams that were received before the adoption are converted by the
+    /// clocks' current relation: if the real-time clock was stepped since, they are wrong by the
+    /// step.
     ///
     /// # Errors
-    /// `InvalidInput` for anything but a UDP socket: the message says what it is (on Windows also for a socket
-    /// that is not bound). `Busy` if the process has too many descriptors. `NotSupported` where wirestamp has no
-    /// backend. The socket is then closed: adopt a `try_clone` to keep it.
+    /// `InvalidInput` for anything but a UDP socket (the message names its type), on Windows also
+    /// for an unbound one; `Busy` if the process has too many descriptors; `NotSupported` on
+    /// systems without a backend. On an error the socket is closed: adopt a `try_clone` to keep it.
     ///
     /// ```
     /// use wirestamp::{Timestamping, UdpSocket};
@@ -88,16 +91,17 @@ impl UdpSocket {
         ))
     }
 
-    /// Gives the socket back to the standard library. Timestamping is off, and the options that wirestamp
-    /// changes for itself are as they were before: packet information, reports of ICMP errors and drops,
-    /// `UDP_GRO`, whether calls wait. What stays: the larger receive buffer that transmit timestamps
-    /// asked for; `SO_TIMESTAMPING` and `SO_TIMESTAMP` are off even if a former owner had them on; a socket that
-    /// [`bind`](Self::bind) made does not block, and is in no multicast group that it did not
-    /// join; on Windows no socket blocks.
+    /// Converts the socket to one of the standard library. Timestamping is off, and the other
+    /// options that wirestamp changed are restored: packet information, reports of ICMP errors and
+    /// drops, `UDP_GRO`, blocking mode. These changes remain: the receive buffer is larger if
+    /// transmit timestamps required it; `SO_TIMESTAMPING` and `SO_TIMESTAMP` are off even if a
+    /// previous owner had them on; a socket from [`bind`](Self::bind), and on Windows every socket,
+    /// is non-blocking; a socket from [`bind`](Self::bind) receives multicast only of groups that
+    /// it joined.
     ///
-    /// Fetch transmit timestamps before: those that wait are discarded, and those that come later
-    /// stay in the error queue. With [`Engine::Ring`](crate::socket::Engine::Ring) receive until nothing waits: datagrams that
-    /// the ring has taken from the socket are lost.
+    /// Fetch transmit timestamps first: those not fetched are discarded, and later ones stay in the
+    /// error queue. With [`Engine::Ring`](crate::socket::Engine::Ring), first receive until nothing
+    /// is left: datagrams that io_uring has already taken are lost.
     ///
     /// # Errors
     /// `NotSupported` for a simulated socket.
@@ -120,7 +124,7 @@ impl UdpSocket {
 
 #[cfg(all(any(target_os = "linux", windows), not(wirestamp_unsupported)))]
 impl<T: Supported> Socket<T> {
-    /// The system's socket.
+    /// Returns the system's socket.
     #[track_caller]
     fn of_the_system(&self) -> &T::Native {
         match self.socket.native() {
@@ -132,10 +136,11 @@ impl<T: Supported> Socket<T> {
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 impl<T: Supported> Socket<T> {
-    /// Returns the socket's descriptor, for options of the system's that wirestamp does not know. `None` for a
-    /// simulated socket. Timestamping options that are set behind its back are not noticed.
+    /// Returns the socket's descriptor, for socket options that wirestamp does not cover; `None`
+    /// for a simulated socket. Do not set timestamping options through it: the change is not
+    /// detected.
     ///
-    /// Populated on: Linux.
+    /// Available on Linux only.
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.socket.native().map(AsFd::as_fd)
     }
@@ -159,8 +164,9 @@ impl TryFrom<Handle> for UdpSocket {
     }
 }
 
-/// Lends the descriptor out, for options that wirestamp does not know: `socket2::SockRef::from(&socket)`.
-/// Timestamping options that are set behind its back are not noticed. Panics for a simulated socket.
+/// Lends the descriptor, for socket options that wirestamp does not cover:
+/// `socket2::SockRef::from(&socket)`. Do not set timestamping options through it: the change is not
+/// detected. Panics for a simulated socket.
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 impl<T: Supported> AsFd for Socket<T> {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -176,8 +182,9 @@ impl<T: Supported> AsRawFd for Socket<T> {
     }
 }
 
-/// Lends the socket out, for options that wirestamp does not know: `socket2::SockRef::from(&socket)`.
-/// Timestamping options that are set behind its back are not noticed. Panics for a simulated socket.
+/// Lends the socket, for socket options that wirestamp does not cover:
+/// `socket2::SockRef::from(&socket)`. Do not set timestamping options through it: the change is not
+/// detected. Panics for a simulated socket.
 #[cfg(all(windows, not(wirestamp_unsupported)))]
 impl<T: Supported<Native: AsSocket>> AsSocket for Socket<T> {
     fn as_socket(&self) -> BorrowedSocket<'_> {

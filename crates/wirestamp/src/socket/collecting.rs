@@ -1,5 +1,5 @@
-//! Collecting: what the system has of transmit timestamps gets into the matcher, and those who wait
-//! for it are woken.
+//! Collection of transmit timestamps: moves them from the error queue into the matcher and wakes
+//! the waiting threads and tasks.
 
 use super::Socket;
 use super::state::{Collecting, Look, State};
@@ -11,35 +11,34 @@ use wirestamp_core::capability::Direction;
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::{Arrival, TransmitTracker};
 
-/// So often the system is read in one collection: a sender on another thread could keep its queue
-/// full for ever.
+/// The most reads in one collection: a sender on another thread could keep the queue full forever.
 const MOST_READS: usize = 1 << 10;
 
 impl<T: Supported> Socket<T> {
-    /// Empties the system's queue into the matcher.
+    /// Empties the error queue into the matcher.
     pub(crate) fn collect(&self) -> Result<()> {
         self.collected().map(drop)
     }
 
-    /// The same, if ids are awaited: their timestamps would end every wait at once.
+    /// Collects if IDs are awaited: otherwise their timestamps would end every wait at once.
     pub(crate) fn collect_if_waiting(&self) -> Result<()> {
         let awaited = self.transmit.lock().matcher.awaited();
         if awaited == 0 { Ok(()) } else { self.collect() }
     }
 
-    /// The same; returns the time from before and the matcher as it is after.
+    /// Collects, and returns the time from before and the matcher from after.
     pub(super) fn collected(&self) -> Result<(MonotonicTime, MutexGuard<'_, State>)> {
         let mut look = self.transmit.lock().look();
         look.now = self.now();
         Ok((look.now, self.collected_since(look)?))
     }
 
-    /// The same for who has looked already.
+    /// Collects for a caller that already has a [`Look`].
     pub(super) fn collected_since(&self, look: Look) -> Result<MutexGuard<'_, State>> {
         self.collected_in_turn(&mut self.transmit.turn_to_collect(), look)
     }
 
-    /// The same for who has the turn and keeps it.
+    /// Collects for a caller that already holds the collecting lock and keeps it.
     pub(super) fn collected_in_turn(
         &self,
         turn: &mut Collecting,
@@ -59,7 +58,7 @@ impl<T: Supported> Socket<T> {
         }
         match result {
             Err(error) if !state.closed => Err(error),
-            _ => Ok(state), // close has collected the last
+            _ => Ok(state), // `close` has collected the last timestamps
         }
     }
 
@@ -74,7 +73,8 @@ impl<T: Supported> Socket<T> {
             let left = state.matcher.awaited();
             match read {
                 Ok(true) if left == 0 && awaited == 0 => {}
-                // by the chunk: the first entry was not it, and many may lie before it
+                // read a chunk: the first entry was another one, and many may come before the
+                // awaited one
                 Ok(true) if left > 0 => awaited = left.max(2),
                 other => return (other.map(drop), state),
             }
@@ -93,7 +93,7 @@ impl<T: Supported> Socket<T> {
         (asked, self.deliver(tracker, now))
     }
 
-    /// What was read goes into the matcher. Waiting threads are woken before it is unlocked.
+    /// Moves the tracker's entries into the matcher. Wakes waiting threads before it is unlocked.
     fn deliver(&self, tracker: &mut TransmitTracker, now: MonotonicTime) -> MutexGuard<'_, State> {
         let mut state = self.transmit.lock();
         state.matcher.advance(now);
@@ -120,14 +120,14 @@ impl<T: Supported> Socket<T> {
         state
     }
 
-    /// The matcher after collecting what can be collected: an unreadable queue is reported to
-    /// whoever asks for timestamps.
+    /// Returns the matcher after an attempt to collect. A read error is ignored here; calls that
+    /// fetch timestamps report it.
     pub(super) fn collected_if_possible(&self) -> MutexGuard<'_, State> {
         self.collected()
             .map_or_else(|_| self.transmit.lock(), |(_, state)| state)
     }
 
-    /// Wakes everybody who waits, because ids have ended.
+    /// Wakes all waiting threads and tasks, because IDs have resolved.
     pub(super) fn announce(&self, state: &mut State) {
         state.changes += 1;
         if state.waiting > 0 {

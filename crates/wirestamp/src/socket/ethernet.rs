@@ -1,4 +1,4 @@
-//! What only Ethernet sockets have: an ethertype, MAC addresses, groups of them.
+//! Ethernet sockets: their construction and multicast groups.
 
 use super::Socket;
 use crate::host::Host;
@@ -8,26 +8,29 @@ use wirestamp_core::backend::{Backend, DatagramSocket, Ethernet};
 use wirestamp_core::ethernet::{Ethertype, MacAddress};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 
-/// A socket for the Ethernet frames of one ethertype on one interface, with timestamps: a packet socket.
+/// A packet socket for Ethernet frames of one ethertype on one interface, with timestamps.
 ///
-/// [`Interface::open_ethernet`](crate::Interface::open_ethernet) makes one. It has the same calls and the same
-/// timestamps as a [`UdpSocket`](crate::UdpSocket), but where that has a socket address it has a
-/// [`MacAddress`]; see [`Socket`].
+/// [`Interface::open_ethernet`](crate::Interface::open_ethernet) opens one. It has the same methods
+/// and timestamps as a [`UdpSocket`](crate::UdpSocket), with a [`MacAddress`] in place of the
+/// socket address; see [`Socket`].
 ///
-/// * It sends payloads and receives payloads: the header is made from the interface's address, the destination
-///   and the ethertype, and is in [`Received`](crate::Received) with the frame's VLAN tag.
-/// * What is received counts the padding of short frames: Ethernet fills up payloads of less than 46 bytes, and only the
-///   payload itself can say how long it was.
-/// * It receives what is sent to the interface's own address, to everybody, and to groups: those that it
-///   [joined](Socket::join_group), and others that the NIC lets through for somebody else. Nothing of what this
-///   host sends itself.
-/// * Frames with a VLAN tag come in as well, also of VLANs that the interface is no member of: see
-///   [`FrameDestination::vlan`](crate::ethernet::FrameDestination::vlan).
-/// * Its hardware timestamps convert with a [`Correlator`](crate::Correlator) of the same interface. On a bridge, which has
-///   no clock, received ones name the port that made them and convert with a correlator of that; sent ones do not convert:
-///   the kernel names no port of them.
+/// * It sends and receives payloads without the Ethernet header. The header of sent frames consists
+///   of the destination, the interface's address and the ethertype; that of received frames is in
+///   [`Received`](crate::Received), with the VLAN tag.
+/// * Received payloads include padding: Ethernet pads payloads to 46 bytes, and only the payload's
+///   own protocol can state the true length.
+/// * It receives frames to the interface's own address, to the broadcast address and to multicast
+///   groups: those that it [joined](Socket::join_group), and those that the NIC accepts for other
+///   programs. It does not receive frames that this host sends.
+/// * It also receives frames with a VLAN tag, even of VLANs that are not configured on the
+///   interface: see [`FrameDestination::vlan`](crate::ethernet::FrameDestination::vlan).
+/// * Its hardware timestamps convert with a [`Correlator`](crate::Correlator) of the same
+///   interface. On a bridge, which has no clock, receive timestamps name the port that made them
+///   and convert with that port's correlator. Transmit timestamps cannot be converted there,
+///   because the kernel does not report their port.
 ///
-/// Needs the privilege CAP_NET_RAW. Populated on: Linux, simulator; Windows answers `NotSupported`.
+/// Requires CAP_NET_RAW. Available on Linux and in the simulator; on Windows, opening fails with
+/// `NotSupported`.
 pub type EthernetSocket = Socket<Ethernet>;
 
 impl Socket<Ethernet> {
@@ -41,11 +44,12 @@ impl Socket<Ethernet> {
         Ok(Self::around(host, socket, tracker, Some(interface.index)))
     }
 
-    /// Joins a multicast group, such as [`MacAddress::PTP_PRIMARY`]: the NIC lets its frames through.
-    /// The socket may join a group several times, and leaves it when it has left as often.
+    /// Joins a multicast group, such as [`MacAddress::PTP_PRIMARY`], so that the NIC accepts its
+    /// frames. The socket may join a group several times, and must leave it as often.
     ///
     /// # Errors
-    /// `InvalidInput` if `group` is no multicast address; `NoSuchDevice` if the interface is gone.
+    /// `InvalidInput` if `group` is not a multicast address; `NoSuchDevice` if the interface is
+    /// gone.
     pub fn join_group(&self, group: MacAddress) -> Result<()> {
         self.socket.join_multicast(group, self.own_interface())
     }
@@ -53,7 +57,8 @@ impl Socket<Ethernet> {
     /// Leaves a multicast group. Leaving one that was not joined does nothing.
     ///
     /// # Errors
-    /// `InvalidInput` if `group` is no multicast address; `NoSuchDevice` if the interface is gone.
+    /// `InvalidInput` if `group` is not a multicast address; `NoSuchDevice` if the interface is
+    /// gone.
     pub fn leave_group(&self, group: MacAddress) -> Result<()> {
         self.socket.leave_multicast(group, self.own_interface())
     }

@@ -1,5 +1,5 @@
-//! Sockets that timestamp the packets that they send and receive, how they are configured, and the `Timestamper` of sockets
-//! that a program calls itself.
+//! Sockets whose sent and received packets have timestamps, their configuration, and the
+//! `Timestamper` for sockets that a program uses with its own system calls.
 
 #[cfg(any(unix, windows))]
 mod adopt;
@@ -43,15 +43,15 @@ use wirestamp_core::time::{Adjusted, MonotonicTime, UtcCrossTimestamp};
 use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A socket whose packets carry timestamps, received ones and sent ones: a [`UdpSocket`] or an
+/// A socket whose sent and received packets have timestamps: a [`UdpSocket`] or an
 /// [`EthernetSocket`](crate::ethernet::EthernetSocket).
 ///
-/// Timestamping is off until [`configure`](Self::configure) switches it on. Every method takes
-/// `&self` and can be called from several threads at once; nothing blocks except the methods
-/// that take a time to wait, and [`send_to`](Self::send_to) while there is no room.
+/// Timestamping is off until [`configure`](Self::configure) switches it on. All methods take
+/// `&self` and can be called from several threads at once. Only methods that take a deadline block,
+/// and [`send`](Self::send) and [`send_to`](Self::send_to) while the send buffer is full.
 ///
-/// A packet sent with a [`TransmitId`](crate::TransmitId) has its outcome fetched by that
-/// id, and every id ends exactly once: timestamped, or lost with a reason.
+/// If a packet is sent with a [`TransmitId`](crate::TransmitId), its outcome is fetched by that ID.
+/// Every ID resolves exactly once: to the timestamps or to the reason there are none.
 ///
 /// Code for both kinds is generic over the transport:
 ///
@@ -71,15 +71,15 @@ use wirestamp_core::{Error, ErrorKind, Result};
 #[repr(C)] // what every received packet needs stands together, and `inner::Socket` begins with the rest of it
 pub struct Socket<T: Supported = Udp> {
     host: Arc<Host>,
-    /// The one interface that this socket's packets can leave by, where there is only one.
+    /// The interface that all packets of this socket leave by, if there is only one.
     leaves_by: Option<InterfaceIndex>,
     observer: Observer,
     receiving: ReceiveCounts,
     socket: inner::Socket<T>,
     transmit: Transmit,
-    /// Nanoseconds that a receive lets datagrams gather.
+    /// The time in nanoseconds that a receive lets datagrams accumulate.
     gather: AtomicI64,
-    /// Counts the ids that the socket chose itself.
+    /// Counts the IDs that the socket chose itself.
     next_own: AtomicU32,
 }
 
@@ -102,27 +102,29 @@ impl<T: Supported> Socket<T> {
         }
     }
 
-    /// Returns the address that the socket is bound to: for Ethernet, the interface's MAC address.
+    /// Returns the address that the socket is bound to; for Ethernet, the interface's MAC address.
     ///
     /// # Errors
-    /// `Closed`.
+    /// `Closed` if the socket was closed.
     pub fn local_address(&self) -> Result<T::Address> {
         self.socket.local_address()
     }
 
-    /// Replaces the whole timestamping configuration. One call sets everything: what is omitted
-    /// is off. Ids that are still awaited end as lost by reset. Returns what is in force.
+    /// Replaces the whole timestamping configuration: everything that `timestamping` does not
+    /// switch on is off. Unresolved IDs resolve to `Missing(Reset)`. Returns the granted
+    /// configuration.
     ///
-    /// The first socket of a system that switches receive timestamps on can see a few
-    /// milliseconds of datagrams without timestamps (Linux).
+    /// On Linux, when the first socket of the system switches receive timestamps on, datagrams of
+    /// the first few milliseconds can lack timestamps.
     ///
     /// # Errors
-    /// `NotSupported` if the system can't timestamp so; all timestamping of this socket is then off.
+    /// `NotSupported` if the system does not support the configuration. All timestamping of this
+    /// socket is then off.
     pub fn configure(&self, timestamping: Timestamping) -> Result<Granted> {
         self.replace_configuration(&timestamping)
     }
 
-    /// Reads the monotonic clock, the one that timestamps are converted to.
+    /// Reads the monotonic clock, to which timestamps are converted.
     pub fn now(&self) -> MonotonicTime {
         self.host.now()
     }
@@ -132,14 +134,15 @@ impl<T: Supported> Socket<T> {
         self.host.utc_cross_timestamp()
     }
 
-    /// Reads how far adjustments of its frequency have moved the monotonic clock: a time daemon's or adjtime(2)'s.
+    /// Reads how far frequency adjustments by a time daemon or adjtime(2) have moved the monotonic
+    /// clock.
     pub fn adjusted(&self) -> Adjusted {
         self.host.adjusted()
     }
 
-    /// Ends every wait in every thread: calls that were under way and later ones fail with
-    /// `Closed`. Ids that are still awaited end as lost because the socket was closed;
-    /// outcomes can still be fetched. The address stays bound until the socket is dropped.
+    /// Closes the socket for all threads: calls in progress and later ones fail with `Closed`.
+    /// Unresolved IDs resolve to `Missing(SocketClosed)`; outcomes can still be fetched. The
+    /// address stays bound until the socket is dropped.
     pub fn close(&self) {
         self.close_transmit();
     }
@@ -158,12 +161,12 @@ impl<T: Supported> Socket<T> {
         )
     }
 
-    /// The system's socket; `None` for a simulated one.
+    /// Returns the system's socket; `None` for a simulated one.
     pub(crate) fn native(&self) -> Option<&T::Native> {
         self.socket.native()
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     fn shown(&self) -> String {
         self.socket.local_address().map_or_else(
             |_| "this socket".to_owned(),

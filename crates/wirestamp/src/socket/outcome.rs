@@ -1,4 +1,4 @@
-//! One call for the common case: send a datagram, and get its transmit timestamps.
+//! Sending a datagram and getting its transmit timestamps in one call.
 
 use super::Socket;
 use crate::address::ToAddress;
@@ -9,27 +9,29 @@ use wirestamp_core::backend::Outgoing;
 use wirestamp_core::timestamp::{MissingReason, TransmitAnswer, TransmitId, TransmitOutcome};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// Ids from here on are chosen by the library.
+/// The library chooses its IDs from here on.
 pub(super) const FIRST_OWN: u32 = 1 << 31;
-/// What is tried when the caller uses such ids as well.
+/// How many IDs to try, if the caller uses such IDs as well.
 const ATTEMPTS: usize = 1 << 16;
 
 impl<T: Supported> Socket<T> {
-    /// Sends one datagram to the connected peer and waits for its transmit timestamps, until
-    /// `deadline` at the latest: one call for [`send`](Self::send) and
-    /// [`wait_transmit_timestamp`](Self::wait_transmit_timestamp), with an id that the socket chooses.
+    /// Sends one datagram to the connected peer and waits for its transmit timestamps, at most
+    /// until `deadline`. It combines [`send`](Self::send) and
+    /// [`wait_transmit_timestamp`](Self::wait_transmit_timestamp), with an ID that the socket
+    /// chooses.
     ///
-    /// Without a timestamp the outcome says why. At `deadline` the id ends as if its own deadline had passed
-    /// ([`MissingReason::Deadline`], or [`NeverGenerated`](MissingReason::NeverGenerated) if this socket never
-    /// saw a timestamp); what comes afterwards is a [late timestamp](Self::late_timestamps).
+    /// If there is no timestamp, the outcome has the reason. At `deadline` the ID resolves as if
+    /// its own deadline had passed ([`MissingReason::Deadline`], or
+    /// [`NeverGenerated`](MissingReason::NeverGenerated) if this socket never got a timestamp). A
+    /// timestamp after that is a [late timestamp](Self::late_timestamps).
     ///
-    /// The ids are those from 2³¹ on; use smaller ones of your own beside it. Other threads can do the
-    /// same at the same time, but should not fetch outcomes of all ids
-    /// ([`transmit_timestamps`](Self::transmit_timestamps)): they could take this one's.
+    /// The chosen IDs are 2³¹ and above; use smaller ones for your own. Other threads can call this
+    /// at the same time, but should not fetch outcomes of all IDs
+    /// ([`transmit_timestamps`](Self::transmit_timestamps)), because they could take this one.
     ///
     /// # Errors
-    /// `InvalidInput` if transmit timestamps are not enabled: nothing is sent then. Otherwise as
-    /// [`send`](Self::send); `Io` if the system's queue can't be read.
+    /// `InvalidInput` if transmit timestamps are not enabled (the datagram is not sent). Otherwise
+    /// as [`send`](Self::send); `Io` if the error queue cannot be read.
     ///
     /// ```
     /// # #[cfg(feature = "sim")]
@@ -59,11 +61,11 @@ impl<T: Supported> Socket<T> {
         self.send_and_wait(payload, None, deadline.into())
     }
 
-    /// Sends one datagram to `to` and waits for its transmit timestamps: as
+    /// Sends one datagram to `to` and waits for its transmit timestamps, like
     /// [`send_timestamped`](Self::send_timestamped).
     ///
     /// # Errors
-    /// As [`send_timestamped`](Self::send_timestamped); as [`to_address`](ToAddress::to_address).
+    /// As [`send_timestamped`](Self::send_timestamped) and [`to_address`](ToAddress::to_address).
     pub fn send_to_timestamped(
         &self,
         payload: &[u8],
@@ -88,7 +90,7 @@ impl<T: Supported> Socket<T> {
         }
     }
 
-    /// An id that nobody uses.
+    /// Reserves an unused ID.
     pub(crate) fn own_id(&self) -> Result<OwnId<'_, T>> {
         let state = self.transmit.lock();
         if !state.enabled && !state.closed {
@@ -105,7 +107,7 @@ impl<T: Supported> Socket<T> {
     pub(crate) fn outcome_in(&self, answer: TransmitAnswer) -> Result<TransmitOutcome> {
         match answer {
             TransmitAnswer::Resolved(outcome) => Ok(outcome),
-            // configured anew meanwhile
+            // the socket was configured again in the meantime
             TransmitAnswer::NotEnabled => Ok(TransmitOutcome::Missing(MissingReason::Reset)),
             _ => {
                 let cause = "another thread fetched the outcome of this datagram";
@@ -126,14 +128,15 @@ impl<T: Supported> Socket<T> {
     }
 }
 
-/// An id of the library's. Dropping it ends it, however its call ended: nobody else would fetch its outcome.
+/// An ID that the library chose. Dropping it resolves it, because nobody else would fetch its
+/// outcome.
 pub(crate) struct OwnId<'a, T: Supported> {
     socket: &'a Socket<T>,
     pub(crate) id: TransmitId,
 }
 
 impl<T: Supported> OwnId<'_, T> {
-    /// Ends it now, as its deadline would.
+    /// Resolves it now, as its deadline would.
     pub(crate) fn give_up(&self) -> Result<TransmitOutcome> {
         let now = self.socket.now();
         let answer = self.socket.transmit.lock().matcher.give_up(self.id, now);

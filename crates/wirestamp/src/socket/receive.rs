@@ -1,5 +1,4 @@
-//! Receiving: batches, single datagrams, waiting for them, and counting them.
-//! Reads no timestamps of sent datagrams, except to keep their queue from filling up.
+//! Receiving of single datagrams and batches, and the receive counters.
 
 use super::Socket;
 use crate::deadline::Deadline;
@@ -11,20 +10,21 @@ use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Received};
 use wirestamp_core::capability::Direction;
 use wirestamp_core::time::{MonotonicTime, Span};
 
-/// Counts of the datagrams that came to a socket.
+/// The numbers of datagrams that a socket received or dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ReceiveCounters {
     /// Datagrams received.
     pub datagrams: u64,
-    /// Those with a timestamp.
+    /// Datagrams received with a timestamp.
     pub timestamped: u64,
-    /// Those without: timestamping was off, or nothing timestamped them.
+    /// Datagrams received without a timestamp: timestamping was off, or neither the NIC nor the
+    /// kernel made one.
     pub without_timestamp: u64,
-    /// Those that were cut to the caller's buffer.
+    /// Datagrams that were truncated to the caller's buffer.
     pub truncated: u64,
-    /// Those whose control data was cut, perhaps with their timestamp.
+    /// Datagrams whose control messages were truncated, which may have lost their timestamp.
     pub control_truncated: u64,
     /// Datagrams that the system dropped because the socket's queue was full.
     pub dropped: u64,
@@ -39,12 +39,12 @@ pub(super) struct ReceiveCounts {
 }
 
 impl<T: Supported> Socket<T> {
-    /// Receives what waits, as far as `batch` has room, and waits for the first datagram
-    /// until `deadline` at the latest. Returns how many entries were filled; 0: none came.
+    /// Receives as many datagrams as are available and fit into `batch`; waits for the first at
+    /// most until `deadline`. Returns the number of entries that it filled, 0 if no datagram came.
     ///
     /// # Errors
-    /// `Unreachable` if a datagram that this connected socket sent was rejected (nothing is
-    /// lost; call again); `Closed`.
+    /// `Unreachable` if a datagram that this connected socket sent was rejected with an ICMP error
+    /// (no received datagram is lost; call again); `Closed`.
     pub fn receive_batch(
         &self,
         batch: &mut [Incoming<'_, T>],
@@ -57,7 +57,7 @@ impl<T: Supported> Socket<T> {
         loop {
             let count = self.try_receive_batch(batch)?;
             if count > 0 {
-                return Ok(count); // no clock is read
+                return Ok(count); // no clock is read in this case
             }
             let now = self.now();
             let until = *until.get_or_insert_with(|| deadline.resolve(|| now));
@@ -69,7 +69,7 @@ impl<T: Supported> Socket<T> {
                 return Err(self.closed("receive"));
             }
             if readiness.timestamps {
-                // its queue is not empty: left alone, it would end every wait at once
+                // an error queue that is not emptied would end every wait at once
                 self.collect()?;
             }
             if batch.len() > 1 && readiness.receive {
@@ -78,7 +78,7 @@ impl<T: Supported> Socket<T> {
         }
     }
 
-    /// More datagrams for one waking up, where the configuration asks for it.
+    /// Lets datagrams accumulate before receiving, if the configuration asks for it.
     fn let_gather(&self, until: MonotonicTime) -> Result<()> {
         let time = Span::from_nanoseconds(self.gather.load(Ordering::Relaxed).into());
         if time > Span::ZERO {
@@ -88,7 +88,7 @@ impl<T: Supported> Socket<T> {
         Ok(())
     }
 
-    /// Receives what waits, as far as `batch` has room, without waiting.
+    /// Receives as many datagrams as are available and fit into `batch`, without waiting.
     ///
     /// # Errors
     /// As [`receive_batch`](Self::receive_batch).
@@ -98,7 +98,8 @@ impl<T: Supported> Socket<T> {
         Ok(count)
     }
 
-    /// Receives one datagram into `buffer`, waiting until `deadline` at the latest. `None`: none came.
+    /// Receives one datagram into `buffer`; waits at most until `deadline`. Returns `None` if no
+    /// datagram came.
     ///
     /// # Errors
     /// As [`receive_batch`](Self::receive_batch).
@@ -117,7 +118,7 @@ impl<T: Supported> Socket<T> {
         Ok((count > 0).then_some(incoming.received))
     }
 
-    /// Returns counts of the datagrams that came to this socket.
+    /// Returns the receive counters of this socket.
     pub fn receive_counters(&self) -> ReceiveCounters {
         let datagrams = self.receiving.datagrams.load(Ordering::Relaxed);
         let timestamped = self.receiving.timestamped.load(Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! Sending: ids are begun before the system call and cancelled if it fails; the system's queue of
-//! timestamps is emptied before it can overflow.
+//! Sending: IDs are registered before the system call and cancelled if it fails. The error queue is
+//! emptied before it can overflow.
 
 use super::Socket;
 use crate::address::ToAddress;
@@ -10,36 +10,37 @@ use wirestamp_core::time::Span;
 use wirestamp_core::timestamp::{Refused, TransmitId};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// How long a single send waits for room.
+/// How long a single send waits for room in the send buffer.
 const PATIENCE: Span = Span::from_seconds(1);
 
-/// The part of a batch that can be sent in one go.
+/// The part of a batch that can be sent at once.
 struct Begun {
-    /// Whether transmit timestamps are on, or the socket closed.
+    /// Whether transmit timestamps are on or the socket is closed.
     enabled: bool,
     datagrams: usize,
     refused: Option<(TransmitId, Refused)>,
 }
 
-/// What came of handing datagrams to the system.
+/// The result of passing datagrams to the system.
 struct Attempt {
-    /// How many went, and whether that is all.
+    /// The number of datagrams sent, and whether these are all.
     result: Result<(usize, bool)>,
-    /// Whether the tracker holds what was read of the queue on the way: no wait reports it.
+    /// Whether the tracker has entries that the send read from the error queue: no wait reports
+    /// them.
     has_read: bool,
 }
 
 impl<T: Supported> Socket<T> {
-    /// Sends datagrams in order until one can't be sent; returns how many went. 0: there is
-    /// no room now. The ids of those that did not go are free again.
+    /// Sends datagrams in order until one cannot be sent, and returns the number sent; 0 if there
+    /// is no room now. The IDs of the others are free again.
     ///
-    /// Where transmit timestamps are not enabled, ids are ignored, and asking for one answers
+    /// If transmit timestamps are not enabled, IDs are ignored, and fetching one returns
     /// [`NotEnabled`](crate::TransmitAnswer::NotEnabled).
     ///
     /// # Errors
-    /// That of the first datagram; a later one's is met at the next call. `InvalidInput` for
-    /// an id that is still in use, and for a datagram that is too long; `Busy` if too many ids
-    /// are awaited; `Unreachable`; `NotPermitted`; `Closed`.
+    /// The error of the first datagram; that of a later one is returned by the next call.
+    /// `InvalidInput` for an ID that is still in use, or a datagram that is too long; `Busy` if too
+    /// many IDs are unresolved (fetch outcomes first); `Unreachable`; `NotPermitted`; `Closed`.
     pub fn send_batch(&self, batch: &[Outgoing<'_, T>]) -> Result<usize> {
         let mut sent = 0;
         while sent < batch.len() {
@@ -57,19 +58,21 @@ impl<T: Supported> Socket<T> {
         Ok(sent)
     }
 
-    /// Sends one datagram to the connected peer; with an `id`, it is timestamped. Waits up to a
-    /// second for room.
+    /// Sends one datagram to the connected peer; with an `id`, it gets a transmit timestamp. Waits
+    /// up to a second for room in the send buffer.
     ///
     /// # Errors
-    /// As [`send_batch`](Self::send_batch); `Busy` also if there was no room for a second.
+    /// As [`send_batch`](Self::send_batch); `Busy` also if the send buffer stayed full for a
+    /// second.
     pub fn send(&self, payload: &[u8], id: Option<TransmitId>) -> Result<()> {
         self.send_one(&Outgoing::new(payload).id(id))
     }
 
-    /// Sends one datagram to `to`; with an `id`, it is timestamped. Waits up to a second for room.
+    /// Sends one datagram to `to`; with an `id`, it gets a transmit timestamp. Waits up to a second
+    /// for room in the send buffer.
     ///
     /// # Errors
-    /// As [`send`](Self::send); as [`to_address`](ToAddress::to_address).
+    /// As [`send`](Self::send) and [`to_address`](ToAddress::to_address).
     pub fn send_to(
         &self,
         payload: &[u8],
@@ -138,8 +141,8 @@ impl<T: Supported> Socket<T> {
         }
     }
 
-    /// No lock is held during the system call, but where it needs the tracker: other threads send,
-    /// receive and fetch meanwhile.
+    /// Holds no lock during the system call, unless that needs the tracker, so that other threads
+    /// can send, receive and fetch in the meantime.
     fn send_with_ids(&self, batch: &[Outgoing<'_, T>]) -> Result<(usize, bool)> {
         let mut begun = self.begin(batch);
         if let Begun {
@@ -148,11 +151,11 @@ impl<T: Supported> Socket<T> {
             ..
         } = begun
         {
-            let _ = self.collect(); // what has ended makes room
+            let _ = self.collect(); // resolved IDs make room
             begun = self.begin(batch);
         }
         if !begun.enabled {
-            return self.send_plain(batch).result; // the backend ignores ids then
+            return self.send_plain(batch).result; // the backend ignores IDs then
         }
         if let (0, Some((id, refused))) = (begun.datagrams, begun.refused) {
             return Err(self.refusal(id, refused));
@@ -162,13 +165,14 @@ impl<T: Supported> Socket<T> {
         let sent = result.as_ref().map_or(0, |(sent, _)| *sent);
         let is_half_full = self.settle(part.split_at(sent));
         if is_half_full || has_read {
-            // the datagrams are sent, whatever comes of it; who asks for timestamps is told
+            // the datagrams are sent even if this fails; calls that fetch timestamps report the
+            // error
             let _ = self.collect();
         }
         result
     }
 
-    /// Begins the ids of as much of `batch` as the system's queue can hold the timestamps of.
+    /// Registers the IDs of as many datagrams as the error queue has room for.
     fn begin(&self, batch: &[Outgoing<'_, T>]) -> Begun {
         let now = self.now();
         let mut state = self.transmit.lock();
@@ -197,13 +201,13 @@ impl<T: Supported> Socket<T> {
             begun.datagrams += 1;
         }
         if nothing_awaited && ids > 0 && !state.wakers.is_empty() {
-            self.announce(&mut state); // a task waits that knows of no deadline
+            self.announce(&mut state); // a waiting task does not know of this deadline yet
         }
         begun
     }
 
-    /// Frees the ids of what was not sent, and counts the time of the others from now. Returns whether
-    /// the system's queue should be emptied.
+    /// Frees the IDs of unsent datagrams and starts the deadlines of the others. Returns whether
+    /// the error queue should be emptied.
     fn settle(&self, (sent, unsent): (&[Outgoing<'_, T>], &[Outgoing<'_, T>])) -> bool {
         let now = self.now();
         let mut state = self.transmit.lock();

@@ -1,4 +1,4 @@
-//! What the threads and tasks of one socket share about its transmit timestamps.
+//! The state of a socket's transmit timestamps, shared by its threads and tasks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,34 +7,35 @@ use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::{Matcher, TransmitId, TransmitTracker};
 
-/// Transmit timestamps of a socket, and the threads and tasks that wait for them.
+/// The transmit timestamps of a socket, and the threads and tasks that wait for them.
 ///
-/// Who collects holds `collecting` from before the system is asked until the last timestamp is
-/// delivered: another thread's "nothing came" would be wrong while one is in hand. `state` is held
-/// only to deliver, so whoever sends does not wait for the system. Never taken in the other order.
+/// A collection holds `collecting` from before the read until the last timestamp is delivered, so
+/// that no other thread concludes in between that none came. It holds `state` only to deliver, so
+/// that senders do not wait for the system call. Lock order: `collecting`, then `state`.
 #[derive(Debug)]
 pub(super) struct Transmit {
     collecting: Mutex<Collecting>,
-    /// Whether a send needs the tracker: then who sends holds `collecting` meanwhile.
+    /// Whether a send needs the tracker, and therefore holds `collecting`.
     tracks_sends: AtomicBool,
     state: Mutex<State>,
     pub(super) changed: Condvar,
 }
 
-/// What is known of the awaited ids before the system is asked for their timestamps.
+/// A snapshot of the unresolved IDs before the error queue is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
-    /// How many there are.
+    /// The number of unresolved IDs.
     pub(super) awaited: usize,
-    /// A time from before: an id that was overdue *then* and has no timestamp gets none.
+    /// The time of the snapshot: an ID that was overdue at this time and still has no timestamp is
+    /// missing.
     pub(super) now: MonotonicTime,
 }
 
-/// What belongs to the one who collects.
+/// The state of a collection.
 #[derive(Debug)]
 pub(super) struct Collecting {
     pub(super) tracker: TransmitTracker,
-    /// Room for the ids to ask for, where the system is asked for each.
+    /// A buffer for the IDs to ask for, on systems that are asked for each ID.
     pub(super) ids: Vec<TransmitId>,
 }
 
@@ -43,17 +44,17 @@ pub(super) struct State {
     pub(super) matcher: Matcher,
     pub(super) enabled: bool,
     pub(super) closed: bool,
-    /// How many timestamps the system's queue may be trusted with: half of what it holds.
+    /// The number of timestamps to leave in the error queue at most: half its capacity.
     pub(super) part: usize,
-    /// Whether a thread waits in the backend, and until when.
+    /// The end of the wait of the thread that waits in the backend; `None` if there is none.
     pub(super) inside: Option<MonotonicTime>,
-    /// The nearest time that one of the other waiting threads needs.
+    /// The earliest time that another waiting thread needs.
     pub(super) nearest: MonotonicTime,
-    /// How many threads wait on the condition variable.
+    /// The number of threads that wait on the condition variable.
     pub(super) waiting: usize,
-    /// Counts the times that ids ended; tasks compare it.
+    /// Counts the times that IDs resolved, so that tasks notice changes.
     pub(super) changes: u64,
-    /// The tasks to wake when ids end, each with the address of the future that waits.
+    /// The tasks to wake when IDs resolve, each with the address of the waiting future.
     pub(super) wakers: Vec<(usize, Waker)>,
 }
 
@@ -91,7 +92,7 @@ impl Transmit {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The right to collect. Not to be asked for while the state is locked.
+    /// Locks `collecting`. Must not be called while `state` is locked.
     #[inline]
     pub(super) fn turn_to_collect(&self) -> MutexGuard<'_, Collecting> {
         self.collecting
@@ -104,15 +105,15 @@ impl Transmit {
         self.tracks_sends.load(Ordering::Acquire)
     }
 
-    /// Something was sent with the tracker. Once a former owner's timestamps can't come any more, and
-    /// what it read ahead was taken, sends go without it.
+    /// Notes a send that used the tracker. Sends stop using it once a former owner's timestamps can
+    /// no longer arrive and its entries have been taken.
     pub(super) fn sent_with(&self, tracker: &TransmitTracker) {
         if !tracker.is_needed_to_send() && !tracker.holds_any() {
             self.tracks_sends.store(false, Ordering::Release);
         }
     }
 
-    /// Takes over what was granted; `None`: all is off.
+    /// Applies the granted configuration; `None` switches everything off.
     pub(super) fn configured(
         &self,
         state: &mut State,
@@ -128,7 +129,7 @@ impl Transmit {
 }
 
 impl State {
-    /// A look without a reading of the clock, as of the latest time that anybody told.
+    /// Returns a snapshot without reading the clock, as of the latest time that the matcher knows.
     pub(super) fn look(&self) -> Look {
         Look {
             awaited: self.matcher.awaited(),
@@ -136,14 +137,14 @@ impl State {
         }
     }
 
-    /// Takes over what was granted; `None`: all is off.
+    /// Applies the granted configuration; `None` switches everything off.
     fn configured(&mut self, granted: Option<&Granted>, now: MonotonicTime) {
         let off = Timestamping::OFF;
         let timestamping = granted.map_or(&off, |granted| &granted.timestamping);
         self.matcher.configure(timestamping, now);
         self.enabled = timestamping.transmit.is_some();
         let queue = granted.and_then(|granted| granted.system_queue);
-        // an id has an entry more if its time in the queue is asked for
+        // with `queueing`, each ID has one more entry
         let entries = 1 + usize::from(timestamping.queueing);
         self.part = queue.map_or(usize::MAX, |queue| (queue as usize / 2 / entries).max(1));
     }

@@ -1,5 +1,5 @@
-//! What futures need of a socket: noticing that somebody else collected, and letting
-//! virtual time pass. Knows no runtime.
+//! Support for futures, independent of the runtime: notification of collections by other tasks, and
+//! virtual time.
 
 use super::Socket;
 use crate::inner::Supported;
@@ -12,16 +12,17 @@ use wirestamp_core::backend::{DatagramSocket, Interest};
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::TransmitId;
 
-/// How far virtual time runs before other tasks get their turn.
+/// How far virtual time advances before other tasks run.
 const SLICE: Span = Span::from_milliseconds(1);
 
 impl<T: Supported> Socket<T> {
-    /// Counts the times that ids ended; read it before looking, wait for it to change after.
+    /// Counts the times that IDs resolved. Read it before looking for outcomes, and wait for a
+    /// change afterwards.
     pub(crate) fn changes(&self) -> u64 {
         self.transmit.lock().changes
     }
 
-    /// Waits until ids have ended since `seen` was read, or the socket was closed.
+    /// Waits until IDs have resolved since `seen` was read, or the socket was closed.
     pub(crate) fn changed(&self, seen: u64) -> Changed<'_, T> {
         Changed {
             socket: self,
@@ -30,22 +31,22 @@ impl<T: Supported> Socket<T> {
         }
     }
 
-    /// When `id` ends by time; `None` unless it is awaited.
+    /// Returns the deadline of `id`; `None` if it is not unresolved.
     pub(crate) fn deadline_of(&self, id: TransmitId) -> Option<MonotonicTime> {
         self.transmit.lock().matcher.deadline_of(id)
     }
 
-    /// When the oldest awaited id ends by time.
+    /// Returns the deadline of the oldest unresolved ID.
     pub(crate) fn next_deadline(&self) -> Option<MonotonicTime> {
         self.transmit.lock().matcher.next_deadline()
     }
 
-    /// Whether time is virtual here, so that waiting is what makes it pass.
+    /// Returns whether time is virtual, so that it passes only during waits.
     pub(crate) fn is_simulated(&self) -> bool {
         self.host.is_simulated()
     }
 
-    /// Lets a little virtual time pass, less if `interest` can be served before.
+    /// Advances virtual time by up to 1 ms, less if `interest` is ready before.
     pub(crate) fn pass_virtual_time(
         &self,
         interest: Interest,
@@ -63,13 +64,13 @@ impl<T: Supported> Socket<T> {
     }
 }
 
-/// Waits until ids have ended. Dropping it takes its waker back: a task that no longer waits is
-/// neither woken nor kept.
+/// A future that waits until IDs have resolved. Dropping it removes its waker, so that a task that
+/// no longer waits is neither woken nor kept alive.
 #[derive(Debug)]
 pub(crate) struct Changed<'a, T: Supported> {
     socket: &'a Socket<T>,
     seen: u64,
-    /// Its address distinguishes its waker from others.
+    /// Pinned, because its address identifies its waker.
     _pinned: PhantomPinned,
 }
 
@@ -102,6 +103,6 @@ impl<T: Supported> Drop for Changed<'_, T> {
         let place = state.wakers.iter().position(|(known, _)| *known == address);
         let waker = place.map(|place| state.wakers.swap_remove(place));
         drop(state);
-        drop(waker); // it may be the last that keeps its task, which may hold anything
+        drop(waker); // outside the lock: it may be the last reference to its task, whose drop runs arbitrary code
     }
 }

@@ -1,6 +1,4 @@
-//! The transmit timestamps of a socket as its users see them: outcomes, late timestamps,
-//! notices, counters. How threads wait together is in `waiting`; which timestamp belongs to which
-//! id is the matcher's business.
+//! The public methods for transmit timestamps: outcomes, late timestamps, notices and counters.
 
 use super::Socket;
 use super::state::Look;
@@ -17,10 +15,10 @@ use wirestamp_core::timestamp::{
 };
 
 impl<T: Supported> Socket<T> {
-    /// Asks for the outcome of `id`, without waiting.
+    /// Fetches the outcome of `id` without waiting.
     ///
     /// # Errors
-    /// `Io` if the system's queue can't be read.
+    /// `Io` if the error queue cannot be read.
     pub fn transmit_timestamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
         match self.ended_or_awaited(id) {
             ControlFlow::Break(answer) => Ok(answer),
@@ -31,7 +29,7 @@ impl<T: Supported> Socket<T> {
         }
     }
 
-    /// The answer, if `id` is not awaited: then the system need not be asked.
+    /// Returns the answer if `id` is not awaited: then the error queue need not be read.
     fn ended_or_awaited(&self, id: TransmitId) -> ControlFlow<TransmitAnswer, Look> {
         let mut state = self.transmit.lock();
         if state.matcher.is_awaited(id) {
@@ -41,12 +39,12 @@ impl<T: Supported> Socket<T> {
         }
     }
 
-    /// Waits for the outcome of `id`, until `deadline` at the latest; then it answers
-    /// [`Pending`](TransmitAnswer::Pending). An id ends by its own deadline at the latest, so
-    /// a late `deadline` does no harm. Closing the socket ends the wait, and the id.
+    /// Waits for the outcome of `id`, at most until `deadline`; then it returns
+    /// [`Pending`](TransmitAnswer::Pending). Every ID resolves by its own deadline, so a long wait
+    /// is safe. Closing the socket resolves the ID and ends the wait.
     ///
     /// # Errors
-    /// `Io` if the system's queue can't be read.
+    /// `Io` if the error queue cannot be read.
     pub fn wait_transmit_timestamp(
         &self,
         id: TransmitId,
@@ -65,22 +63,22 @@ impl<T: Supported> Socket<T> {
         Ok(answered.unwrap_or(TransmitAnswer::Pending))
     }
 
-    /// Takes the outcomes of ended ids, oldest first, as far as `records` has room; returns
-    /// how many. Does not wait.
+    /// Takes the outcomes of resolved IDs, oldest first, as many as fit into `records`, without
+    /// waiting. Returns their number.
     ///
     /// # Errors
-    /// `Io` if the system's queue can't be read.
+    /// `Io` if the error queue cannot be read.
     pub fn transmit_timestamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
         let (now, mut state) = self.collected()?;
         Ok(state.matcher.fetch_batch(now, records))
     }
 
-    /// Takes the outcomes of ended ids like [`transmit_timestamps`](Self::transmit_timestamps), and
-    /// waits for the first until `deadline` at the latest. 0: none ended.
+    /// Takes the outcomes of resolved IDs like [`transmit_timestamps`](Self::transmit_timestamps),
+    /// and waits for the first at most until `deadline`. Returns their number, 0 if none resolved.
     ///
     /// # Errors
-    /// `Closed` if the socket was closed and every outcome is fetched; `Io` if the system's
-    /// queue can't be read.
+    /// `Closed` if the socket was closed and every outcome was fetched; `Io` if the error queue
+    /// cannot be read.
     pub fn wait_transmit_timestamps(
         &self,
         records: &mut [TransmitRecord],
@@ -90,7 +88,7 @@ impl<T: Supported> Socket<T> {
             return Ok(0);
         }
         let mut look = self.transmit.lock().look();
-        look.now = self.now(); // all that has ended, not only the first
+        look.now = self.now(); // takes all resolved IDs, not only the first
         let fetched = self.wait_for(deadline.into(), look, |state, now| {
             match state.matcher.fetch_batch(now, records) {
                 0 if state.closed => ControlFlow::Break(None),
@@ -103,36 +101,38 @@ impl<T: Supported> Socket<T> {
             .ok_or_else(|| self.closed("wait for transmit timestamps"))
     }
 
-    /// Takes timestamps that came after their id had ended as lost; returns how many.
+    /// Takes late timestamps: those that came after their ID had resolved without one. Returns
+    /// their number.
     ///
     /// # Errors
-    /// `Io` if the system's queue can't be read.
+    /// `Io` if the error queue cannot be read.
     pub fn late_timestamps(&self, late: &mut [LateTimestamp]) -> Result<usize> {
         let (_, mut state) = self.collected()?;
         Ok(state.matcher.late(late))
     }
 
-    /// Takes what else was in the system's queue: ICMP errors, zero-copy reports; returns how
-    /// many. Populated on: Linux, simulator.
+    /// Takes the other entries of the error queue: ICMP errors and zero-copy reports. Returns their
+    /// number. Linux and the simulator only.
     ///
     /// # Errors
-    /// `Io` if the system's queue can't be read.
+    /// `Io` if the error queue cannot be read.
     pub fn notices(&self, notices: &mut [Notice]) -> Result<usize> {
         let (_, mut state) = self.collected()?;
         Ok(state.matcher.take_notices(notices))
     }
 
-    /// Returns how many notices were dropped because nobody took them.
+    /// Returns the number of notices that were dropped because they were not taken in time.
     pub fn notices_dropped(&self) -> u64 {
         self.transmit.lock().matcher.notices_dropped()
     }
 
-    /// Returns what became of the transmit IDs.
+    /// Returns the numbers of transmit IDs by outcome.
     pub fn counters(&self) -> TransmitCounters {
         self.collected_if_possible().matcher.counters()
     }
 
-    /// Ends every awaited id as lost by reset. Later timestamps of theirs are offered as late.
+    /// Resolves all unresolved IDs to `Missing(Reset)`. Timestamps that come for them afterwards
+    /// are [late](Self::late_timestamps).
     pub fn reset_timestamps(&self) {
         let mut state = self.collected_if_possible(); // what has come until now still counts
         state.matcher.reset(self.now());
@@ -140,13 +140,13 @@ impl<T: Supported> Socket<T> {
     }
 
     pub(super) fn replace_configuration(&self, timestamping: &Timestamping) -> Result<Granted> {
-        // nobody collects under the new configuration before the matcher knows it
+        // no thread collects under the new configuration before the matcher has it
         let mut turn = self.transmit.turn_to_collect();
         let mut look = self.transmit.lock().look();
         look.now = self.now();
         let mut state = self.collected_in_turn(&mut turn, look)?;
         if state.closed {
-            // outcomes stay fetchable after a close, so the matcher is left alone
+            // the matcher is left as it is, because outcomes can be fetched after a close
             return Err(self.closed("configure timestamping"));
         }
         let granted = self.socket.configure(timestamping, &mut turn.tracker);
@@ -163,7 +163,8 @@ impl<T: Supported> Socket<T> {
     }
 
     pub(super) fn close_transmit(&self) {
-        // what has come until now still counts; an unreadable queue ends its ids all the same
+        // timestamps that have come until now still count; the IDs resolve even if the queue cannot
+        // be read
         let mut state = self.collected_if_possible();
         state.closed = true;
         state.matcher.close(self.now());

@@ -1,4 +1,4 @@
-//! What only UDP sockets have: addresses to bind and to connect to, multicast groups of the Internet protocols.
+//! UDP sockets: binding, connecting, multicast and IP options.
 
 use super::Socket;
 use crate::address;
@@ -10,24 +10,26 @@ use wirestamp_core::backend::{Backend, BindOptions, DatagramSocket, InternetSock
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A UDP socket whose datagrams carry timestamps, received ones and sent ones.
+/// A UDP socket whose sent and received datagrams have timestamps.
 ///
-/// [`bind`](Socket::bind) makes one; [`adopt`](Socket::adopt) takes one that the program has already, from `std`,
-/// `socket2` or elsewhere. What else it does is described at [`Socket`].
+/// [`bind`](Socket::bind) creates one; [`adopt`](Socket::adopt) takes over an existing one, from
+/// `std`, `socket2` or elsewhere. [`Socket`] describes the rest.
 pub type UdpSocket = Socket<Udp>;
 
 impl Socket<Udp> {
-    /// Binds a socket of this system to `local`, on any interface: to the first of its addresses that can be had. For one interface, or for
-    /// a simulated one, see [`Interface::bind`](crate::Interface::bind).
+    /// Binds a socket of this system to `local`, on all interfaces. If `local` resolves to several
+    /// addresses, tries them in order. To bind to one interface, or to a simulated one, use
+    /// [`Interface::bind`](crate::Interface::bind).
     ///
     /// # Errors
-    /// `Busy` if the address is taken; `NoSuchDevice` if the address is none of this
-    /// system's; `NotPermitted` for a port that needs privilege. Of several addresses, the error is that of the last.
+    /// `Busy` if the address is in use; `NoSuchDevice` if this system does not have the address;
+    /// `NotPermitted` for a privileged port. If all of several addresses fail, the error of the
+    /// last one.
     pub fn bind(local: impl ToSocketAddrs) -> Result<Self> {
         Self::bind_with(local, &BindOptions::new())
     }
 
-    /// Binds a socket as [`bind`](Self::bind) does, with options. Populated on: Linux.
+    /// Binds a socket as [`bind`](Self::bind) does, with options. Options require Linux.
     ///
     /// ```
     /// # #[cfg(target_os = "linux")]
@@ -69,11 +71,11 @@ impl Socket<Udp> {
         Ok(Self::around(host, socket, tracker, leaves_by))
     }
 
-    /// Connects to a peer: [`send`](Self::send) goes there, and only its datagrams are received.
+    /// Connects to a peer: [`send`](Self::send) sends to it, and only its datagrams are received.
     ///
     /// # Errors
-    /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family. Of several addresses, the error
-    /// is that of the last.
+    /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family. If all of
+    /// several addresses fail, the error of the last one.
     pub fn connect(&self, peer: impl ToSocketAddrs) -> Result<()> {
         address::first_that(peer, |peer| self.socket.connect(peer))
     }
@@ -81,8 +83,8 @@ impl Socket<Udp> {
     /// Joins a multicast group on an interface.
     ///
     /// # Errors
-    /// `InvalidInput` if `group` is no multicast address; `NoSuchDevice`; `Busy` if it is
-    /// joined there already or the system allows no more.
+    /// `InvalidInput` if `group` is not a multicast address; `NoSuchDevice`; `Busy` if it is
+    /// already joined there, or the system allows no more.
     pub fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
         self.socket.join_multicast(group, interface)
     }
@@ -95,8 +97,8 @@ impl Socket<Udp> {
         self.socket.leave_multicast(group, interface)
     }
 
-    /// Chooses the interface that multicast leaves by, its hop limit, and whether this host
-    /// receives its own.
+    /// Sets the interface and the hop limit for sent multicast, and whether this host receives it
+    /// too.
     ///
     /// # Errors
     /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
@@ -109,21 +111,26 @@ impl Socket<Udp> {
         self.socket.set_multicast(interface, hops, loopback)
     }
 
-    /// Has the datagrams that are sent from now on come from `source`, an address of this host; with `None`, from the address that
-    /// the socket is bound to, and else from the one that the route has. A server that is bound to all addresses answers so from the one that was asked,
-    /// [`Received::destination`](crate::Received::destination): clients drop what comes from another.
+    /// Sets the source address of datagrams sent from now on to `source`, an address of this host.
+    /// `None` restores the default: the bound address, or the route's. A server that is bound to
+    /// all addresses should reply from the address that the client used
+    /// ([`Received::destination`](crate::Received::destination)), because clients drop replies from
+    /// another one.
     ///
-    /// An IPv4 address is for IPv4 destinations alone: datagrams to IPv6 destinations come from the route's address as before.
+    /// An IPv4 source applies to IPv4 destinations only: datagrams to IPv6 destinations keep the
+    /// route's address.
     ///
     /// # Errors
-    /// `InvalidInput` for an IPv6 address on an IPv4 socket; `Closed`. If the host does not have the address, sends fail: on Linux with `Unreachable` for an IPv4
-    /// address and `InvalidInput` for an IPv6 address; also with `InvalidInput` for an IPv6 address and an IPv4 destination.
+    /// `InvalidInput` for an IPv6 address on an IPv4 socket; `Closed`. Later sends fail if the host
+    /// does not have the address (on Linux with `Unreachable` for IPv4 and `InvalidInput` for
+    /// IPv6), and with `InvalidInput` for an IPv6 source and an IPv4 destination.
     pub fn set_source(&self, source: Option<IpAddr>) -> Result<()> {
         self.socket.set_source(source)
     }
 
-    /// Has received datagrams report [`traffic_class`](crate::Received::traffic_class) and
-    /// [`hop_limit`](crate::Received::hop_limit) of their IP headers. Populated on: Linux.
+    /// Enables [`traffic_class`](crate::Received::traffic_class) and
+    /// [`hop_limit`](crate::Received::hop_limit) of received datagrams, from their IP headers.
+    /// Linux only.
     ///
     /// # Errors
     /// `NotSupported` on Windows and in the simulator; `Closed`.
@@ -131,15 +138,16 @@ impl Socket<Udp> {
         self.socket.report_header()
     }
 
-    /// Sets the traffic class (DSCP and ECN, 8 bits) of the datagrams that are sent from now on. Populated on: Linux.
+    /// Sets the traffic class (DSCP and ECN, 8 bits) of datagrams sent from now on. Linux only.
     ///
     /// # Errors
-    /// `NotSupported` on Windows and in the simulator; `NotPermitted` for a class that needs privilege; `Closed`.
+    /// `NotSupported` on Windows and in the simulator; `NotPermitted` for a class that requires a
+    /// privilege; `Closed`.
     pub fn set_traffic_class(&self, traffic_class: u8) -> Result<()> {
         self.socket.set_traffic_class(traffic_class)
     }
 
-    /// Sets the hop limit (IPv4: TTL) of the unicast datagrams that are sent from now on. Populated on: Linux.
+    /// Sets the hop limit (IPv4: TTL) of unicast datagrams sent from now on. Linux only.
     ///
     /// # Errors
     /// `NotSupported` on Windows and in the simulator; `InvalidInput` for 0 over IPv4; `Closed`.
@@ -147,8 +155,9 @@ impl Socket<Udp> {
         self.socket.set_hop_limit(hop_limit)
     }
 
-    /// Forbids fragments: from now on the system refuses to send a datagram that is larger than the [path's MTU](Self::path_mtu), and routers drop one that
-    /// is larger than their link's. Without it such datagrams travel in fragments. Populated on: Linux.
+    /// Forbids IP fragmentation of datagrams sent from now on: sending one larger than the [path
+    /// MTU](Self::path_mtu) fails, and routers drop one larger than their link's MTU. By default
+    /// such datagrams are fragmented. Linux only.
     ///
     /// # Errors
     /// `NotSupported` on Windows and in the simulator; `Closed`.
@@ -156,8 +165,8 @@ impl Socket<Udp> {
         self.socket.forbid_fragments()
     }
 
-    /// Returns the MTU of the path to the connected peer in bytes, IP header included: that of the interface until a router reports a smaller one.
-    /// Populated on: Linux.
+    /// Returns the MTU of the path to the connected peer in bytes, including the IP header: the
+    /// interface's MTU until a router reports a smaller one. Linux only.
     ///
     /// # Errors
     /// `NotSupported` on Windows and in the simulator; `Io` if the socket is not connected; `Closed`.
@@ -165,21 +174,20 @@ impl Socket<Udp> {
         self.socket.path_mtu()
     }
 
-    /// Waits until one of `sockets` has a datagram to receive or something in its queue of
-    /// transmit timestamps, or is closed, or until `deadline`. May end early for no reason. For
-    /// programs that serve several sockets in one thread; what has come is then fetched with
-    /// [`try_receive_batch`](Self::try_receive_batch) and
+    /// Waits until one of `sockets` has a datagram or a transmit timestamp, or is closed, at most
+    /// until `deadline`. It may return early without a cause. Programs that serve several sockets
+    /// in one thread then call [`try_receive_batch`](Self::try_receive_batch) and
     /// [`transmit_timestamps`](Self::transmit_timestamps), which do not wait.
     ///
     /// # Errors
-    /// `InvalidInput` if the sockets are not all of this system, or all of one simulation; `Io`.
+    /// `InvalidInput` if the sockets are not all of this system or all of one simulation; `Io`.
     pub fn wait_any(sockets: &[&Self], deadline: impl Into<Deadline>) -> Result<()> {
         Self::wait_ready(sockets, deadline, &mut Vec::new())
     }
 
-    /// Like [`wait_any`](Self::wait_any), and says for which sockets the wait ended: their places in `sockets` are written into
-    /// `ready`, lowest first; none after the deadline. So a program with many sockets reads from those alone that have something. A socket may be
-    /// named although nothing is left to read.
+    /// Waits like [`wait_any`](Self::wait_any), and writes the indexes in `sockets` of the ready
+    /// ones into `ready`, lowest first, so that a program with many sockets reads from these only.
+    /// `ready` is empty after the deadline. A listed socket may have nothing to read.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
@@ -200,13 +208,14 @@ impl Socket<Udp> {
         Ok(())
     }
 
-    /// Waits until `deadline`, whatever comes; in a simulation, virtual time passes. For programs whose sockets are all gone.
+    /// Sleeps until `deadline`; in a simulation, virtual time passes. For programs that have no
+    /// usable socket to wait for.
     pub fn sleep_until(&self, deadline: impl Into<Deadline>) {
         let until = deadline.into().resolve(|| self.host.now());
         self.host.sleep_until(until);
     }
 
-    /// Refuses sockets of systems whose times pass apart.
+    /// Returns an error unless all sockets are of the same system, whose time they share.
     pub(crate) fn check_same_system(sockets: &[&Self]) -> Result<()> {
         let Some(first) = sockets.first() else {
             return Ok(());

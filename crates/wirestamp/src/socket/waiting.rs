@@ -1,10 +1,9 @@
 //! Waiting for transmit timestamps in several threads and tasks at once.
-//! Gives no answers: its callers ask the matcher.
 //!
-//! One thread at a time waits in the backend, until the nearest time that anybody needs; the
-//! others sleep on a condition variable. Whoever collects something wakes them all. So a
-//! timestamp that one thread collects for another is never overlooked, and virtual time passes as
-//! long as anybody waits.
+//! One thread at a time waits in the backend, until the earliest time that any thread needs; the
+//! others sleep on a condition variable. A thread that collects entries wakes all of them. A
+//! timestamp that one thread collects for another is therefore never missed, and virtual time
+//! passes as long as any thread waits.
 
 use super::Socket;
 use super::state::{Look, State};
@@ -18,11 +17,11 @@ use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::TransmitId;
 
 impl<T: Supported> Socket<T> {
-    /// Collects and asks `question` until it has an answer or `deadline` has passed. While it
-    /// has none, `question` says when time alone may give one.
+    /// Collects and calls `question` until it has an answer or `deadline` has passed. Without an
+    /// answer, `question` returns the time at which an ID's deadline may give one.
     ///
-    /// A timestamp that is there already costs no reading of the clock: the first `look` is as of the latest
-    /// time that anybody told. What became overdue since is looked for once more.
+    /// If a timestamp is already available, the clock is not read: the first `look` is as of the
+    /// latest known time. IDs that became overdue since are checked in a second round.
     pub(super) fn wait_for<A>(
         &self,
         deadline: Deadline,
@@ -50,7 +49,7 @@ impl<T: Supported> Socket<T> {
             }
             self.wait_until(state, next.map_or(until, |next| next.min(until)))?;
             if look.awaited == 0 {
-                look = self.transmit.lock().look(); // ids begun meanwhile
+                look = self.transmit.lock().look(); // IDs sent in the meantime
             }
             look.now = self.now();
         }
@@ -66,7 +65,7 @@ impl<T: Supported> Socket<T> {
         })
     }
 
-    /// Another thread waits in the backend: sleep until it comes out or something has ended.
+    /// Sleeps until the thread that waits in the backend returns or IDs have resolved.
     fn wait_outside(&self, mut state: MutexGuard<'_, State>, until: MonotonicTime) {
         self.hurry(&mut state, until);
         state.waiting += 1;
@@ -91,16 +90,16 @@ impl<T: Supported> Socket<T> {
         wait(until).map(drop)
     }
 
-    /// Has the thread in the backend come out by `until`.
+    /// Makes the thread in the backend return by `until`.
     fn hurry(&self, state: &mut State, until: MonotonicTime) {
         if state.inside.is_some_and(|inside| until < inside) {
             state.nearest = state.nearest.min(until);
-            state.inside = Some(until); // asked once is enough
+            state.inside = Some(until); // one wake-up is enough
             self.socket.wake();
         }
     }
 
-    /// A new id may end before the thread in the backend expects anything to.
+    /// Shortens the wait in the backend if a new ID's deadline is earlier.
     pub(super) fn shorten_wait(&self, state: &mut State, id: TransmitId) {
         if state.inside.is_some() {
             if let Some(deadline) = state.matcher.deadline_of(id) {
@@ -110,8 +109,8 @@ impl<T: Supported> Socket<T> {
     }
 }
 
-/// A thread waits in the backend. Dropping it says that it came out, also if it panicked there: the
-/// others would wait for it for ever.
+/// A guard of the thread that waits in the backend. Dropping it, also in a panic, releases the
+/// other threads.
 struct Inside<'a, T: Supported>(&'a Socket<T>);
 
 impl<T: Supported> Drop for Inside<'_, T> {
@@ -120,7 +119,7 @@ impl<T: Supported> Drop for Inside<'_, T> {
         let mut state = transmit.lock();
         state.inside = None;
         if state.nearest < MonotonicTime::MAX && self.0.now() >= state.nearest {
-            state.nearest = MonotonicTime::MAX; // those concerned wake up now and say again what they need
+            state.nearest = MonotonicTime::MAX; // the threads concerned wake up now and request their times again
         }
         if state.waiting > 0 {
             transmit.changed.notify_all();

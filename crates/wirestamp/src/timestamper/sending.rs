@@ -1,15 +1,17 @@
-//! Datagrams that the program sends itself: what to attach to them, and what became of the send.
+//! Control messages for datagrams that the program sends with its own system calls, and the result
+//! of each send.
 
 use super::Timestamper;
 use std::io;
 use wirestamp_core::timestamp::{Refused, TransmitId};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// The control messages with which a datagram is sent, so that the system timestamps it.
+/// The control messages that make the system timestamp a datagram.
 ///
-/// Given back to [`Timestamper::sent`] or [`Timestamper::failed`]. If it is dropped instead, its id ends
-/// as missing when its time is over; on kernels that count ([`Timestamper::tag`]) nobody knows then whether its
-/// datagram was counted, and those of the next four seconds get no timestamp.
+/// Pass it to [`Timestamper::sent`] or [`Timestamper::failed`] after the system call. If it is
+/// dropped instead, its ID resolves as missing at its deadline. On kernels that count datagrams
+/// (see [`Timestamper::tag`]) it is then unknown whether this datagram was counted, and those of
+/// the next four seconds get no timestamp.
 #[derive(Debug)]
 #[must_use = "send the datagram with its control messages, then say what became of it"]
 pub struct Tag {
@@ -18,28 +20,30 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// The control messages for `msg_control`, aligned as the kernel wants them. Empty where the datagram gets
-    /// no timestamp; its id then ends as missing by reset.
+    /// Returns the control messages for `msg_control`, aligned as the kernel requires. Empty if the
+    /// datagram gets no timestamp; its ID then resolves to `Missing(Reset)`.
     pub fn control(&self) -> &[u8] {
         self.inner.control()
     }
 
-    /// The datagram's id.
+    /// Returns the datagram's ID.
     pub fn id(&self) -> TransmitId {
         self.id
     }
 }
 
 impl Timestamper {
-    /// Returns the control messages with which the next datagram gets a timestamp under `id`.
+    /// Returns the control messages with which the next datagram gets a transmit timestamp for
+    /// `id`.
     ///
-    /// Kernels before 6.13 carry no ids and count timestamped datagrams instead: there, send the datagrams
-    /// of tags one after another, in the order of the tags, and say of each what became of it before the next tag.
-    /// What is said later ends as missing by reset.
+    /// Kernels before 6.13 do not carry IDs and count timestamped datagrams instead. There, send
+    /// the datagrams in the order of their tags, and report the result of each before you request
+    /// the next tag. A result that is reported later resolves to `Missing(Reset)`.
     ///
     /// # Errors
-    /// `InvalidInput` for an id that is still in use, or if transmit timestamps are not configured; `Busy`
-    /// if too many ids are awaited; `Io` if the error queue can't be read.
+    /// `InvalidInput` for an ID that is still in use, or if transmit timestamps are not configured;
+    /// `Busy` if too many IDs are unresolved (fetch outcomes first); `Io` if the error queue cannot
+    /// be read.
     pub fn tag(&mut self, id: TransmitId) -> Result<Tag> {
         if self.matcher.awaited() >= self.part {
             self.read_error_queue()?; // before it overflows
@@ -47,7 +51,7 @@ impl Timestamper {
         let now = self.now();
         let mut begun = self.matcher.begin(id, now);
         if begun == Err(Refused::Full) {
-            self.expired()?; // what has ended makes room
+            self.expired()?; // resolved IDs make room
             begun = self.matcher.begin(id, now);
         }
         begun.map_err(|refused| self.refusal(id, refused))?;
@@ -56,8 +60,8 @@ impl Timestamper {
         Ok(Tag { id, inner })
     }
 
-    /// The datagram was sent with the tag's control messages. The time in which its timestamp is
-    /// expected counts from here.
+    /// Notes that the datagram was sent with the tag's control messages. The deadline of its
+    /// timestamp counts from here.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a tag that was given back can't be used again"
@@ -69,7 +73,8 @@ impl Timestamper {
         self.deliver();
     }
 
-    /// The send failed with `error`; `length` is the payload's. The id is free again.
+    /// Notes that the send of a payload of `length` bytes failed with `error`. The ID is free
+    /// again.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a tag that was given back can't be used again"

@@ -1,4 +1,4 @@
-//! A socket's registration with the runtime on Linux. Decides nothing about timestamps.
+//! A socket's registration with tokio on Linux.
 
 use crate::inner::Supported;
 use crate::socket::Socket;
@@ -8,8 +8,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A second descriptor of the socket, registered for `READABLE` and `ERROR` alone: a queued
-/// timestamp makes tokio hold a socket for closed to writing, and nothing clears that
+/// A second descriptor of the socket, registered for `READABLE` and `ERROR` only: a queued
+/// timestamp makes tokio consider a socket closed for writing, and nothing clears that
 /// (tokio-rs/tokio#5550).
 #[derive(Debug)]
 pub(super) struct Registered(AsyncFd<OwnedFd>);
@@ -34,25 +34,25 @@ impl Registered {
         registered.map(Self).map_err(failed)
     }
 
-    /// Waits for the queue of timestamps, and empties it.
+    /// Waits for entries in the error queue, and empties it.
     pub(super) async fn timestamps<T: Supported>(&self, socket: &Socket<T>) -> Result<()> {
         let ready = self.0.ready(Interest::ERROR).await;
         let mut ready =
             ready.map_err(|error| failed("wait for transmit timestamps", socket, &error))?;
         socket.collect()?;
-        ready.clear_ready(); // what came since then sets it again
+        ready.clear_ready(); // later entries set it again
         Ok(())
     }
 
-    /// Waits until there may be datagrams. Empties the queue of timestamps on the way: both share one
-    /// budget.
+    /// Waits until there may be datagrams. Also empties the error queue, because both share one
+    /// receive-buffer limit.
     pub(super) async fn readable<T: Supported>(&self, socket: &Socket<T>) -> Result<()> {
         let ready = self.0.ready(Interest::READABLE | Interest::ERROR).await;
         let mut ready = ready.map_err(|error| failed("wait for a datagram", socket, &error))?;
         if ready.ready().is_error() {
             socket.collect()?;
         }
-        ready.clear_ready(); // before anything is received: what comes from now on sets it again
+        ready.clear_ready(); // before the receive: later datagrams set it again
         Ok(())
     }
 }

@@ -1,5 +1,4 @@
-//! The waits of a socket as futures of tokio's. What is waited for, and what comes of
-//! it, is the socket's business; what the runtime watches on this system is in `native`.
+//! Sockets for tokio: [`AsyncUdpSocket`] and [`AsyncEthernetSocket`], whose waits are futures.
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 mod linux;
@@ -31,19 +30,21 @@ use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::{TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// How long a send waits for room, as [`UdpSocket::send`] does.
+/// How long a send waits for room in the send buffer, like [`UdpSocket::send`].
 const PATIENCE: Span = Span::from_seconds(1);
-/// How long to wait before trying to send again: tokio's timer ticks in milliseconds.
+/// How long to wait before trying to send again: tokio's timer has a resolution of 1 ms.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A [`Socket`] whose waits are futures: an [`AsyncUdpSocket`] or an [`AsyncEthernetSocket`].
 ///
-/// Any number of tasks can wait at once, for different ids or for datagrams; dropping a
-/// future loses nothing. Each call spends one unit of its task's budget (`tokio::task::coop`), so that other tasks of
-/// the thread have their turn however fast datagrams come. On a simulated interface, virtual time passes while a task waits,
-/// so a wait for something that never comes keeps its thread busy.
+/// Any number of tasks can wait at once, for different IDs or for datagrams. All methods are cancel
+/// safe: dropping a future loses no data. Each call uses one unit of its task's budget
+/// (`tokio::task::coop`), so that other tasks of the thread run even if datagrams come fast. On a
+/// simulated interface, virtual time passes while a task waits, so a wait without an end keeps its
+/// thread busy.
 ///
-/// For code that is written with polls: [`poll_send`](Self::poll_send), [`poll_receive`](Self::poll_receive),
+/// For hand-written futures and streams there are [`poll_send`](Self::poll_send),
+/// [`poll_receive`](Self::poll_receive) and
 /// [`poll_transmit_timestamps`](Self::poll_transmit_timestamps).
 ///
 /// ```
@@ -86,34 +87,34 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// ```
 #[derive(Debug)]
 pub struct AsyncSocket<T: Supported = Udp> {
-    /// What the polls wait for; before what these use.
+    /// The futures of the poll methods; declared before `shared`, which they use.
     polls: Polls,
     shared: Arc<Shared<T>>,
 }
 
-/// A [`UdpSocket`] whose waits are futures. What it does is described at [`AsyncSocket`].
+/// A [`UdpSocket`] whose waits are futures; see [`AsyncSocket`].
 pub type AsyncUdpSocket = AsyncSocket<Udp>;
 
-/// An [`EthernetSocket`](crate::ethernet::EthernetSocket) whose waits are futures. What it does is described at
+/// An [`EthernetSocket`](crate::ethernet::EthernetSocket) whose waits are futures; see
 /// [`AsyncSocket`].
 pub type AsyncEthernetSocket = AsyncSocket<Ethernet>;
 
-/// The socket, for those who wait in the name of a poll too.
+/// The socket, shared with the futures of the poll methods.
 #[derive(Debug)]
 struct Shared<T: Supported> {
-    /// `None` where the socket is simulated.
+    /// `None` if the socket is simulated.
     registered: Option<Registered>,
     socket: Socket<T>,
 }
 
 impl<T: Supported> AsyncSocket<T> {
-    /// Registers `socket` with the runtime that this is called on.
+    /// Registers `socket` with the current tokio runtime.
     ///
     /// # Errors
-    /// `InvalidInput` outside a tokio runtime; `Io` if the system can't register it.
+    /// `InvalidInput` outside a tokio runtime; `Io` if the registration fails.
     ///
     /// # Panics
-    /// On a runtime without I/O or time, as tokio's own types do.
+    /// On a runtime without I/O or time enabled, like tokio's own types.
     pub fn new(socket: Socket<T>) -> Result<Self> {
         if runtime::Handle::try_current().is_err() {
             let cause = "this thread runs no tokio runtime";
@@ -136,23 +137,25 @@ impl<T: Supported> AsyncSocket<T> {
         })
     }
 
-    /// Returns the socket itself: for its configuration, its counters, and everything that does not wait.
+    /// Returns the socket itself, for its configuration, its counters and all other methods that do
+    /// not wait.
     pub fn socket(&self) -> &Socket<T> {
         &self.shared.socket
     }
 
-    /// Gives the socket back; then [`UdpSocket::into_std`] and tokio's `from_std` give it back to tokio.
+    /// Returns the socket and ends its registration. [`UdpSocket::into_std`] and tokio's `from_std`
+    /// convert it to a tokio socket.
     ///
     /// # Panics
-    /// Never: nobody else has it once the polls have ended.
+    /// Never: once the poll futures are dropped, there is no other reference.
     pub fn into_inner(self) -> Socket<T> {
         drop(self.polls);
         let shared = Arc::into_inner(self.shared).expect("only polls share it");
         shared.socket
     }
 
-    /// Waits for the outcome of `id`. Never answers [`Pending`](TransmitAnswer::Pending): an id
-    /// ends by its own deadline at the latest.
+    /// Waits for the outcome of `id`. Never returns [`Pending`](TransmitAnswer::Pending), because
+    /// every ID resolves by its own deadline.
     ///
     /// # Errors
     /// As [`UdpSocket::transmit_timestamp`].
@@ -172,7 +175,7 @@ impl<T: Supported> AsyncSocket<T> {
     }
 
     /// Sends one datagram to the connected peer and waits for its transmit timestamps: see
-    /// [`UdpSocket::send_timestamped`]. Dropping the future ends the wait and the id.
+    /// [`UdpSocket::send_timestamped`]. Dropping the future ends the wait and resolves the ID.
     ///
     /// # Errors
     /// As [`UdpSocket::send_timestamped`].
@@ -185,7 +188,7 @@ impl<T: Supported> AsyncSocket<T> {
     }
 
     /// Sends one datagram to `to` and waits for its transmit timestamps: see
-    /// [`UdpSocket::send_timestamped`]. Dropping the future ends the wait and the id.
+    /// [`UdpSocket::send_timestamped`]. Dropping the future ends the wait and resolves the ID.
     ///
     /// # Errors
     /// As [`UdpSocket::send_timestamped`].
@@ -222,10 +225,11 @@ impl<T: Supported> AsyncSocket<T> {
         }
     }
 
-    /// Takes the outcomes of ended ids, as far as `records` has room, and waits for the first.
+    /// Waits until IDs have resolved, and takes as many outcomes as fit into `records`. Returns
+    /// their number.
     ///
     /// # Errors
-    /// `Closed` if the socket was closed and every outcome is fetched.
+    /// `Closed` if the socket was closed and every outcome was fetched.
     pub async fn transmit_timestamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
         coop::consume_budget().await;
         loop {
@@ -253,7 +257,8 @@ impl<T: Supported> AsyncSocket<T> {
         Ok(incoming.received)
     }
 
-    /// Receives what waits, as far as `batch` has room, and waits for the first datagram.
+    /// Waits for datagrams, and receives as many as are available and fit into `batch`. Returns
+    /// their number.
     ///
     /// # Errors
     /// As [`UdpSocket::receive_batch`].
@@ -272,7 +277,8 @@ impl<T: Supported> AsyncSocket<T> {
         }
     }
 
-    /// Sends one datagram to `to`; with an `id`, it is timestamped. Waits up to a second for room.
+    /// Sends one datagram to `to`; with an `id`, it gets a transmit timestamp. Waits up to a second
+    /// for room in the send buffer.
     ///
     /// # Errors
     /// As [`UdpSocket::send_to`].
@@ -285,8 +291,8 @@ impl<T: Supported> AsyncSocket<T> {
         self.send_one(&Outgoing::new(payload).to(to).id(id)).await
     }
 
-    /// Sends one datagram to the connected peer; with an `id`, it is timestamped. Waits up to a
-    /// second for room.
+    /// Sends one datagram to the connected peer; with an `id`, it gets a transmit timestamp. Waits
+    /// up to a second for room in the send buffer.
     ///
     /// # Errors
     /// As [`UdpSocket::send`].
@@ -294,8 +300,8 @@ impl<T: Supported> AsyncSocket<T> {
         self.send_one(&Outgoing::new(payload).id(id)).await
     }
 
-    /// Room to send is not awaited by readiness: after the first timestamp, tokio holds the socket
-    /// for closed to writing for ever (tokio-rs/tokio#5550).
+    /// Polls for room instead of waiting for readiness: after the first timestamp, tokio considers
+    /// the socket closed for writing forever (tokio-rs/tokio#5550).
     async fn send_one(&self, outgoing: &Outgoing<'_, T>) -> Result<()> {
         coop::consume_budget().await;
         let until = self.shared.socket.now() + PATIENCE;
@@ -310,8 +316,8 @@ impl<T: Supported> AsyncSocket<T> {
 }
 
 impl AsyncSocket<Udp> {
-    /// Adopts a socket of tokio's: it leaves the runtime's own registration and gets one that
-    /// hears of transmit timestamps.
+    /// Adopts a tokio socket. Replaces its registration with the runtime by one that also covers
+    /// transmit timestamps.
     ///
     /// # Errors
     /// As [`UdpSocket::adopt`] and [`new`](Self::new).
@@ -341,7 +347,8 @@ impl TryFrom<::tokio::net::UdpSocket> for AsyncUdpSocket {
 }
 
 impl<T: Supported> Shared<T> {
-    /// Waits until ids may have ended: a timestamp came, somebody else collected, or `until` passed.
+    /// Waits until IDs may have resolved: a timestamp came, another task or thread collected, or
+    /// `until` passed.
     async fn until_timestamps(&self, seen: u64, until: Option<MonotonicTime>) -> Result<()> {
         let Some(registered) = &self.registered else {
             return self.pass_virtual_time(Interest::Timestamps, until).await;
@@ -384,7 +391,7 @@ impl<T: Supported> Shared<T> {
         until: Option<MonotonicTime>,
     ) -> Result<()> {
         self.socket.pass_virtual_time(interest, until)?;
-        task::yield_now().await; // other tasks make things happen too
+        task::yield_now().await; // other tasks may cause the next event
         Ok(())
     }
 }

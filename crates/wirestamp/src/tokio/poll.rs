@@ -1,4 +1,4 @@
-//! The waits as polls, for code that implements futures and streams itself.
+//! Poll methods, for code that implements futures and streams itself.
 
 use super::{AsyncSocket, Shared};
 use crate::inner::Supported;
@@ -16,12 +16,12 @@ use wirestamp_core::timestamp::TransmitRecord;
 
 type Wait = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
-/// What one kind of poll waits for, from the first that could not answer on.
+/// The future that one kind of poll waits for; created by the first poll that returns `Pending`.
 #[derive(Default)]
 struct Slot(Mutex<Option<Wait>>);
 
 impl Slot {
-    /// Waits as `wait` says, or goes on with what an earlier poll began.
+    /// Polls the future of an earlier poll, or one that `wait` creates.
     fn poll<F>(&self, context: &mut Context<'_>, wait: impl FnOnce() -> F) -> Poll<Result<()>>
     where
         F: Future<Output = Result<()>> + Send + 'static,
@@ -42,7 +42,7 @@ impl fmt::Debug for Slot {
     }
 }
 
-/// Polls within the budget of the task: where it is spent, other tasks have their turn first.
+/// Polls within the task's budget: if it is used up, other tasks run first.
 fn within_budget<A>(
     context: &mut Context<'_>,
     poll: impl FnOnce(&mut Context<'_>) -> Poll<A>,
@@ -55,7 +55,7 @@ fn within_budget<A>(
     polled
 }
 
-/// What the polls of one socket wait for.
+/// The futures that the polls of one socket wait for.
 #[derive(Debug, Default)]
 pub(super) struct Polls {
     send: Slot,
@@ -63,11 +63,11 @@ pub(super) struct Polls {
     transmit: Slot,
 }
 
-/// Like tokio's polls, each wakes the task of the last call of its kind only; tasks of different
-/// kinds do not disturb each other. A poll that has to wait allocates.
+/// Like tokio's poll methods, each wakes only the task of its last call. Sending, receiving and
+/// fetching timestamps do not interfere with each other. A poll that has to wait allocates.
 impl<T: Supported> AsyncSocket<T> {
-    /// Sends one datagram, or has the task woken when there is room. Unlike
-    /// [`send`](Self::send), it waits as long as it is polled.
+    /// Sends one datagram, or wakes the task when there is room in the send buffer. Unlike
+    /// [`send`](Self::send), it has no time limit.
     ///
     /// # Errors
     /// As [`UdpSocket::send_batch`](crate::UdpSocket::send_batch).
@@ -90,7 +90,7 @@ impl<T: Supported> AsyncSocket<T> {
         })
     }
 
-    /// Receives one datagram into `buffer`, or has the task woken when one comes.
+    /// Receives one datagram into `buffer`, or wakes the task when one comes.
     ///
     /// # Errors
     /// As [`UdpSocket::receive`](crate::UdpSocket::receive).
@@ -119,8 +119,8 @@ impl<T: Supported> AsyncSocket<T> {
         })
     }
 
-    /// Takes the outcomes of ended ids, as far as `records` has room, or has the task woken when
-    /// one ends. Ready with 0 only if `records` is empty.
+    /// Takes the outcomes of resolved IDs, as many as fit into `records`, or wakes the task when
+    /// one resolves. Ready with 0 only if `records` is empty.
     ///
     /// # Errors
     /// As [`transmit_timestamps`](Self::transmit_timestamps).

@@ -1,4 +1,4 @@
-//! Waiting for a socket where the runtime can't watch it: asks now and then.
+//! Waiting for a socket by polling every millisecond, on systems where the runtime cannot watch it.
 
 use crate::inner::Supported;
 use crate::socket::Socket;
@@ -6,7 +6,7 @@ use ::tokio::time;
 use std::time::Duration;
 use wirestamp_core::Result;
 
-/// As fine as tokio's timer.
+/// The resolution of tokio's timer.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Nothing to register.
@@ -18,13 +18,13 @@ impl Registered {
         Ok(Self)
     }
 
-    /// Lets a little time pass, and empties the queue of timestamps.
+    /// Waits a millisecond, then collects timestamps.
     pub(super) async fn timestamps<T: Supported>(&self, socket: &Socket<T>) -> Result<()> {
         time::sleep(PAUSE).await;
         socket.collect()
     }
 
-    /// Lets a little time pass, after which there may be datagrams.
+    /// Waits a millisecond, after which there may be datagrams.
     pub(super) async fn readable<T: Supported>(&self, _: &Socket<T>) -> Result<()> {
         time::sleep(PAUSE).await;
         Ok(())

@@ -1,5 +1,4 @@
-//! Waiting for a socket on Windows, where the system's threads wait and wake the task.
-//! Decides nothing about timestamps.
+//! Waiting for a socket on Windows, where threads of the system wait and wake the task.
 
 use crate::inner::{Handle, Ring, Supported};
 use crate::socket::Socket;
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use wirestamp_core::Result;
 use wirestamp_sys::Alarm;
 
-/// Nothing to register: each wait is one of the system's.
+/// No registration: each wait registers with the system's thread pool.
 #[derive(Debug)]
 pub(super) struct Registered;
 
@@ -30,7 +29,8 @@ impl Registered {
     }
 }
 
-/// Waits for what `set` sets an alarm for; where that is now, other tasks have their turn.
+/// Waits for the event for which `set` sets an alarm. If it is there already, yields to other
+/// tasks.
 async fn alarm<T: Supported>(
     socket: &Socket<T>,
     set: impl FnOnce(&T::Native, &Ring) -> Result<Option<Alarm>>,

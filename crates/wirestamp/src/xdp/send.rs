@@ -1,4 +1,4 @@
-//! AF_XDP: frames handed to the driver, and what becomes of each one's transmit ID.
+//! AF_XDP transmission, with a transmit ID for each frame.
 
 use super::refuse_simulated;
 use crate::deadline::Deadline;
@@ -15,24 +15,31 @@ use wirestamp_core::timestamp::{
 use wirestamp_core::xdp::{XdpSendOptions, XdpSendStatistics, XdpWay};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// Sends frames out of memory that is shared with the driver, without a call for each.
+/// A sender of frames from memory shared with the driver, without a system call for each.
 ///
-/// [`Interface::send_xdp`] opens one. [`frame`](Self::frame) lends the memory of a frame to be filled in place, [`XdpFrame::queue`] queues it under a
-/// [`TransmitId`], and [`flush`](Self::flush) hands over what is queued. Every ID resolves exactly once, to the NIC's timestamp or to the
-/// reason there is none.
+/// [`Interface::send_xdp`] opens one. [`frame`](Self::frame) lends the memory of a frame to fill in
+/// place, [`XdpFrame::queue`] queues it under a [`TransmitId`], and [`flush`](Self::flush) passes
+/// the queued frames to the kernel. Every ID resolves exactly once, to the NIC's timestamp or to
+/// the reason there is none.
 ///
-/// **A timestamp is the NIC's, or there is none.** [`way`](Self::way) says whether the NIC is asked: the driver must tell of it
-/// ([`XdpFeatures::transmit_timestamp`](crate::xdp::XdpFeatures)), and take frames without a copy; hardware timestamping must be
-/// [switched on](Interface::enable_hardware). Its clock is the NIC's, which a [`Correlator`](crate::Correlator) converts. In every other way an ID resolves
-/// to `Missing(NotSupported)` when the kernel gives its frame back, because what the kernel notes then is when it was done with a buffer, not when the packet left.
-/// [`tried`](Self::tried) says why the NIC is not asked. To have a timestamp there, send by [`Interface::open_ethernet`].
+/// **There are hardware timestamps only.** They require a driver that supports them
+/// ([`XdpFeatures::transmit_timestamp`](crate::xdp::XdpFeatures)), zero copy, and hardware
+/// timestamping that is [switched on](Interface::enable_hardware). [`way`](Self::way) returns
+/// whether the NIC is asked for them, [`tried`](Self::tried) why it is not. A
+/// [`Correlator`](crate::Correlator) converts them. In all other modes an ID resolves to
+/// `Missing(NotSupported)` when the kernel returns its frame: the kernel only knows when it was
+/// done with the buffer, not when the packet left. To get a software timestamp, send through
+/// [`Interface::open_ethernet`].
 ///
-/// With zero copy a program that lets everything pass is attached to the interface, unless it has one, and many drivers restart the NIC at that, and
-/// again when the sender is dropped: the link is down for seconds. Opening waits until it is up again, 10 s at most;
-/// by default only where frames have the NIC's timestamp by it, and [`XdpSendOptions::zero_copy`] asks for it or avoids it. A queue has one AF_XDP socket: to receive by AF_XDP as well, open the [`XdpReceiver`](crate::xdp::XdpReceiver) first, on another
-/// queue, and drop it last: the program at the interface is its.
+/// Zero copy attaches an XDP program that passes all packets to the interface, unless it has one.
+/// Many drivers restart the NIC for this, and again when the sender is dropped: the link is down
+/// for seconds. Opening waits up to 10 s until it is up again. By default zero copy is used only if
+/// frames then get the NIC's timestamp; [`XdpSendOptions::zero_copy`] requests or avoids it. A
+/// queue has one AF_XDP socket: to receive through AF_XDP as well, open the
+/// [`XdpReceiver`](crate::xdp::XdpReceiver) first, on another queue, and drop it last, because the
+/// interface's XDP program belongs to it.
 ///
-/// Populated on: Linux 5.4 and later; transmit timestamps since 6.11.
+/// Requires Linux 5.4 or later; transmit timestamps require 6.11.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -58,12 +65,12 @@ pub struct XdpSender {
     host: Arc<Host>,
     inner: wirestamp_sys::XdpSend,
     matcher: Matcher,
-    /// Queued, and not handed over.
+    /// The IDs of queued frames that are not yet passed to the kernel.
     queued: Vec<TransmitId>,
     name: String,
 }
 
-/// A frame to be filled and [queued](Self::queue). Dropping it leaves it free.
+/// A free frame to fill and [queue](Self::queue). Dropping it leaves the frame free.
 pub struct XdpFrame<'a> {
     sender: &'a mut XdpSender,
 }
@@ -89,17 +96,20 @@ impl XdpSender {
         })
     }
 
-    /// Returns in which way frames go: the best that this system accepts. `hardware`: whether the NIC is asked for its timestamps.
+    /// Returns the mode in use, the best that this system accepts. Its `hardware` is true if the
+    /// NIC is asked for timestamps.
     pub fn way(&self) -> XdpWay {
         self.inner.way()
     }
 
-    /// Returns the better ways, each with the reason why it did not work: where the NIC is not asked, they say why not.
+    /// Returns the better modes, each with the error that it failed with. If the NIC is not asked
+    /// for timestamps, they explain why.
     pub fn tried(&self) -> &[(XdpWay, Error)] {
         self.inner.tried()
     }
 
-    /// Lends the next free frame. If none is, waits for one, handing over what is queued; `None` if none is free until then.
+    /// Lends the next free frame. If there is none, flushes the queue and waits for one; returns
+    /// `None` if none is free before the deadline.
     pub fn frame(&mut self, wait: impl Into<Deadline>) -> Option<XdpFrame<'_>> {
         if !self.inner.has_room() {
             self.wait_for(wait.into(), |sender, _| {
@@ -109,12 +119,13 @@ impl XdpSender {
         Some(XdpFrame { sender: self })
     }
 
-    /// Hands over what is queued, and wakes the kernel if it sleeps. A frame that the system does not take now, it takes at the next call or
-    /// during a wait; none is lost by an error.
+    /// Passes the queued frames to the kernel, and wakes it if necessary. Frames that it does not
+    /// accept now are passed again in the next call or during a wait; an error loses no frame.
     ///
     /// # Errors
-    /// `NoSuchDevice` if the interface is gone: every awaited ID then resolves to `Missing(Reset)`. `Unreachable` if it is switched off: the frames leave
-    /// when it is on again, and IDs resolve by their deadlines. `Io`.
+    /// `NoSuchDevice` if the interface is gone: all unresolved IDs then resolve to
+    /// `Missing(Reset)`. `Unreachable` if it is set down: the frames leave when it is up again, and
+    /// IDs resolve by their deadlines. `Io`.
     pub fn flush(&mut self) -> Result<()> {
         let handed_over = self.inner.hand_over();
         let now = self.host.now();
@@ -123,20 +134,21 @@ impl XdpSender {
             .for_each(|id| self.matcher.sent(id, now));
         let is_gone = |error: &Error| error.kind() == ErrorKind::NoSuchDevice;
         if handed_over.as_ref().is_err_and(is_gone) {
-            self.collect(now); // what was completed before still counts
+            self.collect(now); // frames completed before still count
             self.matcher.reset(now);
         }
         handed_over
     }
 
-    /// Asks for the outcome of `id`, without waiting.
+    /// Fetches the outcome of `id` without waiting.
     pub fn transmit_timestamp(&mut self, id: TransmitId) -> TransmitAnswer {
         let now = self.host.now();
         self.collect(now);
         self.matcher.fetch(id, now)
     }
 
-    /// Waits for the outcome of `id`, until then at the latest; then it answers [`Pending`](TransmitAnswer::Pending). Hands over what is queued.
+    /// Flushes the queue and waits for the outcome of `id`. At the deadline it returns
+    /// [`Pending`](TransmitAnswer::Pending).
     pub fn wait_transmit_timestamp(
         &mut self,
         id: TransmitId,
@@ -149,15 +161,17 @@ impl XdpSender {
         answered.unwrap_or(TransmitAnswer::Pending)
     }
 
-    /// Takes the outcomes of IDs that resolved, oldest first, as far as `records` has room; returns how many. Does not wait.
+    /// Takes the outcomes of resolved IDs, oldest first, as many as fit into `records`, without
+    /// waiting. Returns their number.
     pub fn transmit_timestamps(&mut self, records: &mut [TransmitRecord]) -> usize {
         let now = self.host.now();
         self.collect(now);
         self.matcher.fetch_batch(now, records)
     }
 
-    /// Takes outcomes like [`transmit_timestamps`](Self::transmit_timestamps), and waits for the first. Hands over what is queued. 0: none resolved until
-    /// then, or no ID is awaited.
+    /// Flushes the queue, waits for the first outcome, and takes outcomes like
+    /// [`transmit_timestamps`](Self::transmit_timestamps). Returns 0 if none resolved before the
+    /// deadline, or no ID is unresolved.
     pub fn wait_transmit_timestamps(
         &mut self,
         records: &mut [TransmitRecord],
@@ -171,19 +185,20 @@ impl XdpSender {
         fetched.unwrap_or(0)
     }
 
-    /// Takes timestamps that came after their ID had resolved without one; returns how many.
+    /// Takes late timestamps: those that came after their ID had resolved without one. Returns
+    /// their number.
     pub fn late_timestamps(&mut self, late: &mut [LateTimestamp]) -> usize {
         self.collect(self.host.now());
         self.matcher.late(late)
     }
 
-    /// Returns what became of the transmit IDs.
+    /// Returns the numbers of transmit IDs by outcome.
     pub fn counters(&mut self) -> TransmitCounters {
         self.collect(self.host.now());
         self.matcher.counters()
     }
 
-    /// Returns what became of the frames.
+    /// Returns the numbers of frames by outcome.
     ///
     /// # Errors
     /// `Io` if the system can't tell.
@@ -192,7 +207,7 @@ impl XdpSender {
         self.inner.statistics()
     }
 
-    /// Takes back completed frames, and the outcomes of their ids.
+    /// Takes back completed frames, and the outcomes of their IDs.
     fn collect(&mut self, now: MonotonicTime) {
         self.matcher.advance(now);
         let matcher = &mut self.matcher;
@@ -200,7 +215,8 @@ impl XdpSender {
             .take_completed(now, |arrival| matcher.arrived(arrival));
     }
 
-    /// Collects until `question` has an answer, or `wait` is over. An interface that is gone or switched off ends no wait: its ids resolve.
+    /// Collects until `question` has an answer or `wait` is over. It reports no error if the
+    /// interface is gone or set down, because the IDs resolve.
     fn wait_for<A>(
         &mut self,
         wait: Deadline,
@@ -215,7 +231,7 @@ impl XdpSender {
                 return Some(answer);
             }
             if !self.queued.is_empty() {
-                let _ = self.flush(); // shows in the outcomes
+                let _ = self.flush(); // errors show in the outcomes
             } else if now >= until {
                 return None;
             } else {
@@ -242,18 +258,20 @@ impl XdpSender {
 }
 
 impl XdpFrame<'_> {
-    /// Returns the memory of the frame, from its Ethernet header on, with room for a packet of the interface's MTU. It has what was
-    /// in it before.
+    /// Returns the memory of the frame, beginning with the Ethernet header, with room for a packet
+    /// of the interface's MTU. It contains the bytes of a previous frame.
     pub fn data(&mut self) -> &mut [u8] {
         self.sender.inner.room()
     }
 
-    /// Queues the first `length` bytes as a frame, whose outcome is known by `id`. It leaves with [`XdpSender::flush`]. Pad it to the 60
-    /// bytes that Ethernet wants: without a copy nobody else may.
+    /// Queues the first `length` bytes as a frame with transmit ID `id`. It leaves with
+    /// [`XdpSender::flush`]. Pad the frame to the 60 bytes that Ethernet requires: with zero copy
+    /// nothing else does.
     ///
     /// # Errors
-    /// `InvalidInput` for a frame that is shorter than an Ethernet header or longer than the MTU allows, and for an ID that is still in use;
-    /// `Busy` if too many IDs are awaited. The frame then stays free.
+    /// `InvalidInput` for a frame that is shorter than an Ethernet header or longer than the MTU
+    /// allows, or for an ID that is still in use; `Busy` if too many IDs are unresolved. The frame
+    /// then stays free.
     pub fn queue(self, length: usize, id: TransmitId) -> Result<()> {
         let sender = self.sender;
         sender.inner.check(length)?;
