@@ -1,4 +1,5 @@
-//! What a NIC can timestamp, and the verdicts drawn from it. Does not ask any NIC.
+//! The timestamping capabilities of an interface: which packets it can timestamp or timestamps now,
+//! in hardware and in software.
 //!
 //! Source: `INTERFACE_TIMESTAMP_CAPABILITIES`, `INTERFACE_HARDWARE_TIMESTAMP_CAPABILITIES` and
 //! `INTERFACE_SOFTWARE_TIMESTAMP_CAPABILITIES` (`iphlpapi.h`); the specification's page
@@ -50,7 +51,7 @@ pub struct SoftwareCapabilities {
     pub tagged_transmit: bool,
 }
 
-/// The bit masks that Linux itself gives, for those who want more than the 14 flags.
+/// Linux' own bit masks, which have more detail than the 14 flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -63,26 +64,26 @@ pub struct KernelMasks {
     pub receive_filters: u32,
 }
 
-/// The packets that can be timestamped on an interface: supported by it, or active now.
+/// The timestamping capabilities of an interface: supported, or active now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 pub struct Capabilities {
-    /// Nominal frequency of the hardware clock; the true one differs. `None`: no
-    /// hardware clock, or the driver does not say.
+    /// The nominal frequency of the hardware clock, from which the true one differs. `None` if
+    /// there is no hardware clock, or the driver does not report it.
     #[cfg_attr(feature = "serde", serde(rename = "nominal_frequency_hz"))]
     pub nominal_frequency: Option<Frequency>,
     /// Whether cross timestamps can be taken.
     pub cross_timestamp: bool,
-    /// In hardware.
+    /// The packets that are timestamped in hardware.
     pub hardware: HardwareCapabilities,
-    /// In software.
+    /// The packets that are timestamped in software.
     pub software: SoftwareCapabilities,
-    /// Populated on: Linux.
+    /// Linux' bit masks; `None` on other systems.
     pub kernel_masks: Option<KernelMasks>,
 }
 
-/// The direction of a packet, seen from this host.
+/// The direction of a packet as seen from this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -121,7 +122,7 @@ pub enum TimestampSource {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum PtpVerdict {
-    /// Neither rule below holds.
+    /// Neither software nor hardware timestamps in both directions.
     None,
     /// Software timestamps in both directions.
     Software,
@@ -174,7 +175,8 @@ impl HardwareCapabilities {
         event || all || self.timestamps_any_datagram(direction)
     }
 
-    /// Returns whether ordinary UDP datagrams of this direction are timestamped (PTP flags do not count).
+    /// Returns whether ordinary UDP datagrams of this direction are timestamped, without regard to
+    /// the PTP flags.
     pub const fn timestamps_any_datagram(&self, direction: Direction) -> bool {
         match direction {
             Direction::Receive => self.all_receive,
@@ -182,7 +184,8 @@ impl HardwareCapabilities {
         }
     }
 
-    /// Returns whether ordinary UDP datagrams are timestamped in each direction in which `supported` timestamps them.
+    /// Returns whether ordinary UDP datagrams are timestamped in every direction in which
+    /// `supported` timestamps them.
     pub fn timestamps_datagrams_as(&self, supported: &Self) -> bool {
         [Direction::Receive, Direction::Transmit]
             .into_iter()
@@ -192,7 +195,7 @@ impl HardwareCapabilities {
             })
     }
 
-    /// Returns whether anything at all is timestamped.
+    /// Returns whether any packets are timestamped.
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
@@ -209,15 +212,16 @@ impl SoftwareCapabilities {
 }
 
 impl Capabilities {
-    /// Returns whether each UDP datagram gets a hardware timestamp, sent or received, that can be converted.
+    /// Returns whether all sent and received UDP datagrams get a hardware timestamp that can be
+    /// converted.
     pub fn timestamps_every_datagram(&self) -> bool {
         let timestamps = |direction| self.hardware.timestamps_any_datagram(direction);
         timestamps(Direction::Receive) && timestamps(Direction::Transmit) && self.cross_timestamp
     }
 
-    /// Returns what a PTPv2 application would get. It hides what
-    /// [`timestamps_ptp_events`](HardwareCapabilities::timestamps_ptp_events) shows: a NIC that
-    /// timestamps IPv4 alone is not `Hardware` here.
+    /// Returns which timestamps a PTPv2 application would get: hardware, software or none. A NIC
+    /// that timestamps IPv4 only is not `Hardware` here;
+    /// [`timestamps_ptp_events`](HardwareCapabilities::timestamps_ptp_events) has the details.
     pub fn ptp_verdict(&self) -> PtpVerdict {
         use AddressFamily::{Ipv4, Ipv6};
         use Direction::{Receive, Transmit};

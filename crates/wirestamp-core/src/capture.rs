@@ -1,5 +1,5 @@
-//! Capture of the packets of an interface: what can be asked for, what is counted, what a timestamp says in UTC, and when
-//! a capture is over. Reads no packet.
+//! The parts of packet capture that do not depend on the operating system: options, statistics,
+//! conversion of timestamps, and the end of a capture.
 
 mod account;
 mod buffer;
@@ -15,7 +15,8 @@ use core::time::Duration;
 
 const OPERATION: &str = "capture";
 
-/// What to capture, and with which buffers. Every method returns the changed options.
+/// The options of a capture: packets, timestamps and buffers. Every method returns the changed
+/// options.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,20 +28,21 @@ const OPERATION: &str = "capture";
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CaptureOptions {
-    /// Which packets, in the language of tcpdump (pcap-filter(7)); `None`: all.
+    /// The filter expression in tcpdump's syntax (pcap-filter(7)); `None` for all packets.
     pub filter: Option<String>,
-    /// How many bytes of each packet are captured at most.
+    /// The largest number of bytes to capture of each packet.
     pub snap_length: u32,
-    /// Which clock timestamps. With [`Source::Hardware`] and the like, packets that the NIC does not timestamp carry the
-    /// kernel's timestamp.
+    /// The source of the timestamps. With any source but [`Source::Software`], packets that the NIC
+    /// does not timestamp have the kernel's timestamp.
     pub source: Source,
-    /// Bytes of the buffer that the kernel fills. It is divided into blocks of [`block`](Self::block) bytes.
+    /// The size in bytes of the buffer that the kernel fills. It is divided into blocks of
+    /// [`block`](Self::block) bytes.
     pub buffer: usize,
-    /// Bytes of a block: a power of two, 4,096 at least. A packet must fit.
+    /// The size of a block in bytes: a power of two, at least 4,096. A packet must fit into it.
     pub block: usize,
-    /// How long the kernel may hold back a block that is not full.
+    /// How long the kernel may wait before it hands over a block that is not full.
     pub hold: Duration,
-    /// Whether the NIC also delivers what is sent to others.
+    /// Whether the NIC also delivers packets that are addressed to other hosts.
     pub promiscuous: bool,
 }
 
@@ -59,19 +61,20 @@ impl Default for CaptureOptions {
 }
 
 impl CaptureOptions {
-    /// Returns the options that suit most: whole packets of both directions, software timestamps, a buffer of 32 MiB.
+    /// Returns the defaults: whole packets in both directions, software timestamps, a buffer of 32
+    /// MiB.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Captures only packets that match `expression`, written as for tcpdump (pcap-filter(7)).
+    /// Captures only packets that match `expression`, in tcpdump's syntax (pcap-filter(7)).
     #[must_use]
     pub fn filter(self, expression: impl Into<String>) -> Self {
         let filter = Some(expression.into());
         Self { filter, ..self }
     }
 
-    /// Captures no more than so many bytes of each packet.
+    /// Captures at most `snap_length` bytes of each packet.
     #[must_use]
     pub fn snap_length(self, snap_length: u32) -> Self {
         Self {
@@ -80,7 +83,7 @@ impl CaptureOptions {
         }
     }
 
-    /// Chooses the clock that timestamps.
+    /// Sets the source of the timestamps.
     #[must_use]
     pub fn source(self, source: Source) -> Self {
         Self { source, ..self }
@@ -98,13 +101,13 @@ impl CaptureOptions {
         Self { block, ..self }
     }
 
-    /// Sets how long the kernel may hold back packets until a block is full.
+    /// Sets how long the kernel may wait before it hands over a block that is not full.
     #[must_use]
     pub fn hold(self, hold: Duration) -> Self {
         Self { hold, ..self }
     }
 
-    /// Captures what is sent to others, too.
+    /// Also captures packets that are addressed to other hosts (promiscuous mode).
     #[must_use]
     pub fn promiscuous(self) -> Self {
         Self {
@@ -114,34 +117,34 @@ impl CaptureOptions {
     }
 }
 
-/// How the packets of an interface are divided among several captures.
+/// The way in which the packets of an interface are distributed among several captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Fanout {
-    /// By flow: all packets of a connection go to the same one.
+    /// By flow: all packets of a connection go to the same capture.
     #[default]
     Flow,
-    /// In turn.
+    /// Round-robin.
     Turn,
-    /// By the processor that a packet came in on.
+    /// By the processor that handled the packet.
     Processor,
 }
 
-/// What a capture counted since it was opened.
+/// The counters of a capture since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct CaptureStatistics {
-    /// Packets that passed the filter, dropped ones included.
+    /// Packets that passed the filter, including dropped ones.
     pub received: u64,
     /// Packets that the kernel dropped because the buffer was full.
     pub dropped: u64,
-    /// How often the buffer became full.
+    /// The number of times that the buffer became full.
     pub freezes: u64,
 }
 
 impl CaptureStatistics {
-    /// Makes them from three counts.
+    /// Creates statistics from three counts.
     pub const fn new(received: u64, dropped: u64, freezes: u64) -> Self {
         Self {
             received,
@@ -150,7 +153,7 @@ impl CaptureStatistics {
         }
     }
 
-    /// Adds what was counted elsewhere, or later.
+    /// Adds the counts of another or later period.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
@@ -161,7 +164,7 @@ impl CaptureStatistics {
     }
 }
 
-/// What a captured packet begins with.
+/// The header that captured packets begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -169,7 +172,7 @@ impl CaptureStatistics {
 pub enum LinkType {
     /// An Ethernet header.
     Ethernet,
-    /// An IP header: tunnels and TUN devices.
+    /// An IP header (tunnels and TUN devices).
     Ip,
 }
 
@@ -188,7 +191,7 @@ pub enum CapturedDirection {
     Others,
 }
 
-/// The error of a system that has no captures.
+/// Returns the error for systems that cannot capture.
 pub fn refused(interface: &InterfaceDescription) -> Error {
     let cause = "not available on this system: needs AF_PACKET";
     Error::new(ErrorKind::NotSupported, OPERATION, &interface.name, cause)

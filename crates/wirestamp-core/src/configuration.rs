@@ -1,4 +1,4 @@
-//! What is asked of a NIC and of a socket, and what was granted. Changes nothing itself.
+//! Timestamping configurations of NICs and sockets, requested and granted.
 
 use crate::capability::TimestampSource;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,7 +14,7 @@ pub enum ReceiveFilter {
     None,
     /// Every packet.
     All,
-    /// "Some", a driver's answer that says no more: what was asked for, and others.
+    /// "Some": a driver's answer that means the requested packets and possibly others.
     Some,
     /// PTPv1 over UDP, event messages.
     PtpV1Udp,
@@ -45,7 +45,7 @@ pub enum ReceiveFilter {
 }
 
 impl ReceiveFilter {
-    /// All filters. The place of each is Linux's number for it.
+    /// All filters, each at the index that is its number in Linux.
     pub const ALL: &'static [Self] = &[
         Self::None,
         Self::All,
@@ -65,12 +65,12 @@ impl ReceiveFilter {
         Self::Ntp,
     ];
 
-    /// Returns whether PTPv2 event messages over UDP are timestamped under this filter.
+    /// Returns whether this filter timestamps PTPv2 event messages over UDP.
     pub const fn timestamps_ptp_v2_udp_events(self) -> bool {
         matches!(self, Self::All | Self::PtpV2Udp | Self::PtpV2)
     }
 
-    /// Returns whether every packet that `wanted` has timestamped is timestamped under this filter too.
+    /// Returns whether this filter timestamps all packets that `wanted` timestamps.
     pub fn covers(&self, wanted: Self) -> bool {
         use ReceiveFilter as F;
         *self == wanted
@@ -103,7 +103,8 @@ impl ReceiveFilter {
             )
     }
 
-    /// Returns a filter that covers this one and `other`: one of them, or else all packets.
+    /// Returns a filter that covers this one and `other`: one of the two, or else
+    /// [`All`](Self::All).
     #[must_use]
     pub fn joined(self, other: Self) -> Self {
         match () {
@@ -149,13 +150,13 @@ pub struct HardwareConfiguration {
 }
 
 impl HardwareConfiguration {
-    /// Everything off: every NIC's default.
+    /// All hardware timestamping off, the default of every NIC.
     pub const OFF: Self = Self {
         transmit: false,
         receive: ReceiveFilter::None,
     };
 
-    /// Returns whether every packet that `wanted` has timestamped is timestamped under this configuration too.
+    /// Returns whether this configuration timestamps all packets that `wanted` timestamps.
     pub fn covers(&self, wanted: Self) -> bool {
         self.receive.covers(wanted.receive) && (self.transmit || !wanted.transmit)
     }
@@ -170,27 +171,27 @@ impl HardwareConfiguration {
     }
 }
 
-/// The clock that a socket's timestamps come from.
+/// The source of a socket's timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Source {
-    /// The system clock, timestamped by kernel or driver.
+    /// Software timestamps, made by the kernel or the driver.
     #[default]
     Software,
-    /// The NIC's clock; a packet the NIC does not timestamp has none.
+    /// Hardware timestamps. A packet that the NIC does not timestamp has none.
     Hardware,
-    /// The NIC's clock, or the system clock where the NIC did not timestamp: one timestamp
-    /// per sent packet. Tell them apart by which field of
-    /// [`Timestamps`](crate::timestamp::Timestamps) is filled.
+    /// The hardware timestamp, or the software timestamp if the NIC made none: one timestamp per
+    /// sent packet. The field of [`Timestamps`](crate::timestamp::Timestamps) that is set shows
+    /// which one it is.
     HardwareElseSoftware,
-    /// Both, where the system gives both. Windows does not.
+    /// Both timestamps, if the system provides both. Windows does not.
     Both,
 }
 
 impl Source {
-    /// Returns whether a sent packet can come back with a timestamp of this source.
+    /// Returns whether a sent packet can get a timestamp of `source`.
     pub const fn includes(self, source: TimestampSource) -> bool {
         match source {
             TimestampSource::Software => !matches!(self, Self::Hardware),
@@ -205,71 +206,72 @@ impl Source {
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Identification {
-    /// The system carries the caller's id (`SCM_TS_OPT_ID` on Linux 6.13 and later,
-    /// `SO_TIMESTAMP_ID` on Windows). Falls back to `Counter` where it can't.
+    /// The system carries the caller's ID (`SCM_TS_OPT_ID` on Linux 6.13 and later,
+    /// `SO_TIMESTAMP_ID` on Windows). Falls back to `Counter` if it cannot.
     #[default]
     Carried,
-    /// The kernel counts timestamped sends, and wirestamp maps its counter to the caller's ids.
+    /// The kernel counts timestamped datagrams, and wirestamp maps the counts to the caller's IDs.
     Counter,
 }
 
-/// The way in which a socket talks to the system. The calls, timestamps and outcomes are the same.
+/// The mechanism by which a socket receives and gets timestamps: system calls or io_uring. Methods,
+/// timestamps and outcomes are the same.
 ///
-/// Populated on: Linux with the feature `io-uring`. Other systems have calls only.
+/// io_uring requires Linux and the feature `io-uring`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Engine {
-    /// Calls, unless the environment variable `WIRESTAMP_ENGINE` is `ring`, or `ring:1472`
+    /// System calls, unless the environment variable `WIRESTAMP_ENGINE` is `ring`, or `ring:1472`
     /// for datagrams of up to 1472 bytes.
     #[default]
     Automatic,
-    /// A system call a batch.
+    /// One system call per batch.
     Calls,
-    /// Rings shared with the system (io_uring): receives in batches without a header a
-    /// datagram, and transmit timestamps as completions. Where the system has none, or refuses
-    /// it, [`Calls`](Self::Calls); [`Granted`] says so, and why.
+    /// io_uring: receives in batches without a message header per datagram, and gets transmit
+    /// timestamps as completions. If io_uring is not available, [`Calls`](Self::Calls) is used, and
+    /// [`Granted`] has the reason.
     ///
-    /// A ring is of one thread: the first that receives, or collects timestamps. Others can do the
-    /// same at the same time, by calls.
+    /// The ring belongs to the first thread that receives or collects timestamps. Other threads can
+    /// do so at the same time through system calls.
     Ring {
-        /// Bytes of the longest payload that can be received; a longer one is cut, and marked
-        /// as truncated. The socket takes 128 buffers of this size and some 240 bytes, rounded
-        /// up to 512 bytes; fewer, but at least 8, where that is over 1 MiB.
+        /// The longest payload that can be received, in bytes. Longer ones are truncated and marked
+        /// as such. The socket allocates 128 buffers of this size plus about 240 bytes, rounded up
+        /// to 512 bytes; fewer, but at least 8, if the total exceeds 1 MiB.
         #[cfg_attr(feature = "serde", serde(rename = "longest_bytes"))]
         longest: u16,
     },
 }
 
-/// The use of an io_uring by a socket, in one direction.
+/// Whether a socket uses io_uring in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum IoUringState {
-    /// Nobody asked for it, or there is nothing for it to do.
+    /// It was not requested, or it is not needed.
     #[default]
     NotAsked,
-    /// It does.
+    /// It is used.
     InForce,
-    /// The system does not allow it.
+    /// It is not available.
     Refused(IoUringUnavailable),
 }
 
-/// The reason that a socket uses no io_uring. Prints as `io_uring is forbidden here … (code 1)`.
+/// The reason why io_uring is not available. Prints as `io_uring is forbidden here … (code 1)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct IoUringUnavailable {
-    /// What is missing, and who can change it.
+    /// What is missing, and how to change it.
     pub cause: &'static str,
-    /// The system's number.
+    /// The system's error number.
     pub code: Option<i32>,
 }
 
 impl IoUringUnavailable {
-    /// Makes one, for backends.
+    /// Creates one, for backends.
     pub const fn new(cause: &'static str, code: Option<i32>) -> Self {
         Self { cause, code }
     }
@@ -284,8 +286,8 @@ impl fmt::Display for IoUringUnavailable {
     }
 }
 
-/// The whole timestamping configuration of a socket. What is omitted is off: configuring
-/// transmit later without repeating receive switches receive off.
+/// The whole timestamping configuration of a socket. It replaces the previous one: configuring
+/// transmit timestamps without repeating receive timestamps switches the latter off.
 ///
 /// Source: `SIO_TIMESTAMPING` with `TIMESTAMPING_CONFIG` (`mstcpip.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -293,39 +295,40 @@ impl fmt::Display for IoUringUnavailable {
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Timestamping {
-    /// Whether received datagrams carry a timestamp.
+    /// Whether received datagrams get a timestamp.
     pub receive: bool,
-    /// `Some(capacity)`: sent datagrams with an id are timestamped, and up to `capacity` timestamps
-    /// wait to be fetched. A timestamp that finds the buffer full is discarded; with capacity 0
-    /// all are.
+    /// The capacity of transmit timestamps: sent datagrams with an ID are timestamped, and up to
+    /// this many timestamps wait to be fetched. Timestamps beyond that are discarded; with 0 all
+    /// are. `None` switches transmit timestamps off.
     pub transmit: Option<u16>,
-    /// Which clock.
+    /// The source of the timestamps.
     pub source: Source,
-    /// How long an id stays pending before it counts as lost. `None`: learnt from the
-    /// delays that were observed (see [`crate::timestamp::TimestampDelay`]).
+    /// The time after which an unresolved ID counts as missing. `None`: adapts to the observed
+    /// delays (see [`crate::timestamp::TimestampDelay`]).
     #[cfg_attr(feature = "serde", serde(rename = "transmit_deadline_ns"))]
     pub transmit_deadline: Option<Span>,
-    /// How ids travel.
+    /// How transmit IDs are assigned to sent packets.
     pub identification: Identification,
     /// Whether ICMP errors are queued as notices (Linux: `IP_RECVERR`).
     pub icmp_errors: bool,
-    /// Whether received datagrams say to which address and through which interface they came
-    /// (`IP_PKTINFO`, `IPV6_PKTINFO`). A control message for each one, so only on request; works without `receive`, too.
+    /// Whether received datagrams report their destination address and interface (`IP_PKTINFO`,
+    /// `IPV6_PKTINFO`). It costs a control message per datagram. Works without `receive` too.
     pub packet_information: bool,
-    /// How the socket talks to the system.
+    /// Whether to use system calls or io_uring.
     pub engine: Engine,
-    /// How long a receive of a batch that had to wait lets more datagrams gather: fewer
-    /// wake-ups under load, for so much delay. Their timestamps are made already. Zero: not at all.
+    /// How long a batch receive that had to wait lets more datagrams accumulate; zero by default.
+    /// It saves wake-ups under load and delays the datagrams, but not their timestamps.
     #[cfg_attr(feature = "serde", serde(rename = "gather_ns"))]
     pub gather: Span,
-    /// Whether the system also timestamps each datagram with an id as it enters the queueing discipline
-    /// (`SOF_TIMESTAMPING_TX_SCHED`); works with `transmit` only. Supported on: Linux, and the simulator where it is one.
+    /// Whether the system also timestamps each datagram with an ID when it enters the queueing
+    /// discipline (`SOF_TIMESTAMPING_TX_SCHED`). Requires `transmit`. Linux, and simulated Linux,
+    /// only.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "core::ops::Not::not"))]
     pub queueing: bool,
 }
 
 impl Timestamping {
-    /// Makes a configuration with everything off, to switch on what is wanted.
+    /// Returns a configuration with everything off.
     ///
     /// ```
     /// # use wirestamp_core::configuration::Timestamping;
@@ -337,7 +340,7 @@ impl Timestamping {
         Self::OFF
     }
 
-    /// Everything off: for `configure`, to switch a socket's timestamping off.
+    /// Everything off: switches a socket's timestamping off.
     pub const OFF: Self = Self {
         receive: false,
         transmit: None,
@@ -358,42 +361,43 @@ impl Timestamping {
         self
     }
 
-    /// Switches transmit timestamps on, with room for `capacity` waiting ones.
+    /// Switches transmit timestamps on, with room for `capacity` unfetched ones.
     #[must_use]
     pub const fn transmit(mut self, capacity: u16) -> Self {
         self.transmit = Some(capacity);
         self
     }
 
-    /// Chooses the clock that timestamps come from.
+    /// Sets the source of the timestamps.
     #[must_use]
     pub const fn source(mut self, source: Source) -> Self {
         self.source = source;
         self
     }
 
-    /// Fixes how long a transmit ID stays pending: a [`Duration`](core::time::Duration) or a [`Span`].
+    /// Sets the time after which an unresolved transmit ID counts as missing: a
+    /// [`Duration`](core::time::Duration) or a [`Span`].
     #[must_use]
     pub fn transmit_deadline(mut self, deadline: impl Into<Span>) -> Self {
         self.transmit_deadline = Some(deadline.into());
         self
     }
 
-    /// Chooses how transmit IDs travel with sent packets.
+    /// Sets how transmit IDs are assigned to sent packets.
     #[must_use]
     pub const fn identification(mut self, identification: Identification) -> Self {
         self.identification = identification;
         self
     }
 
-    /// Asks for ICMP errors as notices.
+    /// Queues ICMP errors as notices.
     #[must_use]
     pub const fn icmp_errors(mut self) -> Self {
         self.icmp_errors = true;
         self
     }
 
-    /// Has received datagrams say to which address and through which interface they came:
+    /// Makes received datagrams report their destination address and interface:
     /// [`Received::destination`](crate::backend::Received::destination) and
     /// [`Received::interface`](crate::backend::Received::interface).
     #[must_use]
@@ -402,33 +406,34 @@ impl Timestamping {
         self
     }
 
-    /// Chooses how the socket talks to the system.
+    /// Sets whether the socket uses system calls or io_uring.
     #[must_use]
     pub const fn engine(mut self, engine: Engine) -> Self {
         self.engine = engine;
         self
     }
 
-    /// Lets datagrams gather for so long after the first one that a batch had to wait for;
-    /// a batch that waits already is given at once. 200 µs are a good value under load.
+    /// Lets datagrams accumulate for `time` after the first one, if a batch receive had to wait;
+    /// available datagrams are returned at once. 200 µs is a good value under load.
     #[must_use]
     pub fn gather(mut self, time: impl Into<Span>) -> Self {
         self.gather = time.into();
         self
     }
 
-    /// Asks when each datagram with an id enters the queueing discipline, beside its transmit timestamps:
-    /// [`TransmitRecord::queued`](crate::timestamp::TransmitRecord::queued). Calls that fetch records return it
-    /// (`transmit_timestamps`, `wait_transmit_timestamps`); a [`TransmitAnswer`](crate::timestamp::TransmitAnswer) about
-    /// one id does not have it.
+    /// Also timestamps each datagram with an ID when it enters the queueing discipline:
+    /// [`TransmitRecord::queued`](crate::timestamp::TransmitRecord::queued). Only calls that fetch
+    /// records return it (`transmit_timestamps`, `wait_transmit_timestamps`); a
+    /// [`TransmitAnswer`](crate::timestamp::TransmitAnswer) for one ID does not.
     ///
-    /// The kernel takes this timestamp after the send call has built the packet and before it waits in a queue
-    /// (`tc-netem`, `fq`, a full NIC), so the difference to the transmit timestamp is the time in the queue. It is
-    /// one more entry of the error queue per datagram, and one more for each further device layer (bond, VLAN,
-    /// bridge), of which the first counts. It needs [`transmit`](Self::transmit); alone it does nothing.
+    /// The kernel takes this timestamp after the send call has built the packet and before the
+    /// packet waits in a queue (`tc-netem`, `fq`, a full NIC), so the difference from the transmit
+    /// timestamp is the time in the queue. It costs one more entry of the error queue per datagram
+    /// and device layer (bond, VLAN, bridge), of which the first is used. It requires
+    /// [`transmit`](Self::transmit).
     ///
-    /// Supported on: Linux 5.10 and later, and the simulator where it is one. Elsewhere configuring fails with
-    /// `NotSupported`: leave this out there.
+    /// Requires Linux 5.10 or later, or a simulated Linux. On other systems configuring fails with
+    /// `NotSupported`.
     ///
     /// Source: `SOF_TIMESTAMPING_TX_SCHED` in the kernel's `Documentation/networking/timestamping.rst`.
     ///
@@ -443,10 +448,11 @@ impl Timestamping {
         self
     }
 
-    /// Refuses [`queueing`](Self::queueing), for backends whose system has no such timestamps.
+    /// Returns an error if [`queueing`](Self::queueing) is on. For backends without these
+    /// timestamps.
     ///
     /// # Errors
-    /// `NotSupported` if it is asked for.
+    /// `NotSupported` if it is on.
     pub fn refuse_queueing(&self, socket: impl fmt::Display) -> Result<()> {
         if !self.queueing {
             return Ok(());
@@ -465,20 +471,20 @@ impl Timestamping {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Granted {
-    /// The configuration in force; `identification` is what is really used.
+    /// The granted configuration; `identification` is the one in use.
     pub timestamping: Timestamping,
-    /// How many timestamps the system itself can hold before wirestamp collects them;
-    /// `None` where the system does not say.
+    /// The number of timestamps that the system can hold until wirestamp collects them; `None` if
+    /// unknown.
     #[cfg_attr(feature = "serde", serde(rename = "system_queue_timestamps"))]
     pub system_queue: Option<u32>,
-    /// Whether datagrams are received through a ring.
+    /// Whether datagrams are received through io_uring.
     pub receive_ring: IoUringState,
-    /// Whether transmit timestamps come through a ring.
+    /// Whether transmit timestamps come through io_uring.
     pub transmit_ring: IoUringState,
 }
 
 impl Granted {
-    /// Makes one, for backends.
+    /// Creates one, for backends.
     pub const fn new(timestamping: Timestamping, system_queue: Option<u32>) -> Self {
         let ring = match timestamping.engine {
             Engine::Ring { .. } => {
@@ -494,7 +500,7 @@ impl Granted {
         }
     }
 
-    /// Adds which rings are in use, for backends.
+    /// Sets whether io_uring is used, for backends.
     #[must_use]
     pub const fn with_rings(mut self, receive: IoUringState, transmit: IoUringState) -> Self {
         (self.receive_ring, self.transmit_ring) = (receive, transmit);

@@ -1,5 +1,5 @@
-//! One reading of a NIC's clock against the system clock, and its validity rules.
-//! Does not fit anything: that is [`crate::correlate`].
+//! Cross timestamps: a reading of a NIC's clock between two readings of the monotonic clock, and
+//! the rules that a valid one satisfies. [`crate::correlate`] converts with them.
 //!
 //! Source: `CaptureInterfaceHardwareCrossTimestamp` (`iphlpapi.h`) and the driver contract
 //! of `NDIS_HARDWARE_CROSSTIMESTAMP`; `PTP_SYS_OFFSET_*` (`linux/ptp_clock.h`).
@@ -7,18 +7,20 @@
 use crate::time::{HardwareTicks, MonotonicTime, Span, UtcModel, UtcTime};
 use core::fmt;
 
-/// The method by which a cross timestamp was made, best first.
+/// The method of a cross timestamp, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum CrossMethod {
-    /// Both clocks latched by hardware at one instant (`PTP_SYS_OFFSET_PRECISE`).
+    /// Hardware latches both clocks at the same instant (`PTP_SYS_OFFSET_PRECISE`).
     Precise,
-    /// The system clock read around the register read (`PTP_SYS_OFFSET_EXTENDED`).
+    /// The driver reads the system clock just before and after the NIC's register
+    /// (`PTP_SYS_OFFSET_EXTENDED`).
     Extended,
-    /// The system clock read around a whole call for the time (`PTP_SYS_OFFSET`).
+    /// The kernel reads the system clock before and after the whole call to the driver
+    /// (`PTP_SYS_OFFSET`).
     Basic,
-    /// As the driver chose to do it (Windows).
+    /// The driver's choice (Windows).
     Driver,
 }
 
@@ -34,8 +36,8 @@ impl CrossMethod {
     }
 }
 
-/// A reading of the hardware clock between two readings of the system clock. Says that the
-/// hardware instant lies between them, and nothing more.
+/// A reading of the hardware clock between two readings of the monotonic clock, the bracket. It
+/// states only that the hardware clock was read between the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -52,13 +54,13 @@ pub struct CrossTimestamp {
     method: CrossMethod,
 }
 
-/// The reason that three numbers are no cross timestamp.
+/// The reason why three numbers are not a valid cross timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CrossInvalid {
     /// One of the three is zero, which no driver may return.
     Zero,
-    /// The second system time lies before the first.
+    /// The second system time is before the first.
     Backwards,
 }
 
@@ -74,7 +76,7 @@ impl fmt::Display for CrossInvalid {
 impl core::error::Error for CrossInvalid {}
 
 impl CrossTimestamp {
-    /// Makes a cross timestamp, if the three numbers can be one.
+    /// Creates a cross timestamp from three readings, if they are valid.
     ///
     /// # Errors
     /// [`CrossInvalid`] if any of the three is zero or the system times run backwards.
@@ -101,9 +103,10 @@ impl CrossTimestamp {
         })
     }
 
-    /// As [`new`](Self::new), of a reading whose system times are the real-time clock's: they are placed
-    /// on the monotonic clock by `offset`, which must hold for all of the reading. What it may be off by
-    /// widens the bracket; a pair that was latched at one instant stays one.
+    /// Creates a cross timestamp like [`new`](Self::new) from values of the real-time clock,
+    /// converted to the monotonic clock by `offset`, which must be valid throughout the reading.
+    /// The error bound of `offset` widens the bracket, except of a pair that was latched at the
+    /// same instant.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -127,29 +130,30 @@ impl CrossTimestamp {
         )
     }
 
-    /// Returns the monotonic clock before the hardware clock was read.
+    /// Returns the monotonic clock's value before the hardware clock was read.
     pub const fn monotonic_before(&self) -> MonotonicTime {
         self.monotonic_before
     }
 
-    /// Returns the hardware clock.
+    /// Returns the hardware clock's value.
     pub const fn hardware(&self) -> HardwareTicks {
         self.hardware
     }
 
-    /// Returns the monotonic clock after the hardware clock was read.
+    /// Returns the monotonic clock's value after the hardware clock was read.
     pub const fn monotonic_after(&self) -> MonotonicTime {
         self.monotonic_after
     }
 
-    /// Returns how the reading was made.
+    /// Returns the method.
     pub const fn method(&self) -> CrossMethod {
         self.method
     }
 
-    /// Returns the time between the two readings of the monotonic clock. `None` where it is unknown: a driver that has only a pair
-    /// returns the same system time twice, which does *not* mean no uncertainty. A
-    /// [`Precise`](CrossMethod::Precise) reading has width zero.
+    /// Returns the width of the bracket: the time between the two readings of the monotonic clock.
+    /// `None` if it is unknown: a driver that has only one system time returns it twice, which does
+    /// *not* mean zero uncertainty. The width of a [`Precise`](CrossMethod::Precise) cross
+    /// timestamp is zero.
     pub fn bracket(&self) -> Option<Span> {
         let width = self.monotonic_after - self.monotonic_before;
         (width > Span::ZERO || self.method == CrossMethod::Precise).then_some(width)
@@ -162,7 +166,7 @@ impl CrossTimestamp {
     }
 }
 
-/// Returns the reading with the narrowest bracket; unknown brackets come last.
+/// Returns the cross timestamp with the narrowest bracket; unknown widths come last.
 pub fn narrowest(readings: &[CrossTimestamp]) -> Option<&CrossTimestamp> {
     readings
         .iter()

@@ -1,14 +1,14 @@
-//! The one error type: what was tried, on what, what the system said, what to do.
+//! The error type of all crates: operation, target, cause and remedy.
 //!
-//! A missing timestamp is not an error (see [`crate::timestamp`]); a failed conversion is not
-//! one either (see [`crate::correlate`]).
+//! Missing timestamps and failed conversions have types of their own: see [`crate::timestamp`] and
+//! [`crate::correlate`].
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// A `Result` with the error of this library.
+/// A `Result` with this library's [`Error`].
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// The kind of an [`Error`], by what the caller would do next.
@@ -55,8 +55,8 @@ impl ErrorKind {
 /// An operation that failed. Prints as
 /// `eth0: cannot enable hardware timestamps: operation not permitted (code 1); run as root or grant CAP_NET_ADMIN`.
 ///
-/// One pointer wide; built only on failure. [`source`](core::error::Error::source) gives the system's error as a
-/// `std::io::Error` where the system gave a number (feature `std`, which the crate `wirestamp` has on).
+/// It is one pointer wide. [`source`](core::error::Error::source) returns the system's error as a
+/// `std::io::Error` if it has an error number (feature `std`, which the crate `wirestamp` enables).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -70,7 +70,7 @@ struct Inner {
     remedy: Cow<'static, str>,
 }
 
-/// The system's error by its number.
+/// The system's error, with its number.
 struct SystemError {
     code: i32,
     #[cfg(feature = "std")]
@@ -102,7 +102,7 @@ impl PartialEq for SystemError {
 impl Eq for SystemError {}
 
 impl Error {
-    /// Makes an error without a code of the system. `operation` is an infinitive: it and `cause` complete
+    /// Creates an error without a system error number. `operation` is an infinitive: the message is
     /// "target: cannot operation: cause".
     pub fn new(
         kind: ErrorKind,
@@ -120,14 +120,14 @@ impl Error {
         }))
     }
 
-    /// Adds the operating system's own code (errno, Win32 or Winsock error).
+    /// Adds the operating system's error number (errno, Win32 or Winsock error).
     #[must_use]
     pub fn with_code(mut self, code: i32) -> Self {
         self.0.system = Some(SystemError::new(code));
         self
     }
 
-    /// Adds the number of the system's error, if it has one.
+    /// Adds the error number of `error`, if it has one.
     #[cfg(feature = "std")]
     #[must_use]
     pub fn with_system(self, error: &std::io::Error) -> Self {
@@ -137,39 +137,39 @@ impl Error {
         }
     }
 
-    /// Adds what the reader can do about it.
+    /// Adds a remedy: what the reader can do about it.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<Cow<'static, str>>) -> Self {
         self.0.remedy = remedy.into();
         self
     }
 
-    /// Returns the kind: what the caller would do next.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Returns what was tried, as an infinitive: "enable hardware timestamps".
+    /// Returns the operation that failed, as an infinitive: "enable hardware timestamps".
     pub fn operation(&self) -> &str {
         &self.0.operation
     }
 
-    /// Returns what it was tried on: an interface, an address, an id.
+    /// Returns the target of the operation: an interface, an address, an ID.
     pub fn target(&self) -> &str {
         &self.0.target
     }
 
-    /// Returns what the system answered, in words.
+    /// Returns the cause in words, usually the system's.
     pub fn cause(&self) -> &str {
         &self.0.cause
     }
 
-    /// Returns what the system answered, as its number, where it gave one.
+    /// Returns the system's error number, if there is one.
     pub fn code(&self) -> Option<i32> {
         self.0.system.as_ref().map(|system| system.code)
     }
 
-    /// Returns what to do about it; empty where nothing helps.
+    /// Returns the remedy; empty if there is none.
     pub fn remedy(&self) -> &str {
         &self.0.remedy
     }
@@ -202,7 +202,8 @@ impl fmt::Debug for Error {
 }
 
 impl core::error::Error for Error {
-    /// Returns the system's error, a `std::io::Error` with its number; `None` without one.
+    /// Returns the system's error, a `std::io::Error` with its number; `None` if there is no
+    /// number.
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         #[cfg(feature = "std")]
         if let Some(system) = &self.0.system {
@@ -212,12 +213,12 @@ impl core::error::Error for Error {
     }
 }
 
-/// Wraps the error, so that the message stays whole, and keeps the standard library's kind of the system's number:
-/// `AddrInUse`, `ConnectionRefused`, `AddrNotAvailable` and the like.
+/// Wraps the error with its full message, under the standard library's kind for the system's error
+/// number: `AddrInUse`, `ConnectionRefused`, `AddrNotAvailable` and the like.
 ///
-/// [`std::io::Error::get_ref`] gives the error back, [`code`](Error::code) of that the system's number. An `io::Error`
-/// with a message of its own has no [`raw_os_error`](std::io::Error::raw_os_error): where a caller needs that rather
-/// than the message, the source of the error has it.
+/// [`std::io::Error::get_ref`] returns the original error, and its [`code`](Error::code) the
+/// system's number. [`raw_os_error`](std::io::Error::raw_os_error) is `None`, because an
+/// `io::Error` with a message of its own has no number; the source of the original error has it.
 ///
 /// ```
 /// # use wirestamp_core::{Error, ErrorKind};
@@ -235,13 +236,14 @@ impl core::error::Error for Error {
 /// # }
 /// ```
 ///
-/// Where there is no number, or the standard library has no kind for it, the kind is the nearest to
-/// [`kind`](Error::kind): `Busy` is [`ResourceBusy`](std::io::ErrorKind::ResourceBusy), `NoSuchDevice` is
-/// [`NotFound`](std::io::ErrorKind::NotFound), `Unreachable` is
+/// If there is no number, or the standard library has no kind for it, the kind is derived from
+/// [`kind`](Error::kind): `Busy` is [`ResourceBusy`](std::io::ErrorKind::ResourceBusy),
+/// `NoSuchDevice` is [`NotFound`](std::io::ErrorKind::NotFound), `Unreachable` is
 /// [`HostUnreachable`](std::io::ErrorKind::HostUnreachable), `Closed` is
-/// [`NotConnected`](std::io::ErrorKind::NotConnected), `Io` is [`Other`](std::io::ErrorKind::Other). `NotSupported` is
-/// always [`Unsupported`](std::io::ErrorKind::Unsupported): drivers refuse what they cannot do with numbers that have
-/// other kinds.
+/// [`NotConnected`](std::io::ErrorKind::NotConnected), `Io` is
+/// [`Other`](std::io::ErrorKind::Other). `NotSupported` is always
+/// [`Unsupported`](std::io::ErrorKind::Unsupported), because drivers report it with numbers that
+/// have other kinds.
 #[cfg(feature = "std")]
 impl From<Error> for std::io::Error {
     fn from(error: Error) -> Self {
@@ -253,7 +255,7 @@ impl From<Error> for std::io::Error {
 fn standard_kind(error: &Error) -> std::io::ErrorKind {
     use std::io::ErrorKind as Kind;
     let of_the_number = error.0.system.as_ref().map(|system| system.error.kind());
-    // the kind of numbers that have none, which has no name that programs may use
+    // the kind of unknown numbers, which has no stable name
     let none = std::io::Error::from_raw_os_error(0).kind();
     match (error.kind(), of_the_number) {
         (ErrorKind::NotSupported, _) => Kind::Unsupported,

@@ -1,4 +1,4 @@
-//! MAC addresses, ethertypes and VLAN tags: what stands before an Ethernet frame's payload. Pure.
+//! MAC addresses, ethertypes and VLAN tags: the header of an Ethernet frame.
 //!
 //! Source: IEEE 802.3-2022, 3.1 to 3.2; IEEE 802.1Q-2022, 9.6; multicast addresses of PTP: IEEE 1588-2019, annex E.
 
@@ -19,24 +19,24 @@ use core::str::FromStr;
 pub struct MacAddress([u8; 6]);
 
 impl MacAddress {
-    /// Every station of the network.
+    /// The broadcast address.
     pub const BROADCAST: Self = Self([0xff; 6]);
-    /// The multicast address of PTP messages, except those that measure the delay to a neighbour (IEEE 1588-2019, annex E).
+    /// The multicast address of PTP messages except peer delay messages (IEEE 1588-2019, annex E).
     pub const PTP_PRIMARY: Self = Self([0x01, 0x1b, 0x19, 0, 0, 0]);
     /// The multicast address of PTP's peer delay messages. Bridges do not forward it (IEEE 1588-2019, annex E).
     pub const PTP_PEER_DELAY: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x0e]);
 
-    /// Makes it from its octets, in the order in which they are sent.
+    /// Creates an address from its octets in transmission order.
     pub const fn new(octets: [u8; 6]) -> Self {
         Self(octets)
     }
 
-    /// Returns its octets, in the order in which they are sent.
+    /// Returns the octets in transmission order.
     pub const fn octets(self) -> [u8; 6] {
         self.0
     }
 
-    /// Returns whether it is the address of a group: multicast or broadcast.
+    /// Returns whether it is a group address: multicast or broadcast.
     pub const fn is_multicast(self) -> bool {
         self.0[0] & 1 != 0
     }
@@ -46,7 +46,7 @@ impl MacAddress {
         matches!(self.0, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
     }
 
-    /// Returns whether it was assigned locally and not by a manufacturer.
+    /// Returns whether it is locally administered rather than assigned by the manufacturer.
     pub const fn is_local(self) -> bool {
         self.0[0] & 2 != 0
     }
@@ -63,7 +63,7 @@ impl fmt::Display for MacAddress {
     }
 }
 
-/// As `Display`.
+/// Prints like `Display`.
 impl fmt::Debug for MacAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -76,7 +76,7 @@ impl From<[u8; 6]> for MacAddress {
     }
 }
 
-/// A text that is no MAC address.
+/// The error for a text that is not a MAC address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MacAddressInvalid;
 
@@ -90,7 +90,7 @@ impl fmt::Display for MacAddressInvalid {
 
 impl core::error::Error for MacAddressInvalid {}
 
-/// Reads six pairs of hexadecimal digits, separated by colons or by hyphens.
+/// Parses six pairs of hexadecimal digits, separated by colons or hyphens.
 impl FromStr for MacAddress {
     type Err = MacAddressInvalid;
 
@@ -113,18 +113,18 @@ impl FromStr for MacAddress {
     }
 }
 
-/// The kind of a frame's payload.
+/// An ethertype: the protocol of a frame's payload.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ethertype(u16);
 
 impl Ethertype {
     /// PTP over Ethernet (IEEE 1588-2019, annex E).
     pub const PTP: Self = Self(0x88f7);
-    /// Free for experiments of one's own (IEEE 802, "local experimental ethertype 1").
+    /// For private experiments (IEEE 802, "local experimental ethertype 1").
     pub const EXPERIMENTAL: Self = Self(0x88b5);
 
-    /// Makes it from its number; `None` below 1536, where the field is a length, and for the types of VLAN
-    /// tags (0x8100, 0x88a8), behind which the frame's own type stands.
+    /// Creates an ethertype from its number; `None` below 1536, where the field is a length, and
+    /// for the types of VLAN tags (0x8100, 0x88a8), which are followed by the frame's own type.
     pub const fn new(number: u16) -> Option<Self> {
         match number {
             ..0x0600 | 0x8100 | 0x88a8 => None,
@@ -132,7 +132,7 @@ impl Ethertype {
         }
     }
 
-    /// Returns its number.
+    /// Returns the number.
     pub const fn get(self) -> u16 {
         self.0
     }
@@ -145,7 +145,7 @@ impl fmt::Display for Ethertype {
     }
 }
 
-/// As `Display`.
+/// Prints like `Display`.
 impl fmt::Debug for Ethertype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -160,8 +160,8 @@ impl VlanTag {
     const IDENTIFIER: u16 = 0x0fff;
     const DROP_ELIGIBLE: u16 = 0x1000;
 
-    /// Makes it from the VLAN's number and the priority; `None` for a number above 4094 (4095 is reserved) or
-    /// a priority above 7. VLAN 0: a priority alone.
+    /// Creates a tag from the VLAN ID and the priority; `None` for an ID above 4094 (4095 is
+    /// reserved) or a priority above 7. VLAN 0 means a priority without a VLAN.
     pub const fn new(vlan: u16, priority: u8) -> Option<Self> {
         if vlan >= Self::IDENTIFIER || priority > 7 {
             return None;
@@ -169,17 +169,17 @@ impl VlanTag {
         Some(Self((priority as u16) << 13 | vlan))
     }
 
-    /// Makes it from the 16 bits that are sent ("tag control information").
+    /// Creates a tag from its 16 bits in the frame ("tag control information").
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
-    /// Returns the 16 bits that are sent.
+    /// Returns the 16 bits in the frame.
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// Returns the VLAN's number; 0: a priority alone.
+    /// Returns the VLAN ID; 0 for a priority without a VLAN.
     pub const fn vlan(self) -> u16 {
         self.0 & Self::IDENTIFIER
     }
@@ -189,25 +189,25 @@ impl VlanTag {
         (self.0 >> 13) as u8
     }
 
-    /// Returns whether the frame may be dropped before others.
+    /// Returns whether the frame is drop eligible: it may be dropped before others.
     pub const fn is_drop_eligible(self) -> bool {
         self.0 & Self::DROP_ELIGIBLE != 0
     }
 }
 
-/// To whom a frame was sent, and in which VLAN.
+/// The destination address of a frame, and its VLAN tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct FrameDestination {
-    /// The station or the group.
+    /// The destination: a station or a group.
     pub address: MacAddress,
     /// The frame's VLAN tag, if it has one.
     pub vlan: Option<VlanTag>,
 }
 
 impl FrameDestination {
-    /// Makes it from both.
+    /// Creates a destination.
     pub const fn new(address: MacAddress, vlan: Option<VlanTag>) -> Self {
         Self { address, vlan }
     }

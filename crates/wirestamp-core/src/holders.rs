@@ -1,6 +1,6 @@
-//! What the programs that hold a NIC's hardware timestamping on know together: the
-//! configuration that was found before the first of them, and the one in force. Locks nothing and
-//! writes no file: backends do, by [`SharedHolders`](crate::backend::SharedHolders).
+//! The record that programs share while they keep a NIC's hardware timestamping on: the
+//! configuration before the first of them, and the current one. Backends store it, through
+//! [`SharedHolders`](crate::backend::SharedHolders).
 
 use crate::configuration::{HardwareConfiguration, ReceiveFilter};
 use alloc::format;
@@ -9,14 +9,14 @@ use alloc::string::String;
 /// The record that all holders of one NIC share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HolderRecord {
-    /// What was in force before the first holder; `None` if the driver could not tell.
+    /// The configuration before the first holder; `None` if the driver could not report it.
     pub previous: Option<HardwareConfiguration>,
-    /// What the driver reports since the last holder switched.
+    /// The configuration that the driver reports after the last holder's change.
     pub told: HardwareConfiguration,
 }
 
 impl HolderRecord {
-    /// As text, for a file.
+    /// Returns the record as text, for a file.
     pub fn to_text(&self) -> String {
         let previous = self
             .previous
@@ -27,7 +27,7 @@ impl HolderRecord {
         )
     }
 
-    /// Reads what [`to_text`](Self::to_text) wrote; `None` for anything else.
+    /// Parses a text of [`to_text`](Self::to_text); `None` for any other text.
     pub fn from_text(text: &str) -> Option<Self> {
         let mut lines = text
             .strip_prefix("wirestamp-holders 1\n")?

@@ -1,4 +1,4 @@
-//! The description of a network interface. Does not look any up.
+//! Descriptions of network interfaces.
 
 use crate::ethernet::MacAddress;
 use alloc::string::String;
@@ -8,14 +8,14 @@ use core::net::IpAddr;
 use core::num::NonZeroU32;
 use core::str::FromStr;
 
-/// The system's number for an interface; never zero. Changes when a driver is rebound.
+/// The index of an interface (`ifindex`), never zero. It changes when the driver is bound again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct InterfaceIndex(NonZeroU32);
 
 impl InterfaceIndex {
-    /// Makes it from the system's number; `None` for 0, which systems use for "any" or "unknown".
+    /// Creates an index; `None` for 0, which systems use for "any" or "unknown".
     pub const fn new(index: u32) -> Option<Self> {
         match NonZeroU32::new(index) {
             Some(index) => Some(Self(index)),
@@ -23,7 +23,7 @@ impl InterfaceIndex {
         }
     }
 
-    /// Returns the system's number.
+    /// Returns the index as a number.
     pub const fn get(self) -> u32 {
         self.0.get()
     }
@@ -35,12 +35,12 @@ impl fmt::Display for InterfaceIndex {
     }
 }
 
-/// An address of an interface with the length of its network prefix.
+/// An address of an interface, with the length of its network prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InterfaceAddress {
     /// The address.
     pub address: IpAddr,
-    /// Bits of network prefix.
+    /// The length of the network prefix in bits.
     pub prefix_length: u8,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for InterfaceAddress {
     }
 }
 
-/// A text that is no address with the length of its prefix.
+/// The error for a text that is not an address with a prefix length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterfaceAddressInvalid;
 
@@ -63,7 +63,7 @@ impl fmt::Display for InterfaceAddressInvalid {
 
 impl core::error::Error for InterfaceAddressInvalid {}
 
-/// Reads what `Display` prints.
+/// Parses the form that `Display` prints.
 impl FromStr for InterfaceAddress {
     type Err = InterfaceAddressInvalid;
 
@@ -82,17 +82,17 @@ impl FromStr for InterfaceAddress {
     }
 }
 
-/// The state of an interface: whether packets can pass now.
+/// The state of an interface: whether it can send and receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum InterfaceState {
-    /// Switched on, with carrier.
+    /// Set up, with a carrier.
     Up,
-    /// Switched on, without carrier (cable, peer or association missing).
+    /// Set up, without a carrier (no cable, peer or association).
     NoCarrier,
-    /// Switched off.
+    /// Set down.
     Down,
 }
 
@@ -107,41 +107,41 @@ impl InterfaceState {
     }
 }
 
-/// One network interface as the system described it when asked.
+/// The description of a network interface, as the system reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct InterfaceDescription {
-    /// The name that people use: `eth0`, `Ethernet 2` (Windows' friendly name).
+    /// The name: `eth0`, or Windows' friendly name `Ethernet 2`.
     pub name: String,
-    /// Other names of the same interface. Populated on: Linux (alternative names), Windows
-    /// (the driver's description and the NIC's GUID).
+    /// Other names of the same interface: alternative names on Linux, the driver's description and
+    /// the NIC's GUID on Windows.
     pub alternative_names: Vec<String>,
-    /// The system's number.
+    /// The interface index.
     pub index: InterfaceIndex,
-    /// Populated on: Windows (the interface's LUID).
+    /// The interface's LUID (Windows only).
     pub luid: Option<u64>,
-    /// The MAC address that it sends from; `None` for an interface without Ethernet frames, and for loopback.
+    /// The MAC address; `None` for loopback and for interfaces without Ethernet frames.
     pub mac_address: Option<MacAddress>,
-    /// Internet addresses.
+    /// The IP addresses.
     pub addresses: Vec<InterfaceAddress>,
-    /// Largest IP packet, in bytes.
+    /// The MTU: the largest IP packet, in bytes.
     pub mtu: u32,
-    /// Whether packets can pass.
+    /// Whether it can send and receive.
     pub state: InterfaceState,
     /// Whether it is the loopback interface.
     pub loopback: bool,
-    /// Number of the hardware clock (`/dev/ptpN`). Populated on: Linux, simulator.
+    /// The number of the hardware clock (the N of `/dev/ptpN`). Set on Linux and in the simulator.
     pub hardware_clock: Option<u32>,
     /// Whether the interface is simulated.
     pub simulated: bool,
-    /// The bridge, bond or team that this is a port of: it takes what arrives here. Populated on: Linux
-    /// (`IFLA_MASTER`, `IFLA_INFO_SLAVE_KIND`).
+    /// The bridge, bond or team that this interface is a port of, and that takes all packets
+    /// arriving here. Set on Linux (`IFLA_MASTER`, `IFLA_INFO_SLAVE_KIND`).
     pub port_of: Option<InterfaceIndex>,
 }
 
 impl InterfaceDescription {
-    /// Makes a description with a name and number and nothing else known.
+    /// Creates a description with a name and an index, and defaults for the rest.
     pub fn new(name: impl Into<String>, index: InterfaceIndex) -> Self {
         Self {
             name: name.into(),
@@ -159,8 +159,8 @@ impl InterfaceDescription {
         }
     }
 
-    /// Returns whether `name` is one of this interface's names. Windows' names (of what has a LUID)
-    /// have no case.
+    /// Returns whether `name` is one of this interface's names. On Windows (if it has a LUID) case
+    /// is ignored.
     pub fn is_called(&self, name: &str) -> bool {
         let same = |own: &str| {
             own == name || self.luid.is_some() && own.to_lowercase() == name.to_lowercase()

@@ -1,22 +1,24 @@
-//! The decisions about packet timestamps, without I/O: which timestamp belongs to which packet, what time it means on
-//! another clock, and how far that may be wrong.
+//! The logic of packet timestamps, without I/O: matching timestamps to packets, conversion between
+//! clocks, and error bounds.
 //!
-//! Makes no system call, reads no clock and starts no thread: every instant is an argument. The modules, in the order in
-//! which data flows:
+//! It makes no system calls, reads no clock and starts no threads: every instant is an argument.
+//! The modules in the order of the data flow:
 //!
-//! 1. [`timestamp`]: matches transmit timestamps to packets (`tracker`, `matcher`, `counter` for kernels without ids) and
-//!    converts software timestamps to the monotonic clock (`placement`);
-//! 2. [`cross`]: cross timestamps, which relate a NIC's clock to the system's;
-//! 3. [`correlate`]: converts timestamps between the two clocks, with an error bound. `model` relates the clocks,
-//!    `generation` ends at a reset or step, `express` is the fast path, `published` serves other threads;
+//! 1. [`timestamp`]: matches transmit timestamps to packets (`tracker`, `matcher`, `counter` for
+//!    kernels without IDs) and converts software timestamps to the monotonic clock (`placement`);
+//! 2. [`cross`]: cross timestamps, which relate a NIC's clock to the monotonic clock;
+//! 3. [`correlate`]: converts timestamps between the two clocks, with an error bound. `model`
+//!    relates the clocks, `generation` is an uninterrupted run of a clock, `express` is the fast
+//!    path, `published` serves other threads;
 //! 4. [`latency`]: packets in flight, histograms and summaries of send path, wire and receive path.
 //!
-//! Around these: [`time`] has the clocks' types, [`backend`] the contract of an operating system, [`capability`] and
-//! [`configuration`] what a NIC can do and was asked for, [`interface`] and [`ethernet`] descriptions and addresses,
-//! [`holders`] who keeps hardware timestamping on. [`capture`] is for packets that are not the program's own, [`xdp`] for
-//! packets taken from the driver, [`uevent`] for clocks that appear and disappear.
+//! Supporting modules: [`time`] has the types of instants and time spans, [`backend`] the traits
+//! that an operating system implements, [`capability`] and [`configuration`] the capabilities and
+//! settings of NICs and sockets, [`interface`] and [`ethernet`] descriptions and addresses,
+//! [`holders`] the programs that keep hardware timestamping on. [`capture`] is for packet capture,
+//! [`xdp`] for AF_XDP, [`uevent`] for clocks that appear and disappear.
 
-// docs.rs labels what needs a feature or a system.
+// On docs.rs, items that need a feature or an operating system are labelled.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![forbid(unsafe_code)]

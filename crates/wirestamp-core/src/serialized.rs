@@ -1,10 +1,9 @@
-//! The serialised form of the public types: with feature `serde`, for logs, files and other
-//! programs.
+//! The serialised form of the public types, with feature `serde`.
 //!
-//! Every number that has a unit has it in its field's name: `monotonic_ns`, `error_bound_ns`,
-//! `nominal_frequency_hz`. Enums are their [`name`](crate::error::ErrorKind::name)s. Reading a value
-//! applies the rules of its constructor: a cross timestamp with a zero in it, an interface number of
-//! zero, or a hardware timestamp of zero ticks is an error.
+//! Field names contain the unit: `monotonic_ns`, `error_bound_ns`, `nominal_frequency_hz`. Enums
+//! are written as their [`name`](crate::error::ErrorKind::name). Deserialising applies the checks
+//! of the constructor: a cross timestamp with a zero, an interface index of zero, or a hardware
+//! timestamp of zero ticks is an error.
 
 use crate::configuration::ReceiveFilter;
 use crate::correlate::{ClockGeneration, Estimate, FineEstimate};
@@ -35,7 +34,7 @@ impl<'de, C: Clock> Deserialize<'de> for Time<C> {
     }
 }
 
-/// Nanoseconds. An error beyond ±292 years, which many formats have no number for.
+/// Nanoseconds. Serialising fails beyond ±292 years, which many formats cannot represent.
 impl Serialize for Span {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match i64::try_from(self.nanoseconds()) {
@@ -77,7 +76,7 @@ pub(crate) struct Reading {
     monotonic_before_ns: MonotonicTime,
     hardware_ticks: HardwareTicks,
     monotonic_after_ns: MonotonicTime,
-    /// Follows from the others.
+    /// Derived from the others.
     #[serde(skip_deserializing)]
     bracket_ns: Option<Span>,
     method: CrossMethod,
@@ -174,7 +173,7 @@ impl TryFrom<OfHardware> for HardwareTimestamp {
     }
 }
 
-/// An instant in a field that is called by its clock; the other two are absent.
+/// An instant, in the field named after its clock; the other two fields are absent.
 #[derive(Default, Serialize, Deserialize)]
 struct Instant {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -338,7 +337,7 @@ impl<'de> Deserialize<'de> for MacAddress {
     }
 }
 
-/// A [`VlanTag`] by its parts.
+/// The parts of a [`VlanTag`].
 #[derive(Serialize)]
 struct Tag {
     vlan: u16,
@@ -413,10 +412,10 @@ pub mod nanoseconds {
     use core::time::Duration;
     use serde::{Deserialize, Deserializer, Serializer, ser};
 
-    /// Writes nanoseconds.
+    /// Serialises nanoseconds.
     ///
     /// # Errors
-    /// The format's own; and a length of 584 years or more.
+    /// The format's errors; a duration of 584 years or more.
     pub fn serialize<S: Serializer>(length: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
         match u64::try_from(length.as_nanos()) {
             Ok(nanoseconds) => serializer.serialize_u64(nanoseconds),
@@ -424,22 +423,22 @@ pub mod nanoseconds {
         }
     }
 
-    /// Reads nanoseconds.
+    /// Deserialises nanoseconds.
     ///
     /// # Errors
-    /// The format's own.
+    /// The format's errors.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         u64::deserialize(deserializer).map(Duration::from_nanos)
     }
 }
 
-/// As [`nanoseconds`], of a length that may be absent.
+/// As [`nanoseconds`], for an optional duration.
 pub mod nanoseconds_or_none {
     use super::nanoseconds;
     use core::time::Duration;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Writes nanoseconds, or nothing.
+    /// Serialises nanoseconds, or nothing.
     ///
     /// # Errors
     /// As [`nanoseconds::serialize`].
@@ -453,10 +452,10 @@ pub mod nanoseconds_or_none {
         }
     }
 
-    /// Reads nanoseconds, or nothing.
+    /// Deserialises nanoseconds, or nothing.
     ///
     /// # Errors
-    /// The format's own.
+    /// The format's errors.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {
@@ -465,7 +464,7 @@ pub mod nanoseconds_or_none {
     }
 }
 
-/// Counts by reason, each under the reason's name.
+/// Counts by reason, in fields named after the reasons.
 pub(crate) mod by_reason {
     use crate::timestamp::MissingReason;
     use alloc::collections::BTreeMap;

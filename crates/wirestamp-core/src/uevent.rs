@@ -1,19 +1,19 @@
-//! The meaning of Linux' uevents: which hardware clock or network device came or went. Listens
-//! to nothing: the kernel's come from `wirestamp-sys`, a simulated kernel's from `wirestamp-sim`.
+//! A parser of Linux' uevents about hardware clocks and network devices.
 //!
-//! Source: `lib/kobject_uevent.c`; a header `action@path`, then `KEY=value`, zero-terminated.
+//! Source: `lib/kobject_uevent.c`: a header `action@path`, then `KEY=value` fields, all
+//! zero-terminated.
 
 /// A uevent that concerns timestamping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Uevent {
-    /// A hardware clock appeared or went away.
+    /// A hardware clock appeared or disappeared.
     HardwareClock,
-    /// A network device appeared or went away.
+    /// A network device appeared or disappeared.
     Network,
 }
 
-/// Reads a uevent; `None` for one that does not concern timestamping, and for virtual clocks:
-/// the NIC's own clock, which makes the timestamps, goes on as it did.
+/// Parses a uevent; `None` for one that does not concern timestamping. Virtual clocks are ignored,
+/// because the NIC's own clock continues to make the timestamps.
 pub fn read(bytes: &[u8]) -> Option<Uevent> {
     let mut fields = bytes.split(|byte| *byte == 0);
     let header = fields.next()?;
@@ -34,7 +34,8 @@ pub fn read(bytes: &[u8]) -> Option<Uevent> {
     })
 }
 
-/// The device of a virtual clock is below that of the clock it is made from: `…/ptp/ptp0/ptp2`.
+/// Whether the device is a virtual clock, whose path is below that of its parent clock:
+/// `…/ptp/ptp0/ptp2`.
 fn is_virtual_clock(path: &[u8]) -> bool {
     let is_clock = |name: &[u8]| {
         name.strip_prefix(b"ptp")

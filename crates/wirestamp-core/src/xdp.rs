@@ -1,5 +1,5 @@
-//! AF_XDP: packets taken from the driver before the kernel has made anything of them, and frames handed to it. What can be asked for,
-//! what a NIC can, and in which order the ways to have it are tried. Reads no packet.
+//! The parts of AF_XDP that do not make system calls: options, drivers' features, and the order in
+//! which modes are tried.
 
 mod send;
 
@@ -7,34 +7,39 @@ pub use send::{SendLedger, XdpSendOptions, XdpSendStatistics, frame_fault};
 
 use crate::ethernet::Ethertype;
 
-/// Which packets are taken from the driver. The others go on to the kernel as ever; those that are taken don't.
+/// The packets to take from the driver. The kernel's network stack does not get them; it gets all
+/// others as usual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum XdpFilter {
-    /// Frames of one ethertype, without a VLAN tag: PTP over Ethernet, say.
+    /// Frames of one ethertype, without a VLAN tag, for example PTP over Ethernet.
     Ethertype(Ethertype),
-    /// UDP datagrams to one port over IPv4 or IPv6: without a VLAN tag, in one piece, without IPv4 options or IPv6 extension headers.
+    /// UDP datagrams to one port, over IPv4 or IPv6. Only unfragmented ones without a VLAN tag,
+    /// IPv4 options or IPv6 extension headers.
     UdpPort(u16),
-    /// Every packet of the queue. The host is cut off from what comes in there.
+    /// All packets of the queue. The host receives nothing from this queue any more.
     Everything,
 }
 
-/// What to take, and with which memory. Every method returns the changed options.
+/// The options of an AF_XDP receiver. Every method returns the changed options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XdpOptions {
-    /// Which packets.
+    /// The packets to take.
     pub filter: XdpFilter,
-    /// From which of the NIC's receive queues.
+    /// The NIC's receive queue.
     pub queue: u32,
-    /// How many packets may wait: a power of two, 64 to 65,536. Each takes 2 KiB (4 KiB where packets may be larger).
+    /// The number of packets that may wait: a power of two from 64 to 65,536. Each takes 2 KiB (4
+    /// KiB if packets may be larger).
     pub frames: u32,
-    /// Whether the driver is asked, which many restart the NIC for. Otherwise the kernel runs the program, later and with a copy, and the NIC is left as it is.
+    /// Whether to attach the XDP program to the driver, for which many drivers restart the NIC.
+    /// Otherwise the kernel runs it later and with a copy, and the NIC is not changed.
     pub driver: bool,
 }
 
 impl XdpOptions {
-    /// Takes what `filter` says from the first queue, with room for 4,096 packets, from the driver where it can.
+    /// Creates options for packets of `filter` from the first queue, with room for 4,096 packets,
+    /// taken from the driver if it supports that.
     pub const fn new(filter: XdpFilter) -> Self {
         Self {
             filter,
@@ -44,42 +49,45 @@ impl XdpOptions {
         }
     }
 
-    /// Chooses the receive queue.
+    /// Sets the receive queue.
     #[must_use]
     pub const fn queue(self, queue: u32) -> Self {
         Self { queue, ..self }
     }
 
-    /// Sets how many packets may wait.
+    /// Sets the number of packets that may wait.
     #[must_use]
     pub const fn frames(self, frames: u32) -> Self {
         Self { frames, ..self }
     }
 
-    /// Sets whether the driver is asked. `false`: packets come by the kernel's copy, without the NIC's timestamps, and its link stays up.
+    /// Sets whether to attach the XDP program to the driver. If `false`, the kernel copies packets,
+    /// they have no hardware timestamps, and the link stays up.
     #[must_use]
     pub const fn driver(self, driver: bool) -> Self {
         Self { driver, ..self }
     }
 }
 
-/// What a driver says that it can do with AF_XDP.
+/// The AF_XDP features that a driver reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct XdpFeatures {
-    /// The driver runs XDP programs, and can hand packets to AF_XDP sockets. Without it the kernel does, later and with a copy.
+    /// Whether the driver runs XDP programs and can pass packets to AF_XDP sockets. If not, the
+    /// kernel does, later and with a copy.
     pub driver: bool,
-    /// The NIC writes packets into the program's own memory.
+    /// Whether the NIC writes packets directly into the program's memory.
     pub zero_copy: bool,
-    /// Received packets have the NIC's timestamp.
+    /// Whether received packets have the NIC's timestamp.
     pub receive_timestamp: bool,
-    /// Sent packets have the NIC's timestamp.
+    /// Whether sent packets get the NIC's timestamp.
     pub transmit_timestamp: bool,
 }
 
 impl XdpFeatures {
-    /// Makes them from the kernel's masks: `xdp-features`, `xdp-rx-metadata-features` and `xsk-features` of the netlink family `netdev`.
+    /// Creates features from the kernel's masks: `xdp-features`, `xdp-rx-metadata-features` and
+    /// `xsk-features` of the netlink family `netdev`.
     pub const fn from_masks(driver: u64, receive: u64, socket: u64) -> Self {
         const REDIRECT: u64 = 1 << 1;
         const ZERO_COPY: u64 = 1 << 3;
@@ -93,33 +101,35 @@ impl XdpFeatures {
     }
 }
 
-/// How packets come from the NIC into the program's memory, or from there to the NIC.
+/// The way in which packets get from the NIC into the program's memory, or back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum XdpMode {
-    /// The NIC writes and reads them there.
+    /// The NIC accesses the program's memory directly.
     ZeroCopy,
-    /// The driver copies them.
+    /// The driver copies packets.
     Copy,
-    /// The kernel copies them, after it has made a socket buffer of each: for drivers without XDP.
+    /// The kernel copies packets after it has created a socket buffer for each. For drivers without
+    /// XDP.
     Generic,
 }
 
-/// A way to receive, or to send.
+/// A mode of receiving or sending, and whether the NIC's timestamps are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XdpWay {
-    /// How packets come, or go.
+    /// How packets are transferred.
     pub mode: XdpMode,
-    /// Whether the NIC is asked for its timestamps: of received packets the XDP program asks, bound to the NIC (Linux 6.3); of sent ones
-    /// each frame (Linux 6.11).
+    /// Whether the NIC's timestamps are requested: for received packets by the XDP program, which
+    /// is bound to the NIC (Linux 6.3), for sent ones in each frame (Linux 6.11).
     pub hardware: bool,
 }
 
 impl XdpWay {
-    /// Returns the ways to receive that a driver may offer, best first. The first that the system accepts is taken.
+    /// Returns the receive modes that a driver may support, best first. The first that the system
+    /// accepts is used.
     ///
     /// ```
     /// use wirestamp_core::xdp::{XdpFeatures, XdpMode, XdpWay};
@@ -143,21 +153,22 @@ impl XdpWay {
     }
 }
 
-/// What an AF_XDP socket counted since it was opened.
+/// The counters of an AF_XDP receiver since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct XdpStatistics {
-    /// Packets that were dropped because the program did not fetch others in time: no frame was free, or the ring was full.
+    /// Packets dropped because the program did not fetch earlier ones in time: no frame was free,
+    /// or the ring was full.
     pub dropped: u64,
-    /// Packets that were dropped for other reasons: longer than a frame, mostly.
+    /// Packets dropped for other reasons, mostly because they were longer than a frame.
     pub invalid: u64,
-    /// Packets that went on to the kernel instead, because the driver keeps no room for their timestamps.
+    /// Packets passed to the kernel instead, because the driver has no room for their timestamps.
     pub passed_on: u64,
 }
 
 impl XdpStatistics {
-    /// Makes them from three counts.
+    /// Creates statistics from three counts.
     pub const fn new(dropped: u64, invalid: u64, passed_on: u64) -> Self {
         Self {
             dropped,

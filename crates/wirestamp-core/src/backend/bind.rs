@@ -1,28 +1,30 @@
-//! How a socket is bound, where that is not as usual.
+//! Options that must be set before a socket is bound.
 
 use crate::error::{Error, ErrorKind, Result};
 use core::net::SocketAddr;
 
-/// Options of a UDP socket that count before it is bound. What is omitted is as the system has it.
+/// Options of a UDP socket that must be set before it is bound. Options that are not set keep the
+/// system's default.
 ///
-/// For options that are not here, set them on a socket of `socket2`, bind that, and adopt it with `UdpSocket::adopt`. One
-/// interface alone: `Interface::bind_with`.
+/// To use other options, set them on a socket of `socket2`, bind it, and adopt it with
+/// `UdpSocket::adopt`. To bind to one interface, use `Interface::bind_with`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct BindOptions {
-    /// Whether the address may be bound although others have it: `SO_REUSEADDR`. On Linux several sockets then have the
-    /// address of a multicast group or of a broadcast, and each gets every datagram of it.
+    /// Whether the address may be bound although another socket has it (`SO_REUSEADDR`). On Linux
+    /// several sockets can then share a multicast or broadcast address, and each receives all of
+    /// its datagrams.
     pub reuse_address: bool,
-    /// Whether several sockets of one user share the address, and the system spreads datagrams over them:
-    /// `SO_REUSEPORT`. All of them need it.
+    /// Whether several sockets of one user share the address and the system distributes datagrams
+    /// among them (`SO_REUSEPORT`). All of them must set it.
     pub reuse_port: bool,
-    /// Whether an IPv6 socket leaves IPv4 alone: `IPV6_V6ONLY`. `None`: it serves both if it is bound to the "any"
-    /// address.
+    /// Whether an IPv6 socket does not serve IPv4 (`IPV6_V6ONLY`). `None`: it serves both if it is
+    /// bound to the "any" address.
     pub ipv6_only: Option<bool>,
 }
 
 impl BindOptions {
-    /// Everything as usual.
+    /// Returns the system's defaults.
     pub const fn new() -> Self {
         Self {
             reuse_address: false,
@@ -31,31 +33,31 @@ impl BindOptions {
         }
     }
 
-    /// Binds although others have the address.
+    /// Allows an address that another socket has.
     #[must_use]
     pub const fn reuse_address(mut self) -> Self {
         self.reuse_address = true;
         self
     }
 
-    /// Shares the address with other sockets that do the same.
+    /// Shares the address with other sockets that have this option.
     #[must_use]
     pub const fn reuse_port(mut self) -> Self {
         self.reuse_port = true;
         self
     }
 
-    /// Chooses whether an IPv6 socket leaves IPv4 alone.
+    /// Sets whether an IPv6 socket does not serve IPv4.
     #[must_use]
     pub const fn ipv6_only(mut self, only: bool) -> Self {
         self.ipv6_only = Some(only);
         self
     }
 
-    /// Refuses what a backend has no way to do, for backends.
+    /// Returns an error if an option is set. For backends without options.
     ///
     /// # Errors
-    /// `NotSupported` if anything is not as usual.
+    /// `NotSupported` if any option is set.
     pub fn refuse(&self, local: SocketAddr) -> Result<()> {
         if *self == Self::new() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Changes on a system: which interface, and what about it.
+//! Changes of interfaces, hardware clocks and configurations.
 
 use crate::interface::InterfaceIndex;
 use alloc::boxed::Box;
@@ -7,9 +7,9 @@ use alloc::boxed::Box;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Change {
-    /// Which interface; `None`: any of them (events were lost, or the system does not say).
+    /// The interface; `None` for any of them (events were lost, or the system does not report it).
     pub interface: Option<InterfaceIndex>,
-    /// What about it.
+    /// What may have changed.
     pub kind: ChangeKind,
 }
 
@@ -19,17 +19,17 @@ pub struct Change {
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// It appeared.
+    /// The interface appeared.
     Added,
-    /// It went away.
+    /// The interface disappeared.
     Removed,
-    /// Up, down, carrier, name, MTU.
+    /// Its link: up, down, carrier, name, MTU.
     Link,
-    /// Its hardware clock appeared, went away, or is another one: a bond has failed over.
+    /// Its hardware clock appeared, disappeared or was replaced (a bond has failed over).
     HardwareClock,
     /// Its timestamping configuration.
     Configuration,
-    /// The system does not say, or reports were lost.
+    /// Unknown: the system does not report it, or events were lost.
     Unspecified,
 }
 
@@ -47,23 +47,25 @@ impl ChangeKind {
     }
 }
 
-/// Receives changes. Runs on a thread of the backend's choice, one call at a time.
+/// A callback that receives changes, on a thread of the backend, one call at a time.
 pub type ChangeSink = Box<dyn FnMut(Change) + Send>;
 
-/// The part of an interface's state whose changes no system announces reliably: what a backend that polls compares.
+/// The part of an interface's state whose changes no system reports reliably. Backends poll and
+/// compare it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Polled<C> {
-    /// The number of the hardware clock that is behind it.
+    /// The number of the interface's hardware clock.
     pub hardware_clock: Option<u32>,
-    /// The device that has that clock: another one can share it, and then names the timestamps. `None`: it can't be found out.
+    /// The device that has this clock. Another device can share the clock, and timestamps then name
+    /// that one. `None` if it cannot be determined.
     pub device: Option<InterfaceIndex>,
-    /// Its timestamping configuration; `None` if the driver can't tell.
+    /// Its timestamping configuration; `None` if the driver does not report it.
     pub configuration: Option<C>,
 }
 
 impl<C: PartialEq> Polled<C> {
-    /// Returns this state; with the former device, if the device of the same clock can't be found out: a system that is out of
-    /// descriptors or memory for a moment has not changed.
+    /// Returns this state, with the former device if the clock is the same and its device cannot be
+    /// determined now: running out of descriptors or memory is not a change.
     #[must_use]
     pub fn or_as_before(mut self, before: &Self) -> Self {
         if self.hardware_clock == before.hardware_clock {
@@ -72,8 +74,8 @@ impl<C: PartialEq> Polled<C> {
         self
     }
 
-    /// Returns the change from this state to a later one. Another clock has its own configuration, so that a change of
-    /// both is one.
+    /// Returns the change from this state to a later one. Another clock has another configuration,
+    /// so a change of both is one change.
     pub fn change_to(&self, later: &Self) -> Option<ChangeKind> {
         let devices = self.device.zip(later.device);
         let is_another = devices.is_some_and(|(former, device)| former != device);

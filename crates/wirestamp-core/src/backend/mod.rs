@@ -1,9 +1,9 @@
-//! The traits that a system with timestamps implements, with what each operation must do. `wirestamp-sys` fulfils it for Linux and Windows, `wirestamp-sim` in virtual
-//! time; the facade picks one at run time behind a private enum, and the conformance suite
-//! holds all of them to it.
+//! The traits that a system with timestamps implements, and the contract of each operation.
+//! `wirestamp-sys` implements them for Linux and Windows, `wirestamp-sim` in virtual time. The
+//! facade chooses one at run time, and the conformance suite tests all of them.
 //!
-//! Nothing here blocks except [`DatagramSocket::wait`]. Everything can be called from several
-//! threads at once.
+//! Nothing blocks except [`DatagramSocket::wait`], [`Backend::wait_any`] and
+//! [`SharedHolders::begin_turn`]. All operations can be called from several threads at once.
 
 mod bind;
 mod change;
@@ -27,10 +27,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-/// How long a turn of [`Backend::wait_any`] takes where sockets are asked in turn.
+/// How long [`Backend::wait_any`] pauses between rounds if it polls the sockets in turn.
 const TURN: Span = Span::from_milliseconds(1);
 
-/// Work done again and again: returns after which span to run next, `None` to stop.
+/// A repeated job: returns the time until its next run, or `None` to stop.
 pub type Job = Box<dyn FnMut() -> Option<Span> + Send>;
 
 /// A system that timestamps packets.
@@ -41,35 +41,37 @@ pub trait Backend {
     type Socket: InternetSocket;
     /// A socket for Ethernet frames; [`NoSocket`] where there are none.
     type EthernetSocket: DatagramSocket<Ethernet>;
-    /// A running subscription; dropping it ends it without waiting for a running call.
+    /// A subscription to changes. Dropping it ends it without waiting for a running call.
     type Subscription: Send;
-    /// A running job; dropping it ends it and waits for a running call (unless dropped by
-    /// that call itself).
+    /// A repeated job. Dropping it ends it after waiting for a running call (unless that call drops
+    /// it).
     type Task: Send;
 
     /// Reads the monotonic clock.
     fn now(&self) -> MonotonicTime;
 
-    /// Reads the real-time clock between two readings of the monotonic clock, as closely as it can.
+    /// Reads the real-time clock between two readings of the monotonic clock, as close together as
+    /// possible.
     fn utc_cross_timestamp(&self) -> UtcCrossTimestamp;
 
-    /// Says how the real-time clock may run against the monotonic clock.
+    /// Returns how the real-time clock may run relative to the monotonic clock.
     fn real_time_clock(&self) -> RealTimeClock {
         RealTimeClock::LINUX
     }
 
-    /// Reads how far adjustments have moved the monotonic clock; by nothing where nobody can adjust it.
+    /// Reads how far frequency adjustments have moved the monotonic clock; zero if it cannot be
+    /// adjusted.
     fn adjusted(&self) -> Adjusted {
         Adjusted::never(self.now())
     }
 
-    /// Lists the interfaces, loopback included.
+    /// Lists the interfaces, including loopback.
     ///
     /// # Errors
-    /// `Io` if the system can't list them.
+    /// `Io` if the system cannot list them.
     fn interfaces(&self) -> Result<Vec<InterfaceDescription>>;
 
-    /// Finds the loopback interface; `None` where there is none.
+    /// Finds the loopback interface; `None` if there is none.
     ///
     /// # Errors
     /// As [`interfaces`](Self::interfaces).
@@ -79,38 +81,40 @@ pub trait Backend {
         Ok(loopback.map(|interface| interface.index))
     }
 
-    /// Says what `interface` could timestamp.
+    /// Returns what `interface` can timestamp.
     ///
     /// # Errors
-    /// `NoSuchDevice` if it is gone; `NotSupported` if the system can't tell; `Io` otherwise,
-    /// with the system's number.
+    /// `NoSuchDevice` if it is gone; `NotSupported` if the system does not report it; otherwise
+    /// `Io` with the system's error number.
     fn supported(&self, interface: &InterfaceDescription) -> Result<Capabilities>;
 
-    /// Says what `interface` timestamps now.
+    /// Returns what `interface` timestamps now.
     ///
     /// # Errors
     /// As [`supported`](Self::supported).
     fn active(&self, interface: &InterfaceDescription) -> Result<Capabilities>;
 
-    /// Reads how the hardware timestamping of `interface` is switched.
+    /// Returns the hardware timestamping configuration of `interface`.
     ///
     /// # Errors
-    /// `NotSupported` if the NIC has none, or the driver can't tell.
+    /// `NotSupported` if the NIC has no hardware timestamping, or the driver does not report it.
     fn configuration(&self, interface: &InterfaceDescription) -> Result<HardwareConfiguration>;
 
-    /// Switches the hardware timestamping of `interface` and returns what the driver really granted.
+    /// Sets the hardware timestamping configuration of `interface`, and returns the one that the
+    /// driver granted.
     ///
     /// # Errors
-    /// `NotPermitted` without the privilege; `NotSupported` if the NIC or the system
-    /// can't; `InvalidInput` if the driver rejects the value; `Busy`.
+    /// `NotPermitted` without the privilege; `NotSupported` if the NIC or the system does not
+    /// support it; `InvalidInput` if the driver rejects the value; `Busy`.
     fn configure(
         &self,
         interface: &InterfaceDescription,
         wanted: HardwareConfiguration,
     ) -> Result<HardwareConfiguration>;
 
-    /// Finds the interfaces that packets of `interface` pass now, itself first, the device that makes its hardware timestamps
-    /// last: what is below a VLAN, the active member of a bond. Never empty.
+    /// Returns the interfaces that packets of `interface` pass through: first itself, then the one
+    /// below a VLAN or the active member of a bond; the last one makes the hardware timestamps.
+    /// Never empty.
     ///
     /// # Errors
     /// `NoSuchDevice` if it is gone; `Io`.
@@ -118,14 +122,14 @@ pub trait Backend {
         Ok(Vec::from([interface.clone()]))
     }
 
-    /// Says which set of interfaces the calling thread sees; elsewhere the same name or number
-    /// is another interface's (Linux: the network namespace).
+    /// Identifies the set of interfaces that the calling thread sees (Linux: the network
+    /// namespace). In another set the same name or index can be another interface.
     fn network(&self) -> u64 {
         0
     }
 
-    /// Opens what programs share about who holds the hardware timestamping of `interface` on.
-    /// `None`: this backend has nothing of the kind, or this program may not use it.
+    /// Opens the state by which programs share who keeps the hardware timestamping of `interface`
+    /// on. `None` if the backend has no such state, or this program may not use it.
     fn shared_holders(&self, _interface: &InterfaceDescription) -> Option<Box<dyn SharedHolders>> {
         None
     }
@@ -133,14 +137,14 @@ pub trait Backend {
     /// Opens the hardware clock of `interface` for reading.
     ///
     /// # Errors
-    /// `NotSupported` if it has none; `NotPermitted` if the clock may not be opened.
+    /// `NotSupported` if it has none; `NotPermitted` if this process may not open it.
     fn open_clock(&self, interface: &InterfaceDescription) -> Result<Self::HardwareClock>;
 
-    /// Binds a UDP socket to `local`, and to `interface` alone where one is given.
+    /// Binds a UDP socket to `local` and, if given, to `interface` only.
     ///
     /// # Errors
-    /// `Busy` if the address is taken; `NoSuchDevice` if the address or interface is none
-    /// of this system's; `NotPermitted` for a port or interface that needs privilege.
+    /// `Busy` if the address is in use; `NoSuchDevice` if this system does not have the address or
+    /// interface; `NotPermitted` for a port or interface that requires a privilege.
     fn bind(
         &self,
         local: SocketAddr,
@@ -161,11 +165,11 @@ pub trait Backend {
         self.bind(local, interface)
     }
 
-    /// Opens a socket for the frames of one ethertype on `interface`.
+    /// Opens a socket for Ethernet frames of one ethertype on `interface`.
     ///
     /// # Errors
-    /// `NotPermitted` without the privilege; `NoSuchDevice` if the interface is gone; `NotSupported` where the
-    /// system has no such sockets, or the interface has no Ethernet frames.
+    /// `NotPermitted` without the privilege; `NoSuchDevice` if the interface is gone;
+    /// `NotSupported` if the system has no such sockets, or the interface has no Ethernet frames.
     fn open_ethernet(
         &self,
         interface: &InterfaceDescription,
@@ -174,11 +178,11 @@ pub trait Backend {
         Err(NoSocket::refused(interface))
     }
 
-    /// Waits until one of `sockets` has a datagram to receive, or something in its queue of
-    /// transmit timestamps, or is closed, or `until` has passed. May end early for no reason.
-    /// Adds the places of those that ended it to `ready`.
+    /// Waits until one of `sockets` has a datagram or an entry in its error queue, or is closed, at
+    /// most until `until`. May return early without a cause. Adds the indexes of the ready sockets
+    /// to `ready`.
     ///
-    /// Where a backend can't wait for several at once, it asks them in turn.
+    /// The default implementation polls the sockets in turn.
     ///
     /// # Errors
     /// `Io`.
@@ -212,23 +216,25 @@ pub trait Backend {
         }
     }
 
-    /// Reports every change from now on; may coalesce, may report too much, loses none.
+    /// Reports every change from now on. It may combine changes or report too many, but loses none.
     ///
     /// # Errors
     /// `Io` if the system call fails.
     fn subscribe(&self, sink: ChangeSink) -> Result<Self::Subscription>;
 
-    /// Runs `job` `first_after` from now, and again as it asks, in this backend's time.
+    /// Runs `job` after `first_after`, and again as it requests, in this backend's time.
     ///
     /// # Errors
-    /// `Io` if no thread can be had.
+    /// `Io` if no thread can be started.
     fn run(&self, first_after: Span, job: Job) -> Result<Self::Task>;
 }
 
-/// What programs share about one NIC: whose turn it is to switch its hardware timestamping,
-/// who holds it on, and a text. A program that ends in any way holds nothing any more.
+/// State of one NIC that programs share: whose turn it is to switch its hardware timestamping,
+/// which programs keep it on, and a text. When a program ends, however it ends, it is no longer a
+/// holder.
 pub trait SharedHolders: Send {
-    /// Waits for this program's turn; until [`end_turn`](Self::end_turn) no other has one.
+    /// Waits for this program's turn. It excludes other programs until
+    /// [`end_turn`](Self::end_turn).
     ///
     /// # Errors
     /// `Busy` if another program's turn does not end; `Io`.
@@ -237,51 +243,54 @@ pub trait SharedHolders: Send {
     /// Ends the turn.
     fn end_turn(&mut self);
 
-    /// Whether other programs hold, in a turn, while this one does not.
+    /// Returns whether other programs are holders. Call it during a turn, while this program is not
+    /// a holder.
     ///
     /// # Errors
     /// `Io`.
     fn are_others(&mut self) -> Result<bool>;
 
-    /// Holds from now on.
+    /// Makes this program a holder.
     ///
     /// # Errors
     /// `Io`.
     fn hold(&mut self) -> Result<()>;
 
-    /// Holds no longer.
+    /// Releases this program's hold.
     fn release(&mut self);
 
-    /// Reads the text, in a turn. `None`: there is none, or it can't be read.
+    /// Reads the text, during a turn. `None` if there is none or it cannot be read.
     fn read(&mut self) -> Option<String>;
 
-    /// Replaces the text, in a turn.
+    /// Replaces the text, during a turn.
     ///
     /// # Errors
     /// `Io`.
     fn write(&mut self, text: &str) -> Result<()>;
 
-    /// Removes everything, in a turn, when nobody holds.
+    /// Removes the shared state, during a turn, when there is no holder.
     fn clear(&mut self);
 }
 
 /// An open hardware clock.
 pub trait HardwareClock: Send {
-    /// Returns how finely the system clock counts, which the readings bracket the hardware clock with.
+    /// Returns the tick frequency of the monotonic clock that brackets each reading of the hardware
+    /// clock.
     fn system_frequency(&self) -> Frequency {
         Frequency::GIGAHERTZ
     }
 
-    /// Takes up to `count` readings in one go by the best method that works, and appends the
+    /// Takes up to `count` cross timestamps at once by the best method that works, and appends the
     /// valid ones to `readings`.
     ///
     /// # Errors
-    /// `NotSupported` if no method works; `NoSuchDevice` if the NIC is gone; `Busy`;
-    /// `Io` if every reading was invalid.
+    /// `NotSupported` if no method works; `NoSuchDevice` if the NIC is gone; `Busy`; `Io` if every
+    /// cross timestamp was invalid.
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()>;
 
-    /// Asks which clock is behind `interface` now, which it was opened for: that of a bond changes at a failover. `None`:
-    /// the interface has none, or the system numbers no clocks.
+    /// Returns the number of the clock that `interface`, for which this one was opened, has now:
+    /// that of a bond changes at a failover. `None` if the interface has no clock, or the system
+    /// does not number clocks.
     ///
     /// # Errors
     /// `NoSuchDevice` if the interface is gone; `Io`.

@@ -1,4 +1,4 @@
-//! What a socket carries: packets to send, and received ones with what is known of them.
+//! Packets to send, and received packets with their metadata.
 
 use crate::ethernet::{FrameDestination, MacAddress};
 use crate::interface::InterfaceIndex;
@@ -16,17 +16,17 @@ mod sealed {
     impl Sealed for super::Ethernet {}
 }
 
-/// A carrier of payloads, which decides what addresses are: [`Udp`] or [`Ethernet`], and nothing else.
+/// The transport of a socket, which determines its address types: [`Udp`] or [`Ethernet`].
 pub trait Transport:
     sealed::Sealed + Debug + Clone + Copy + PartialEq + Eq + Send + Sync + 'static
 {
-    /// Where a packet comes from, and where one is sent to.
+    /// The address that a packet comes from or is sent to.
     type Address: Debug + Display + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
-    /// To which of our addresses a packet came.
+    /// The local address at which a packet arrived.
     type Destination: Debug + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
-    /// Which of our addresses a packet is sent from.
+    /// The local address that a packet is sent from.
     type Source: Debug + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
-    /// A group whose packets a socket can receive.
+    /// A multicast group that a socket can join.
     type Group: Debug + Display + Clone + Copy;
 }
 
@@ -53,7 +53,7 @@ impl Transport for Ethernet {
     type Group = MacAddress;
 }
 
-/// One datagram or frame to send.
+/// A datagram or frame to send.
 ///
 /// ```
 /// # use wirestamp_core::backend::Outgoing;
@@ -71,17 +71,17 @@ pub struct Outgoing<'a, T: Transport = Udp> {
     pub payload: &'a [u8],
     /// The destination; `None` on a connected socket.
     pub to: Option<T::Address>,
-    /// `Some`: timestamp this datagram under this id; ignored where transmit timestamps are off.
-    /// `None`: send it without timestamp.
+    /// The transmit ID for the datagram's timestamp; `None` to send it without one. Ignored if
+    /// transmit timestamps are off.
     pub id: Option<TransmitId>,
-    /// The address of this host that a datagram comes from. `None`: as the socket says, by `UdpSocket::set_source` or
-    /// by what it is bound to, and else as the route says. Of the destination's family, otherwise the send fails with
-    /// `InvalidInput`. Frames have none.
+    /// The source address of a datagram, an address of this host. `None`: the one of
+    /// `UdpSocket::set_source`, else the bound address, else the route's. If its family differs
+    /// from the destination's, the send fails with `InvalidInput`. Frames have none.
     pub source: Option<T::Source>,
 }
 
 impl<'a, T: Transport> Outgoing<'a, T> {
-    /// A payload for the connected peer, without a timestamp.
+    /// Creates a packet with this payload for the connected peer, without a transmit ID.
     pub const fn new(payload: &'a [u8]) -> Self {
         Self {
             payload,
@@ -91,21 +91,21 @@ impl<'a, T: Transport> Outgoing<'a, T> {
         }
     }
 
-    /// Sends it to this address. `None`: to the connected peer.
+    /// Sets the destination; `None` for the connected peer.
     #[must_use]
     pub fn to(mut self, to: impl Into<Option<T::Address>>) -> Self {
         self.to = to.into();
         self
     }
 
-    /// Timestamps it under this id. `None`: not at all.
+    /// Sets the transmit ID; `None` for no timestamp.
     #[must_use]
     pub fn id(mut self, id: impl Into<Option<TransmitId>>) -> Self {
         self.id = id.into();
         self
     }
 
-    /// Sends it from this address of the host. `None`: from the socket's or the route's.
+    /// Sets the source address; `None` for the socket's or the route's.
     #[must_use]
     pub fn source(mut self, source: impl Into<Option<T::Source>>) -> Self {
         self.source = source.into();
@@ -113,7 +113,8 @@ impl<'a, T: Transport> Outgoing<'a, T> {
     }
 }
 
-/// Refuses a source of another family than the destination: systems ignore it silently.
+/// Returns an error if the families of source and destination differ, which systems ignore
+/// silently.
 ///
 /// # Errors
 /// `InvalidInput`.
@@ -137,15 +138,15 @@ pub fn check_source(source: IpAddr, to: SocketAddr) -> Result<()> {
     .with_remedy("give a source of the destination's family"))
 }
 
-/// Room for one received datagram or frame, and what was received into it.
+/// A buffer for one datagram or frame, with its metadata once it is received.
 #[derive(Debug)]
 pub struct Incoming<'a, T: Transport = Udp> {
     buffer: &'a mut [u8],
-    /// What was received, besides the payload.
+    /// The metadata of the received packet.
     pub received: Received<T>,
 }
 
-/// What is known of a received datagram or frame besides its payload.
+/// The metadata of a received datagram or frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -154,31 +155,34 @@ pub struct Incoming<'a, T: Transport = Udp> {
     serde(bound = "T::Address: serde::Serialize, T::Destination: serde::Serialize")
 )]
 pub struct Received<T: Transport = Udp> {
-    /// Bytes of payload in the buffer. Of a frame, padding counts: a frame has at least 46.
+    /// The length of the payload in the buffer, in bytes. For a frame it includes padding, to at
+    /// least 46.
     #[cfg_attr(feature = "serde", serde(rename = "length_bytes"))]
     pub length: usize,
-    /// Who sent it. `None` if the system did not say.
+    /// The sender's address; `None` if the system does not report it.
     pub source: Option<T::Address>,
-    /// To which of our addresses it came. Of a datagram `None` unless
-    /// [`Timestamping::packet_information`](crate::configuration::Timestamping::packet_information) asks for it.
+    /// The local address at which it arrived. For a datagram `None` unless
+    /// [`Timestamping::packet_information`](crate::configuration::Timestamping::packet_information)
+    /// is on.
     pub destination: Option<T::Destination>,
-    /// Through which interface it came. Of a datagram populated where
-    /// [`Timestamping::packet_information`](crate::configuration::Timestamping::packet_information) asks for it; otherwise only where timestamps need it.
+    /// The interface through which it arrived. For a datagram `None` unless
+    /// [`Timestamping::packet_information`](crate::configuration::Timestamping::packet_information)
+    /// is on or timestamps require it.
     pub interface: Option<InterfaceIndex>,
-    /// Its traffic class (DSCP and ECN). Populated on: Linux, after `UdpSocket::report_header`.
+    /// Its traffic class (DSCP and ECN). Set on Linux after `UdpSocket::report_header`.
     pub traffic_class: Option<u8>,
-    /// Its hop limit or TTL on arrival. Populated on: Linux, after `UdpSocket::report_header`.
+    /// Its hop limit or TTL on arrival. Set on Linux after `UdpSocket::report_header`.
     pub hop_limit: Option<u8>,
-    /// Its timestamps; none is no fault of the datagram.
+    /// Its timestamps. A missing timestamp does not mean that the datagram is faulty.
     pub timestamps: Timestamps,
-    /// Whether the payload was cut to the buffer.
+    /// Whether the payload was truncated to the buffer.
     pub truncated: bool,
-    /// Whether control data was cut: a timestamp may be missing for that reason.
+    /// Whether control messages were truncated, which may have lost a timestamp.
     pub control_truncated: bool,
 }
 
 impl<T: Transport> Received<T> {
-    /// A message before anything was received.
+    /// The metadata of a buffer before anything is received.
     pub const EMPTY: Self = Self {
         length: 0,
         source: None,
@@ -193,7 +197,7 @@ impl<T: Transport> Received<T> {
 }
 
 impl<'a, T: Transport> Incoming<'a, T> {
-    /// Room in the caller's buffer.
+    /// Creates an empty slot around the caller's buffer.
     pub fn new(buffer: &'a mut [u8]) -> Self {
         Self {
             buffer,
@@ -201,12 +205,12 @@ impl<'a, T: Transport> Incoming<'a, T> {
         }
     }
 
-    /// The received payload.
+    /// Returns the received payload.
     pub fn payload(&self) -> &[u8] {
         &self.buffer[..self.received.length.min(self.buffer.len())]
     }
 
-    /// The whole buffer: for backends.
+    /// Returns the whole buffer. For backends.
     pub fn buffer_mut(&mut self) -> &mut [u8] {
         self.buffer
     }

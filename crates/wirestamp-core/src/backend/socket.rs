@@ -1,4 +1,4 @@
-//! The contract of sockets that timestamp: what each operation must do.
+//! The traits of sockets with timestamps, and the contract of each operation.
 
 use super::packet::{Ethernet, Incoming, Outgoing, Transport, Udp};
 use crate::configuration::{Granted, Timestamping};
@@ -13,24 +13,24 @@ use core::net::{IpAddr, SocketAddr};
 /// The events that a thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
-    /// A datagram to receive.
+    /// A datagram can be received.
     Receive,
-    /// Something in the queue of transmit timestamps.
+    /// The error queue has an entry.
     Timestamps,
-    /// Room to send.
+    /// The send buffer has room.
     Send,
-    /// Nothing but the socket's being closed: a pause.
+    /// The socket is closed: a pause that closing can end.
     Close,
 }
 
-/// The reason for which a wait ended.
+/// The reasons why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Readiness {
-    /// A datagram waits, or receiving would report an error.
+    /// A datagram can be received, or receiving would report an error.
     pub receive: bool,
-    /// The queue of transmit timestamps is not empty (or the system reports an error).
+    /// The error queue is not empty (or the system reports an error).
     pub timestamps: bool,
-    /// There is room to send.
+    /// The send buffer has room.
     pub send: bool,
     /// [`DatagramSocket::wake`] was called.
     pub woken: bool,
@@ -39,22 +39,22 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// Returns whether the time passed without an event.
+    /// Returns whether the wait ended without an event.
     pub fn timed_out(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A socket that timestamps: one of UDP, or one for Ethernet frames.
+/// A UDP or Ethernet socket with timestamps.
 ///
-/// Whoever owns a socket owns its [`TransmitTracker`] and lends it, always the same one: so the socket
-/// decides nothing about transmit timestamps, and needs no lock for them.
+/// The owner of a socket also owns its [`TransmitTracker`] and lends it to these methods, always
+/// the same one. The socket therefore needs no logic and no lock for transmit timestamps.
 pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
-    /// A tracker for this socket, which places timestamps by what its clocks show now. An adopted
+    /// Creates a tracker for this socket, initialised with the clocks' current values. An adopted
     /// socket comes with its own.
     fn tracker(&self) -> TransmitTracker;
 
-    /// The address it is bound to.
+    /// Returns the bound address.
     ///
     /// # Errors
     /// `Closed`.
@@ -63,7 +63,7 @@ pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
     /// Joins a multicast group on an interface.
     ///
     /// # Errors
-    /// `InvalidInput` if `group` is no multicast address; `NoSuchDevice`; `Busy`.
+    /// `InvalidInput` if `group` is not a multicast address; `NoSuchDevice`; `Busy`.
     fn join_multicast(&self, group: T::Group, interface: InterfaceIndex) -> Result<()>;
 
     /// Leaves a multicast group on an interface.
@@ -72,23 +72,25 @@ pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
     /// `NoSuchDevice` if it is not joined there.
     fn leave_multicast(&self, group: T::Group, interface: InterfaceIndex) -> Result<()>;
 
-    /// Replaces the whole timestamping configuration; returns what is in force.
+    /// Replaces the whole timestamping configuration, and returns the granted one.
     ///
     /// # Errors
-    /// `NotSupported` if the system can't timestamp; the configuration is then off.
+    /// `NotSupported` if the system does not support it. All timestamping is then off.
     fn configure(&self, wanted: &Timestamping, tracker: &mut TransmitTracker) -> Result<Granted>;
 
-    /// Sends datagrams in order until one can't be sent; returns how many went. 0: no room now.
-    /// Where the tracker [is needed](TransmitTracker::is_needed_to_send), they go without timestamps.
+    /// Sends datagrams in order until one cannot be sent, and returns the number sent; 0 if there
+    /// is no room now. If the tracker [is needed](TransmitTracker::is_needed_to_send), they get no
+    /// timestamps.
     ///
     /// # Errors
-    /// That of the first datagram; later ones are met again at the next call. `InvalidInput`
-    /// for one that is too long; `Unreachable`; `NotPermitted`; `Busy`; `Closed`.
+    /// The error of the first datagram; that of a later one is returned by the next call.
+    /// `InvalidInput` for one that is too long; `Unreachable`; `NotPermitted`; `Busy`; `Closed`.
     fn send(&self, batch: &[Outgoing<'_, T>]) -> Result<usize>;
 
-    /// The same where the tracker [is needed](TransmitTracker::is_needed_to_send): with timestamps
-    /// where the system counts the ids, and as soon as nothing of a former owner's can come. No wait
-    /// reports what the tracker then holds.
+    /// Sends like [`send`](Self::send) if the tracker [is
+    /// needed](TransmitTracker::is_needed_to_send): with timestamps, if the system counts the
+    /// datagrams and timestamps of a former owner can no longer arrive. Waits do not report the
+    /// entries that the tracker then has.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -96,15 +98,15 @@ pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
         self.send(batch)
     }
 
-    /// Receives what waits, as far as there is room; returns how many. 0: nothing waits.
+    /// Receives as many datagrams as are available and fit, without waiting. Returns their number.
     ///
     /// # Errors
-    /// `Unreachable` if an earlier datagram of a connected socket was rejected (nothing is
-    /// lost; call again); `Closed`.
+    /// `Unreachable` if an earlier datagram of a connected socket was rejected (no received
+    /// datagram is lost; call again); `Closed`.
     fn receive(&self, batch: &mut [Incoming<'_, T>]) -> Result<usize>;
 
-    /// Reads a part of what the system has of transmit timestamps into `tracker`; returns whether more
-    /// may wait. `awaited`: how many ids are, about; where it is one, only one entry is read.
+    /// Reads entries of the error queue into `tracker`, and returns whether there may be more.
+    /// `awaited` is the approximate number of unresolved IDs; if it is 1, reads only one entry.
     ///
     /// # Errors
     /// `Closed`; `Io`.
@@ -114,12 +116,13 @@ pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
         awaited: usize,
     ) -> Result<bool>;
 
-    /// Whether the system is [asked for each id](Self::ask_for_timestamps) instead: Windows.
+    /// Returns whether the system is [asked for each ID](Self::ask_for_timestamps) instead
+    /// (Windows).
     fn is_asked_by_id(&self) -> bool {
         false
     }
 
-    /// Reads what the system has of the timestamps of `ids` into `tracker`.
+    /// Reads the available timestamps of `ids` into `tracker`.
     ///
     /// # Errors
     /// `Closed`; `Io`.
@@ -131,79 +134,84 @@ pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
         Ok(())
     }
 
-    /// Waits until `interest` can be served, [`wake`](Self::wake) or [`close`](Self::close)
-    /// is called, or `until` has passed. May end early for no reason; costs no busy loop.
+    /// Waits until `interest` is ready, [`wake`](Self::wake) or [`close`](Self::close) is called,
+    /// or `until` has passed. May return early without a cause, but never so often that it becomes
+    /// a busy loop.
     ///
     /// # Errors
     /// `Io`.
     fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness>;
 
-    /// Ends a wait for [`Interest::Timestamps`] that is under way, or the next one.
+    /// Ends the current wait for [`Interest::Timestamps`], or the next one.
     fn wake(&self);
 
-    /// Ends every wait, now and later. The address stays bound until the socket is dropped.
+    /// Ends all current and later waits. The address stays bound until the socket is dropped.
     fn close(&self);
 
-    /// Datagrams that the system dropped because the receive queue was full.
+    /// Returns the number of datagrams that the system dropped because the receive queue was full.
     fn dropped(&self) -> u64;
 }
 
-/// A UDP socket that timestamps: the settings that only such sockets have.
+/// The settings that only UDP sockets have.
 pub trait InternetSocket: DatagramSocket {
-    /// Fixes the peer: sends go there, and only its datagrams are received.
+    /// Connects to a peer: sends go to it, and only its datagrams are received.
     ///
     /// # Errors
     /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family.
     fn connect(&self, peer: SocketAddr) -> Result<()>;
 
-    /// Chooses the interface that multicast leaves by, its hop limit, and whether it loops back.
+    /// Sets the interface and the hop limit for sent multicast, and whether this host receives it
+    /// too.
     ///
     /// # Errors
     /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()>;
 
-    /// Has what is sent from now on come from this address of the host; `None`: as the socket is bound, and else as the route says.
+    /// Sets the source address of datagrams sent from now on. `None` restores the bound address, or
+    /// the route's.
     ///
     /// # Errors
-    /// `InvalidInput` for the wrong address family. That the address is none of this host's shows when sending.
+    /// `InvalidInput` for the wrong address family. If this host does not have the address, later
+    /// sends fail.
     fn set_source(&self, source: Option<IpAddr>) -> Result<()>;
 
-    /// Has received datagrams report their traffic class and hop limit.
+    /// Enables the traffic class and hop limit of received datagrams.
     ///
     /// # Errors
-    /// `NotSupported` where the system's are not read.
+    /// `NotSupported` if the backend does not read them.
     fn report_header(&self) -> Result<()> {
         Err(no_header("report packet headers"))
     }
 
-    /// Sets the traffic class (DSCP and ECN) of what is sent from now on.
+    /// Sets the traffic class (DSCP and ECN) of datagrams sent from now on.
     ///
     /// # Errors
-    /// `NotSupported` where it can't be set; `NotPermitted`.
+    /// `NotSupported` if it cannot be set; `NotPermitted`.
     fn set_traffic_class(&self, _traffic_class: u8) -> Result<()> {
         Err(no_header("set the traffic class"))
     }
 
-    /// Sets the hop limit or TTL of what is sent to one host from now on.
+    /// Sets the hop limit or TTL of unicast datagrams sent from now on.
     ///
     /// # Errors
-    /// `NotSupported` where it can't be set; `InvalidInput` for 0.
+    /// `NotSupported` if it cannot be set; `InvalidInput` for 0.
     fn set_hop_limit(&self, _hop_limit: u8) -> Result<()> {
         Err(no_header("set the hop limit"))
     }
 
-    /// Has datagrams refused that are larger than the path's MTU, instead of sent in fragments.
+    /// Forbids fragmentation: sending a datagram that is larger than the path MTU fails.
     ///
     /// # Errors
-    /// `NotSupported` where it can't be set.
+    /// `NotSupported` if it cannot be set.
     fn forbid_fragments(&self) -> Result<()> {
         Err(no_header("forbid fragments"))
     }
 
-    /// Returns the MTU of the path to the connected peer as far as the system knows it, in bytes with the IP header.
+    /// Returns the MTU of the path to the connected peer, as known to the system, in bytes
+    /// including the IP header.
     ///
     /// # Errors
-    /// `NotSupported` where it can't be read; that the socket is not connected.
+    /// `NotSupported` if it cannot be read; `Io` if the socket is not connected.
     fn path_mtu(&self) -> Result<u32> {
         Err(no_header("read the path's MTU"))
     }
@@ -215,12 +223,12 @@ fn no_header(operation: &'static str) -> Error {
         .with_remedy("it works on Linux; elsewhere leave it out")
 }
 
-/// The Ethernet socket of a system that has none: never made.
+/// The Ethernet socket type of a system without Ethernet sockets. There are no values of it.
 #[derive(Debug)]
 pub struct NoSocket(Infallible);
 
 impl NoSocket {
-    /// Says that there are none, and where there are.
+    /// Returns the error for opening one.
     pub fn refused(interface: &InterfaceDescription) -> Error {
         let cause = "wirestamp has Ethernet sockets on Linux alone";
         let operation = "open an Ethernet socket";

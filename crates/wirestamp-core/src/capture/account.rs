@@ -1,5 +1,5 @@
-//! What a capture knows besides its packets: where their timestamps lie, how often the real-time clock was stepped, what was
-//! counted, and whether its interface is gone. One for each capture, whichever system fills its buffer.
+//! The state of a capture: conversion of timestamps, steps of the real-time clock, counters, and
+//! whether the interface is gone. Independent of the system that fills the buffer.
 
 use super::{CaptureOptions, CaptureStatistics, OPERATION};
 use crate::configuration::Source;
@@ -12,40 +12,41 @@ use crate::timestamp::{
     Clocks, HardwareTimestamp, KernelTime, Placement, RawTimestamps, SoftwareTimestamp, Timestamps,
 };
 
-/// Packets that the kernel has counted before the interface went away are waited for so long, besides twice the time for
-/// which it may hold them back: its timer looks at a block twice.
+/// After an interface is gone, its last packets are awaited for this long, plus twice the hold
+/// time, because the kernel's timer checks a block twice.
 const LAST: Span = Span::from_milliseconds(100);
 
-/// The timestamp of a captured packet as it stands in the buffer.
+/// The timestamp of a captured packet as written in the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapturedTime {
-    /// The nanoseconds that the clock showed. `None`: no time.
+    /// The time that the clock showed; `None` if the packet has none.
     pub at: Option<UtcTime>,
-    /// Whether the clock is a NIC's, and not the real-time clock.
+    /// Whether the clock is the NIC's rather than the real-time clock.
     pub is_hardware: bool,
-    /// Whether the packet was sent. What a NIC timestamped before it was sent has been forwarded, and that NIC received it.
+    /// Whether the packet was sent. A sent packet with a NIC's timestamp was forwarded, and the
+    /// timestamp is of the NIC that received it.
     pub is_sent: bool,
 }
 
-/// The account of one capture.
+/// The state of one capture.
 #[derive(Debug)]
 pub struct Account {
     placement: Placement,
-    /// Steps of the real-time clock that were noticed.
+    /// The number of noticed steps of the real-time clock.
     steps: u32,
     interface: InterfaceIndex,
     /// Whether the NIC was asked for timestamps.
     hardware: bool,
-    /// How long the kernel may hold back packets.
+    /// How long the kernel may hold packets back.
     hold: Span,
     counted: CaptureStatistics,
     handed_over: u64,
-    /// The interface is gone or was switched off; until then what it has brought is waited for.
+    /// Set when the interface is gone or set down: until when its last packets are awaited.
     gone: Option<MonotonicTime>,
 }
 
 impl Account {
-    /// Of a capture that has just begun; `placement` as the clocks are now.
+    /// Creates the state of a new capture; `placement` reflects the clocks now.
     pub fn new(
         placement: Placement,
         interface: &InterfaceDescription,
@@ -63,20 +64,23 @@ impl Account {
         }
     }
 
-    /// Returns whether the real-time clock was surely not stepped, given its distance from the monotonic clock just now, read exactly.
+    /// Returns whether the real-time clock was certainly not stepped, given its exact difference
+    /// from the monotonic clock now.
     #[inline]
     pub fn is_unchanged(&self, difference: i64) -> bool {
         self.placement.is_unchanged(difference)
     }
 
-    /// Takes in what the clocks say; `observe` returns the size of the step that shows.
+    /// Updates the relation of the clocks with `observe`, which returns the size of a step if it
+    /// finds one.
     pub fn observe(&mut self, observe: impl FnOnce(&mut UtcModel) -> Option<Span>) {
         if observe(self.placement.offset_mut()).is_some() {
             self.steps = self.steps.saturating_add(1);
         }
     }
 
-    /// Places the timestamp of a packet of a block that was read at `read_at`, with what the clocks said then.
+    /// Converts the timestamp of a packet in a block that was read at `read_at`, with the clocks'
+    /// values from then.
     #[inline]
     pub fn timestamps(
         &self,
@@ -102,9 +106,9 @@ impl Account {
 
     /// Returns the software timestamp of a captured packet in UTC, as the kernel's real-time clock showed it.
     ///
-    /// The error bound is one tick of that clock: how far the clock itself is from UTC is what NTP and PTP daemons know.
-    /// The generation counts the steps of the real-time clock that were noticed since the capture began, until this packet was
-    /// read. `None` if the system gives no UTC.
+    /// The error bound is one tick of that clock and does not include the clock's offset from UTC.
+    /// The generation counts the steps of the real-time clock that were noticed from the start of
+    /// the capture until this packet was read. `None` if the timestamp has no UTC.
     #[inline]
     pub fn software_utc(&self, timestamp: &SoftwareTimestamp) -> Option<Estimate<Utc>> {
         let before = u32::from(timestamp.clock_stepped);
@@ -114,10 +118,12 @@ impl Account {
         })
     }
 
-    /// A block goes back to the kernel: so many packets, the last of them with this timestamp.
+    /// Notes that a block with this many packets, the last of them with this timestamp, returns to
+    /// the kernel.
     pub fn handed_over(&mut self, packets: u32, last: Option<UtcTime>, clocks: Clocks) {
         self.handed_over += u64::from(packets);
-        // the blocks that follow may be full already, so this is all that is known of their timestamps
+        // following blocks may already be full, so their timestamps can only be assumed to be later
+        // than this
         if let Some(utc) = last.filter(|_| !self.hardware) {
             let raw = RawTimestamps {
                 software: Some(KernelTime::Utc(utc)),
@@ -127,30 +133,34 @@ impl Account {
         }
     }
 
-    /// Adds what the kernel counted since it was asked last; returns the sum since the capture began.
+    /// Adds the kernel's counts since the last call, and returns the totals since the capture
+    /// began.
     pub fn count(&mut self, since: CaptureStatistics) -> CaptureStatistics {
         self.counted = self.counted.plus(since);
         self.counted
     }
 
-    /// The system said at `now` that the interface is gone or was switched off.
+    /// Notes that the system reported at `now` that the interface is gone or was set down.
     pub fn gone(&mut self, now: MonotonicTime) {
         self.gone = Some(now + self.hold + self.hold + LAST);
     }
 
-    /// Returns until when packets are waited for that came before the interface went away; `None` while it is there.
+    /// Returns until when to wait for packets from before the interface went away; `None` while it
+    /// is up.
     pub fn gone_until(&self) -> Option<MonotonicTime> {
         self.gone
     }
 
-    /// Returns whether nothing more comes, at `now`: the interface is gone, and all that was counted was handed over. Count first.
+    /// Returns whether the capture is over at `now`: the interface is gone, and all counted packets
+    /// were handed over. Call [`count`](Self::count) first.
     pub fn is_over(&self, now: MonotonicTime) -> bool {
         let kept = self.counted.received.saturating_sub(self.counted.dropped);
         self.gone
             .is_some_and(|until| self.handed_over >= kept || now >= until)
     }
 
-    /// The error of a capture that [is over](Self::is_over). It is told once: an interface that was only switched off can come back.
+    /// Returns the error of a capture that [is over](Self::is_over), and resets that state: an
+    /// interface that was only set down can come back.
     pub fn end(&mut self, interface: &str, code: i32) -> Error {
         self.gone = None;
         let cause = "the interface is gone or was switched off";

@@ -1,31 +1,31 @@
-//! Whether what is asked of a capture makes sense, whichever system is asked.
+//! Checks of a capture's options that do not depend on the operating system.
 
 use super::{CaptureOptions, OPERATION};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interface::InterfaceDescription;
 use core::ops::RangeInclusive;
 
-/// Bytes of a block.
+/// The allowed size of a block in bytes.
 const BLOCK: RangeInclusive<usize> = 4_096..=1 << 30;
-/// Bytes of the whole buffer.
+/// The largest buffer in bytes.
 const MOST: u64 = 1 << 36;
-/// How many captures can share the packets of an interface.
+/// The allowed number of captures that share the packets of an interface.
 const SHARED: RangeInclusive<usize> = 1..=256;
 
-/// The blocks of a capture's buffer.
+/// The division of a capture's buffer into blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
-    /// Bytes of each.
+    /// The size of each block in bytes.
     pub size: u32,
-    /// How many there are.
+    /// The number of blocks.
     pub count: u32,
 }
 
 impl CaptureOptions {
-    /// Returns how the buffer is divided.
+    /// Returns the division of the buffer into blocks.
     ///
     /// # Errors
-    /// `InvalidInput` for sizes that make no sense.
+    /// `InvalidInput` for invalid sizes.
     pub fn blocks(&self, interface: &InterfaceDescription) -> Result<Blocks> {
         let wrong = |cause| Err(invalid(interface, cause));
         let (block, buffer) = (self.block, self.buffer);
@@ -44,7 +44,7 @@ impl CaptureOptions {
         })
     }
 
-    /// Returns the filter; `None` if it has no words.
+    /// Returns the filter expression; `None` if it is blank.
     pub fn expression(&self) -> Option<&str> {
         let expression = self.filter.as_deref();
         expression.filter(|text| !text.trim().is_empty())
@@ -53,7 +53,7 @@ impl CaptureOptions {
     /// Checks that `count` captures can share the packets of an interface.
     ///
     /// # Errors
-    /// `InvalidInput` if not.
+    /// `InvalidInput` if they cannot.
     pub fn check_count(count: usize, interface: &InterfaceDescription) -> Result<()> {
         if SHARED.contains(&count) {
             return Ok(());

@@ -1,68 +1,69 @@
-//! The packets in flight: sent, and neither arrived nor given up. Decides when a packet is
-//! through and which packets are lost; reads no clock and no socket.
+//! The packets in flight: sent, and neither completed nor given up. Determines when a packet is
+//! complete and which packets are lost.
 
 use crate::time::{MonotonicTime, Span};
 use crate::timestamp::{SoftwareTimestamp, Timestamps, TransmitId, TransmitOutcome};
 use alloc::collections::{BTreeSet, TryReserveError, VecDeque};
 
-/// An arrival can wait this long between its receive timestamp and the socket's queue, so a
-/// packet is given up only this long after its timeout.
+/// How long after its timeout a packet is given up: it can take this long from its receive
+/// timestamp to the socket's queue.
 pub const GRACE: Span = Span::from_milliseconds(20);
 
-/// A packet that was sent, with what is known of it.
+/// A sent packet and its timestamps so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flight {
-    /// Its number.
+    /// The packet's number.
     pub sequence: u64,
-    /// Just before the send call.
+    /// The time just before the send call.
     pub sent: MonotonicTime,
-    /// Its receive timestamps, and when the receive call had returned.
+    /// Its receive timestamps, and the time just after the receive call.
     pub received: Option<(Timestamps, MonotonicTime)>,
-    /// How its transmit id ended.
+    /// The outcome of its transmit ID.
     pub transmitted: Option<TransmitOutcome>,
-    /// When it entered the queueing discipline.
+    /// The time at which it entered the queueing discipline.
     pub queued: Option<SoftwareTimestamp>,
 }
 
-/// The meaning of an arrival.
+/// The effect of an arrival.
 #[expect(
     clippy::large_enum_variant,
     reason = "it is used at once; a box would be an allocation for each packet"
 )]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// Nothing is known of this packet: a duplicate, or not one of ours.
+    /// The packet is unknown: a duplicate, or not one of this measurement.
     Unknown,
-    /// Noted; the transmit timestamp is still awaited.
+    /// The packet has arrived; its transmit timestamp is still awaited.
     Noted,
-    /// The packet is through, and leaves the table.
+    /// The packet is complete and leaves the table.
     Through(Flight),
-    /// The packet had been given up: it is lost, and late.
+    /// The packet had been given up: it counts as lost and late.
     Late,
 }
 
-/// The packets in flight, in the order of their numbers.
+/// The table of packets in flight, in the order of their numbers.
 ///
-/// Every packet that [begins](Self::begin) leaves the table exactly once: through, or given up
-/// by [`expire`](Self::expire). The table never drops a packet to make room: ask
+/// Every packet that [begins](Self::begin) leaves the table exactly once: complete, or given up by
+/// [`expire`](Self::expire). The table never drops a packet to make room: check
 /// [`is_full`](Self::is_full) before sending.
 #[derive(Debug)]
 pub struct InFlight {
-    /// `None`: has left the table, and one before it has not.
+    /// `None` for packets that have left the table while an earlier one has not.
     entries: VecDeque<Option<Flight>>,
     /// The number of the first entry.
     first: u64,
     in_flight: usize,
-    /// Those whose transmit id has not ended.
+    /// The number of packets whose transmit ID is unresolved.
     awaiting: usize,
-    /// Given up, and not arrived since.
+    /// Packets that were given up and have not arrived since.
     missing: BTreeSet<u64>,
     limit: usize,
     patience: Span,
 }
 
 impl InFlight {
-    /// Up to `limit` packets, each given up `timeout` and [`GRACE`] after it was sent.
+    /// Creates a table for up to `limit` packets, each given up `timeout` plus [`GRACE`] after it
+    /// was sent.
     pub fn new(limit: usize, timeout: Span) -> Self {
         Self {
             entries: VecDeque::new(),
@@ -78,17 +79,17 @@ impl InFlight {
     /// Reserves memory for `count` packets.
     ///
     /// # Errors
-    /// If there is not enough.
+    /// If there is not enough memory.
     pub fn reserve(&mut self, count: usize) -> Result<(), TryReserveError> {
         self.entries.try_reserve(count)
     }
 
-    /// Returns whether no other packet may be sent now.
+    /// Returns whether the table is full, so that no packet may be sent.
     pub fn is_full(&self) -> bool {
         self.entries.len() >= self.limit
     }
 
-    /// Returns how many packets are in flight.
+    /// Returns the number of packets in flight.
     pub fn len(&self) -> usize {
         self.in_flight
     }
@@ -98,18 +99,18 @@ impl InFlight {
         self.in_flight == 0
     }
 
-    /// Returns how many transmit ids have not ended.
+    /// Returns the number of unresolved transmit IDs.
     pub fn awaiting(&self) -> usize {
         self.awaiting
     }
 
-    /// Returns how many packets were given up and have not arrived since. Of more than `limit`, the
-    /// oldest are forgotten.
+    /// Returns the number of packets that were given up and have not arrived since. If there are
+    /// more than `limit`, the oldest are forgotten.
     pub fn missing(&self) -> usize {
         self.missing.len()
     }
 
-    /// Notes a packet just before it is sent. Numbers follow each other.
+    /// Adds a packet just before it is sent. Numbers must be consecutive.
     ///
     /// # Panics
     /// If `sequence` is not the next number.
@@ -133,7 +134,7 @@ impl InFlight {
         self.awaiting += 1;
     }
 
-    /// The packet could not be sent after all.
+    /// Removes a packet whose send failed.
     pub fn cancel(&mut self, sequence: u64) {
         if let Some(flight) = self.entry(sequence) {
             let awaits = flight.transmitted.is_none();
@@ -142,12 +143,12 @@ impl InFlight {
         }
     }
 
-    /// The packet, while it is in flight.
+    /// Returns the packet while it is in flight.
     pub fn get(&self, sequence: u64) -> Option<&Flight> {
         self.entries.get(self.place(sequence)?)?.as_ref()
     }
 
-    /// A packet arrived; the first arrival counts.
+    /// Notes the arrival of a packet; only the first one counts.
     pub fn received(
         &mut self,
         sequence: u64,
@@ -172,8 +173,9 @@ impl InFlight {
             .map_or(Arrival::Unknown, Arrival::Through)
     }
 
-    /// The packet of a transmit id, the low half of a number, entered the queueing discipline. Call it before
-    /// [`transmitted`](Self::transmitted), which may end the packet's flight.
+    /// Notes when the packet of a transmit ID (the low half of its number) entered the queueing
+    /// discipline. Call it before [`transmitted`](Self::transmitted), which may complete the
+    /// packet.
     pub fn queued(&mut self, id: TransmitId, queued: SoftwareTimestamp) {
         let sequence = self.sequence_of(id);
         if let Some(flight) = self.entry(sequence) {
@@ -181,7 +183,8 @@ impl InFlight {
         }
     }
 
-    /// A transmit id, the low half of a number, ended. Returns the packet if it is through.
+    /// Notes the outcome of a transmit ID (the low half of a packet's number). Returns the packet
+    /// if it is complete.
     pub fn transmitted(&mut self, id: TransmitId, outcome: TransmitOutcome) -> Option<Flight> {
         let sequence = self.sequence_of(id);
         let flight = self
@@ -197,8 +200,9 @@ impl InFlight {
         }
     }
 
-    /// Gives the oldest packet up if its time is over at `now` and its transmit id has ended. Call it
-    /// until it returns `None`, with the time from before a receive call found nothing.
+    /// Gives up the oldest packet if it exceeds the timeout at `now` and its transmit ID is
+    /// resolved. Call it until it returns `None`, with a time from before a receive call that found
+    /// nothing.
     pub fn expire(&mut self, now: MonotonicTime) -> Option<Flight> {
         let oldest = self.entries.front()?.as_ref()?;
         if now - oldest.sent <= self.patience || oldest.transmitted.is_none() {

@@ -1,39 +1,42 @@
-//! The distribution of signed spans in fixed memory. Knows nothing of what they measure.
+//! A histogram of signed time spans in fixed memory.
 
 use crate::time::Span;
 use alloc::boxed::Box;
 
-/// Values of one sign: 128 exact ones, then 64 buckets for each power of two from 2⁷ to 2⁶².
+/// Buckets for values of one sign: 128 exact values, then 64 buckets for each power of two from 2⁷
+/// to 2⁶².
 const SIDE: usize = 128 + 64 * 56;
 
-/// Fractions are resolved to this many parts.
+/// The resolution of fractions.
 const PARTS: u64 = 1_000_000_000_000;
 
-/// A log-linear histogram of nanoseconds, ±292 years (beyond, values count as the nearest end).
+/// A log-linear histogram of signed nanoseconds, within ±292 years (values beyond count as the
+/// nearest limit).
 ///
-/// Below 128 ns every value has its own bucket; above, a bucket is 1/64 of a power of two
-/// wide and stands for its middle, so a reported value is off by at most 1/128 of itself.
-/// Count, minimum, maximum and mean are exact. Recording allocates nothing.
+/// Below 128 ns every value has its own bucket. Above, a bucket is 1/64 of a power of two wide and
+/// is reported as its middle, so reported values are within 1/128 of the true ones. Count, minimum,
+/// maximum and mean are exact. Recording does not allocate.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     /// Negative values from the largest magnitude down, then zero and positive values.
     counts: Box<[u64; 2 * SIDE]>,
     count: u64,
-    /// The sum of all values is that of both: one word is added to faster than two.
+    /// The sum of all values is this plus the word that `record` adds to, because adding to one
+    /// word is faster.
     earlier: i128,
     recent: i64,
     minimum: i64,
     maximum: i64,
 }
 
-/// A bucket that is not empty.
+/// A non-empty bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
-    /// The smallest value that falls into it.
+    /// The smallest value of the bucket.
     pub lowest: Span,
-    /// The largest value that falls into it.
+    /// The largest value of the bucket.
     pub highest: Span,
-    /// How many did.
+    /// The number of recorded values in it.
     pub count: u64,
 }
 
@@ -44,7 +47,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Makes an empty histogram.
+    /// Creates an empty histogram.
     pub fn new() -> Self {
         Self {
             counts: Box::new([0; 2 * SIDE]),
@@ -56,7 +59,7 @@ impl Histogram {
         }
     }
 
-    /// Counts one span.
+    /// Records a value.
     #[inline]
     pub fn record(&mut self, span: Span) {
         let value = span.saturating_nanoseconds();
@@ -66,7 +69,7 @@ impl Histogram {
             Some(sum) => self.recent = sum,
             None => self.carry(value),
         }
-        // rarely: a store to where every record looks would make the next one wait
+        // only if necessary: a store to a word that every `record` reads would delay the next one
         if value < self.minimum {
             self.minimum = value;
         }
@@ -85,7 +88,7 @@ impl Histogram {
         self.earlier + i128::from(self.recent)
     }
 
-    /// Counts everything that `other` counted.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts[..]) {
             *count += more;
@@ -96,31 +99,30 @@ impl Histogram {
         self.maximum = self.maximum.max(other.maximum);
     }
 
-    /// Returns how many values were recorded.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The smallest, exactly; `None` if nothing was recorded.
+    /// Returns the exact minimum; `None` if nothing was recorded.
     pub fn minimum(&self) -> Option<Span> {
         (self.count > 0).then(|| nanoseconds(self.minimum))
     }
 
-    /// The largest, exactly; `None` if nothing was recorded.
+    /// Returns the exact maximum; `None` if nothing was recorded.
     pub fn maximum(&self) -> Option<Span> {
         (self.count > 0).then(|| nanoseconds(self.maximum))
     }
 
-    /// Sum by count, rounded to the nearest nanosecond (halves up); `None` if nothing was
+    /// Returns the mean, rounded to the nearest nanosecond (halves up); `None` if nothing was
     /// recorded.
     pub fn mean(&self) -> Option<Span> {
         let count = i128::from(self.count);
         (count > 0).then(|| Span::from_nanoseconds((2 * self.sum() + count).div_euclid(2 * count)))
     }
 
-    /// The value that at least the share `fraction` (0 to 1) of all values does not exceed:
-    /// of n values in order, the one at place ⌈n · fraction⌉. Off by at most 1/128 of itself.
-    /// A fraction that is no number counts as 0. `None` if nothing was recorded.
+    /// Returns the quantile for `fraction` (0 to 1): of n values in order, the one at position ⌈n ·
+    /// fraction⌉, within 1/128 of the true value. NaN counts as 0. `None` if nothing was recorded.
     pub fn quantile(&self, fraction: f64) -> Option<Span> {
         let rank = rank(self.count, fraction)?;
         let mut below = 0;
@@ -133,7 +135,7 @@ impl Histogram {
         self.maximum()
     }
 
-    /// The buckets that are not empty, lowest first.
+    /// Returns the non-empty buckets, lowest first.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         let full = self
             .counts
@@ -151,7 +153,7 @@ impl Histogram {
     }
 }
 
-/// Which records were counted, not how their sum is kept.
+/// Compares the recorded values, not how their sum is stored.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
         let figures = |one: &Self| (one.count, one.sum(), one.minimum, one.maximum);
@@ -165,13 +167,13 @@ fn nanoseconds(value: i64) -> Span {
     Span::from_nanoseconds(i128::from(value))
 }
 
-/// The place of the wanted value among `count` ones, from 1. The one use of a float: it
-/// selects, and never becomes a value.
+/// The position, from 1, of a quantile among `count` values. The float only selects; it never
+/// becomes a value.
 fn rank(count: u64, fraction: f64) -> Option<u64> {
     if count == 0 {
         return None;
     }
-    // in whole parts: 0.9 as a float is a little more than 0.9, and would select one too far
+    // in whole parts: 0.9 as a float is slightly more than 0.9, and would select the next value
     let parts = (fraction.clamp(0.0, 1.0) * PARTS as f64 + 0.5) as u64;
     let rank = (u128::from(count) * u128::from(parts)).div_ceil(PARTS.into()) as u64;
     Some(rank.clamp(1, count))
@@ -192,7 +194,7 @@ fn side(magnitude: u64) -> usize {
     shift * 64 + (magnitude >> shift) as usize
 }
 
-/// The magnitudes that fall into place `side`.
+/// The smallest and largest magnitude of bucket `side`.
 fn magnitudes(side: usize) -> (u64, u64) {
     if side < 128 {
         return (side as u64, side as u64);

@@ -1,9 +1,10 @@
-//! What the latencies are between, and how many of them are summed up. Measures nothing:
-//! times come in as system times, hardware timestamps converted by [`crate::correlate`] first.
+//! Definitions of the latencies, histograms, and the table of packets in flight. All times are on
+//! the monotonic clock: convert hardware timestamps with [`crate::correlate`] first.
 //!
-//! Every latency is signed: a converted timestamp has a bound, and an honest difference shows it.
+//! Latencies are signed: a converted timestamp has an error bound, so a small difference can be
+//! negative.
 //!
-//! Source: the specification's page "Winsock timestamping", send and receive latency.
+//! Source: Microsoft's page "Winsock timestamping", send and receive latency.
 
 mod flight;
 mod histogram;
@@ -15,27 +16,32 @@ pub use summary::Summary;
 
 use crate::time::{MonotonicTime, Span};
 
-/// Send path: from just before the application's send call to the transmit timestamp.
+/// Returns the send path: the time from just before the application's send call to the transmit
+/// timestamp.
 pub fn send_path(before_send: MonotonicTime, transmit_timestamp: MonotonicTime) -> Span {
     transmit_timestamp - before_send
 }
 
-/// First part of the send path: from just before the application's send call to the entry into the queueing discipline.
+/// Returns the first part of the send path: the time from just before the application's send call
+/// to the entry into the queueing discipline.
 pub fn to_queue(before_send: MonotonicTime, queued: MonotonicTime) -> Span {
     queued - before_send
 }
 
-/// Second part of the send path: from the entry into the queueing discipline to the transmit timestamp.
+/// Returns the second part of the send path: the time from the entry into the queueing discipline
+/// to the transmit timestamp.
 pub fn from_queue(queued: MonotonicTime, transmit_timestamp: MonotonicTime) -> Span {
     transmit_timestamp - queued
 }
 
-/// Wire: from the transmit timestamp to the receive timestamp, both on the same system clock.
+/// Returns the wire latency: the time from the transmit timestamp to the receive timestamp, both on
+/// the same host's monotonic clock.
 pub fn wire(transmit_timestamp: MonotonicTime, receive_timestamp: MonotonicTime) -> Span {
     receive_timestamp - transmit_timestamp
 }
 
-/// Receive path: from the receive timestamp to just after the application's receive call.
+/// Returns the receive path: the time from the receive timestamp to just after the application's
+/// receive call.
 pub fn receive_path(receive_timestamp: MonotonicTime, after_receive: MonotonicTime) -> Span {
     after_receive - receive_timestamp
 }

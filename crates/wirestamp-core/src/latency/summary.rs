@@ -1,32 +1,32 @@
-//! The figures that a report prints of a histogram. Formats nothing.
+//! The summary statistics of a histogram.
 
 use super::Histogram;
 use crate::time::Span;
 
-/// Count, extremes, quantiles and mean. Extremes and mean are exact; quantiles are within
-/// 1/128 of the true value.
+/// Count, minimum, maximum, quantiles and mean of a histogram. Quantiles are within 1/128 of the
+/// true value, the others are exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
-    /// How many were recorded.
+    /// The number of values.
     pub count: u64,
-    /// The smallest.
+    /// The minimum.
     pub minimum: Span,
-    /// Half of them are at most this.
+    /// The median: half of the values are at most this.
     pub p50: Span,
-    /// 90 % of them are at most this.
+    /// 90 % of the values are at most this.
     pub p90: Span,
-    /// 99 % of them are at most this.
+    /// 99 % of the values are at most this.
     pub p99: Span,
-    /// 99.9 % of them are at most this.
+    /// 99.9 % of the values are at most this.
     pub p99_9: Span,
-    /// The largest.
+    /// The maximum.
     pub maximum: Span,
-    /// Their sum by their count, rounded to the nearest nanosecond.
+    /// The mean, rounded to the nearest nanosecond.
     pub mean: Span,
 }
 
 impl Summary {
-    /// Of everything recorded; `None` if nothing was.
+    /// Summarises a histogram; `None` if it is empty.
     pub fn of(histogram: &Histogram) -> Option<Self> {
         Some(Self {
             count: histogram.count(),

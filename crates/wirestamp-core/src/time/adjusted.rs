@@ -2,15 +2,15 @@
 
 use super::{Bounded, MonotonicTime, Span};
 
-/// What adjustments can change in a nanosecond at most, fast slews aside: 500 ppm of frequency (`MAXFREQ` of adjtimex(2))
-/// and as much of adjtime(3). So many nanoseconds for one.
+/// The largest adjustment without a fast slew, as nanoseconds per nanosecond of change: 500 ppm of
+/// frequency (`MAXFREQ` of adjtimex(2)) plus 500 ppm by adjtime(3).
 const MOST: i128 = 1_000;
 
 /// How far adjustments of its frequency have moved the monotonic clock.
 ///
-/// It counts from a beginning that nobody knows: only the difference of two readings says something. On Linux it is
-/// `CLOCK_MONOTONIC` minus `CLOCK_MONOTONIC_RAW`, which counts the same oscillator and which nobody adjusts. Windows'
-/// performance counter is never adjusted.
+/// It counts from an unknown start: only the difference of two readings is meaningful. On Linux it
+/// is `CLOCK_MONOTONIC` minus `CLOCK_MONOTONIC_RAW`, which counts the same oscillator and is never
+/// adjusted. Windows' performance counter is never adjusted.
 ///
 /// ```
 /// use wirestamp_core::time::{Adjusted, Bounded, MonotonicTime, Span};
@@ -27,12 +27,12 @@ const MOST: i128 = 1_000;
 pub struct Adjusted {
     /// The monotonic clock just after the reading.
     pub at: MonotonicTime,
-    /// How far adjustments had moved it (positive: they have made it run faster).
+    /// How far adjustments have moved the clock (positive: forward, they made it run faster).
     pub by: Bounded<Span>,
 }
 
 impl Adjusted {
-    /// Returns the reading of a clock that nobody adjusts.
+    /// Returns the value for a clock that is never adjusted.
     #[must_use]
     pub const fn never(at: MonotonicTime) -> Self {
         Self {
@@ -41,10 +41,11 @@ impl Adjusted {
         }
     }
 
-    /// Returns how far adjustments had moved the clock at a time between this reading and a later one.
+    /// Returns how far adjustments had moved the clock at `at`, a time between this reading and a
+    /// later one.
     ///
-    /// The adjustment may be anything up to 1,000 ppm at any time, to either side; a faster slew (chronyd's are up to
-    /// 83,333 ppm) goes to one side from one reading to the next.
+    /// It assumes adjustments of up to 1,000 ppm in either direction at any time. A faster slew
+    /// (chronyd's are up to 83,333 ppm) must keep its direction between the two readings.
     #[must_use]
     pub fn until(&self, later: &Self, at: MonotonicTime) -> Bounded<Span> {
         let nearest = (at - self.at).abs().min((later.at - at).abs());

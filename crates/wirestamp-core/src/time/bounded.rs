@@ -1,4 +1,4 @@
-//! A value and how far the truth may be from it.
+//! A value with its error bound.
 
 use super::{Span, display, instant};
 use core::fmt;
@@ -22,46 +22,46 @@ pub struct Bounded<T> {
 }
 
 impl<T> Bounded<T> {
-    /// Returns a value with its error bound.
+    /// Creates a value with its error bound.
     ///
     /// # Panics
-    /// In debug builds if `bound` is negative: limits that contradict each other are no bound.
+    /// In debug builds if `bound` is negative, which is the result of contradictory limits.
     pub const fn new(value: T, bound: Span) -> Self {
         debug_assert!(!bound.is_negative(), "limits that contradict each other");
         Self { value, bound }
     }
 
-    /// Returns a value that has no error.
+    /// Creates a value without an error.
     pub const fn exact(value: T) -> Self {
         Self::new(value, Span::ZERO)
     }
 }
 
 impl Bounded<Span> {
-    /// Returns the smallest value that the truth can have.
+    /// Returns the smallest possible true value: `value - bound`.
     pub fn least(&self) -> Span {
         self.value - self.bound
     }
 
-    /// Returns the largest value that the truth can have.
+    /// Returns the largest possible true value: `value + bound`.
     pub fn most(&self) -> Span {
         self.value + self.bound
     }
 
-    /// Returns whether this value can be the truth.
+    /// Returns whether `truth` is within the error bound.
     pub fn contains(&self, truth: Span) -> bool {
         self.least() <= truth && truth <= self.most()
     }
 }
 
 impl<C: instant::Clock> Bounded<instant::Time<C>> {
-    /// Returns whether this instant can be the truth.
+    /// Returns whether `truth` is within the error bound.
     pub fn contains(&self, truth: instant::Time<C>) -> bool {
         (self.value - truth).abs() <= self.bound
     }
 }
 
-/// The sum: both errors add up.
+/// Adds two values and their error bounds.
 impl core::ops::Add for Bounded<Span> {
     type Output = Self;
 
@@ -70,7 +70,7 @@ impl core::ops::Add for Bounded<Span> {
     }
 }
 
-/// The time since an instant that is known exactly.
+/// Returns the time since an exactly known instant.
 impl<C: instant::Clock> core::ops::Sub<instant::Time<C>> for Bounded<instant::Time<C>> {
     type Output = Bounded<Span>;
 
@@ -79,15 +79,15 @@ impl<C: instant::Clock> core::ops::Sub<instant::Time<C>> for Bounded<instant::Ti
     }
 }
 
-/// Prints the length of time as it is printed alone, and its error bound: `12.3 µs ±80 ns`. The printed interval contains
-/// this one; a bound beyond 10¹⁹ years is printed as that.
+/// Prints the time span and its error bound: `12.3 µs ±80 ns`. The bound is rounded up, so that the
+/// printed interval contains this one; a bound beyond 10¹⁹ years is printed as that.
 impl fmt::Display for Bounded<Span> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         display::span(f, self.value, self.bound)
     }
 }
 
-/// The time between two instants of one clock: both errors add up.
+/// Returns the time between two instants of the same clock; the error bounds add up.
 impl<C: instant::Clock> core::ops::Sub for Bounded<instant::Time<C>> {
     type Output = Bounded<Span>;
 
@@ -96,7 +96,8 @@ impl<C: instant::Clock> core::ops::Sub for Bounded<instant::Time<C>> {
     }
 }
 
-/// Prints the instant as it is printed alone, and its error bound. The printed interval contains this one.
+/// Prints the instant and its error bound, rounded up so that the printed interval contains this
+/// one.
 impl<C: instant::Clock> fmt::Display for Bounded<instant::Time<C>> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         display::nanoseconds(f, self.value, self.bound)

@@ -1,5 +1,6 @@
-//! Instants and error bounds as text. A value is rounded to the nearest, a bound always up, and what rounding the value
-//! costs is part of the bound: the printed interval contains the measured one.
+//! Formatting of instants and error bounds. Values are rounded to the nearest and error bounds up,
+//! and a bound includes the rounding error of its value: the printed interval contains the measured
+//! one.
 
 use super::instant::{Clock, Time};
 use super::rfc3339;
@@ -7,18 +8,18 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt::{self, Alignment, Write};
 
-/// In a second.
+/// Picoseconds per second.
 const PICOSECONDS: i128 = 1_000_000_000_000;
 const IN_A_NANOSECOND: i128 = 1_000;
-/// Digits of a fraction in nanoseconds, and in picoseconds.
+/// Digits of the fraction of a second, in nanoseconds and in picoseconds.
 const NANOSECOND_DIGITS: usize = 9;
 const PICOSECOND_DIGITS: usize = 12;
 
-/// Prints UTC as RFC 3339 does, `2026-11-23T06:30:00.123456789Z`, and the other clocks in seconds since their start,
-/// `4711.000123456 s`.
+/// Prints UTC in the form of RFC 3339, `2026-11-23T06:30:00.123456789Z`, and other clocks in
+/// seconds since their start, `4711.000123456 s`.
 ///
-/// A precision says how many digits of the fraction are printed, `{:.3}` for milliseconds: up to 9, rounded to the
-/// nearest.
+/// The precision is the number of digits of the fraction, up to 9, rounded to the nearest: `{:.3}`
+/// prints milliseconds.
 impl<C: Clock> fmt::Display for Time<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = i128::from(self.nanoseconds()) * IN_A_NANOSECOND;
@@ -27,7 +28,8 @@ impl<C: Clock> fmt::Display for Time<C> {
     }
 }
 
-/// Prints `at` plus or minus `bound`, both in picoseconds; `finest` digits of the fraction unless `f` asks for fewer.
+/// Prints `at` ± `bound`, both in picoseconds, with `finest` digits of the fraction unless `f` asks
+/// for fewer.
 fn with_bound<C: Clock>(
     f: &mut fmt::Formatter<'_>,
     at: i128,
@@ -40,7 +42,7 @@ fn with_bound<C: Clock>(
     pad(f, &format!("{time} ±{}", Bound(bound)))
 }
 
-/// Prints an instant that is known to the nanosecond.
+/// Prints an instant in nanoseconds.
 pub(crate) fn nanoseconds<C: Clock>(
     f: &mut fmt::Formatter<'_>,
     at: Time<C>,
@@ -56,7 +58,7 @@ pub(crate) fn nanoseconds<C: Clock>(
     )
 }
 
-/// Prints a length of time with its error bound.
+/// Prints a time span with its error bound.
 pub(crate) fn span(
     f: &mut fmt::Formatter<'_>,
     value: super::Span,
@@ -70,7 +72,7 @@ pub(crate) fn span(
     pad(f, &format!("{value} ±{}", Bound(bound)))
 }
 
-/// Prints an instant that is known to the picosecond.
+/// Prints an instant in picoseconds.
 pub(crate) fn picoseconds<C: Clock>(
     f: &mut fmt::Formatter<'_>,
     at: i128,
@@ -79,8 +81,8 @@ pub(crate) fn picoseconds<C: Clock>(
     with_bound::<C>(f, at, bound.into(), PICOSECOND_DIGITS)
 }
 
-/// An error bound in picoseconds, rounded up to three significant digits; whole nanoseconds below a microsecond as they
-/// are.
+/// An error bound in picoseconds, printed with three significant digits, rounded up; whole
+/// nanoseconds below a microsecond are printed exactly.
 struct Bound(u128);
 
 impl fmt::Display for Bound {
@@ -88,7 +90,7 @@ impl fmt::Display for Bound {
         if self.0 < 1_000_000 && self.0 % 1_000 == 0 {
             return write!(f, "{} ns", self.0 / 1_000);
         }
-        // rounded up, 9.995 needs the digits of 10.0
+        // 9.995 rounded up has the digits of 10.0
         let (_, per, digits) = unit(self.0);
         let smallest = per / 10u128.pow(digits);
         let up = self.0.div_ceil(smallest).saturating_mul(smallest);
@@ -102,7 +104,8 @@ impl fmt::Display for Bound {
     }
 }
 
-/// The unit that a person would choose, in picoseconds, and how many digits of its fraction make three in all.
+/// A suitable unit, its length in picoseconds, and the digits of the fraction for three significant
+/// digits.
 fn unit(picoseconds: u128) -> (&'static str, u128, u32) {
     let units = [("s", 12), ("ms", 9), ("µs", 6), ("ns", 3)];
     let fitting = units
@@ -120,19 +123,19 @@ fn unit(picoseconds: u128) -> (&'static str, u128, u32) {
     (name, per, digits)
 }
 
-/// To the nearest with so many digits, half up; and how many these are.
+/// Rounds half up to the requested number of digits, and returns that number too.
 fn rounded(picoseconds: i128, asked: Option<usize>, finest: usize) -> (i128, usize) {
     let digits = asked.unwrap_or(finest).min(finest);
     let step = step(digits);
     ((picoseconds + step / 2).div_euclid(step) * step, digits)
 }
 
-/// What the last of so many digits of a second counts, in picoseconds.
+/// The value in picoseconds of the last of `digits` decimal places of a second.
 fn step(digits: usize) -> i128 {
     (digits..PICOSECOND_DIGITS).fold(1, |step, _| step * 10)
 }
 
-/// The point and the digits after it.
+/// Writes the decimal point and the digits after it.
 fn write_fraction(to: &mut String, picoseconds: i128, digits: usize) -> fmt::Result {
     if digits == 0 {
         return Ok(());
@@ -140,11 +143,11 @@ fn write_fraction(to: &mut String, picoseconds: i128, digits: usize) -> fmt::Res
     write!(to, ".{:0digits$}", picoseconds / step(digits))
 }
 
-/// An instant with so many digits of the fraction.
+/// Formats an instant with `digits` digits of the fraction.
 fn text<C: Clock>(picoseconds: i128, digits: usize) -> Result<String, fmt::Error> {
     let mut text = String::new();
     if C::IS_TIME_OF_DAY {
-        // rounded down, so that what is left is positive before 1970 too
+        // rounded down, so that the remainder is positive before 1970 too
         let seconds = picoseconds.div_euclid(PICOSECONDS);
         rfc3339::write_seconds(&mut text, seconds as i64)?;
         write_fraction(&mut text, picoseconds.rem_euclid(PICOSECONDS), digits)?;
@@ -159,7 +162,7 @@ fn text<C: Clock>(picoseconds: i128, digits: usize) -> Result<String, fmt::Error
     Ok(text)
 }
 
-/// Fills up to the width that `f` asks for. Its precision has been used for digits.
+/// Pads to the width of `f`, whose precision was already used for the digits.
 fn pad(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let missing = f.width().unwrap_or(0).saturating_sub(text.chars().count());
     let before = match f.align() {

@@ -1,24 +1,24 @@
-//! A NIC's raw counter and its frequency. Does not know when the counter
-//! started: that is what [`crate::correlate`] finds out.
+//! Values of a NIC's clock, which is a raw counter, and its frequency. [`crate::correlate`] relates
+//! them to other clocks.
 
 use super::Span;
 use core::fmt;
 use core::num::NonZeroU64;
 
-/// A value of a NIC's free-running 64-bit counter, as the driver gave it.
+/// A value of a NIC's 64-bit counter, as the driver returned it.
 ///
-/// Linux: nanoseconds on the PHC's own scale (so 10⁹ ticks a second, nominally).
-/// Windows: raw ticks of a frequency that must be estimated.
+/// On Linux these are nanoseconds of the PTP hardware clock (nominally 10⁹ ticks per second), on
+/// Windows raw ticks of a frequency that must be estimated.
 ///
-/// Has no order of its own: the counter wraps and restarts. Differences within one run
-/// of the counter are taken with [`since`](Self::since).
+/// Values have no order, because the counter wraps and restarts. Use [`since`](Self::since) for
+/// differences within one run of the counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct HardwareTicks(u64);
 
 impl HardwareTicks {
-    /// Makes it from the raw counter value.
+    /// Creates ticks from the raw counter value.
     pub const fn new(ticks: u64) -> Self {
         Self(ticks)
     }
@@ -28,29 +28,29 @@ impl HardwareTicks {
         self.0
     }
 
-    /// Returns whole seconds since the counter's start and the nanoseconds on top of them, rounded down, of a counter of
-    /// this frequency. On Linux every counter is of [`Frequency::GIGAHERTZ`], and this is what the PTP hardware clock
-    /// shows.
+    /// Returns the whole seconds since the counter's start and the remaining nanoseconds, rounded
+    /// down, for a counter of this frequency. On Linux every counter has [`Frequency::GIGAHERTZ`],
+    /// and the result is the PTP hardware clock's time.
     pub const fn seconds_and_nanoseconds(self, frequency: Frequency) -> (u64, u32) {
         let hertz = frequency.hertz();
         let rest = (self.0 % hertz) as u128 * 1_000_000_000 / hertz as u128;
         (self.0 / hertz, rest as u32)
     }
 
-    /// Counts the ticks from `earlier` to `self`, the wrap of the counter included: right whenever
-    /// the true distance is less than half the counter's range.
+    /// Returns the ticks from `earlier` to `self`, across a wrap of the counter. Correct if the
+    /// true difference is less than half the counter's range.
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.wrapping_sub(earlier.0) as i64
     }
 
-    /// Returns the value `ticks` later, the wrap included.
+    /// Returns the value `ticks` later, across a wrap of the counter.
     #[must_use]
     pub const fn plus(self, ticks: i64) -> Self {
         Self(self.0.wrapping_add_signed(ticks))
     }
 }
 
-/// A counter's frequency in whole hertz, never zero.
+/// A frequency in whole hertz, never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
@@ -60,7 +60,7 @@ impl Frequency {
     /// 1 GHz: ticks are nanoseconds.
     pub const GIGAHERTZ: Self = Self(NonZeroU64::new(1_000_000_000).expect("not zero"));
 
-    /// Makes it from hertz; `None` for 0, which drivers use for "unknown".
+    /// Creates a frequency; `None` for 0, which drivers use for "unknown".
     pub const fn from_hertz(hertz: u64) -> Option<Self> {
         match NonZeroU64::new(hertz) {
             Some(hertz) => Some(Self(hertz)),
@@ -73,14 +73,14 @@ impl Frequency {
         self.0.get()
     }
 
-    /// Returns the time that `ticks` take, rounded down to the nanosecond. Exact for any
-    /// frequency and any 64-bit number of ticks.
+    /// Returns the duration of `ticks`, rounded down to the nanosecond. Correct for any frequency
+    /// and any 64-bit number of ticks.
     pub const fn span_of(self, ticks: i64) -> Span {
         let product = ticks as i128 * 1_000_000_000;
         Span::from_nanoseconds(product.div_euclid(self.0.get() as i128))
     }
 
-    /// Returns the whole ticks in `span`, rounded down; `None` beyond 64 bits.
+    /// Returns the number of whole ticks in `span`, rounded down; `None` if it exceeds 64 bits.
     pub fn ticks_in(self, span: Span) -> Option<i64> {
         let product = span.nanoseconds().checked_mul(i128::from(self.0.get()))?;
         i64::try_from(product.div_euclid(1_000_000_000)).ok()

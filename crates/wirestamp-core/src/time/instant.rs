@@ -1,5 +1,5 @@
-//! Instants of the clocks that count nanoseconds. A NIC's raw counter is not
-//! one of them: see [`HardwareTicks`](super::HardwareTicks).
+//! Instants of clocks that count nanoseconds. For a NIC's raw counter see
+//! [`HardwareTicks`](super::HardwareTicks).
 
 use super::Span;
 use core::fmt;
@@ -8,14 +8,14 @@ use core::ops::{Add, Sub};
 
 mod sealed {
     pub trait Sealed {
-        /// Whether its instants are times of day.
+        /// Whether its instants are dates and times of day.
         const IS_TIME_OF_DAY: bool;
     }
 }
 
-/// The clocks an instant can belong to: a closed set.
+/// A clock that an instant can belong to: [`Monotonic`], [`Utc`] or [`Ptp`].
 pub trait Clock: sealed::Sealed + Copy + Ord + fmt::Debug {
-    /// What the clock is called in messages.
+    /// The clock's name in messages.
     const NAME: &'static str;
 }
 
@@ -36,28 +36,28 @@ macro_rules! clock {
 }
 
 clock!(
-    /// The system's monotonic clock: never stepped; its rate may be disciplined.
+    /// The system's monotonic clock. It is never stepped; its frequency may be adjusted.
     ///
     /// Linux: `CLOCK_MONOTONIC`. Windows: the performance counter, in nanoseconds.
     Monotonic, MonotonicTime, "monotonic", false,
-    /// An instant of the monotonic clock, in nanoseconds since an arbitrary start (boot).
-    /// Latencies and conversions are made on this clock.
+    /// An instant of the monotonic clock, in nanoseconds since an arbitrary start (boot). Latencies
+    /// are measured and timestamps converted on this clock.
 );
 clock!(
-    /// The system's real-time clock (UTC): can be stepped by anybody with the privilege.
+    /// The system's real-time clock (UTC). Privileged programs can step it.
     ///
     /// Linux: `CLOCK_REALTIME`. Windows: the precise system time.
     Utc, UtcTime, "UTC", true,
     /// An instant of the real-time clock, in nanoseconds since 1970-01-01T00:00:00 UTC.
 );
 clock!(
-    /// The PTP timescale (TAI).
+    /// The PTP timescale, which is TAI.
     Ptp, PtpTime, "PTP", false,
     /// An instant of the PTP timescale, in nanoseconds since 1970-01-01T00:00:00 TAI
     /// (IEEE 1588-2008, clause 7.2).
 );
 
-/// An instant of clock `C`: signed nanoseconds since that clock's start, ±292 years.
+/// An instant of clock `C`: signed nanoseconds since the clock's start, within ±292 years.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time<C> {
     nanoseconds: i64,
@@ -65,12 +65,12 @@ pub struct Time<C> {
 }
 
 impl<C: Clock> Time<C> {
-    /// The earliest instant that can be written.
+    /// The earliest instant.
     pub const MIN: Self = Self::from_nanoseconds(i64::MIN);
-    /// The latest instant that can be written.
+    /// The latest instant.
     pub const MAX: Self = Self::from_nanoseconds(i64::MAX);
 
-    /// Makes an instant from nanoseconds since the clock's start. Every value is an instant.
+    /// Creates an instant from nanoseconds since the clock's start. Every value is valid.
     pub const fn from_nanoseconds(nanoseconds: i64) -> Self {
         Self {
             nanoseconds,
@@ -78,10 +78,10 @@ impl<C: Clock> Time<C> {
         }
     }
 
-    /// Makes an instant from seconds and nanoseconds, as systems and wire formats give them.
+    /// Creates an instant from seconds and nanoseconds, the form of system calls and wire formats.
     ///
     /// # Errors
-    /// [`TimeOutOfRange`] if `nanoseconds` is 10⁹ or more, or the instant lies outside ±292 years.
+    /// [`TimeOutOfRange`] if `nanoseconds` is 10⁹ or more, or the instant is outside ±292 years.
     #[inline]
     pub const fn from_seconds_and_nanoseconds(
         seconds: i64,
@@ -97,7 +97,7 @@ impl<C: Clock> Time<C> {
         if let Some(whole) = whole {
             return Ok(Self::from_nanoseconds(whole));
         }
-        // the first seconds of the range are too many nanoseconds by themselves
+        // in i128, because the range's first second overflows i64 nanoseconds before the addition
         let whole = seconds as i128 * 1_000_000_000 + nanoseconds as i128;
         if whole < i64::MIN as i128 || whole > i64::MAX as i128 {
             return Err(TimeOutOfRange);
@@ -105,13 +105,14 @@ impl<C: Clock> Time<C> {
         Ok(Self::from_nanoseconds(whole as i64))
     }
 
-    /// Returns nanoseconds since the clock's start.
+    /// Returns the nanoseconds since the clock's start.
     pub const fn nanoseconds(self) -> i64 {
         self.nanoseconds
     }
 
-    /// Returns whole seconds since the clock's start, rounded down, and the nanoseconds on top of them: what
-    /// [`from_seconds_and_nanoseconds`](Self::from_seconds_and_nanoseconds) takes.
+    /// Returns the whole seconds since the clock's start, rounded down, and the remaining
+    /// nanoseconds: the inverse of
+    /// [`from_seconds_and_nanoseconds`](Self::from_seconds_and_nanoseconds).
     pub const fn seconds_and_nanoseconds(self) -> (i64, u32) {
         (
             self.nanoseconds.div_euclid(1_000_000_000),
@@ -119,13 +120,13 @@ impl<C: Clock> Time<C> {
         )
     }
 
-    /// Nanoseconds from `earlier` to `self`, or the nearest end of the 64-bit range.
+    /// Returns the nanoseconds from `earlier` to `self`, saturating at 64 bits.
     #[inline]
     pub(crate) const fn saturating_since(self, earlier: Self) -> i64 {
         self.nanoseconds.saturating_sub(earlier.nanoseconds)
     }
 
-    /// The instant more than 292 years later or earlier, or the end of the range.
+    /// Returns the instant `span` later, for spans of more than 292 years, saturating at the range.
     #[cold]
     fn far_from(self, span: Span) -> Self {
         let end = if span.is_negative() {
@@ -136,14 +137,14 @@ impl<C: Clock> Time<C> {
         self.checked_add(span).unwrap_or(end)
     }
 
-    /// Returns the instant `span` later, or `None` outside ±292 years.
+    /// Returns the instant `span` later; `None` if it is outside ±292 years.
     pub fn checked_add(self, span: Span) -> Option<Self> {
         let sum = i128::from(self.nanoseconds).checked_add(span.nanoseconds())?;
         i64::try_from(sum).ok().map(Self::from_nanoseconds)
     }
 }
 
-/// The time from `earlier` to `self`; negative if `self` is the earlier one.
+/// Returns the time from `earlier` to `self`; negative if `self` is earlier.
 impl<C: Clock> Sub for Time<C> {
     type Output = Span;
     fn sub(self, earlier: Self) -> Span {
@@ -151,7 +152,8 @@ impl<C: Clock> Sub for Time<C> {
     }
 }
 
-/// Saturates at the ends of the range: deadlines "for ever" are wanted.
+/// Returns the instant `span` later. Saturates at the ends of the range, so that deadlines can be
+/// infinite.
 impl<C: Clock> Add<Span> for Time<C> {
     type Output = Self;
     #[inline]
@@ -165,7 +167,7 @@ impl<C: Clock> Add<Span> for Time<C> {
     }
 }
 
-/// Saturates at the ends of the range.
+/// Returns the instant `span` earlier. Saturates at the ends of the range.
 impl<C: Clock> Sub<Span> for Time<C> {
     type Output = Self;
     #[inline]
@@ -185,7 +187,7 @@ impl<C: Clock> fmt::Debug for Time<C> {
     }
 }
 
-/// A pair of seconds and nanoseconds that is no instant.
+/// The error for an instant outside the range of [`Time`], or for 10⁹ nanoseconds or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeOutOfRange;
 

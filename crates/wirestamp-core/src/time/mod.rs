@@ -1,4 +1,4 @@
-//! Instants, spans, ticks and frequencies. Floats appear nowhere here.
+//! Instants, time spans, ticks and frequencies, all in integers.
 //!
 //! The clock is in the type: a [`HardwareTicks`], a [`MonotonicTime`], a [`UtcTime`] and a
 //! [`PtpTime`] can't be compared, subtracted or assigned to one another.

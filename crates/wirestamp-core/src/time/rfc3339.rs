@@ -1,4 +1,4 @@
-//! Times of day as text: RFC 3339, with nanoseconds, before 1970 too.
+//! Formatting of UTC by RFC 3339, with nanoseconds, also before 1970.
 
 use super::UtcTime;
 use alloc::string::String;
@@ -6,13 +6,13 @@ use core::fmt::{self, Write};
 
 const DAY: i64 = 86_400;
 
-/// Prints a [`UtcTime`] as RFC 3339 does: `2026-11-23T06:30:00.123456789Z`, as the time itself prints. 30 characters, unless
-/// a precision asks for fewer digits.
+/// Prints a [`UtcTime`] in the form of RFC 3339, like the time itself:
+/// `2026-11-23T06:30:00.123456789Z`. 30 characters, unless a precision asks for fewer digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rfc3339(UtcTime);
 
 impl UtcTime {
-    /// Returns what prints this instant as RFC 3339 with nanoseconds, in UTC.
+    /// Returns a value that prints this instant by RFC 3339, in UTC with nanoseconds.
     ///
     /// ```
     /// use wirestamp_core::time::UtcTime;
@@ -30,7 +30,7 @@ impl fmt::Display for Rfc3339 {
     }
 }
 
-/// Date and time of a count of seconds since 1970, without a fraction and the zone.
+/// Writes the date and time of a number of seconds since 1970, without fraction and zone.
 pub(super) fn write_seconds(to: &mut String, seconds: i64) -> fmt::Result {
     let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
     let (year, month, day) = date(days);
@@ -41,8 +41,9 @@ pub(super) fn write_seconds(to: &mut String, seconds: i64) -> fmt::Result {
     )
 }
 
-/// Year, month and day of the Gregorian calendar, from days since 1970. Years begin in March here, so that the leap day is
-/// the last of its year, and 400 of them are always 146,097 days.
+/// Converts days since 1970 to year, month and day of the Gregorian calendar. Internally years
+/// begin in March, so that the leap day is the last day of the year and 400 years always have
+/// 146,097 days.
 fn date(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468; // since 1 March of the year 0
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));

@@ -1,48 +1,48 @@
-//! Signed lengths of time. Knows nothing of where they start.
+//! Signed time spans.
 
 use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 use core::time::Duration;
 
-/// A signed length of time in nanoseconds, 128 bits wide: the difference of any two
-/// instants of one clock fits, and so do sums of billions of them.
+/// A signed time span in nanoseconds. It has 128 bits, which hold the difference of any two
+/// instants of a clock, and sums of billions of such differences.
 ///
-/// Negative where the second event came first. Latencies can be negative: a conversion
-/// has a bound, and an honest difference shows it.
+/// It is negative if the second event came first. Latencies can be negative by up to the error
+/// bound of their timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(i128);
 
 impl Span {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Self = Self(0);
 
-    /// Makes a span of so many nanoseconds.
+    /// Creates a span from nanoseconds.
     pub const fn from_nanoseconds(nanoseconds: i128) -> Self {
         Self(nanoseconds)
     }
 
-    /// Makes a span of so many microseconds.
+    /// Creates a span from microseconds.
     pub const fn from_microseconds(microseconds: i64) -> Self {
         Self(microseconds as i128 * 1_000)
     }
 
-    /// Makes a span of so many milliseconds.
+    /// Creates a span from milliseconds.
     pub const fn from_milliseconds(milliseconds: i64) -> Self {
         Self(milliseconds as i128 * 1_000_000)
     }
 
-    /// Makes a span of so many seconds.
+    /// Creates a span from seconds.
     pub const fn from_seconds(seconds: i64) -> Self {
         Self(seconds as i128 * 1_000_000_000)
     }
 
-    /// Returns the length in nanoseconds.
+    /// Returns the span in nanoseconds.
     pub const fn nanoseconds(self) -> i128 {
         self.0
     }
 
-    /// In nanoseconds, if 64 bits hold them: nearly all spans of nearly all programs.
+    /// Returns the span in nanoseconds if it fits into 64 bits, as nearly all spans do.
     #[inline]
     pub(super) const fn narrow(self) -> Option<i64> {
         let low = self.0 as i64;
@@ -53,7 +53,7 @@ impl Span {
         }
     }
 
-    /// Returns the length in nanoseconds, or the nearest end of the 64-bit range.
+    /// Returns the span in nanoseconds, saturating at 64 bits.
     #[inline]
     pub const fn saturating_nanoseconds(self) -> i64 {
         match self.narrow() {
@@ -63,18 +63,18 @@ impl Span {
         }
     }
 
-    /// Returns the length without its sign.
+    /// Returns the absolute value.
     #[must_use]
     pub const fn abs(self) -> Self {
         Self(self.0.abs())
     }
 
-    /// Returns whether the length is below zero: the second event came first.
+    /// Returns whether the span is negative: the second event came first.
     pub const fn is_negative(self) -> bool {
         self.0 < 0
     }
 
-    /// Converts to the standard library's type; zero where negative.
+    /// Converts to the standard library's type; zero if negative.
     pub fn to_duration(self) -> Duration {
         let nanoseconds = self.0.max(0).unsigned_abs();
         let seconds = u64::try_from(nanoseconds / 1_000_000_000).unwrap_or(u64::MAX);
@@ -128,7 +128,7 @@ impl Sum for Span {
 }
 
 impl Span {
-    /// Returns how much of the length is cut off where it is printed.
+    /// Returns the part that printing cuts off.
     pub(super) fn cut_off(self) -> Self {
         let magnitude = self.0.unsigned_abs();
         let printed = match magnitude {
@@ -139,9 +139,11 @@ impl Span {
     }
 }
 
-/// Prints three digits in a fitting unit, rounded down: `687 ns`, `1.17 µs`, `20.0 ms`, `3.50 s`.
+/// Prints three significant digits in a suitable unit, rounded down: `687 ns`, `1.17 µs`, `20.0
+/// ms`, `3.50 s`.
 ///
-/// That makes an error bound up to 1 % too small: print the [`Estimate`](crate::correlate::Estimate), which rounds it up.
+/// An error bound printed this way is up to 1 % too small: print the
+/// [`Estimate`](crate::correlate::Estimate) instead, which rounds it up.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };

@@ -1,9 +1,9 @@
-//! The standard library's time of day. It has no clock in its type: [`UtcTime`] is the real-time clock.
+//! Conversion between [`UtcTime`] and the standard library's `SystemTime`.
 
 use super::{TimeOutOfRange, UtcTime};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Exact on Linux. Windows' `SystemTime` counts 100 ns: the rest is lost.
+/// Exact on Linux. On Windows `SystemTime` has a resolution of 100 ns, and the remainder is lost.
 impl From<UtcTime> for SystemTime {
     fn from(time: UtcTime) -> Self {
         let distance = Duration::from_nanos(time.nanoseconds().unsigned_abs());
@@ -19,7 +19,7 @@ impl TryFrom<SystemTime> for UtcTime {
     type Error = TimeOutOfRange;
 
     /// # Errors
-    /// [`TimeOutOfRange`] beyond ±292 years.
+    /// [`TimeOutOfRange`] outside ±292 years.
     fn try_from(time: SystemTime) -> Result<Self, TimeOutOfRange> {
         let nanoseconds = match time.duration_since(UNIX_EPOCH) {
             Ok(since) => i128::try_from(since.as_nanos()),

@@ -1,12 +1,12 @@
-//! The offset between the real-time clock and the monotonic clock, and notices its steps.
+//! The offset between the real-time clock and the monotonic clock, and the detection of steps.
 //!
-//! Linux gives software timestamps on the real-time clock. Between steps its distance to the
-//! monotonic clock is constant, so every reading of both narrows one interval; a reading
-//! that contradicts the interval *is* a step.
+//! Linux makes software timestamps on the real-time clock. Between steps its offset from the
+//! monotonic clock is constant, so every reading of both narrows the same interval; a reading that
+//! contradicts the interval shows a step.
 
 use super::{MonotonicTime, Span, UtcTime};
 
-/// The real-time clock read between two readings of the monotonic clock.
+/// A reading of the real-time clock between two readings of the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -25,14 +25,13 @@ pub struct UtcCrossTimestamp {
     pub after: MonotonicTime,
 }
 
-/// The limits within which a system's real-time clock runs against its monotonic clock.
+/// The properties of a system's real-time clock relative to its monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RealTimeClock {
-    /// How fast it is moved against the monotonic clock at most, other than by steps: 0 where both are
-    /// slewed alike.
+    /// The largest slew relative to the monotonic clock, in ppm, steps aside; 0 if both are slewed
+    /// alike.
     pub slew_parts_per_million: u32,
-    /// How finely it and the monotonic clock count: what they show is rounded down to the coarser of
-    /// their ticks.
+    /// The coarser of the ticks of both clocks, to which their values are rounded down.
     pub tick: Span,
 }
 
@@ -44,59 +43,61 @@ impl RealTimeClock {
     };
 }
 
-/// A timestamp of the real-time clock, placed on the monotonic clock.
+/// The result of converting a timestamp of the real-time clock to the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResolvedUtc {
-    /// The truth lies within `bound` of `at`.
+    /// The timestamp was converted.
     At {
         /// The timestamp on the monotonic clock.
         at: MonotonicTime,
-        /// How far the truth can be from `at`.
+        /// The error bound of `at`.
         bound: Span,
-        /// Whether the real-time clock was stepped between timestamp and reading (the older
-        /// offset was used).
+        /// Whether the real-time clock was stepped between the timestamp and its reading, so that
+        /// an older offset was used.
         stepped: bool,
     },
-    /// The real-time clock was stepped around the time of the timestamp, and the timestamp fits
-    /// either side of the step or neither: no time can be given.
+    /// The real-time clock was stepped around the time of the timestamp, which fits both sides of
+    /// the step or neither, so it cannot be converted.
     Stepped,
 }
 
-/// Readings of the clocks are printed to the nanosecond and rounded down.
+/// The rounding error of clock readings, which are rounded down to a nanosecond.
 const ROUNDING: i64 = 1;
-/// A timestamp can have been made so much before it came to the queue that it is read from.
+/// The longest time from a timestamp to its arrival in the queue that it is read from.
 const LAG: Span = Span::from_seconds(1);
-/// How many steps back a timestamp can still be resolved.
+/// The number of offsets that are remembered, one per step.
 const SEGMENTS: usize = 4;
 
-/// UTC − monotonic lies in `low..=high` from one step to the next. Neither is seen, and whoever
-/// reads the clocks may be held up between two of them: each side has the limit that is safe.
+/// The interval `low..=high` of UTC − monotonic from one step to the next. The steps themselves are
+/// not observed, and the reading thread may be delayed between two readings, so each end has the
+/// safe limit.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     low: i64,
     high: i64,
-    /// This one held by then.
+    /// The offset was valid at this time at the latest.
     begun_by: MonotonicTime,
-    /// And it still did then, or later.
+    /// The offset was still valid at this time.
     held_at: MonotonicTime,
 }
 
-/// The offset between the real-time and the monotonic clock, with its recent steps. What every timestamp needs stands together
-/// in memory: a program with a thousand sockets has one of these for each.
+/// The offset between the real-time and the monotonic clock, with its recent steps. The fields that
+/// every timestamp needs are adjacent in memory, because a program with a thousand sockets has one
+/// model for each.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct UtcModel {
-    /// An offset that is not among the segments may have held until then.
+    /// Until this time an offset may have been valid that is no longer among the segments.
     forgotten: MonotonicTime,
-    /// All timestamps still to be placed came to their queue later.
+    /// All timestamps that are still to be converted came to their queue after this.
     floor: MonotonicTime,
     known: usize,
-    /// Newest first; entries from `known` on are not in use.
+    /// Newest first; entries from `known` on are unused.
     segments: [Segment; SEGMENTS],
 }
 
 impl UtcModel {
-    /// Starts from one reading, when there was no timestamp yet.
+    /// Creates a model from one reading, before the first timestamp.
     pub fn new(reading: UtcCrossTimestamp) -> Self {
         let segment = Segment::new(reading);
         Self {
@@ -107,20 +108,20 @@ impl UtcModel {
         }
     }
 
-    /// Notes that all timestamps still to be placed came to their queue after `at`: it was seen empty then, or
-    /// gave a timestamp of then. Without that, a step back would leave every timestamp in doubt until
-    /// the real-time clock is where it was before.
+    /// Notes that all timestamps that are still to be converted came to their queue after `at`,
+    /// because the queue was empty then or returned a timestamp from then. Without this, a step
+    /// back would make all timestamps ambiguous until the real-time clock reaches its old value.
     #[inline]
     pub fn emptied(&mut self, at: MonotonicTime) {
         self.floor = self.floor.max(at);
         if self.floor - LAG > self.segments[0].begun_by {
-            self.known = 1; // nothing is left that an older offset could place
+            self.known = 1; // no remaining timestamp can need an older offset
         }
     }
 
-    /// Takes a reading in; returns the size of the step if the real-time clock was stepped
-    /// since the last one. A step that is smaller than the readings are wide does not show, and two
-    /// steps between two readings are one.
+    /// Adds a reading, and returns the size of the step if the real-time clock was stepped since
+    /// the last one (positive: forward). A step smaller than the width of the readings is not
+    /// detected; two steps between two readings count as one.
     pub fn observe(&mut self, reading: UtcCrossTimestamp) -> Option<Span> {
         let fresh = Segment::new(reading);
         let current = &mut self.segments[0];
@@ -133,9 +134,9 @@ impl UtcModel {
         Some(self.step_to(fresh))
     }
 
-    /// As [`observe`](Self::observe), of a difference of the clocks that was read exactly, at some
-    /// instant from `earliest` to `latest`: a step of 2 ns shows, which is less than two readings can
-    /// lie apart.
+    /// Adds an exact difference of the clocks, read at some instant from `earliest` to `latest`,
+    /// like [`observe`](Self::observe). It detects steps down to 2 ns, less than the time between
+    /// two readings.
     pub fn observe_exactly(
         &mut self,
         difference: i64,
@@ -149,7 +150,7 @@ impl UtcModel {
         let current = &mut self.segments[0];
         if (current.low..=current.high).contains(&difference) {
             if !current.is_exact() {
-                (current.low, current.high) = (low, high); // once: many steps of 1 ns add up
+                (current.low, current.high) = (low, high); // only once, because many steps of 1 ns would add up
             }
             current.held_at = current.held_at.max(earliest);
             return None;
@@ -173,17 +174,17 @@ impl UtcModel {
         Span::from_nanoseconds(step)
     }
 
-    /// Returns whether the real-time clock was not stepped since the oldest timestamp still to be placed, given the
-    /// difference of the clocks just now, read exactly. Then [`place`](Self::place) is right for
-    /// every timestamp made until now.
+    /// Returns whether the real-time clock was not stepped since the oldest timestamp that is still
+    /// to be converted, given the exact difference of the clocks now. If true,
+    /// [`place`](Self::place) is correct for every timestamp until now.
     #[inline]
     pub fn is_unchanged(&self, difference: i64) -> bool {
         let current = &self.segments[0];
         self.known == 1 && current.is_exact() && (current.low..=current.high).contains(&difference)
     }
 
-    /// Places a timestamp of the real-time clock on the monotonic clock where it
-    /// [was not stepped](Self::is_unchanged); the truth is within [`bound`](Self::bound) of it.
+    /// Converts a timestamp of the real-time clock to the monotonic clock, if that [was not
+    /// stepped](Self::is_unchanged); the error bound is [`bound`](Self::bound).
     #[inline]
     pub fn place(&self, timestamp: UtcTime) -> MonotonicTime {
         MonotonicTime::from_nanoseconds(
@@ -193,21 +194,21 @@ impl UtcModel {
         )
     }
 
-    /// Returns half the width of the interval in which the current offset is known to lie.
+    /// Returns the error bound of the current offset: half the width of its interval.
     #[inline]
     pub fn bound(&self) -> Span {
         Span::from_nanoseconds(i128::from(self.segments[0].half_width()))
     }
 
-    /// Converts an instant since the last step to the real-time clock; off by at most
+    /// Converts an instant since the last step to the real-time clock; the error bound is
     /// [`bound`](Self::bound).
     #[inline]
     pub fn to_utc(&self, at: MonotonicTime) -> UtcTime {
         UtcTime::from_nanoseconds(at.nanoseconds().saturating_add(self.segments[0].middle()))
     }
 
-    /// Places a timestamp of the real-time clock on the monotonic clock. `read_at`: when the timestamp
-    /// was fetched, so the latest it can have been made.
+    /// Converts a timestamp of the real-time clock to the monotonic clock. `read_at` is the time at
+    /// which it was read, the latest at which it can have been made.
     #[inline]
     pub fn resolve(&self, timestamp: UtcTime, read_at: MonotonicTime) -> ResolvedUtc {
         let (at, slack) = self.segments[0].place(timestamp);
@@ -219,7 +220,7 @@ impl UtcModel {
         self.search(timestamp, read_at)
     }
 
-    /// The same where the real-time clock was stepped.
+    /// Converts a timestamp if the real-time clock was stepped.
     fn search(&self, timestamp: UtcTime, read_at: MonotonicTime) -> ResolvedUtc {
         let mut found = None;
         for (steps_back, segment) in self.segments[..self.known].iter().enumerate() {
@@ -271,7 +272,8 @@ impl Segment {
         }
     }
 
-    /// Where a timestamp lies on the monotonic clock, and how far that can be off, in nanoseconds.
+    /// Converts a timestamp to the monotonic clock, and returns its error bound, both in
+    /// nanoseconds.
     #[inline]
     fn place(&self, timestamp: UtcTime) -> (i64, i64) {
         (

@@ -1,4 +1,4 @@
-//! What a system's queue of transmit timestamps holds, once it is known what it means.
+//! Interpreted entries of an error queue: transmit timestamps, ICMP errors and other reports.
 
 use super::{MissingReason, SoftwareTimestamp, Timestamps, TransmitId};
 use core::net::{IpAddr, SocketAddr};
@@ -7,19 +7,19 @@ use core::net::{IpAddr, SocketAddr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IcmpError {
-    /// Where the datagram was going, if the system said.
+    /// The destination of the datagram, if the system reported it.
     pub destination: Option<SocketAddr>,
-    /// Who reported it, if the system said.
+    /// The sender of the ICMP message, if the system reported it.
     pub reporter: Option<IpAddr>,
     /// The system's error number (`ECONNREFUSED`, `EHOSTUNREACH`, …).
     pub code: i32,
-    /// ICMP type.
+    /// The ICMP type.
     pub icmp_type: u8,
-    /// ICMP code.
+    /// The ICMP code.
     pub icmp_code: u8,
 }
 
-/// A report from the queue of transmit timestamps that is no timestamp.
+/// An entry of the error queue that is not a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -27,40 +27,41 @@ pub struct IcmpError {
 pub enum Notice {
     /// An ICMP error (v4 or v6).
     Icmp(IcmpError),
-    /// Zero-copy sends from `first` to `last` are complete.
+    /// The zero-copy sends from `first` to `last` are complete.
     ZeroCopy {
-        /// First completed send.
+        /// The first completed send.
         first: u32,
-        /// Last completed send.
+        /// The last completed send.
         last: u32,
     },
-    /// Anything else, by the system's origin and error number.
+    /// Any other entry, with the system's origin and error number.
     Other {
-        /// `SO_EE_ORIGIN_*`.
+        /// The origin (`SO_EE_ORIGIN_*`).
         origin: u8,
-        /// Error number.
+        /// The error number.
         code: i32,
     },
 }
 
-/// An entry of an error queue, or of Windows' buffer.
+/// An interpreted entry of the error queue, or of Windows' buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// Timestamps of a datagram. Those of both clocks come as two arrivals.
+    /// The timestamps of a datagram. Hardware and software timestamps come as two arrivals.
     Timestamped(TransmitId, Timestamps),
-    /// The datagram entered the queueing discipline: one arrival for each device layer.
+    /// The time at which the datagram entered the queueing discipline; one arrival per device
+    /// layer.
     Queued(TransmitId, SoftwareTimestamp),
-    /// No timestamp of this datagram will come: it was zero, or it can't be placed.
+    /// This datagram will get no timestamp: it was zero, or it cannot be converted.
     Lost(TransmitId, MissingReason),
-    /// Something else was in the queue.
+    /// Another entry of the queue.
     Notice(Notice),
-    /// The queue was full: timestamps may be missing without a trace.
+    /// The queue was full: timestamps may have been dropped without a report.
     Overflowed,
 }
 
 impl Arrival {
-    /// Returns what `placed` timestamps of `id` mean. `in_doubt`: whether there was one that could not be
-    /// placed.
+    /// Returns the arrival for the converted timestamps of `id`. `in_doubt` is true if one could
+    /// not be converted.
     #[inline(always)] // else it is built in memory, and copied
     pub fn of(id: TransmitId, placed: Timestamps, in_doubt: bool) -> Self {
         match placed {
@@ -71,19 +72,20 @@ impl Arrival {
     }
 }
 
-/// The level of a socket's receive buffer, which timestamps share with unread datagrams.
+/// The fill level of a socket's receive buffer, which timestamps share with unread datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceiveBuffer {
-    /// Bytes in use, as the system counts them.
+    /// The bytes in use, as the system counts them.
     pub used: u32,
-    /// Bytes there are.
+    /// The size of the buffer in bytes.
     pub size: u32,
-    /// Bytes that one timestamp takes.
+    /// The bytes that one timestamp takes.
     pub charge: u32,
 }
 
 impl ReceiveBuffer {
-    /// Returns whether it had no room for one more timestamp before `just_read` of them were read.
+    /// Returns whether the buffer had no room for another timestamp before `just_read` of them were
+    /// read.
     pub fn was_full(self, just_read: usize) -> bool {
         let needed = self.charge.saturating_mul(just_read as u32 + 1);
         self.used.saturating_add(needed) >= self.size

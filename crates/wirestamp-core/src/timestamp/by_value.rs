@@ -1,18 +1,21 @@
-//! Which clock a raw timestamp is of where the driver does not say: the number tells, or nothing does.
+//! Detection of a raw timestamp's clock by its value, for drivers that do not report the clock.
 //!
-//! On Windows a timestamp is a count of the performance counter or of the NIC's clock, and the active configuration
-//! says of which. Some drivers refuse that question (`ERROR_BAD_DRIVER`, 2001) and timestamp all the same.
+//! On Windows a timestamp is a value of the performance counter or of the NIC's clock, depending on
+//! the active configuration. Some drivers make timestamps but fail the query of that configuration
+//! (`ERROR_BAD_DRIVER`, 2001).
 
 use crate::capability::TimestampSource;
 use crate::cross::CrossTimestamp;
 use crate::time::{Frequency, HardwareTicks, MonotonicTime, Span};
 
-/// A timestamp is read within this of the packet; two clocks are rarely so close.
+/// The longest time from a packet to the reading of its timestamp; two clocks rarely agree this
+/// closely.
 const NEAR: Span = Span::from_seconds(1);
-/// A witness that is older may be off by more than [`NEAR`] leaves room for: 100 s at 1,000 ppm are 100 ms.
+/// The longest use of a witness, so that its error stays well below [`NEAR`]: 1,000 ppm over 100 s
+/// are 100 ms.
 const WITNESS_HOLDS: Span = Span::from_seconds(100);
 
-/// What a cross timestamp says of the NIC's clock: which count it shows when.
+/// A cross timestamp that relates the NIC's clock to the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockWitness {
     at: MonotonicTime,
@@ -21,7 +24,7 @@ pub struct ClockWitness {
 }
 
 impl ClockWitness {
-    /// From a cross timestamp, and the nominal frequency of the NIC's clock.
+    /// Creates a witness from a cross timestamp and the nominal frequency of the NIC's clock.
     pub fn new(cross: &CrossTimestamp, frequency: Frequency) -> Self {
         Self {
             at: cross.monotonic_before(),
@@ -30,22 +33,22 @@ impl ClockWitness {
         }
     }
 
-    /// Whether it is too old to say anything at `now`.
+    /// Returns whether it is too old to be used at `now`.
     pub fn is_stale(&self, now: MonotonicTime) -> bool {
         (now - self.at).abs() > WITNESS_HOLDS
     }
 
-    /// When the NIC's clock shows `ticks`.
+    /// Returns the time at which the NIC's clock shows `ticks`.
     fn when(&self, ticks: HardwareTicks) -> MonotonicTime {
         self.at + self.frequency.span_of(ticks.since(self.ticks))
     }
 }
 
-/// Returns the clock that a raw timestamp read at `now` is of, or `None` if its value does not tell.
+/// Returns the clock of a raw timestamp that was read at `now`; `None` if its value is ambiguous.
 ///
-/// `as_counter` is the value as a count of the performance counter, `as_ticks` the same value as the NIC's. A count
-/// within a second of now is of that clock. If the value fits both clocks, it is of neither: a wrong clock would give a
-/// plausible number.
+/// `as_counter` is the value interpreted as the performance counter, `as_ticks` as the NIC's clock.
+/// The clock whose interpretation is within a second of now made the timestamp. If both are, the
+/// result is `None`, because the wrong choice would give a plausible but wrong time.
 pub fn clock_by_value(
     as_counter: MonotonicTime,
     as_ticks: HardwareTicks,

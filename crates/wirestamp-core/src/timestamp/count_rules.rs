@@ -1,33 +1,33 @@
-//! What a kernel's own count of timestamped datagrams does where sends fail. A backend finds it
-//! out by probing, because version numbers do not say: fixes are backported.
+//! The rules by which a kernel counts timestamped datagrams when sends fail. Backends find them by
+//! probing: version numbers are not enough, because fixes are backported.
 
 use crate::configuration::Source;
 
-/// The failure of a send of a datagram with an id.
+/// The way in which the send of a datagram with an ID failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SendFailure {
     /// The send buffer is full (`EAGAIN`).
     NoRoom,
     /// The datagram is too long for any packet (`EMSGSIZE`).
     TooLong,
-    /// Neither a destination nor a connection (`EDESTADDRREQ`).
+    /// There is neither a destination nor a connection (`EDESTADDRREQ`).
     NoDestination,
-    /// Anything else: a firewall, a full queueing discipline, the error of an earlier datagram.
-    /// The kernel may have made the packet, and counted it.
+    /// Any other failure: a firewall, a full queueing discipline, the error of an earlier datagram.
+    /// The kernel may have built and counted the packet.
     Other,
 }
 
-/// The observations of a probe on a throw-away socket: how far the count moved from one timestamped
-/// datagram to the next, with one step between the two. `None`: it could not be observed.
+/// The results of probing a temporary socket: how far the count moved from one timestamped datagram
+/// to the next, with a certain event in between. `None` if it could not be observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CountProbe {
-    /// Nothing between the two.
+    /// With no event in between.
     pub nothing: Option<u32>,
-    /// A datagram that is too long.
+    /// After a datagram that is too long.
     pub too_long: Option<u32>,
-    /// A send that met the pending error of an earlier datagram.
+    /// After a send that failed with the pending error of an earlier datagram.
     pub pending_error: Option<u32>,
-    /// A datagram that asks for a hardware timestamp alone.
+    /// After a datagram with a hardware timestamp only.
     pub hardware_alone: Option<u32>,
     /// The count of the first datagram after `OPT_ID` was switched off and on.
     pub after_restart: Option<u32>,
@@ -36,18 +36,18 @@ pub struct CountProbe {
 /// The rules by which a kernel counts timestamped datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountRules {
-    /// A send that fails before there is a packet leaves the count alone (Linux 6.9, and older
-    /// ones with its commit 488b6d91b071).
+    /// Whether a send that fails before the packet is built does not change the count (Linux 6.9,
+    /// and older kernels with commit 488b6d91b071).
     pub ignores_failures: bool,
-    /// Datagrams that ask for a hardware timestamp alone are counted (Linux 6.7, and older ones
-    /// with its commit 8ca5a5790b9a).
+    /// Whether datagrams with a hardware timestamp only are counted (Linux 6.7, and older kernels
+    /// with commit 8ca5a5790b9a).
     pub counts_hardware_alone: bool,
-    /// Switching `OPT_ID` off and on makes it count from 0 again, as is documented.
+    /// Whether switching `OPT_ID` off and on restarts the count at 0, as documented.
     pub restarts: bool,
 }
 
 impl CountRules {
-    /// The rules that every kernel keeps to.
+    /// The rules that hold for every kernel.
     pub const UNKNOWN: Self = Self {
         ignores_failures: false,
         counts_hardware_alone: false,
@@ -60,8 +60,8 @@ impl CountRules {
         restarts: true,
     };
 
-    /// Returns the rules that follow from `probe`. Whatever was not observed is taken for the worst; but for the
-    /// restart, which is part of the kernel's interface.
+    /// Returns the rules that follow from `probe`. It assumes the worst for missing observations,
+    /// except for the restart, which is part of the kernel's interface.
     pub fn of(probe: CountProbe) -> Self {
         let monotonic = probe.nothing == Some(1);
         Self {
@@ -73,16 +73,16 @@ impl CountRules {
         }
     }
 
-    /// Returns whether software timestamps must be made as well, without being reported, so that datagrams are
-    /// counted that ask for those of `source`.
+    /// Returns whether software timestamps must be made too, without being reported, so that
+    /// datagrams with timestamps of `source` are counted.
     pub fn counts_by_software(self, source: Source) -> bool {
         !self.counts_hardware_alone && source == Source::Hardware
     }
 
-    /// Returns whether a send that failed like this was certainly not counted.
+    /// Returns whether a send with this failure was certainly not counted.
     pub fn leaves_count(self, failure: SendFailure) -> bool {
         match failure {
-            SendFailure::NoDestination => true, // looked at before anything else
+            SendFailure::NoDestination => true, // checked first
             SendFailure::NoRoom | SendFailure::TooLong => self.ignores_failures,
             SendFailure::Other => false,
         }

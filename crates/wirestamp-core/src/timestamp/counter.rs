@@ -1,26 +1,26 @@
-//! The relation between the kernel's count of timestamped datagrams and the caller's ids, for
-//! kernels that can't carry the caller's own.
+//! The map from the kernel's count of timestamped datagrams to the caller's IDs, for kernels that
+//! cannot carry IDs.
 //!
-//! The kernel counts the timestamped datagrams of a socket: 0, 1, 2, … and around after 2³².
-//! Which datagram a count belongs to is known only as long as every send either moved it or
-//! surely did not. A send that fails may have moved it; on which kernels some do not, say the
-//! [`CountRules`]. After such a failure the map is [`Unsure`](CounterState::Unsure), until the
-//! caller makes the kernel count from 0 again.
+//! The kernel counts the timestamped datagrams of a socket: 0, 1, 2, …, modulo 2³². The map is
+//! valid as long as it is certain for every send whether it was counted. A failed send may have
+//! been counted, depending on the kernel's [`CountRules`]. After such a failure the map is
+//! [`Unsure`](CounterState::Unsure) until the caller restarts the kernel's count at 0.
 
 use super::{CountRules, SendFailure, TransmitId};
 use crate::time::{MonotonicTime, Span};
 use alloc::boxed::Box;
 use alloc::vec;
 
-/// How many sends are remembered: more than any socket's queue holds timestamps.
+/// The number of sends to remember: more than the timestamps that any socket's queue can hold.
 const REMEMBERED: usize = 1 << 16;
 
-/// The certainty of the next send's count.
+/// Whether the count of the next send is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CounterState {
-    /// It is.
+    /// It is known.
     InStep,
-    /// It is not: no timestamped datagram may be sent before a [`restart`](CounterMap::restart).
+    /// It is unknown: no timestamped datagram may be sent before a
+    /// [`restart`](CounterMap::restart).
     Unsure,
 }
 
@@ -32,34 +32,34 @@ struct Sent {
     at: MonotonicTime,
 }
 
-/// Maps the kernel's counts to the caller's ids.
+/// A map from the kernel's counts to the caller's IDs.
 ///
-/// Whoever sends holds a lock around the send *and* the call that reports it here; whoever
-/// collects reads the queue first and takes the lock afterwards. Otherwise a timestamp could be
-/// looked up before its send was reported.
+/// A sender must hold a lock around the send *and* the call that reports it here. A collector must
+/// read the queue first and take the lock afterwards. Otherwise a timestamp could be looked up
+/// before its send was reported.
 #[derive(Debug)]
 pub struct CounterMap {
-    /// By the low bits of the count.
+    /// Indexed by the low bits of the count.
     sent: Box<[Option<Sent>]>,
     next: u32,
     outstanding: usize,
-    /// When the newest of the sends was made whose place was needed before its timestamp came.
+    /// The time of the newest send that was displaced before its timestamp came.
     displaced: Option<MonotonicTime>,
     rules: CountRules,
     state: CounterState,
 }
 
 impl CounterMap {
-    /// A timestamp that has not come so long after its send never comes. The longest delay that was
-    /// reported is about 1 s.
+    /// The longest time from a send to its timestamp; later none comes. The longest reported delay
+    /// is about 1 s.
     pub const QUARANTINE: Span = Span::from_seconds(4);
 
-    /// Remembers the last 65,536 sends.
+    /// Creates a map that remembers the last 65,536 sends.
     pub fn new(rules: CountRules) -> Self {
         Self::with_room(REMEMBERED, rules)
     }
 
-    /// Remembers the last `sends` (rounded up to a power of two).
+    /// Creates a map that remembers the last `sends`, rounded up to a power of two.
     pub fn with_room(sends: usize, rules: CountRules) -> Self {
         Self {
             sent: vec![None; sends.max(1).next_power_of_two()].into_boxed_slice(),
@@ -76,12 +76,12 @@ impl CounterMap {
         self.state
     }
 
-    /// Returns the number of sends whose timestamp did not come yet.
+    /// Returns the number of sends whose timestamp has not come yet.
     pub fn outstanding(&self) -> usize {
         self.outstanding
     }
 
-    /// Gives the next count to a timestamped datagram that was sent. Ignored while unsure.
+    /// Assigns the next count to a sent, timestamped datagram. Ignored while unsure.
     pub fn sent(&mut self, id: TransmitId, now: MonotonicTime) {
         if self.state == CounterState::Unsure {
             return;
@@ -98,21 +98,21 @@ impl CounterMap {
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Takes note of a failed send of a datagram with an id. It may have been counted all the same.
+    /// Notes a failed send of a datagram with an ID, which may have been counted.
     pub fn failed(&mut self, failure: SendFailure) {
         if !self.rules.leaves_count(failure) {
             self.state = CounterState::Unsure;
         }
     }
 
-    /// Takes note of a datagram that may have been sent and counted: its timestamp can come.
+    /// Notes a datagram that may have been sent and counted: its timestamp can still come.
     pub fn lost(&mut self, now: MonotonicTime) {
         self.state = CounterState::Unsure;
         self.displaced = self.displaced.max(Some(now));
     }
 
-    /// Forgets the ids so far, and remembers their counts: their timestamps can still come, and are
-    /// nobody's. For a socket that is configured anew while its count goes on.
+    /// Forgets the IDs but remembers their counts, because their timestamps can still come and
+    /// belong to no ID. For a socket that is configured again while its count continues.
     pub fn forget_ids(&mut self) {
         self.sent
             .iter_mut()
@@ -120,20 +120,19 @@ impl CounterMap {
             .for_each(|sent| sent.id = None);
     }
 
-    /// The same where the count does not go on: it must [restart](Self::restart) before anything
-    /// is sent.
+    /// Forgets the IDs if the count does not continue: it must [restart](Self::restart) before the
+    /// next send.
     pub fn abandon(&mut self) {
         self.forget_ids();
         self.state = CounterState::Unsure;
     }
 
-    /// Returns whose timestamp carries `count`, without taking it: for the first of two of one packet.
+    /// Returns the ID for `count` without removing it, for the first of two timestamps of a packet.
     pub fn look_up(&self, count: u32) -> Option<TransmitId> {
         self.sent_as(count).and_then(|sent| sent.id)
     }
 
-    /// Returns whose timestamp carries `count`, once. `None` for a count that no known send
-    /// has: nothing is guessed.
+    /// Returns the ID for `count` and removes it. `None` for a count without a known send.
     pub fn take(&mut self, count: u32) -> Option<TransmitId> {
         let sent = self.sent_as(count)?;
         let place = self.place(count);
@@ -146,16 +145,16 @@ impl CounterMap {
         self.sent[self.place(count)].filter(|sent| sent.count == count)
     }
 
-    /// Returns whether no timestamp of the old count can still come, so that counting may begin anew.
-    /// Empty the kernel's queue into [`take`](Self::take) before asking.
+    /// Returns whether no timestamp of the old count can still come, so that the count may restart.
+    /// Empty the kernel's queue into [`take`](Self::take) first.
     pub fn may_restart(&self, now: MonotonicTime) -> bool {
         let over = |sent: MonotonicTime| now - sent >= Self::QUARANTINE;
         self.displaced.is_none_or(over) && self.newest_outstanding().is_none_or(over)
     }
 
-    /// Begins anew after the kernel was made to count from 0 (`SOF_TIMESTAMPING_OPT_ID` off and on). Returns
-    /// `false` and changes nothing unless it [may](Self::may_restart): a timestamp of the old
-    /// count would be taken for one of the new.
+    /// Restarts after the kernel's count was restarted at 0 (`SOF_TIMESTAMPING_OPT_ID` off and on).
+    /// Returns `false` without a change if it [may not](Self::may_restart) yet, because a timestamp
+    /// of the old count would be mistaken for one of the new.
     #[must_use]
     pub fn restart(&mut self, now: MonotonicTime) -> bool {
         if !self.may_restart(now) {

@@ -1,37 +1,36 @@
-//! How long transmit timestamps take, learnt from those that came, and so how long one is
-//! worth waiting for. Reads no clock.
+//! The adaptive deadline of transmit timestamps, learnt from the delays of those that came.
 //!
-//! Why these figures: software timestamps on virtual devices are there before the send returns;
-//! hardware timestamps were seen after 0.25 to 0.8 ms on average and 9.5 ms at worst on a quiet
-//! machine, users of network daemons had to raise their limits to 50 to 200 ms, one NIC
-//! took up to 500 ms and one about a second. No fixed figure serves all of them, and one that
-//! is too short costs timestamps, while one that is too long only delays the news of a loss.
+//! Background: software timestamps on virtual devices are available before the send returns.
+//! Hardware timestamps took 0.25 to 0.8 ms on average and 9.5 ms at worst on an idle machine; users
+//! of PTP daemons had to raise their timeouts to 50 to 200 ms; one NIC took up to 500 ms and one
+//! about a second. No fixed value suits all of them. A deadline that is too short loses timestamps,
+//! one that is too long only delays the report of a loss.
 
 use crate::time::Span;
 
-/// Before enough was seen: what users of slow NICs had to set.
+/// The deadline before enough timestamps came: the value that users of slow NICs had to set.
 const INITIAL: Span = Span::from_milliseconds(200);
-/// A scheduler may keep the collecting thread off its core for this long.
+/// The shortest deadline: a scheduler may delay the collecting thread this long.
 const SHORTEST: Span = Span::from_milliseconds(10);
-/// Twice the latest timestamp ever reported.
+/// The longest deadline: twice the longest reported delay.
 const LONGEST: Span = Span::from_seconds(2);
-/// So many timestamps tell the delays of a NIC.
+/// The number of timestamps after which the NIC's delays are known.
 const ENOUGH: u32 = 16;
-/// A timestamp this many times slower than the slowest recent one is not expected.
+/// The ratio of the deadline to the longest recent delay.
 const MARGIN: u64 = 8;
-/// Each timestamp takes 1/256 off the maximum: it halves in 177 timestamps.
+/// Each timestamp reduces the maximum by 1/256: it halves in 177 timestamps.
 const DECAY: u64 = 256;
 
-/// Learns from sending to collecting how long timestamps take.
+/// Learns the delays of transmit timestamps from sending to collecting, and derives a deadline.
 #[derive(Debug, Clone, Default)]
 pub struct TimestampDelay {
-    /// Slowest recent timestamp, in nanoseconds; decays.
+    /// The longest recent delay in nanoseconds; decays.
     slowest: u64,
     seen: u32,
 }
 
 impl TimestampDelay {
-    /// Starts without an observation.
+    /// Creates one without an observation.
     pub const fn new() -> Self {
         Self {
             slowest: 0,
@@ -39,8 +38,8 @@ impl TimestampDelay {
         }
     }
 
-    /// Takes note of a timestamp that was collected `delay` after its datagram was sent; also for late timestamps, which
-    /// lengthen the deadline at once.
+    /// Notes a timestamp that was collected `delay` after its datagram was sent. Late timestamps
+    /// extend the deadline at once.
     pub fn observe(&mut self, delay: Span) {
         self.observe_nanoseconds(delay.saturating_nanoseconds());
     }
@@ -52,7 +51,7 @@ impl TimestampDelay {
         self.seen = self.seen.saturating_add(1);
     }
 
-    /// Returns how long after sending a timestamp is still waited for.
+    /// Returns the deadline after sending.
     #[inline]
     pub fn deadline(&self) -> Span {
         let learnt = self.slowest.saturating_mul(MARGIN);

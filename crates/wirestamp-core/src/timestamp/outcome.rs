@@ -1,28 +1,30 @@
-//! How a transmit id can end and what asking for it can answer. Decides none of it.
+//! The outcomes of transmit IDs: timestamps, or the reason there are none.
 
 use super::{SoftwareTimestamp, Timestamps, TransmitId};
 use core::fmt;
 
-/// The reason that a sent datagram has no timestamp.
+/// The reason why a sent datagram has no timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum MissingReason {
-    /// The timestamp found the buffer full and was discarded: fetch sooner or ask for more capacity.
+    /// The timestamp was discarded because the buffer was full: fetch sooner, or configure a larger
+    /// capacity.
     BufferFull,
-    /// The system made none: a zero timestamp, or no timestamp of this kind was ever seen on this socket.
+    /// The system made no timestamp: it returned zero, or this socket never got a timestamp of this
+    /// kind.
     NeverGenerated,
-    /// None came in time, though others do; it may still come late.
+    /// The timestamp did not come before the deadline, though others did; it may still come late.
     Deadline,
-    /// The configuration was changed, or the NIC or the id count restarted.
+    /// The configuration was changed, or the NIC or the count of IDs restarted.
     Reset,
     /// The socket was closed.
     SocketClosed,
-    /// The real-time clock was stepped while the packet left: the timestamp can't be placed in time.
+    /// The real-time clock was stepped while the packet left, so the timestamp cannot be converted.
     ClockStepped,
-    /// This way of sending has none: AF_XDP, where packets are copied or the driver tells of no transmit timestamps. Send by an Ethernet or
-    /// UDP socket to have one.
+    /// This mode of sending has no timestamps: AF_XDP with copied packets, or with a driver without
+    /// transmit timestamps. Send through an Ethernet or UDP socket instead.
     NotSupported,
 }
 
@@ -66,32 +68,34 @@ impl fmt::Display for MissingReason {
     }
 }
 
-/// The end of a transmit ID: timestamps, or the reason that there are none. There is no third; what can be
-/// added are reasons.
+/// The outcome of a transmit ID: timestamps, or the reason there are none. Only reasons will be
+/// added in future versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum TransmitOutcome {
-    /// With at least one timestamp.
+    /// At least one timestamp came.
     Timestamped(Timestamps),
-    /// Without one.
+    /// There is no timestamp.
     Missing(MissingReason),
 }
 
-/// A transmit ID that has ended, with its outcome.
+/// A resolved transmit ID with its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct TransmitRecord {
-    /// Whose.
+    /// The transmit ID.
     pub id: TransmitId,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: TransmitOutcome,
-    /// When it entered the queueing discipline of the first device on its way, on the monotonic clock with its error
-    /// bound. `None`: not [asked for](crate::configuration::Timestamping::queueing), or the system gave none. It can
-    /// be there although the transmit timestamp is missing: the datagram reached the queue and no driver reported it.
+    /// The time at which the datagram entered the queueing discipline of its first device, on the
+    /// monotonic clock with an error bound. `None` if it was not
+    /// [requested](crate::configuration::Timestamping::queueing), or the system did not report it.
+    /// It can be present although the transmit timestamp is missing: the datagram reached the
+    /// queue, and no driver reported its transmission.
     ///
-    /// Populated on: Linux, simulator.
+    /// Set on Linux and in the simulator.
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none")
@@ -100,7 +104,7 @@ pub struct TransmitRecord {
 }
 
 impl TransmitRecord {
-    /// Makes one.
+    /// Creates a record.
     pub const fn new(id: TransmitId, outcome: TransmitOutcome) -> Self {
         Self {
             id,
@@ -109,14 +113,14 @@ impl TransmitRecord {
         }
     }
 
-    /// Adds when the datagram entered the queueing discipline.
+    /// Adds the time at which the datagram entered the queueing discipline.
     #[must_use]
     pub const fn with_queued(mut self, queued: Option<SoftwareTimestamp>) -> Self {
         self.queued = queued;
         self
     }
 
-    /// A record to be overwritten: for making a caller's buffer.
+    /// A placeholder for initialising buffers.
     pub const EMPTY: Self = Self {
         id: TransmitId(0),
         outcome: TransmitOutcome::Missing(MissingReason::NeverGenerated),
@@ -124,76 +128,78 @@ impl TransmitRecord {
     };
 }
 
-/// A transmit timestamp that came after its id had ended without one. Offered as late; never given to
+/// A transmit timestamp that came after its ID had resolved without one. It is never assigned to
 /// another datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct LateTimestamp {
-    /// Whose it would have been.
+    /// The ID of its datagram.
     pub id: TransmitId,
-    /// What came.
+    /// The late timestamps.
     pub timestamps: Timestamps,
 }
 
 impl LateTimestamp {
-    /// A timestamp to be overwritten: for making a caller's buffer.
+    /// A placeholder for initialising buffers.
     pub const EMPTY: Self = Self {
         id: TransmitId(0),
         timestamps: Timestamps::NONE,
     };
 }
 
-/// The answer to a question for a transmit ID.
+/// The answer to a query for a transmit ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum TransmitAnswer {
-    /// It ended, and this answer is the only one: asking again gives `Unknown`.
+    /// The ID has resolved. The outcome is returned once: the next query returns `Unknown`.
     Resolved(TransmitOutcome),
-    /// Its timestamp is not there yet.
+    /// The timestamp has not come yet.
     Pending,
     /// Transmit timestamps are not enabled on this socket.
     NotEnabled,
-    /// No datagram with this id is awaited: never sent, failed to send, or already fetched.
+    /// No datagram with this ID is known: it was never sent, its send failed, or its outcome was
+    /// fetched.
     Unknown,
 }
 
-/// Counts of the transmit IDs of a socket. Always `sent = pending + timestamped + missing`, the last
-/// of them [for all reasons](Self::missing_in_all).
+/// The numbers of transmit IDs of a socket by outcome. At any time `sent = pending + timestamped +
+/// missing`, with `missing` [for all reasons](Self::missing_in_all).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct TransmitCounters {
-    /// Datagrams sent with an id.
+    /// Datagrams sent with an ID.
     pub sent: u64,
-    /// Ids that are still awaited.
+    /// IDs that are unresolved.
     pub pending: u64,
-    /// Ids that ended with a timestamp, fetched or not.
+    /// IDs that resolved to a timestamp, fetched or not.
     pub timestamped: u64,
-    /// Ids that ended without, by [`MissingReason::ALL`]: see [`missing_for`](Self::missing_for).
+    /// IDs that resolved without one, in the order of [`MissingReason::ALL`]: see
+    /// [`missing_for`](Self::missing_for).
     #[cfg_attr(feature = "serde", serde(with = "crate::serialized::by_reason"))]
     pub(crate) missing: [u64; MissingReason::ALL.len()],
-    /// Timestamps that came after their id had ended.
+    /// Timestamps that came after their ID had resolved without one.
     pub late: u64,
-    /// Late timestamps dropped because nobody fetched them.
+    /// Late timestamps that were dropped because they were not fetched in time.
     pub late_dropped: u64,
     /// Timestamps that came twice.
     pub duplicate: u64,
-    /// Timestamps for ids that nobody sent.
+    /// Timestamps for unknown IDs.
     pub stray: u64,
-    /// Ended ids whose outcome was dropped because nobody fetched it.
+    /// Resolved IDs whose outcome was dropped because it was not fetched in time.
     pub forgotten: u64,
 }
 
 impl TransmitCounters {
-    /// Returns how many ids ended without a timestamp for `reason`.
+    /// Returns the number of IDs that resolved without a timestamp for `reason`.
     pub fn missing_for(&self, reason: MissingReason) -> u64 {
         self.missing[reason as usize]
     }
 
-    /// Returns how many ids ended without a timestamp, for whatever reason.
+    /// Returns the number of IDs that resolved without a timestamp, for all reasons together.
     pub fn missing_in_all(&self) -> u64 {
         self.missing.iter().sum()
     }

@@ -1,5 +1,5 @@
-//! Where a timestamp of the kernel lies on the monotonic clock, for both directions and every
-//! backend. A timestamp is placed when it is read from the system, with what the clocks say then.
+//! Conversion of the kernel's timestamps to the monotonic clock, for both directions and all
+//! backends. A timestamp is converted when it is read, with the clocks' values at that time.
 
 use super::{HardwareTimestamp, SoftwareTimestamp, Timestamps};
 use crate::time::{Bounded, MonotonicTime, ResolvedUtc, Span, UtcModel, UtcTime};
@@ -13,38 +13,38 @@ pub enum KernelTime {
     Monotonic(MonotonicTime),
 }
 
-/// The timestamps of one entry of the error queue, or of one received packet, as the system has
-/// them. Neither: the system made none.
+/// The unconverted timestamps of an entry of the error queue, or of a received packet. Empty if the
+/// system made none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RawTimestamps {
-    /// Made by the kernel.
+    /// The kernel's timestamp.
     pub software: Option<KernelTime>,
-    /// Made by the NIC.
+    /// The NIC's timestamp.
     pub hardware: Option<HardwareTimestamp>,
 }
 
 /// The values of the clocks after timestamps were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clocks {
-    /// [`Placement::is_unchanged`]: UTC was not stepped while the timestamps waited.
+    /// UTC was not stepped while the timestamps waited ([`Placement::is_unchanged`]).
     Unchanged,
-    /// UTC may have been stepped. Both clocks were [observed](Placement::offset_mut); the timestamps
-    /// were read before this.
+    /// UTC may have been stepped. Both clocks were [observed](Placement::offset_mut), and the
+    /// timestamps were read before this time.
     Read(MonotonicTime),
 }
 
-/// Places the timestamps of one direction of a socket on the monotonic clock.
+/// A converter to the monotonic clock for the timestamps of one direction of a socket.
 #[derive(Debug, Clone)]
 #[repr(C)] // `UtcModel` begins with what every timestamp needs
 pub struct Placement {
     tick: Span,
-    /// How far before the truth a clock can be that counts in ticks.
+    /// The rounding error of a clock that counts in ticks.
     rounding: Span,
     offset: UtcModel,
 }
 
 impl Placement {
-    /// `tick`: in what steps the system's clocks count.
+    /// Creates a converter. `tick` is the resolution of the system's clocks.
     pub fn new(offset: UtcModel, tick: Span) -> Self {
         Self {
             offset,
@@ -53,32 +53,31 @@ impl Placement {
         }
     }
 
-    /// Returns in what steps the system's clocks count.
+    /// Returns the resolution of the system's clocks.
     #[inline]
     pub fn tick(&self) -> Span {
         self.tick
     }
 
-    /// Returns whether the clocks are [`Clocks::Unchanged`], given their difference just now, read
-    /// exactly.
+    /// Returns whether the clocks are [`Clocks::Unchanged`], given their exact difference now.
     #[inline]
     pub fn is_unchanged(&self, difference: i64) -> bool {
         self.offset.is_unchanged(difference)
     }
 
-    /// Returns the offset of both clocks, to be updated.
+    /// Returns the offset of both clocks, for updates.
     pub fn offset_mut(&mut self) -> &mut UtcModel {
         &mut self.offset
     }
 
-    /// Notes that all timestamps still to be placed came to their queue after `at`.
+    /// Notes that all timestamps that are still to be converted came to their queue after `at`.
     #[inline]
     pub fn emptied(&mut self, at: MonotonicTime) {
         self.offset.emptied(at);
     }
 
-    /// Places timestamps that were just read. A timestamp of value zero is none, and neither is one in
-    /// UTC that was made around a step of UTC.
+    /// Converts timestamps that were just read. Drops a timestamp of zero, and one in UTC that was
+    /// made around a step of UTC.
     #[inline]
     pub fn place(&mut self, raw: RawTimestamps, clocks: Clocks) -> Timestamps {
         let placed = self.peek(raw, clocks);
@@ -86,12 +85,13 @@ impl Placement {
             at, utc: Some(_), ..
         }) = placed.software
         {
-            self.offset.emptied(at.value); // timestamps come about in the order in which they were made
+            self.offset.emptied(at.value); // timestamps arrive roughly in the order in which they were made
         }
         placed
     }
 
-    /// The same of a packet that stays where it is, and is not the last one before the others.
+    /// Converts the timestamps of a packet that stays in its queue, so that later packets need not
+    /// follow it.
     #[inline]
     pub fn peek(&self, raw: RawTimestamps, clocks: Clocks) -> Timestamps {
         let software = raw.software.and_then(|time| match time {

@@ -1,6 +1,6 @@
-//! What the entries of a socket's error queue mean: whose they are, where their timestamps lie, and
-//! what they end. The only place where that is decided. Whoever owns the socket owns its tracker, and
-//! lends it to the backend, which reads the queue into it and restarts the kernel's count.
+//! Interpretation of the entries of a socket's error queue: their IDs, and their timestamps on the
+//! monotonic clock. The socket's owner owns the tracker and lends it to the backend, which reads
+//! the queue into it and restarts the kernel's count.
 
 use super::{
     Arrival, Clocks, CountRules, CounterMap, CounterState, KernelTime, MissingReason, Placement,
@@ -10,49 +10,51 @@ use crate::configuration::{Source, Timestamping};
 use crate::time::MonotonicTime;
 use alloc::vec::Vec;
 
-/// How many arrivals are held, at most.
+/// The most arrivals that are buffered.
 const MOST_HELD: usize = 1 << 16;
-/// Room for arrivals that is made with the configuration, so that none is made per packet: twice the capacity, at least the entries that a
-/// backend reads at once, and at most this.
+/// The most room for arrivals that is reserved at configuration, so that none is allocated per
+/// packet. The reserve is twice the capacity, and at least the entries that a backend reads at
+/// once.
 const ROOM: usize = 1 << 10;
 const AT_ONCE: usize = 1 << 6;
 
-/// Decides what the entries of one socket's error queue mean, and holds what they mean until it is
+/// An interpreter of one socket's error queue, which buffers the results until they are
 /// [taken](Self::take).
 ///
-/// Where the kernel can't carry ids, it counts timestamped datagrams: whoever sends has the tracker
-/// during the send, and whoever reads the queue has it meanwhile. While the count is
-/// [`Unsure`](CounterState::Unsure), the backend reads the queue before each send, and once
-/// [`may_restart`](Self::may_restart) says so it restarts the kernel's count and then this one; until
-/// then datagrams are sent without a timestamp.
+/// A kernel that cannot carry IDs counts timestamped datagrams. A sender then has the tracker
+/// during the send, and a reader while it reads the queue. While the count is
+/// [`Unsure`](CounterState::Unsure), datagrams are sent without a timestamp. The backend reads the
+/// queue before each send, and once [`may_restart`](Self::may_restart) allows it, restarts the
+/// kernel's count and then this one.
 #[derive(Debug)]
 pub struct TransmitTracker {
     placement: Placement,
-    /// Where the kernel counts the ids.
+    /// The map from counts to IDs, if the kernel counts datagrams.
     counter: Option<CounterMap>,
-    /// Of the programs that send by themselves: how many turns there were, and which is open.
+    /// For programs that send by themselves: the number of turns, and the open one.
     turns: u32,
     open: Option<Turn>,
-    /// The count of before a time when it was not needed: its timestamps may still be under way.
+    /// The map from before a time when it was not needed: its timestamps may still come.
     former: Option<CounterMap>,
-    /// Whether a packet has two timestamps, in two entries.
+    /// Whether a packet gets two timestamps, in two entries.
     both_expected: bool,
-    /// Whether software timestamps are made so that the kernel counts, and come without a value.
+    /// Whether software timestamps are made only so that the kernel counts, and come without a
+    /// value.
     software_unreported: bool,
-    /// Until when timestamps of a former owner's datagrams can still come.
+    /// The time until which timestamps of a former owner's datagrams can come.
     quarantine: Option<MonotonicTime>,
-    /// Whether one of them was seen.
+    /// Whether one of them came.
     former_owners_seen: bool,
-    /// Read, and not taken yet.
+    /// Arrivals that were read and not yet taken.
     arrivals: Vec<Arrival>,
 }
 
-/// Names a counted datagram that a program sends by itself, until it says what became of it.
+/// A token for a counted datagram that a program sends by itself, until it reports the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn(u32);
 
 impl TransmitTracker {
-    /// Starts for a socket whose transmit timestamps are off.
+    /// Creates a tracker for a socket whose transmit timestamps are off.
     pub fn new(placement: Placement) -> Self {
         Self {
             placement,
@@ -68,35 +70,36 @@ impl TransmitTracker {
         }
     }
 
-    /// Returns what places its timestamps.
+    /// Returns the converter of its timestamps.
     #[inline]
     pub fn placement(&mut self) -> &mut Placement {
         &mut self.placement
     }
 
-    /// The socket had another owner until `now`, and may have timestamps of the owner's datagrams under
-    /// way. Whatever comes is nobody's until the [quarantine](CounterMap::QUARANTINE) is over. Read the
-    /// queue, then say what is [known](Self::adopted) of the owner.
+    /// Notes that the socket had another owner until `now`, whose datagrams' timestamps may still
+    /// come. Discards all timestamps until the [quarantine](CounterMap::QUARANTINE) is over. Read
+    /// the queue next, then call [`adopted`](Self::adopted).
     pub fn adopt(&mut self, now: MonotonicTime) {
         self.quarantine = Some(now + CounterMap::QUARANTINE);
     }
 
-    /// Notes that everything that waited in the adopted socket's queue was read. Without a sign that its owner had
-    /// datagrams timestamped, nothing of the owner's can come.
+    /// Notes that the adopted socket's queue was read. The quarantine ends if nothing indicates
+    /// that the former owner had datagrams timestamped.
     pub fn adopted(&mut self, was_timestamping: bool) {
         if !was_timestamping && !self.former_owners_seen {
             self.quarantine = None;
         }
     }
 
-    /// Returns whether timestamps of a former owner's datagrams can still come: until then datagrams are sent
-    /// without a timestamp, because the owner's numbers can be the same as the caller's.
+    /// Returns whether timestamps of a former owner's datagrams can still come. Meanwhile datagrams
+    /// are sent without a timestamp, because both may have the same numbers.
     #[inline]
     pub fn is_quarantined(&self) -> bool {
         self.quarantine.is_some()
     }
 
-    /// Ends the quarantine if it is over. Read the queue before. Returns whether there is none any more.
+    /// Ends the quarantine if its time is over, and returns whether there is none any more. Read
+    /// the queue first.
     pub fn end_quarantine(&mut self, now: MonotonicTime) -> bool {
         if self.quarantine.is_some_and(|until| until <= now) {
             self.quarantine = None;
@@ -104,33 +107,34 @@ impl TransmitTracker {
         self.quarantine.is_none()
     }
 
-    /// Returns whether the next count is known. `None`: the kernel carries the ids.
+    /// Returns whether the next count is known; `None` if the kernel carries the IDs.
     #[inline]
     pub fn count_state(&self) -> Option<CounterState> {
         self.counter.as_ref().map(CounterMap::state)
     }
 
-    /// Returns whether a send needs the tracker: the kernel counts the ids, or timestamps of a former owner's
-    /// datagrams can still come.
+    /// Returns whether a send needs the tracker: the kernel counts datagrams, or timestamps of a
+    /// former owner can still come.
     #[inline]
     pub fn is_needed_to_send(&self) -> bool {
         self.counter.is_some() || self.is_quarantined()
     }
 
-    /// Returns whether the kernel's count restarts with a new configuration. It goes on where it is counted
-    /// already: timestamps of before can be under way, and their numbers would come again.
+    /// Returns whether the kernel's count restarts with a new configuration. It continues if the
+    /// kernel already counts, because earlier timestamps may still come and their numbers would
+    /// repeat.
     pub fn restarts_count(&self, counted: bool) -> bool {
         !(counted && self.counter.is_some())
     }
 
-    /// Forgets all ids so far, which the caller has given up. Read the queue before, where the kernel counts.
+    /// Forgets all IDs, which the caller has given up. If the kernel counts, read the queue first.
     pub fn give_up(&mut self) {
         self.arrivals
             .retain(|arrival| matches!(arrival, Arrival::Notice(_)));
     }
 
-    /// Takes note of a new configuration. `rules`: where the kernel counts. Sends that were counted so
-    /// far are nobody's from now on, and remembered until they are accounted for.
+    /// Notes a new configuration; `rules` is set if the kernel counts. Earlier counted sends lose
+    /// their IDs, but are remembered until their timestamps have come.
     pub fn configure(&mut self, in_force: &Timestamping, rules: Option<CountRules>) {
         if let Some(capacity) = in_force.transmit {
             self.arrivals
@@ -152,8 +156,8 @@ impl TransmitTracker {
         }
     }
 
-    /// The datagram of `id` was sent; `timestamped`: so that it gets a timestamp. Where the kernel counts,
-    /// that is only while the next count is known.
+    /// Notes that the datagram of `id` was sent. `timestamped` is true if it gets a timestamp; if
+    /// the kernel counts, only while the next count is known.
     pub fn sent(&mut self, id: TransmitId, timestamped: bool, now: MonotonicTime) {
         if !timestamped {
             self.arrived(Arrival::Lost(id, MissingReason::Reset));
@@ -162,14 +166,15 @@ impl TransmitTracker {
         }
     }
 
-    /// Takes note of a failed send that the kernel may have counted.
+    /// Notes a failed send that the kernel may have counted.
     pub fn failed(&mut self, failure: SendFailure) {
         self.counter
             .iter_mut()
             .for_each(|counter| counter.failed(failure));
     }
 
-    /// Takes a timestamp that was just read from the queue; `number` is the caller's id or the kernel's count.
+    /// Adds timestamps that were just read from the queue; `number` is the caller's ID or the
+    /// kernel's count.
     #[inline(always)]
     pub fn read(&mut self, number: u32, raw: RawTimestamps, clocks: Clocks) {
         let Some(id) = self.owner(number, &raw) else {
@@ -187,9 +192,9 @@ impl TransmitTracker {
         }
         match &mut self.counter {
             None => Some(TransmitId(number)),
-            // Reported all the same where the time in the queue is asked for.
+            // it is reported anyway if times of the queueing discipline are requested
             Some(_) if self.software_unreported && raw.hardware.is_none() => None,
-            // The software timestamp comes first; the count is needed again for the other one.
+            // the software timestamp comes first, and the hardware timestamp needs the count again
             Some(counter) if self.both_expected && raw.hardware.is_none() => {
                 counter.look_up(number)
             }
@@ -197,8 +202,8 @@ impl TransmitTracker {
         }
     }
 
-    /// Takes a timestamp of the queueing discipline that was just read; `number` as for [`read`](Self::read). Its
-    /// transmit timestamp is still to come, so the count stays known.
+    /// Adds a timestamp of the queueing discipline that was just read; `number` as for
+    /// [`read`](Self::read). The count stays known for the transmit timestamp, which comes later.
     pub fn read_queued(&mut self, number: u32, software: KernelTime, clocks: Clocks) {
         if self.quarantine.is_some() {
             self.former_owners_seen = true;
@@ -218,7 +223,7 @@ impl TransmitTracker {
         }
     }
 
-    /// Takes an arrival whose meaning is known.
+    /// Adds an interpreted arrival.
     #[inline(always)]
     pub fn arrived(&mut self, arrival: Arrival) {
         match self.arrivals.len() + 1 {
@@ -228,29 +233,29 @@ impl TransmitTracker {
         }
     }
 
-    /// The receive buffer looked like this after `just_read` entries were read together, or after the
-    /// queue was found empty: timestamps may have been kept out.
+    /// Checks the fill level of the receive buffer after `just_read` entries were read together, or
+    /// after the queue was found empty: if it was full, timestamps may have been dropped.
     pub fn buffer_seen(&mut self, buffer: ReceiveBuffer, just_read: usize) {
         if buffer.was_full(just_read) {
             self.arrived(Arrival::Overflowed);
         }
     }
 
-    /// Returns whether something was read that was not taken.
+    /// Returns whether there are arrivals that were not taken.
     #[inline]
     pub fn holds_any(&self) -> bool {
         !self.arrivals.is_empty()
     }
 
-    /// Takes what was read, in the order in which it was.
+    /// Takes the arrivals in the order in which they were read.
     #[inline]
     pub fn take(&mut self, taken: impl FnMut(&Arrival)) {
         self.arrivals.iter().for_each(taken);
         self.arrivals.clear();
     }
 
-    /// Opens the turn of a counted datagram that a program sends by itself. Before it,
-    /// [`end_forgotten_turn`](Self::end_forgotten_turn).
+    /// Opens the turn of a counted datagram that a program sends by itself. Call
+    /// [`end_forgotten_turn`](Self::end_forgotten_turn) first.
     pub fn begin_turn(&mut self) -> Turn {
         self.turns = self.turns.wrapping_add(1);
         let turn = Turn(self.turns);
@@ -258,8 +263,8 @@ impl TransmitTracker {
         turn
     }
 
-    /// Ends a turn with what became of its datagram. Returns whether it was its turn; if not, the datagram may
-    /// have been counted between others, and the next count is not known.
+    /// Ends a turn after its datagram was sent or failed. Returns whether it was the open turn; if
+    /// not, the datagram may have been counted between others, and the next count becomes unknown.
     pub fn end_turn(&mut self, turn: Turn, now: MonotonicTime) -> bool {
         let is_open = self.open == Some(turn);
         if !is_open {
@@ -270,7 +275,8 @@ impl TransmitTracker {
         true
     }
 
-    /// If a program did not say what became of a datagram, it may have been counted: the next count is not known.
+    /// Ends a turn whose result was never reported. Its datagram may have been counted, so the next
+    /// count becomes unknown.
     pub fn end_forgotten_turn(&mut self, now: MonotonicTime) {
         if self.open.take().is_some() {
             self.lose_count(now);
@@ -289,7 +295,8 @@ impl TransmitTracker {
             .is_some_and(|counter| counter.may_restart(now))
     }
 
-    /// Begins anew: the kernel counts from 0 again. Returns whether the next count is known.
+    /// Restarts after the kernel's count was restarted at 0. Returns whether the next count is
+    /// known.
     pub fn restart(&mut self, now: MonotonicTime) -> bool {
         self.counter
             .as_mut()

@@ -1,5 +1,5 @@
-//! AF_XDP: frames handed to the driver. What can be asked for, in which order the ways are tried, which frame is whose, and what a
-//! completion says about a transmit ID. Reads no ring.
+//! The parts of AF_XDP transmission that do not make system calls: options, the order in which
+//! modes are tried, the use of frames, and the outcome of a completed frame's transmit ID.
 
 use super::{XdpFeatures, XdpMode, XdpWay};
 use crate::interface::InterfaceIndex;
@@ -8,27 +8,31 @@ use crate::timestamp::{Arrival, HardwareTimestamp, MissingReason, Timestamps, Tr
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Bytes of an Ethernet header, and of a VLAN tag in it.
+/// The lengths of an Ethernet header and of a VLAN tag, in bytes.
 const HEADER: usize = 14;
 const TAG: usize = 4;
 
-/// How to send, and with which memory. Every method returns the changed options.
+/// The options of an AF_XDP sender. Every method returns the changed options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XdpSendOptions {
-    /// By which of the NIC's transmit queues.
+    /// The NIC's transmit queue.
     pub queue: u32,
-    /// How many frames may be queued and under way: a power of two, 64 to 32,768. Each takes 2 KiB (4 KiB where packets may be larger).
+    /// The number of frames that may be queued or in transmission: a power of two from 64 to
+    /// 32,768. Each takes 2 KiB (4 KiB if packets may be larger).
     pub frames: u32,
-    /// Whether zero copy is tried; `None`: where the driver tells of the NIC's timestamps, which take it. It attaches an XDP program, whereupon many
-    /// drivers restart the NIC, and the packets that the queue receives reach the host through memory of this socket.
+    /// Whether to try zero copy. `None`: if the driver supports the NIC's transmit timestamps,
+    /// which require it. Zero copy attaches an XDP program, for which many drivers restart the NIC,
+    /// and packets that the queue receives reach the host through this socket's memory.
     pub zero_copy: Option<bool>,
-    /// How long a transmit timestamp is waited for; `None`: as learnt from those that came, 200 ms at first.
+    /// The deadline of transmit timestamps. `None`: adapts to the delays of those that came,
+    /// initially 200 ms.
     pub deadline: Option<Span>,
 }
 
 impl XdpSendOptions {
-    /// Sends by the first queue, with room for 1,024 frames, without a copy where frames have the NIC's timestamp by that.
+    /// Creates options for the first queue, with room for 1,024 frames, and zero copy if frames
+    /// then get the NIC's timestamp.
     pub const fn new() -> Self {
         Self {
             queue: 0,
@@ -38,20 +42,21 @@ impl XdpSendOptions {
         }
     }
 
-    /// Chooses the transmit queue.
+    /// Sets the transmit queue.
     #[must_use]
     pub const fn queue(self, queue: u32) -> Self {
         Self { queue, ..self }
     }
 
-    /// Sets how many frames may be queued and under way.
+    /// Sets the number of frames that may be queued or in transmission.
     #[must_use]
     pub const fn frames(self, frames: u32) -> Self {
         Self { frames, ..self }
     }
 
-    /// Sets whether zero copy is tried, whatever the driver tells. `true`: for less work, though the NIC is restarted for it. `false`: no packet has the
-    /// NIC's timestamp, and the NIC is left as it is.
+    /// Sets whether to try zero copy, regardless of the driver's features. `true` costs less time
+    /// per packet, but many drivers restart the NIC for it. With `false` no packet gets the NIC's
+    /// timestamp, and the NIC is not changed.
     #[must_use]
     pub const fn zero_copy(self, zero_copy: bool) -> Self {
         Self {
@@ -60,7 +65,8 @@ impl XdpSendOptions {
         }
     }
 
-    /// Sets how long a transmit timestamp is waited for, from handing over its frame.
+    /// Sets the deadline of transmit timestamps, counted from when the frame is passed to the
+    /// kernel.
     #[must_use]
     pub fn deadline(self, deadline: impl Into<Span>) -> Self {
         Self {
@@ -77,11 +83,12 @@ impl Default for XdpSendOptions {
 }
 
 impl XdpWay {
-    /// Returns the ways to send, best first, each with the reason why it is not offered, if it is not. The first that is offered and that the
-    /// system accepts is taken.
+    /// Returns the transmit modes, best first, each with the reason why it is not supported, if it
+    /// is not. The first supported mode that the system accepts is used.
     ///
-    /// Only a driver that takes frames without a copy can be asked for the NIC's timestamp. Where they are copied, the kernel makes a socket
-    /// buffer of each, whatever the driver can: [`XdpMode::Generic`]. `zero_copy`: see [`XdpSendOptions::zero_copy`].
+    /// The NIC's timestamps require zero copy. Without it the kernel creates a socket buffer for
+    /// each frame, whatever the driver supports: [`XdpMode::Generic`]. For `zero_copy` see
+    /// [`XdpSendOptions::zero_copy`].
     ///
     /// ```
     /// use wirestamp_core::xdp::{XdpFeatures, XdpMode, XdpWay};
@@ -115,11 +122,12 @@ impl XdpWay {
         .into_iter()
     }
 
-    /// Returns what it says about a transmit ID that its frame was completed. `ticks`: what the completion has for the NIC's timestamp, where
-    /// the NIC was asked.
+    /// Returns the outcome of a transmit ID whose frame was completed. `ticks` is the completion's
+    /// NIC timestamp, if one was requested.
     ///
-    /// Where the kernel copies packets, it fills in the time at which it let go of the socket buffer: before the packet left, with drivers that
-    /// give it back at once, or long after. That is no transmit timestamp, and is not taken for one.
+    /// If the kernel copies packets, the completion has the time at which it released the socket
+    /// buffer, which can be before the packet left or long after. This is not used as a transmit
+    /// timestamp.
     pub fn completed(
         self,
         id: TransmitId,
@@ -146,7 +154,8 @@ impl XdpWay {
     }
 }
 
-/// Returns why a frame can't be sent by an interface of this MTU, if it can't: drivers drop such frames without a word.
+/// Returns why a frame cannot be sent through an interface of this MTU, if it cannot. Drivers drop
+/// such frames silently.
 pub fn frame_fault(frame: &[u8], mtu: u32) -> Option<&'static str> {
     let Some(header) = frame.first_chunk::<HEADER>() else {
         return Some("the frame is shorter than an Ethernet header");
@@ -159,9 +168,10 @@ pub fn frame_fault(frame: &[u8], mtu: u32) -> Option<&'static str> {
     (frame.len() > longest).then_some("the frame is longer than the interface's MTU allows")
 }
 
-/// Which frames of an AF_XDP sender are free, and whose the others are.
+/// The free frames of an AF_XDP sender, and the transmit IDs of the others.
 ///
-/// A frame is free until it is [queued](Self::queue), and then the system's until it is [completed](Self::complete).
+/// A frame is free until it is [queued](Self::queue), and then belongs to the system until it is
+/// [completed](Self::complete).
 #[derive(Debug)]
 pub struct SendLedger {
     owners: Vec<Option<TransmitId>>,
@@ -169,7 +179,7 @@ pub struct SendLedger {
 }
 
 impl SendLedger {
-    /// Starts with all frames free.
+    /// Creates a ledger in which all frames are free.
     pub fn new(frames: u32) -> Self {
         Self {
             owners: vec![None; frames as usize],
@@ -177,7 +187,7 @@ impl SendLedger {
         }
     }
 
-    /// Returns the frame that is queued next; `None`: none is free.
+    /// Returns the frame to queue next; `None` if none is free.
     #[inline]
     pub fn next_free(&self) -> Option<u32> {
         self.free.last().copied()
@@ -191,7 +201,8 @@ impl SendLedger {
         Some(frame)
     }
 
-    /// The system has completed a frame, which is free again; returns whose it was. `None`: it was not under way.
+    /// Frees a frame that the system has completed, and returns its ID; `None` if the frame was not
+    /// queued.
     #[inline]
     pub fn complete(&mut self, frame: u32) -> Option<TransmitId> {
         let id = self.owners.get_mut(frame as usize)?.take()?;
@@ -199,30 +210,31 @@ impl SendLedger {
         Some(id)
     }
 
-    /// Returns how many frames are not free.
+    /// Returns the number of frames that are not free.
     #[inline]
     pub fn under_way(&self) -> usize {
         self.owners.len() - self.free.len()
     }
 }
 
-/// What an AF_XDP sender counted since it was opened.
+/// The counters of an AF_XDP sender since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct XdpSendStatistics {
-    /// Frames handed over to the system.
+    /// Frames passed to the system.
     pub handed_over: u64,
-    /// Frames that the system has completed: sent, or dropped.
+    /// Frames that the system has completed: sent or dropped.
     pub completed: u64,
-    /// Frames that the kernel says it dropped instead of sending them, because the link was down, mostly. Counted where packets are copied.
+    /// Frames that the kernel dropped, mostly because the link was down. Counted only if packets
+    /// are copied.
     pub dropped: u64,
     /// Frames that the kernel rejected as invalid.
     pub invalid: u64,
 }
 
 impl XdpSendStatistics {
-    /// Makes them from four counts.
+    /// Creates statistics from four counts.
     pub const fn new(handed_over: u64, completed: u64, dropped: u64, invalid: u64) -> Self {
         Self {
             handed_over,

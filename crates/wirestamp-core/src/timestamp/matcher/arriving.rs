@@ -1,4 +1,4 @@
-//! What happens to a timestamp that comes in: whose it is, or that it is nobody's.
+//! Assignment of arriving timestamps to their IDs.
 
 use super::Matcher;
 use super::ending::is_complete;
@@ -13,7 +13,7 @@ use crate::timestamp::{
 use core::iter::successors;
 
 impl Matcher {
-    /// Takes in what came out of the system's queue.
+    /// Processes an entry of the error queue.
     #[inline]
     pub fn arrived(&mut self, arrival: &Arrival) {
         match arrival {
@@ -25,7 +25,7 @@ impl Matcher {
         }
     }
 
-    /// Timestamps of `id` came, of one clock or of both.
+    /// Notes timestamps of `id`, from one clock or both.
     #[inline]
     pub fn timestamped(&mut self, id: TransmitId, timestamps: &Timestamps) {
         let wanted = |source| !timestamps.has(source) || self.source.includes(source);
@@ -55,8 +55,8 @@ impl Matcher {
         }
     }
 
-    /// The datagram of `id` entered the queueing discipline. That ends nothing, and says nothing of when a transmit
-    /// timestamp can be expected. Ignored if `id` is not awaited: nobody would be told.
+    /// Notes when the datagram of `id` entered the queueing discipline. This does not resolve the
+    /// ID. Ignored if `id` is not awaited.
     pub fn queued(&mut self, id: TransmitId, queued: &SoftwareTimestamp) {
         let known = self.entries.known(id).filter(|_| self.queueing);
         match known {
@@ -68,7 +68,7 @@ impl Matcher {
         }
     }
 
-    /// It is certain that no timestamp of `id` will come.
+    /// Notes that `id` will certainly get no timestamp.
     pub fn lost(&mut self, id: TransmitId, reason: MissingReason) {
         if let Some(Known::Timestamped(_)) = self.entries.known(id) {
             return;
@@ -83,18 +83,18 @@ impl Matcher {
         }
     }
 
-    /// The system's queue was full: timestamps may be missing without a trace.
+    /// Notes that the error queue was full: timestamps may have been dropped without a report.
     pub fn overflowed(&mut self) {
         self.overflowed = self.entries.begun();
     }
 
-    /// Something that is no timestamp was in the queue.
+    /// Notes an entry that is not a timestamp.
     pub fn notice(&mut self, notice: Notice) {
         self.notices.push(notice);
     }
 
-    /// The ids whose timestamps can still come, for systems that are asked id by id: the awaited
-    /// ones, oldest first, then those that ended without one lately, newest first.
+    /// Returns the IDs whose timestamps can still come, for systems that are asked for each ID: the
+    /// awaited ones, oldest first, then those that recently resolved without one, newest first.
     pub fn open_ids(&self) -> impl Iterator<Item = TransmitId> + '_ {
         let lists = self.entries.lists();
         let aside = successors(lists.oldest(List::Awaited), |slot| lists.newer(*slot));
@@ -150,7 +150,7 @@ impl Matcher {
         entry.complete = complete;
         let (reason, list) = (entry.reason, self.entries.list(slot));
         if reason != MissingReason::Reset || list == List::Awaited {
-            self.learn(waited_from, timestamps); // else made under another configuration
+            self.learn(waited_from, timestamps); // otherwise it was made under another configuration
         }
         match list {
             List::Awaited if complete => self.end(slot, MissingReason::BufferFull, List::LostFinal),
@@ -173,7 +173,8 @@ impl Matcher {
         });
     }
 
-    /// A timestamp of this configuration came: it shows what the system makes, and how long that takes.
+    /// Learns from a timestamp of this configuration which timestamps the system makes, and their
+    /// delay.
     #[inline]
     fn learn(&mut self, waited_from: MonotonicTime, timestamps: &Timestamps) {
         let collected = timestamps

@@ -1,5 +1,4 @@
-//! How an id leaves the list of awaited ones, why, and what is forgotten afterwards. What happens to a
-//! timestamp that comes in is in [`super::arriving`].
+//! Resolution of awaited IDs, with or without a timestamp, and what is forgotten afterwards.
 
 use super::entries::{Entry, Known};
 use super::lists::List;
@@ -18,7 +17,7 @@ impl Matcher {
         }
     }
 
-    /// Ends an awaited id: timestamped with what there is, else lost for `reason`.
+    /// Resolves an awaited ID: to the timestamps that came, else as missing for `reason`.
     pub(super) fn end(&mut self, slot: u32, reason: MissingReason, lost: List) {
         if self.entries[slot].record.timestamps.is_none() {
             self.lose(slot, reason, lost);
@@ -35,7 +34,7 @@ impl Matcher {
         }
     }
 
-    /// Whether one more timestamped id may wait.
+    /// Whether there is room for another timestamped ID.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.waiting() < self.capacity()
@@ -47,7 +46,7 @@ impl Matcher {
         self.entries.end(slot, lost, self.now);
     }
 
-    /// An awaited id got no timestamp in time. Why?
+    /// The reason why an awaited ID got no timestamp in time.
     pub(super) fn reason_of_silence(&self, slot: u32) -> MissingReason {
         let wanted = [TimestampSource::Software, TimestampSource::Hardware]
             .into_iter()
@@ -61,7 +60,7 @@ impl Matcher {
         }
     }
 
-    /// Returns how an entry ended.
+    /// Removes a resolved entry and returns its outcome.
     pub(super) fn retire(&mut self, slot: u32) -> TransmitRecord {
         let list = self.entries.list(slot);
         let over = self.entries[slot].complete || list == List::LostFinal;
@@ -99,7 +98,7 @@ impl Matcher {
         }
     }
 
-    /// What its last use leaves behind, if an id can be used again; then it has no entry.
+    /// Returns the mark of an ID's last use if the ID can be used again, and removes its entry.
     pub(super) fn take_mark(&mut self, known: Known) -> Option<Mark> {
         let slot = match known {
             Known::Told(order) => return Some(self.entries.window().mark(order)),
@@ -120,7 +119,7 @@ impl Matcher {
         self.now - self.entries[slot].ended < ABANDONED_FOR
     }
 
-    /// The first entry that ended and was not fetched.
+    /// The oldest resolved entry that was not fetched.
     #[inline]
     pub(super) fn first_ended(&self) -> Option<u32> {
         let lists = self.entries.lists();
@@ -131,7 +130,7 @@ impl Matcher {
         }
     }
 
-    /// The first that ended of those on some lists.
+    /// The oldest resolved entry of some lists.
     #[inline(never)]
     fn first_of(&self, lists: &[List]) -> Option<u32> {
         let fronts = lists
@@ -140,7 +139,7 @@ impl Matcher {
         fronts.min_by_key(|slot| self.entries[*slot].ended_order)
     }
 
-    /// Forgets the oldest id that matters least. What is awaited or timestamped stays.
+    /// Forgets the oldest, least important ID; awaited and timestamped ones are kept.
     #[cold]
     pub(super) fn make_room(&mut self) {
         let told = [List::Settled, List::Abandoned]
@@ -155,7 +154,7 @@ impl Matcher {
     }
 }
 
-/// Whether the timestamps are all that can come.
+/// Whether no further timestamps can come.
 #[inline]
 pub(super) fn is_complete(source: Source, timestamps: &Timestamps) -> bool {
     let (software, hardware) = (timestamps.software.is_some(), timestamps.hardware.is_some());

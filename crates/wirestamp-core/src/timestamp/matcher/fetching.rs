@@ -1,4 +1,4 @@
-//! How an outcome is fetched: once. Ends only ids whose time is over.
+//! Fetching of outcomes, each of them once.
 
 use super::Matcher;
 use super::entries::Known;
@@ -8,17 +8,18 @@ use crate::time::MonotonicTime;
 use crate::timestamp::{TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
 
 impl Matcher {
-    /// Asks how `id` ended, and ends it if it is overdue. Each outcome is returned once.
+    /// Returns the outcome of `id`, which it resolves first if overdue. Each outcome is returned
+    /// once.
     ///
-    /// Where transmit timestamps were switched off, outcomes from before are still returned, and any
-    /// other id is answered with [`NotEnabled`](TransmitAnswer::NotEnabled).
+    /// If transmit timestamps were switched off, earlier outcomes are still returned, and
+    /// [`NotEnabled`](TransmitAnswer::NotEnabled) for any other ID.
     pub fn fetch(&mut self, id: TransmitId, now: MonotonicTime) -> TransmitAnswer {
         self.expire(now);
         self.fetch_ended(id)
     }
 
-    /// Asks how `id` ended, without a look at the time: for an id that is not awaited, when
-    /// nothing was collected. Timestamps of other ids may be waiting to be, beyond their deadline.
+    /// Returns the outcome of `id` without checking deadlines: for an ID that is not awaited,
+    /// without a collection. Overdue IDs may still have timestamps in the queue.
     pub fn fetch_ended(&mut self, id: TransmitId) -> TransmitAnswer {
         match self.entries.known(id) {
             Some(Known::Awaited(_)) => TransmitAnswer::Pending,
@@ -35,7 +36,8 @@ impl Matcher {
         }
     }
 
-    /// Asks how `id` ended, and ends it now if it is still awaited, as its deadline would.
+    /// Returns the outcome of `id`, which it resolves first if it is still awaited, as its deadline
+    /// would.
     pub fn give_up(&mut self, id: TransmitId, now: MonotonicTime) -> TransmitAnswer {
         self.advance(now);
         if self.is_awaited(id) {
@@ -47,7 +49,7 @@ impl Matcher {
         self.fetch_ended(id)
     }
 
-    /// Whether nothing is known of `id` that keeps it from being [begun](Self::begin).
+    /// Returns whether `id` can be [begun](Self::begin).
     pub fn is_free(&self, id: TransmitId) -> bool {
         matches!(self.entries.known(id), None | Some(Known::Told(_)))
     }
@@ -70,8 +72,8 @@ impl Matcher {
         }
     }
 
-    /// Takes ended ids, timestamped or lost, in the order in which they ended; returns how many.
-    /// Ends what is overdue before.
+    /// Takes outcomes in the order in which they resolved, and returns their number. Resolves
+    /// overdue IDs first.
     pub fn fetch_batch(&mut self, now: MonotonicTime, out: &mut [TransmitRecord]) -> usize {
         self.expire(now);
         let mut count = 0;
@@ -79,7 +81,7 @@ impl Matcher {
             if let Some(slot) = self.first_ended() {
                 *place = self.retire(slot);
             } else if self.entries.window().waiting() > 0 {
-                // field by field, else what is not there is copied too
+                // field by field, to avoid copying absent timestamps
                 place.queued = None;
                 if let Some(queued) = self.entries.queue_time_of_first() {
                     place.queued = Some(queued);

@@ -1,5 +1,5 @@
-//! Which transmit id is awaited, how it ended, and whether its outcome was fetched.
-//! Reads no socket and no clock: timestamps come in by [`Matcher::arrived`], time with each call.
+//! The state of each transmit ID: awaited, resolved, fetched. Timestamps come in through
+//! [`Matcher::arrived`], and each call has the time as an argument.
 
 mod arriving;
 mod ending;
@@ -30,28 +30,29 @@ use record::Record;
 pub use refused::Refused;
 use ring::Ring;
 
-/// Room for awaited and lost ids beside the waiting timestamps. Memory for their entries is taken when they are needed: where timestamps
-/// come, and are fetched in the order of sending, none is.
+/// Room for awaited and missing IDs in addition to waiting timestamps. Memory for their entries is
+/// allocated on demand; none is needed if timestamps come and are fetched in the order of sending.
 const SPARE: usize = 2048;
-/// Ids on the usual way from sending to fetching, at most: those of a few bursts, which stay in the
-/// cache. More take a longer way.
+/// The most IDs on the fast path from sending to fetching: those of a few bursts, which stay in the
+/// cache. More use entries.
 const WIDEST: usize = 512;
-/// How many late timestamps and how many notices wait to be fetched.
+/// The most late timestamps, and the most notices, that wait to be fetched.
 const ASIDE: usize = 256;
-/// After this long no timestamp comes any more: ten times the latest one ever reported
-/// (about a second).
+/// The time after which no timestamp comes any more: ten times the longest reported delay (about a
+/// second).
 const ABANDONED_FOR: Span = Span::from_seconds(10);
 
-/// What became of every transmit id of one socket.
+/// The state of all transmit IDs of a socket.
 ///
-/// Each id that [begins](Self::begin) ends exactly once: timestamped, or lost with a reason.
-/// Up to `capacity` timestamped ids wait to be fetched; a timestamp that finds as many waiting is
-/// discarded. Memory is bounded by [`configure`](Self::configure): of ids that were lost and never fetched the oldest are
-/// forgotten (and counted). What sending, timestamps and fetching in the same order take is reserved with the capacity; what more than
-/// twice the capacity of lost or late ids take is added by doubling, within the bound.
+/// Each ID that [begins](Self::begin) resolves exactly once: to its timestamps or to the reason
+/// there are none. Up to `capacity` timestamped IDs wait to be fetched; further timestamps are
+/// discarded. [`configure`](Self::configure) bounds the memory: of missing IDs that are never
+/// fetched, the oldest are forgotten (and counted). The memory for sending, timestamps and fetching
+/// in the same order is reserved with the capacity; more than twice the capacity of missing or late
+/// IDs is added by doubling, within the bound.
 ///
-/// Time comes in with each call. Collect first, then ask: what is overdue ends when somebody
-/// asks, and a timestamp that is collected only afterwards is late.
+/// Each call has the time as an argument. Collect first and fetch afterwards: fetching resolves
+/// overdue IDs, and a timestamp that is collected only then is late.
 ///
 /// ```
 /// use wirestamp_core::configuration::Timestamping;
@@ -68,7 +69,7 @@ const ABANDONED_FOR: Span = Span::from_seconds(10);
 pub struct Matcher {
     capacity: Option<u16>,
     source: Source,
-    /// Whether it is asked when datagrams enter the queueing discipline.
+    /// Whether times of the queueing discipline are kept.
     queueing: bool,
     fixed_deadline: Option<Span>,
     closed: bool,
@@ -76,7 +77,7 @@ pub struct Matcher {
     entries: Entries,
     delay: TimestampDelay,
     counters: TransmitCounters,
-    /// Ids up to this one were sent before the system's queue was found full.
+    /// IDs up to this one were sent before the error queue was found full.
     overflowed: u64,
     observed: [bool; 2],
     late: Ring<LateTimestamp>,
@@ -84,7 +85,7 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// For a socket whose transmit timestamps were never enabled.
+    /// Creates a matcher for a socket whose transmit timestamps were never enabled.
     pub fn new() -> Self {
         Self {
             capacity: None,
@@ -105,8 +106,8 @@ impl Matcher {
 
     /// Replaces the whole configuration.
     ///
-    /// Awaited ids end as [`Reset`](MissingReason::Reset). Outcomes that nobody fetched yet stay
-    /// fetchable; of waiting timestamps above the new capacity the oldest are kept and the others
+    /// Awaited IDs resolve to [`Reset`](MissingReason::Reset). Unfetched outcomes can still be
+    /// fetched. If more timestamps wait than the new capacity, the oldest are kept and the others
     /// become [`BufferFull`](MissingReason::BufferFull). Off counts as capacity 0.
     pub fn configure(&mut self, timestamping: &Timestamping, now: MonotonicTime) {
         self.reset(now);
@@ -131,32 +132,32 @@ impl Matcher {
         self.entries.keep_queue_times(self.queueing);
     }
 
-    /// Sets the time and ends nothing. Timestamps that come in afterwards count as collected at
+    /// Sets the time without resolving IDs. Timestamps that arrive afterwards count as collected at
     /// `now`: call this before a backend collects.
     #[inline]
     pub fn advance(&mut self, now: MonotonicTime) {
         self.now = self.now.max(now);
     }
 
-    /// The latest time that it was given.
+    /// Returns the latest time that it was given.
     #[inline]
     pub fn latest(&self) -> MonotonicTime {
         self.now
     }
 
-    /// Registers an id. Call this *before* the datagram is handed to the system: another
-    /// thread may collect the timestamp before the send returns. Then [`cancel`](Self::cancel) it
-    /// if the send fails.
+    /// Registers an ID. Call it *before* the system call, because another thread may collect the
+    /// timestamp before the send returns. If the send fails, [`cancel`](Self::cancel) it.
     ///
     /// # Errors
-    /// [`Refused`]: the datagram must not be sent under this id.
+    /// [`Refused`]: the datagram must not be sent with this ID.
     #[inline]
     pub fn begin(&mut self, id: TransmitId, now: MonotonicTime) -> Result<(), Refused> {
         self.admit(id, now, false)
     }
 
-    /// As [`begin`](Self::begin), for a send during which other threads may ask: the id is not
-    /// overdue before [`sent`](Self::sent), however long the sending thread is interrupted.
+    /// Registers an ID like [`begin`](Self::begin), for a send during which other threads may
+    /// fetch: the ID is not overdue before [`sent`](Self::sent), however long the sending thread is
+    /// interrupted.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
@@ -188,7 +189,7 @@ impl Matcher {
         Ok(())
     }
 
-    /// The send returned at `now`: the deadline of `id` counts from here.
+    /// Notes that the send returned at `now`, from which the deadline of `id` counts.
     pub fn sent(&mut self, id: TransmitId, now: MonotonicTime) {
         self.advance(now);
         match self.entries.known(id) {
@@ -198,7 +199,7 @@ impl Matcher {
         }
     }
 
-    /// The send failed: as if `id` had never begun.
+    /// Cancels an ID whose send failed, as if it had never begun.
     pub fn cancel(&mut self, id: TransmitId) {
         let Some(slot) = self.entries.aside(id) else {
             return;
@@ -208,7 +209,7 @@ impl Matcher {
             List::Awaited => {}
             List::Timestamped => self.counters.timestamped -= 1,
             List::LostOpen | List::LostFinal => self.counters.missing[reason as usize] -= 1,
-            List::Abandoned | List::Settled => return, // somebody was told already
+            List::Abandoned | List::Settled => return, // its outcome was fetched already
         }
         self.counters.sent -= 1;
         if self.entries[slot].record.earlier.is_none() {
@@ -219,8 +220,9 @@ impl Matcher {
         }
     }
 
-    /// Ends the ids whose deadline had passed at `now`, which the clock said before the queue was read. Another thread may know a later time since: what
-    /// is in the queue by then was not seen.
+    /// Resolves the IDs whose deadline had passed at `now`, a time from before the queue was read.
+    /// A later time from another thread must not be used, because entries that came since were not
+    /// read.
     #[inline]
     pub fn expire(&mut self, now: MonotonicTime) {
         self.advance(now);
@@ -242,28 +244,29 @@ impl Matcher {
         }
     }
 
-    /// Takes timestamps that came after their id had ended as lost, oldest first; returns how many.
+    /// Takes timestamps that came after their ID had resolved without one, oldest first. Returns
+    /// their number.
     pub fn late(&mut self, out: &mut [LateTimestamp]) -> usize {
         self.late.take(out)
     }
 
-    /// Takes what else was in the queue, oldest first; returns how many.
+    /// Takes the other entries of the queue, oldest first. Returns their number.
     pub fn take_notices(&mut self, out: &mut [Notice]) -> usize {
         self.notices.take(out)
     }
 
-    /// Notices that were dropped because nobody took them.
+    /// Returns the number of notices that were dropped because they were not taken in time.
     pub fn notices_dropped(&self) -> u64 {
         self.notices.dropped()
     }
 
-    /// Whether `id` has not ended; else [`fetch`](Self::fetch) knows the answer now.
+    /// Returns whether `id` is unresolved; if not, [`fetch`](Self::fetch) has its answer.
     #[inline]
     pub fn is_awaited(&self, id: TransmitId) -> bool {
         self.awaited_record(id).is_some()
     }
 
-    /// When a wait for `id` can stop; `None` if it is not awaited.
+    /// Returns the deadline of `id`; `None` if it is not awaited.
     pub fn deadline_of(&self, id: TransmitId) -> Option<MonotonicTime> {
         self.awaited_record(id)
             .map(|record| self.end_of_wait(record))
@@ -280,7 +283,7 @@ impl Matcher {
         }
     }
 
-    /// When the oldest awaited id ends by time.
+    /// Returns the deadline of the oldest awaited ID.
     pub fn next_deadline(&self) -> Option<MonotonicTime> {
         self.entries
             .oldest_awaited()
@@ -296,21 +299,21 @@ impl Matcher {
         from + self.deadline()
     }
 
-    /// The NIC or the id count restarted: every awaited id ends as
-    /// [`Reset`](MissingReason::Reset), or as timestamped if one of two timestamps is there.
+    /// Notes that the NIC or the count of IDs restarted: every awaited ID resolves to
+    /// [`Reset`](MissingReason::Reset), or as timestamped if one of two timestamps has come.
     pub fn reset(&mut self, now: MonotonicTime) {
         self.end_all(MissingReason::Reset, now);
     }
 
-    /// The socket was closed: every awaited id ends as
-    /// [`SocketClosed`](MissingReason::SocketClosed), and no other begins. Outcomes stay
-    /// fetchable.
+    /// Notes that the socket was closed: every awaited ID resolves to
+    /// [`SocketClosed`](MissingReason::SocketClosed), and no other begins. Outcomes can still be
+    /// fetched.
     pub fn close(&mut self, now: MonotonicTime) {
         self.end_all(MissingReason::SocketClosed, now);
         self.closed = true;
     }
 
-    /// What became of the ids so far.
+    /// Returns the numbers of IDs by outcome.
     pub fn counters(&self) -> TransmitCounters {
         TransmitCounters {
             pending: self.awaited() as u64,
@@ -319,23 +322,23 @@ impl Matcher {
         }
     }
 
-    /// How many ids are awaited.
+    /// Returns the number of awaited IDs.
     #[inline]
     pub fn awaited(&self) -> usize {
         self.entries.lists().length(List::Awaited) + self.entries.window().awaited()
     }
 
-    /// How many timestamped ids wait to be fetched: at most the capacity.
+    /// Returns the number of timestamped IDs that wait to be fetched, at most the capacity.
     pub fn waiting(&self) -> usize {
         self.entries.lists().length(List::Timestamped) + self.entries.window().waiting()
     }
 
-    /// Whether a transmit timestamp of `source` was seen since the last configuration.
+    /// Returns whether a transmit timestamp of `source` came since the last configuration.
     pub fn observed(&self, source: TimestampSource) -> bool {
         self.observed[source as usize]
     }
 
-    /// How long after sending a timestamp is waited for: as configured, or as learnt.
+    /// Returns the configured or learnt deadline after sending.
     pub fn deadline(&self) -> Span {
         self.fixed_deadline.unwrap_or_else(|| self.delay.deadline())
     }

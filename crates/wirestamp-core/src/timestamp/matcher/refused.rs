@@ -1,17 +1,17 @@
-//! The reasons for which an id is not accepted.
+//! The reasons why a transmit ID is not accepted.
 
 use core::fmt;
 
-/// The reason for which an id is not accepted.
+/// The reason why a transmit ID is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refused {
     /// Transmit timestamps are not enabled.
     NotEnabled,
-    /// The id is in use: it is awaited, or its outcome was not fetched, or it ended without
-    /// its timestamp less than 10 s ago and that timestamp could still come.
+    /// The ID is in use: it is awaited, or its outcome was not fetched, or it resolved without its
+    /// timestamp less than 10 s ago and the timestamp could still come.
     Duplicate,
-    /// As many ids are awaited as there is room for: collect timestamps first.
+    /// There is no room for another awaited ID: collect timestamps first.
     Full,
     /// The socket was closed.
     Closed,
