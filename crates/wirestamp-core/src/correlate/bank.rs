@@ -1,20 +1,21 @@
-//! The best guess: filters that believe in wander of different strength, and which of
-//! them was right lately. Gives no bound.
+//! The estimate: a bank of two-state Kalman filters that assume different wander. The one with the
+//! smallest recent error gives the estimate; the error bound comes from `fit`.
 //!
-//! Each filter holds an offset and a rate (Kalman, two states, the rate a random walk). Units:
-//! nanoseconds and seconds. Between batches of readings the state is the *prediction* for the
-//! newest instant; what the open batch says is taken in for good when it is complete.
+//! Each filter estimates an offset and a rate, which is a random walk. Units are nanoseconds and
+//! seconds. Between batches of cross timestamps the state is the *prediction* for the newest
+//! instant; the open batch updates it when it is complete.
 
-/// How many filters.
+/// The number of filters.
 const FILTERS: usize = 9;
-/// The steadiest one's strength of wander, ns²/s³; each next one's is ten times as much.
+/// The wander that the steadiest filter assumes, in ns²/s³; each further one assumes ten times
+/// more.
 const STEADIEST: f64 = 1e-3;
-/// What a batch counts for after the next one, in the choice of the filter.
+/// The weight of a batch relative to the next one, in the choice of the filter.
 const FADING: f64 = 0.99;
-/// Added to a rate's variance after an event, (ns/s)²: within 1 ppm it is probably the old.
+/// Added to the rate's variance after an event, in (ns/s)²: the rate probably stays within 1 ppm.
 const SHAKEN: f64 = 1e6;
 
-/// What a batch of readings says: the offset is `centre`, with this variance in ns².
+/// The measurement of a batch: the offset is `centre`, with this variance in ns².
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measurement {
     pub(super) centre: f64,
@@ -25,15 +26,15 @@ pub(super) struct Measurement {
 struct Filter {
     offset: f64,
     rate: f64,
-    /// Variances of offset and rate, and their covariance.
+    /// The variances of offset and rate, and their covariance.
     offset_variance: f64,
     covariance: f64,
     rate_variance: f64,
-    /// Weighted mean square of its late predictions' errors.
+    /// The weighted mean square error of its recent predictions.
     error: f64,
 }
 
-/// The filters.
+/// The bank of filters.
 #[derive(Debug, Clone)]
 pub(super) struct Bank {
     filters: [Filter; FILTERS],
@@ -65,7 +66,7 @@ impl Filter {
 }
 
 impl Bank {
-    /// Nothing known but the rate's limits: `spread` ns/s around `rate`.
+    /// Creates filters that only know the rate's limits: `spread` ns/s around `rate`.
     pub(super) fn new(rate: f64, spread: f64) -> Self {
         let filter = Filter {
             offset: 0.0,
@@ -81,7 +82,7 @@ impl Bank {
         }
     }
 
-    /// The same oscillator after somebody stepped a clock.
+    /// Continues with the same oscillator after a clock was stepped.
     #[must_use]
     pub(super) fn after_step(mut self) -> Self {
         for filter in &mut self.filters {
@@ -91,13 +92,13 @@ impl Bank {
         self
     }
 
-    /// Takes a complete batch in.
+    /// Updates the filters with a complete batch.
     pub(super) fn update(&mut self, measured: Measurement) {
         let weight = 1.0 / (measured.variance + 1.0);
         let mut least = f64::INFINITY;
         for (place, filter) in self.filters.iter_mut().enumerate() {
             let surprise = measured.centre - filter.offset;
-            // the first prediction is none
+            // there is no prediction before the first batch
             if filter.offset_variance < 1e12 {
                 filter.error = filter.error * FADING + surprise * surprise * weight;
             }
@@ -108,7 +109,7 @@ impl Bank {
         }
     }
 
-    /// By how much a centre differs from the prediction, if there is one.
+    /// The difference of a centre from the prediction, if there is one.
     pub(super) fn surprise(&self, centre: f64) -> f64 {
         let chosen = &self.filters[self.chosen];
         if chosen.offset_variance < 1e12 {
@@ -118,7 +119,7 @@ impl Bank {
         }
     }
 
-    /// Goes `seconds` on, in which the system clock gained on the scale.
+    /// Predicts `seconds` ahead, in which the system clock gained `gained` on the scale.
     pub(super) fn predict(&mut self, seconds: f64, gained: f64) {
         let mut wander = STEADIEST;
         for filter in &mut self.filters {
@@ -127,7 +128,7 @@ impl Bank {
         }
     }
 
-    /// Offset and rate (ns/s) in the light of the open batch.
+    /// The estimates of offset and rate (ns/s), including the open batch.
     pub(super) fn guess(&self, measured: Measurement) -> (f64, f64) {
         let mut filter = self.filters[self.chosen];
         filter.update(measured);

@@ -1,4 +1,5 @@
-//! Whether a time that was used before readings could show a change of the clock is right after all. Converts nothing itself.
+//! Confirmation of conversions that were made before cross timestamps could show a change of the
+//! clock.
 
 use super::Estimate;
 use super::model::Correlation;
@@ -6,13 +7,16 @@ use crate::time::{Monotonic, MonotonicTime, Span};
 use crate::timestamp::HardwareTimestamp;
 
 impl Correlation {
-    /// Returns whether what was said of a timestamp is right after all. `false`: a clock was changed around it, or may have been.
+    /// Returns whether an earlier conversion of a timestamp is confirmed. `false` if a clock was
+    /// changed around it, or may have been.
     ///
-    /// It is right if its time now lies within what was said, bounds and all. Where nobody changes a clock, later readings may be
-    /// wider than those that it was said by: it is right as well if no reading around it, nor of the next three batches, contradicts
-    /// others, and they moved it by little (`docs/error-bound.md`).
+    /// It is confirmed if the interval of a conversion now is within the interval of `said`. Later
+    /// cross timestamps can have wider brackets, so it is also confirmed if none around it or in
+    /// the next three batches contradicts others, and the estimate moved little
+    /// (`docs/error-bound.md`).
     ///
-    /// Ask when three batches of readings were begun after the timestamp was read; before that, nobody knows.
+    /// The result is meaningful only once three batches of cross timestamps began after the
+    /// timestamp was read.
     ///
     /// ```
     /// use wirestamp_core::correlate::Correlation;
@@ -52,7 +56,7 @@ impl Correlation {
                 && self.agrees_around(&now, timestamp.read_at))
     }
 
-    /// Whether no reading around a time of a generation, or of the next three batches, contradicts others.
+    /// Whether no cross timestamp around a time, or in the next three batches, contradicts others.
     fn agrees_around(&self, time: &Estimate<Monotonic>, read_at: MonotonicTime) -> bool {
         let Some(place) = self
             .runs
@@ -69,8 +73,8 @@ impl Correlation {
     }
 }
 
-/// Whether a time was moved by no more than readings move one whose clock nobody changed: a change that brackets hide moves it before it contradicts
-/// them.
+/// Whether a time moved no more than it can without a change of the clock. A change that is hidden
+/// by the brackets moves it before it contradicts them.
 fn has_stayed(off: Span, now: Span, said: Span) -> bool {
     let rounding = Span::from_nanoseconds(4);
     off <= Span::from_nanoseconds(said.nanoseconds() / 16) + rounding

@@ -1,5 +1,5 @@
-//! How far the relation of the clocks can leave the straight line between two remembered
-//! instants: what an oscillator can do in between, and what a program did that readings reveal.
+//! The possible deviation of the clocks' relation from the straight line between two remembered
+//! instants: by the oscillator's wander, or by a program's change that cross timestamps reveal.
 //!
 //! The statements and their proofs are in `docs/error-bound.md`; the numbers in comments are theirs.
 
@@ -8,22 +8,22 @@ use super::interval::Interval;
 use super::knots::{KEPT, Knot};
 use super::reading::magnitude;
 
-/// What rounding to a shorter float may take away.
+/// Compensates rounding to f32.
 const ROUNDED_UP: f64 = 1.0 + 1e-6;
 
-/// Nanoseconds as a shorter float that is not less.
+/// Converts to f32, rounded up.
 fn at_least(nanoseconds: f64) -> f32 {
     (nanoseconds * ROUNDED_UP) as f32
 }
 
-/// Bends of a line in `width` nanoseconds: a frequency that changes by `wander` per nanosecond
-/// leaves the chord by that much (1).
+/// The deviation from the chord over `width` nanoseconds, if the frequency changes by `wander` per
+/// nanosecond (1).
 pub(super) fn bent(wander: f64, width: f64) -> f64 {
     wander * width * width / 8.0
 }
 
 impl Fit {
-    /// The newest instant is remembered; `width` nanoseconds later a new batch begins.
+    /// Keeps the newest instant, because a new batch begins `width` nanoseconds later.
     pub(super) fn remember(&mut self, width: f64) {
         let bend = at_least(bent(self.wander, width));
         let Some(learning) = &mut self.learning else {
@@ -39,7 +39,7 @@ impl Fit {
         }
     }
 
-    /// One instant goes; the line past it becomes a longer chord (2).
+    /// Drops an instant: its two chords become one longer chord (2).
     fn forget(&mut self, place: usize) {
         let (scale, wander) = (self.scale, self.wander);
         let Some(learning) = &mut self.learning else {
@@ -63,7 +63,7 @@ impl Fit {
             let there = previous.half_width() * (1.0 - part) + next.half_width() * part;
             let bends = f64::from(previous.bend.max(this.bend));
             let passed = bends + (off - there).max(0.0);
-            // where nothing but wander bent it, the longer chord's own bend is a limit too
+            // if only wander bent it, the longer chord's own bend is a limit too
             let bend = if self.knots.changed {
                 passed
             } else {
@@ -75,7 +75,7 @@ impl Fit {
         learning.brackets.copy_within(place + 1.., place);
     }
 
-    /// The frequency changes faster than was believed: also between the instants remembered.
+    /// Allows for faster wander, also between the remembered instants.
     pub(super) fn believe_in(&mut self, wander: f64) {
         if wander > self.wander {
             let scale = self.scale;
@@ -89,22 +89,21 @@ impl Fit {
         self.wander = wander;
     }
 
-    /// The readings show a change that no oscillator makes, at an unknown time: what one batch said
-    /// of another counts no more, and from the newest on the rate is estimated anew. `implied`: by how
-    /// much it seems to have changed.
+    /// Handles a change that no oscillator makes, at an unknown time: batches no longer constrain
+    /// each other, and from the newest one on the rate is estimated again. `implied` is the
+    /// apparent change of the rate.
     pub(super) fn disbelieve(&mut self, implied: f64) {
         let Some(learning) = &mut self.learning else {
             return;
         };
         learning.agreed_since = self.knots.newest().ticks;
         learning.carried = learning.carried.widened(implied.clamp(SLEW, STATED.high));
-        learning.wander = learning.wander.clone().after_step(); // a change is no wander
+        learning.wander = learning.wander.clone().after_step(); // the change is not wander
         self.rate = learning.carried;
         self.reopen();
     }
 
-    /// What each batch says by itself is all that is left of it, and between two of them there may
-    /// have been a change (3).
+    /// Reduces each instant to its own batch; between two of them there may have been a change (3).
     pub(super) fn reopen(&mut self) {
         let Some(learning) = &mut self.learning else {
             return;
@@ -122,14 +121,14 @@ impl Fit {
         }
     }
 
-    /// How far a change between one instant and the next can have taken the line from the chord.
+    /// The largest deviation from the chord by a change between one instant and the next.
     fn change_after(&self, place: usize) -> f64 {
         let knots = self.knots.all();
         let [Some(this), Some(next)] = [place, place + 1].map(|place| knots.get(place)) else {
             return 0.0;
         };
         let way = Way::between(this, next, self.scale);
-        // on either side of the change, no frequency is further from the scale
+        // the limit of the frequency's deviation from the scale on either side of the change
         let farthest = MEASURED.high * way.width
             + magnitude(way.gained)
             + this.half_width()
@@ -141,8 +140,8 @@ impl Fit {
         least + bent(self.wander, way.width)
     }
 
-    /// Of a single change: no farther than the readings before it, carried on, or those after it, carried back, miss the
-    /// other end. `None` where there are neither.
+    /// The limit for a single change: the extrapolation of the instants before or after it misses
+    /// the other end by at most this. `None` if there are neither.
     fn missed_after(&self, place: usize) -> Option<f64> {
         let knots = self.knots.all();
         let (this, next) = (knots.get(place)?, knots.get(place + 1)?);
@@ -163,8 +162,8 @@ impl Fit {
     }
 }
 
-/// From one instant to a later one, centre to centre: nanoseconds of the scale, and by how much the
-/// system clock gained on it.
+/// The difference between the centres of two instants: nanoseconds of the scale, and the system
+/// clock's gain on it.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     width: f64,

@@ -1,29 +1,29 @@
-//! How readings contradict one another, and which clock that was. Opens no generation.
+//! Contradictions between cross timestamps, and which clock caused them.
 
 use super::GenerationCause;
 use super::reading::magnitude;
 
-/// Shares of a step: what a clock that kept the readings' pace deviates from it at most, and the
-/// one that was stepped at least.
+/// Fractions of a step: the largest deviation from the usual interval of a clock that was not
+/// stepped, and the smallest of the one that was.
 const KEPT_PACE: f64 = 0.25;
 const LOST_PACE: f64 = 0.5;
-/// More than this is no new rate but a step.
+/// A larger change is a step, not a new frequency.
 const NO_RATE: f64 = 2e-3;
 
-/// The readings contradict one another. Nanoseconds.
+/// A contradiction between cross timestamps, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Contradiction {
     pub(super) by: f64,
-    /// Since the batch before, by the hardware clock and by the system clock.
+    /// The time since the previous batch, by the hardware clock and by the system clock.
     pub(super) after: f64,
     pub(super) elapsed: f64,
-    /// From that batch to the one before it; 0 if there is none.
+    /// The time between the two batches before; 0 if there are not two.
     pub(super) usual: f64,
 }
 
 impl Contradiction {
-    /// Which clock was stepped shows where one of them kept the usual pace of the readings far
-    /// better than the other.
+    /// Determines which clock was stepped: one of them agrees with the usual interval much better
+    /// than the other.
     pub(super) fn cause(self) -> GenerationCause {
         let (system, hardware) = (
             magnitude(self.elapsed - self.usual),

@@ -1,9 +1,9 @@
-//! The conversions, and the choice of the generation to make them with. Learns nothing.
+//! The conversions, and the choice of the clock generation for each.
 //!
-//! Which generation? A counter restarts, so one timestamp can fit several runs of it. A run is known
-//! to have lasted from its first reading to its last; it *may* have lasted from the last
-//! reading before it to the first one after it. A timestamp is converted only if it lies in the
-//! known time of one run and can't as well be of another.
+//! A counter restarts, so one timestamp can fit several runs of it. A run certainly lasted from its
+//! first cross timestamp to its last; it *may* have lasted from the last one before it to the first
+//! one after it. A timestamp is converted only if it is within the certain time of one run and
+//! cannot be of another.
 
 use super::fit::Converted;
 use super::generation::{LONGEST_GAP, Run};
@@ -13,19 +13,20 @@ use crate::interface::InterfaceIndex;
 use crate::time::{Bounded, HardwareTicks, Monotonic, MonotonicTime, Span};
 use crate::timestamp::HardwareTimestamp;
 
-/// How long a timestamp is expected to wait unread. If it seems to have waited longer, a restart
-/// of the counter is the better explanation wherever one can have happened.
+/// The longest expected wait of a timestamp before it is read. If it seems to have waited longer, a
+/// restart of the counter is more likely, if there can have been one.
 pub(super) const LINGERS: Span = Span::from_seconds(10);
 
 impl Correlation {
     /// Converts a hardware timestamp to the monotonic clock.
     ///
     /// # Errors
-    /// [`ConversionError::OtherClock`] for a timestamp of another interface's clock,
-    /// [`UnknownDevice`](ConversionError::UnknownDevice) for one of none;
-    /// [`NotReady`](ConversionError::NotReady), [`Stale`](ConversionError::Stale): take a reading;
-    /// [`OutsideGenerations`](ConversionError::OutsideGenerations), [`Ambiguous`](ConversionError::Ambiguous): the timestamp
-    /// can't be placed, now or (mostly) ever.
+    /// [`ConversionError::OtherClock`] for a timestamp of another interface's clock;
+    /// [`UnknownDevice`](ConversionError::UnknownDevice) for one that names no device;
+    /// [`NotReady`](ConversionError::NotReady) and [`Stale`](ConversionError::Stale) until there is
+    /// another cross timestamp; [`OutsideGenerations`](ConversionError::OutsideGenerations) and
+    /// [`Ambiguous`](ConversionError::Ambiguous) if the clock was reset around the timestamp,
+    /// usually for good.
     #[inline]
     pub fn to_monotonic(
         &self,
@@ -37,7 +38,7 @@ impl Correlation {
         }
     }
 
-    /// The same for a timestamp that is older than the newest readings.
+    /// Converts a timestamp that is older than the newest cross timestamps.
     #[inline(never)]
     fn look_back(
         &self,
@@ -54,8 +55,8 @@ impl Correlation {
         }
     }
 
-    /// The same for a timestamp that is named by a device below the interface: only a clock that was behind it then can
-    /// have made it.
+    /// Converts a timestamp that names a device below the interface: only a clock that this device
+    /// had then can have made it.
     fn of_device(
         &self,
         device: InterfaceIndex,
@@ -84,15 +85,15 @@ impl Correlation {
         }
     }
 
-    /// What the current generation makes of a timestamp, if it can only be of that.
+    /// Converts with the current generation, if the timestamp can only be of that.
     fn of_current(&self, timestamp: &HardwareTimestamp) -> Option<Estimate<Monotonic>> {
         let run = self.runs.back()?;
         let converted = run.fit()?.convert(timestamp.ticks)?;
         self.express.admit(converted, run.first, timestamp.read_at)
     }
 
-    /// What a timestamp says that was made at `earliest` or later. It was read before its `read_at`, and nobody knows
-    /// how long before.
+    /// Converts a timestamp that was made at `earliest` or later and read an unknown time before
+    /// its `read_at`.
     pub(super) fn made_since(
         &self,
         earliest: MonotonicTime,
@@ -105,8 +106,8 @@ impl Correlation {
         Ok(chosen.estimate())
     }
 
-    /// The same where there is a choice of generations; a timestamp waits unread for no longer than `lingers`, and `device`
-    /// made it, if that is known.
+    /// Converts with one of several generations. A timestamp waits unread for at most `lingers`;
+    /// `device` made it, if known.
     fn search(
         &self,
         timestamp: &HardwareTimestamp,
@@ -131,8 +132,8 @@ impl Correlation {
         }
     }
 
-    /// Whether a run that ended before its rate was known can have made the timestamp as well, and lasted beyond
-    /// `since`.
+    /// Whether the timestamp may also be of a run that ended before its frequency was known, and
+    /// that may have lasted beyond `since`.
     fn can_be_of_unknown_rate(
         &self,
         timestamp: &HardwareTimestamp,
@@ -154,12 +155,12 @@ impl Correlation {
             })
     }
 
-    /// Converts an instant of the monotonic clock to what the hardware clock showed.
+    /// Converts an instant of the monotonic clock to ticks of the hardware clock.
     ///
     /// # Errors
-    /// [`ConversionError::NotReady`], [`Stale`](ConversionError::Stale): take a reading;
-    /// [`OutsideGenerations`](ConversionError::OutsideGenerations): `at` lies before the first reading, or
-    /// between two generations.
+    /// [`ConversionError::NotReady`] and [`Stale`](ConversionError::Stale) until there is another
+    /// cross timestamp; [`OutsideGenerations`](ConversionError::OutsideGenerations) if `at` is
+    /// before the first cross timestamp or between two generations.
     pub fn to_hardware(&self, at: MonotonicTime) -> Result<HardwareEstimate, ConversionError> {
         let current = self.runs.back().ok_or(ConversionError::NotReady)?;
         self.check_age(current, at)?;
@@ -181,11 +182,12 @@ impl Correlation {
         })
     }
 
-    /// Returns the generation that a timestamp made now would be converted with, if it could be.
+    /// Returns the generation that a timestamp made now would be converted with.
     ///
     /// # Errors
-    /// [`ConversionError::NotReady`] before the first reading, until the frequency is known, and after
-    /// [`restart`](Self::restart) until the next reading; [`Stale`](ConversionError::Stale).
+    /// [`ConversionError::NotReady`] until the frequency is known, and after
+    /// [`restart`](Self::restart) until the next cross timestamp;
+    /// [`Stale`](ConversionError::Stale).
     pub fn readiness(&self, now: MonotonicTime) -> Result<ClockGeneration, ConversionError> {
         let current = self.runs.back().ok_or(ConversionError::NotReady)?;
         if self.ended.is_some() || current.fit().is_none() {
@@ -195,10 +197,10 @@ impl Correlation {
         Ok(current.number)
     }
 
-    /// As [`to_monotonic`](Self::to_monotonic), but fails with [`NotReady`](ConversionError::NotReady)
-    /// until a reading was taken *after* the timestamp was made. The estimate then lies between
-    /// readings, not beyond them: a fraction of the error while the rate changes, for the price
-    /// of waiting for one batch.
+    /// Converts like [`to_monotonic`](Self::to_monotonic), but fails with
+    /// [`NotReady`](ConversionError::NotReady) until there is a cross timestamp *after* the
+    /// timestamp. The estimate then lies between cross timestamps, which reduces the error while
+    /// the frequency changes, at the cost of waiting for one batch.
     ///
     /// # Errors
     /// As [`to_monotonic`](Self::to_monotonic).
@@ -220,21 +222,22 @@ impl Correlation {
         }
     }
 
-    /// Converts many timestamps of this clock that were read together at `read_at`, in any order.
-    /// Writes their times to `into`, of the same length, and returns one bound that holds for
-    /// each of them.
+    /// Converts many timestamps of this clock, in any order, that were read together at `read_at`.
+    /// Writes their times to `into`, a slice of the same length, and returns one error bound that
+    /// holds for all of them.
     ///
-    /// Timestamps made since the newest reading, all in the current generation, take about a nanosecond
-    /// each, and a fraction of that where the caller is compiled for wide vectors (as
-    /// `wirestamp::Correlator::to_monotonic_slice` is); any others are converted one by one.
+    /// Timestamps since the newest cross timestamp, all in the current generation, take about a
+    /// nanosecond each, and a fraction of that if the caller is compiled for wide vectors (as
+    /// `wirestamp::Correlator::to_monotonic_slice` is). Others are converted one by one.
     ///
     /// # Errors
-    /// The first timestamp's conversion error, if any fails or they are not all of one generation
-    /// ([`OutsideGenerations`](ConversionError::OutsideGenerations)): `into` then holds nothing of use. Convert
-    /// them one by one with [`to_monotonic`](Self::to_monotonic) to keep the others.
+    /// The error of the first timestamp that fails, or
+    /// [`OutsideGenerations`](ConversionError::OutsideGenerations) if they are not all of one
+    /// generation. The contents of `into` are then unspecified: convert the timestamps one by one
+    /// with [`to_monotonic`](Self::to_monotonic).
     ///
     /// # Panics
-    /// Never; if the lengths differ, the shorter one counts.
+    /// Never; if the lengths differ, the shorter one is used.
     #[inline(always)]
     pub fn to_monotonic_slice(
         &self,
@@ -284,7 +287,7 @@ impl Correlation {
         }
     }
 
-    /// What a run makes of a timestamp; `None` if the timestamp can't be of it.
+    /// Converts with one run; `None` if the timestamp cannot be of it.
     fn candidate(
         &self,
         place: usize,
@@ -304,14 +307,14 @@ impl Correlation {
         let fit = match run.fit() {
             Some(fit) => fit,
             None if is_current => return Err(ConversionError::NotReady),
-            None => return Ok(None), // no more readings come of it
+            None => return Ok(None), // it gets no more cross timestamps
         };
         let Some(Converted { at, bound }) = fit.convert(timestamp.ticks) else {
             return Ok(None);
         };
         let bound = Span::from_nanoseconds(bound.into());
         let (earliest, latest) = (at - bound, at + bound);
-        // it may have lasted from the reading before it to the one after it
+        // it may have lasted from the cross timestamp before it to the one after it
         let possible_until = self
             .runs
             .get(place + 1)
@@ -337,15 +340,15 @@ impl Correlation {
     }
 }
 
-/// What one run makes of a timestamp.
+/// The result of converting a timestamp with one run.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     at: MonotonicTime,
     bound: Span,
     generation: ClockGeneration,
-    /// Whether the run is known to have lasted at that time.
+    /// Whether the run certainly lasted at that time.
     known: bool,
-    /// Whether the timestamp would have waited unread for long.
+    /// Whether the timestamp would have waited unread for too long.
     lingered: bool,
 }
 
@@ -358,9 +361,9 @@ impl Candidate {
     }
 }
 
-/// The known candidate that waited least and has the least bound. Where another one as likely
-/// says the same time within the bounds it does not matter which is right, and the bound
-/// covers both; where it says another time, nobody knows.
+/// Chooses the certain candidate with the shortest wait and the smallest error bound. If another,
+/// equally likely one agrees within the bounds, the bound is extended to cover both; if it does not
+/// agree, the timestamp is ambiguous.
 fn choose(candidates: &[Option<Candidate>]) -> Result<Candidate, ConversionError> {
     let all = || candidates.iter().flatten();
     let best = all()

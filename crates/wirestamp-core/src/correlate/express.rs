@@ -1,5 +1,5 @@
-//! The short cut for timestamps made since the newest reading, where no choice of generations is
-//! left. Never an error: what it cannot convert is searched for.
+//! The fast path for timestamps since the newest cross timestamp that can only be of the current
+//! generation. All others take the general path.
 
 use super::convert::LINGERS;
 use super::fit::Converted;
@@ -11,33 +11,33 @@ use crate::interface::InterfaceIndex;
 use crate::time::{Bounded, HardwareTicks, Monotonic, MonotonicTime, Span};
 use crate::timestamp::HardwareTimestamp;
 
-/// A timestamp read so long after a generation began is not of the one before: [`LINGERS`] and twice
-/// the largest bound.
+/// A timestamp that was read this long after a generation began cannot be of the one before:
+/// [`LINGERS`] plus twice the largest error bound.
 const SETTLED: Span = Span::from_seconds(12);
 
-/// Differences of system times after this one don't wrap.
+/// Differences of system times after this one do not wrap.
 const EARLIEST: MonotonicTime = MonotonicTime::from_nanoseconds(i64::MIN / 2);
 
 /// [`LINGERS`], in nanoseconds.
 const LONGEST_WAIT: u64 = LINGERS.nanoseconds() as u64;
 
-/// The largest bound there is.
+/// The largest error bound.
 const LARGEST_BOUND: Span = Span::from_seconds(1);
 
-/// The newest line, as far as a timestamp that did not linger was surely read in its generation's time.
+/// The newest line, limited to timestamps that were certainly read during its generation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Front {
-    /// Whose clock; 0 while nothing can be converted.
+    /// The interface of the clock; 0 while nothing can be converted.
     interface: u32,
     generation: ClockGeneration,
     segment: Segment,
 }
 
-/// The same, and when a timestamp must have been read to be of its generation.
+/// The newest line, and the period in which a timestamp of its generation must have been read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Express {
     pub(super) front: Front,
-    /// The earliest time at which a timestamp must have been read, and for how long after it.
+    /// The beginning and the length of that period.
     from: i64,
     during: u64,
 }
@@ -72,7 +72,8 @@ impl Express {
         if until < from {
             return Self::NONE;
         }
-        // a timestamp was read after its time less the bound, and before its time and how long one lingers
+        // a timestamp is read no earlier than its time minus the bound, and no later than its time
+        // plus the longest wait
         let start = fit.front().start();
         let is_settled = start > EARLIEST && (alone || start - LARGEST_BOUND >= from);
         let segment = fit.front().cut(if is_settled {
@@ -91,8 +92,8 @@ impl Express {
         }
     }
 
-    /// What the current generation, which began at `first`, makes of an older timestamp, if that can only
-    /// be of this generation.
+    /// Accepts the conversion of an older timestamp with the current generation, which began at
+    /// `first`, if it can only be of this generation.
     pub(super) fn admit(
         &self,
         converted: Converted,
@@ -111,7 +112,7 @@ impl Express {
         })
     }
 
-    /// Whether what was read then can be of this generation.
+    /// Whether a timestamp that was read at this time can be of this generation.
     pub(super) fn spans(&self, read_at: MonotonicTime) -> bool {
         read_at.nanoseconds().wrapping_sub(self.from) as u64 <= self.during
     }
@@ -141,8 +142,8 @@ impl Front {
         })
     }
 
-    /// One pass without a branch per timestamp; a second one only if the newest reading is so old
-    /// that a timestamp could have lingered.
+    /// Takes one pass without a branch per timestamp, and a second one only if the newest cross
+    /// timestamp is so old that a timestamp may have waited too long.
     #[inline(always)]
     pub(super) fn convert_slice(
         &self,
@@ -196,7 +197,7 @@ impl Front {
     }
 }
 
-/// Whether a timestamp of that time was not made after it was read, nor long before.
+/// Whether a timestamp was made neither after it was read nor long before.
 #[inline]
 fn waited_little(at: i64, bound: u64, read_at: MonotonicTime) -> bool {
     let waited_at_most = read_at

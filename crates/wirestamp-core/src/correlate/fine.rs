@@ -1,5 +1,5 @@
-//! Conversions to the picosecond. Chooses no generation: the conversions to whole nanoseconds
-//! do, and both give the same instant.
+//! Conversions to picoseconds. The generation is chosen by the conversions to nanoseconds, and both
+//! give the same instant.
 
 use super::generation::Run;
 use super::model::Correlation;
@@ -7,13 +7,13 @@ use super::{ConversionError, Estimate, FineEstimate};
 use crate::time::{HardwareTicks, Monotonic, MonotonicTime, Span};
 use crate::timestamp::HardwareTimestamp;
 
-/// In a nanosecond.
+/// Picoseconds per nanosecond.
 const PICOSECONDS: u64 = 1_000;
-/// A timestamp converted as soon as it is there was read after the newest reading.
+/// A timestamp that is converted at once was read after the newest cross timestamp.
 const AFTER: Span = Span::from_nanoseconds(1);
 
 impl Correlation {
-    /// As [`to_monotonic`](Self::to_monotonic), to the picosecond.
+    /// Converts like [`to_monotonic`](Self::to_monotonic), in picoseconds.
     ///
     /// # Errors
     /// As [`to_monotonic`](Self::to_monotonic).
@@ -24,7 +24,7 @@ impl Correlation {
         self.refine(timestamp, self.to_monotonic(timestamp)?)
     }
 
-    /// As [`to_monotonic_settled`](Self::to_monotonic_settled), to the picosecond.
+    /// Converts like [`to_monotonic_settled`](Self::to_monotonic_settled), in picoseconds.
     ///
     /// # Errors
     /// As [`to_monotonic_settled`](Self::to_monotonic_settled).
@@ -35,12 +35,14 @@ impl Correlation {
         self.refine(timestamp, self.to_monotonic_settled(timestamp)?)
     }
 
-    /// Converts a timestamp of this clock to the picosecond that was made and read within a known time: only a generation
-    /// of that time can have made it. For timestamps that stand between readings, once more readings came.
+    /// Converts a timestamp that was made and read within a known period, in picoseconds. Only a
+    /// generation of that period can have made it. For recorded timestamps, after later cross
+    /// timestamps were added.
     ///
     /// # Errors
-    /// As [`to_monotonic`](Self::to_monotonic); [`OutsideGenerations`](ConversionError::OutsideGenerations) for what
-    /// would have been made before `earliest`.
+    /// As [`to_monotonic`](Self::to_monotonic);
+    /// [`OutsideGenerations`](ConversionError::OutsideGenerations) if it would have been made
+    /// before `earliest`.
     pub fn to_monotonic_fine_between(
         &self,
         ticks: HardwareTicks,
@@ -55,8 +57,8 @@ impl Correlation {
         self.refine(&timestamp, self.made_since(earliest, &timestamp)?)
     }
 
-    /// A timestamp that has this very moment been read, where nobody looked at the clock: it was
-    /// made since the newest reading, or read right after that.
+    /// Returns a timestamp with an estimated `read_at`, for a timestamp that was just read without
+    /// reading the clock: the later of its own time and just after the newest cross timestamp.
     pub fn timestamp_just_read(&self, ticks: HardwareTicks) -> HardwareTimestamp {
         let converted = self
             .runs
@@ -76,7 +78,7 @@ impl Correlation {
         }
     }
 
-    /// What is known of the timestamp beyond the whole nanoseconds.
+    /// Refines a conversion in nanoseconds to picoseconds.
     fn refine(
         &self,
         timestamp: &HardwareTimestamp,
@@ -95,7 +97,7 @@ impl Correlation {
         let mut fine = fit
             .convert_fine(timestamp.ticks)
             .ok_or(ConversionError::OutsideGenerations)?;
-        // where the timestamp could be of another generation too, the bound covers both
+        // the bound also covers another generation, if the timestamp may be of that
         let more = whole.at.bound - Span::from_nanoseconds(own.bound.into());
         let more = u64::try_from(more.nanoseconds()).unwrap_or(0);
         fine.bound_picoseconds = fine

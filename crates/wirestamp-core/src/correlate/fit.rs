@@ -1,12 +1,12 @@
-//! What the readings of one generation say about the relation of two clocks: the set of
-//! offsets and rates that none of them rules out, and a best guess inside it.
-//! Knows nothing of generations, resets or timestamps; where a timestamp lies is for [`super::position`].
+//! The fit of one generation's cross timestamps: the intervals of offset and rate that are
+//! consistent with all of them, and an estimate inside. [`super::position`] converts timestamps
+//! with it.
 //!
-//! A reading says: when the counter showed `h`, the system clock stood within this bracket.
-//! Carried on to the next batch of readings, within the limits of the rate and with room for
-//! wander, it narrows what that one says; and any two instants far enough apart limit the rate.
-//! Offset and rate are kept as two intervals: the corners of the exact polygon that this cuts
-//! off are not the ones from which the future is extrapolated.
+//! A cross timestamp states that the system clock was within its bracket when the counter showed
+//! `h`. Extrapolated to the next batch, with the limits of the rate and room for wander, it narrows
+//! that batch's interval; and any two instants far enough apart limit the rate. Offset and rate are
+//! kept as two intervals. The exact set is a polygon, but the corners that this adds do not affect
+//! extrapolation to the future.
 
 pub(super) use super::contradiction::Contradiction;
 pub(super) use super::position::Converted;
@@ -24,47 +24,47 @@ use super::step::Step;
 use crate::time::{HardwareTicks, MonotonicTime};
 use alloc::boxed::Box;
 
-/// How far a stated frequency can be off: 1000 ppm. An oscillator is within 200 ppm and
-/// a disciplined system clock within 500 ppm of their nominal rates.
+/// The largest error of a nominal frequency: 1000 ppm. An oscillator is within 200 ppm and a
+/// disciplined system clock within 500 ppm of the nominal frequency.
 pub(super) const STATED: Interval = Interval::around_zero(1e-3);
-/// Where the frequency had to be measured: the two readings that were far enough apart bound
-/// it to [`STATED`]'s width, and it may wander from there.
+/// The largest error of a measured frequency: two cross timestamps far enough apart bound it to the
+/// width of [`STATED`], from where it may wander.
 pub(super) const MEASURED: Interval = Interval::around_zero(2e-3);
-/// Readings closer together are one batch, in nanoseconds.
+/// The longest gap between cross timestamps of one batch, in nanoseconds.
 const BATCH: f64 = 1e6;
-/// Intervals that miss each other by less are taken to touch: f64 rounding, nanoseconds.
+/// The f64 rounding error in nanoseconds: intervals that miss each other by less count as touching.
 pub(super) const ROUNDING: f64 = 0.01;
-/// The same for rates.
+/// The rounding error of rates.
 pub(super) const RATE_ROUNDING: f64 = 1e-12;
-/// A program may change the frequency of a clock by so much at once: adjtime's limit and the
-/// kernel's, 500 ppm, and room for what was not yet seen of the rate before.
+/// The largest sudden change of a clock's frequency by a program: 500 ppm, the limit of adjtime and
+/// the kernel, plus room for the uncertainty of the previous rate.
 pub(super) const SLEW: f64 = 505e-6;
-/// What rounding to whole nanoseconds adds to a bound.
+/// The part of an error bound for rounding to whole nanoseconds.
 pub(super) const WHOLE: f64 = 0.51;
 pub(super) const PER_SECOND: f64 = 1e9;
-/// How far the newest line reaches, in nanoseconds: somewhat beyond the longest gap.
+/// The reach of the newest line in nanoseconds: somewhat longer than the longest gap.
 const REACH: f64 = 100e9;
 
-/// The readings of one generation.
+/// The fit of one generation.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
-    /// Nanoseconds per tick; true rates are given as fractions above it.
+    /// The nominal nanoseconds per tick; rates are fractions relative to it.
     pub(super) scale: f64,
     pub(super) step: Step,
     /// The newest one is the open batch.
     pub(super) knots: Knots,
-    /// At the newest knot, as a fraction above the scale's.
+    /// The rate at the newest knot, as a fraction relative to the scale.
     pub(super) rate: Interval,
     pub(super) best_rate: f64,
-    /// Per nanosecond, as [`Wander::allowed`].
+    /// The allowed wander per nanosecond: [`Wander::allowed`].
     pub(super) wander: f64,
     pub(super) front: Segment,
     pub(super) learning: Option<Box<Learning>>,
 }
 
 impl Fit {
-    /// `scale`: nanoseconds per tick, off by a fraction within `rates`.
-    /// `counted`: what the counter is known to count by, in ticks, or 0.
+    /// Creates a fit. `scale` is the nanoseconds per tick, with a relative error within `rates`;
+    /// `counted` is the counter's known step in ticks, or 0.
     pub(super) fn new(
         scale: f64,
         rates: Interval,
@@ -83,7 +83,7 @@ impl Fit {
         )
     }
 
-    /// After an event, with the oscillator and the way that are known from before.
+    /// Creates a fit after an event, with the known oscillator and path of the previous one.
     pub(super) fn after(previous: &Self, limits: Interval, first: &Reading) -> Option<Self> {
         let learning = previous.learning.as_ref()?;
         let (bank, wander) = (
@@ -155,8 +155,9 @@ impl Fit {
         fit
     }
 
-    /// No more readings come: gives back what only they need. `contradicted`: the next one could not
-    /// be of this run, so that what changed may have changed before the newest.
+    /// Ends the fit and releases the memory that only further cross timestamps need. `contradicted`
+    /// is true if the next one could not be of this run, so the change may have come before the
+    /// newest one.
     pub(super) fn close(&mut self, contradicted: bool) {
         if contradicted {
             self.reopen();
@@ -165,7 +166,8 @@ impl Fit {
         self.learning = None;
     }
 
-    /// Takes in a reading that is newer than all others. A contradiction changes nothing.
+    /// Adds a cross timestamp that is newer than all others. Does not change anything on a
+    /// contradiction.
     pub(super) fn add(&mut self, reading: &Reading) -> Result<(), Contradiction> {
         let newest = self.knots.newest();
         let ticks = reading.ticks.since(newest.ticks);
@@ -179,18 +181,18 @@ impl Fit {
             self.begin(reading, bracket, width, gained)
         };
         if added.is_err() {
-            self.step = known; // a counter that was stepped counts on from anywhere
+            self.step = known; // a stepped counter continues from any value
         }
         added
     }
 
-    /// What the counter counts by at most, in ticks; 0 if nothing was seen.
+    /// The upper limit of the counter's step in ticks; 0 if unknown.
     pub(super) fn counts_by(&self) -> u64 {
         self.step.divisor()
     }
 
-    /// When the counter showed `ticks`, in the newest reading, the system clock stood at `at` or at
-    /// most `until` nanoseconds later. A contradiction changes nothing.
+    /// Narrows the newest cross timestamp: when the counter showed `ticks`, the system clock was at
+    /// `at` or at most `until` nanoseconds later. Does not change anything on a contradiction.
     pub(super) fn narrow(
         &mut self,
         ticks: HardwareTicks,
@@ -204,7 +206,7 @@ impl Fit {
         let newest = self.knots.newest_mut();
         let (width, gained) = newest.way_to(ticks, at, self.scale);
         let high = until + half_tick + gained - self.rate.low * width;
-        // a batch that contradicts itself is for the next reading to tell
+        // the next cross timestamp shows whether a batch contradicts itself
         if high >= newest.allowed.high || high < learning.told.low {
             return Ok(());
         }
@@ -224,7 +226,7 @@ impl Fit {
         Ok(())
     }
 
-    /// Nanoseconds per tick at the newest reading.
+    /// The nanoseconds per tick at the newest cross timestamp.
     pub(super) fn rate(&self) -> Interval {
         Interval::new(
             self.scale * (1.0 + self.rate.low),
@@ -232,33 +234,33 @@ impl Fit {
         )
     }
 
-    /// The same as fractions above the scale's.
+    /// The same as a fraction relative to the scale.
     pub(super) fn relative_rate(&self) -> Interval {
         self.rate
     }
 
-    /// The best guess at it, in nanoseconds per tick.
+    /// The estimate of the rate, in nanoseconds per tick.
     pub(super) fn best_rate(&self) -> f64 {
         self.scale * (1.0 + self.best_rate)
     }
 
-    /// The line since the newest batch.
+    /// The line from the newest batch on.
     pub(super) fn front(&self) -> &Segment {
         &self.front
     }
 
-    /// When the open batch began, on the hardware clock.
+    /// The beginning of the open batch on the hardware clock.
     pub(super) fn newest_ticks(&self) -> HardwareTicks {
         self.knots.newest().ticks
     }
 
-    /// The wander that is believed: before and after the newest reading, per second.
+    /// The assumed wander before and after the newest cross timestamp, per second.
     pub(super) fn believed(&self) -> Option<(f64, f64)> {
         let wander = &self.learning.as_ref()?.wander;
         Some((wander.seen() * PER_SECOND, wander.believed() * PER_SECOND))
     }
 
-    /// One more reading of the open batch.
+    /// Adds a cross timestamp to the open batch.
     fn join(
         &mut self,
         reading: &Reading,
@@ -292,7 +294,8 @@ impl Fit {
             learning.middles + reading.centre + moved,
             learning.readings + 1.0,
         );
-        // then it leaves the bound as it is, too: at other frequencies it says less than those before
+        // then it does not narrow the bound either: at other frequencies it constrains less than
+        // those before
         if likely == learning.likely && learning.known {
             return Ok(());
         }
@@ -303,7 +306,7 @@ impl Fit {
         Ok(())
     }
 
-    /// The first reading of a new batch.
+    /// Adds the first cross timestamp of a new batch.
     fn begin(
         &mut self,
         reading: &Reading,
@@ -315,7 +318,7 @@ impl Fit {
             return Ok(());
         };
         let newest = self.knots.newest();
-        // of the system clock: a counter that restarted may seem to have come any way
+        // by the system clock: a restarted counter can have any difference
         let elapsed = difference(reading.middle, newest.at);
         let wandered = self.wander * elapsed * elapsed / 2.0;
         let low = newest.allowed.low + self.rate.low * width - wandered - gained;
@@ -357,8 +360,8 @@ impl Fit {
         Ok(())
     }
 
-    /// The newest knot's interval was narrowed: finds the rate anew, unless the readings are not
-    /// about one oscillator that is left alone.
+    /// Estimates the rate again after the newest knot's interval was narrowed, unless the cross
+    /// timestamps contradict an undisturbed oscillator.
     fn narrowed(&mut self) {
         let Some(learning) = &mut self.learning else {
             return;
@@ -384,18 +387,18 @@ impl Fit {
         self.look_back();
     }
 
-    /// What remembered instants say of the rate contradicts itself.
+    /// Handles remembered instants that contradict each other about the rate.
     fn contradicted(&mut self) {
         let Some(learning) = &mut self.learning else {
             return;
         };
-        learning.wander.grow(); // perhaps it is a poor oscillator
+        learning.wander.grow(); // it may be a poor oscillator
         let wander = learning.wander.allowed();
         self.believe_in(wander);
         self.disbelieve(0.0);
     }
 
-    /// What the newest batch says about the one before it.
+    /// Narrows the previous batch by the newest one.
     fn look_back(&mut self) {
         let newest = *self.knots.newest();
         let (scale, wander, rate) = (self.scale, self.wander, self.rate);
@@ -418,7 +421,7 @@ impl Fit {
         }
     }
 
-    /// Draws the line since the newest batch.
+    /// Computes the line from the newest batch on.
     fn publish(&mut self) {
         let Some(learning) = &self.learning else {
             return;
@@ -428,7 +431,7 @@ impl Fit {
         let newest = self.knots.newest();
         let mut centre = newest.allowed.clamp(offset);
         if let Some(before) = self.knots.all().iter().rev().nth(1) {
-            // time does not run backwards from knot to knot, however wide the brackets are
+            // time does not run backwards between knots, however wide the brackets are
             let way = difference(newest.at, before.at) - before.centre();
             let (least, most) = (
                 before.way_to(newest.ticks, newest.at, self.scale).0 * 0.5,
@@ -453,13 +456,13 @@ impl Fit {
         self.front = Segment::new(&line, REACH);
     }
 
-    /// A timestamp says no more than its tick: the estimate is for the middle of it.
+    /// Half a tick: a timestamp's estimate is for the middle of its tick.
     pub(super) fn half_tick(&self) -> f64 {
         half_of(&self.step, self.rate)
     }
 }
 
-/// Half of a counter's step at any of `rates`, in nanoseconds of the system clock.
+/// Half of a counter's step at any rate of `rates`, in nanoseconds of the system clock.
 fn half_of(step: &Step, rates: Interval) -> f64 {
     step.nanoseconds() / 2.0 * (1.0 + rates.high.max(0.0))
 }

@@ -1,5 +1,5 @@
-//! One run of a hardware clock: its readings, its span of time, and whether a reading
-//! still belongs to it. Does not choose between runs.
+//! One run (generation) of a hardware clock: its cross timestamps, its period, and whether a cross
+//! timestamp still belongs to it.
 
 use super::fit::{Contradiction, Fit, MEASURED, SLEW, STATED};
 use super::interval::Interval;
@@ -11,33 +11,33 @@ use crate::time::{Frequency, HardwareTicks, MonotonicTime, Span};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Without a reading for this long, nobody knows what happened to the counter. A minute and the
-/// time until the next reading comes are bridged.
+/// The longest gap between cross timestamps that does not end the run: a minute plus the time until
+/// the next one.
 pub(super) const LONGEST_GAP: Span = Span::from_seconds(90);
-/// A rate that changed by more is not an oscillator's doing.
+/// The largest change of the rate that an oscillator can cause.
 const RATE_CHANGE: f64 = 200e-6;
-/// Below this uncertainty a rate counts as known from the readings.
+/// The uncertainty below which a rate counts as known from cross timestamps.
 const RATE_KNOWN: f64 = 100e-6;
-/// Counters run at 1 kHz to 10 GHz; nanoseconds per tick, with a little room.
+/// The possible nanoseconds per tick: counters run at 1 kHz to 10 GHz, with some margin.
 const POSSIBLE_SCALES: Interval = Interval::new(0.09, 1.1e6);
-/// Readings kept until two of them tell the frequency.
+/// The number of cross timestamps that are kept until two of them determine the frequency.
 const KEPT_UNSCALED: usize = 16;
-/// A run of so few readings that ends by itself had its rate wrong.
+/// A run that ends by itself after at most this many cross timestamps had a wrong rate.
 const DOUBTED: u32 = 3;
-/// chronyd slews the system clock by up to 83,333 ppm; and what a rate is off besides.
+/// The fastest slew: chronyd slews by up to 83,333 ppm; the rest is for the error of the rate.
 const FAST_SLEW: f64 = 84.5e-3;
-/// After a notification: from any adjustment that a program may have made to any other.
+/// The largest change of the rate at a notification: from any adjustment to any other.
 const AFTER_EVENT: f64 = 2.0 * SLEW;
-/// How much farther than it looks a rate may have changed: it did so somewhere between two
-/// readings.
+/// The ratio of a rate's true to its apparent change: it changed somewhere between two cross
+/// timestamps.
 const LATE_CHANGE: f64 = 4.0;
 
-/// How far the relation is known.
+/// The knowledge of the clocks' relation.
 #[derive(Debug, Clone)]
 enum Knowledge {
-    /// The frequency is unknown, and no two readings are far enough apart to tell it.
+    /// The frequency is unknown, and no two cross timestamps are far enough apart to determine it.
     Readings(Vec<Reading>),
-    /// Conversions can be made.
+    /// Conversions are possible.
     Fit(Box<Fit>),
 }
 
@@ -46,23 +46,23 @@ enum Knowledge {
 pub(super) struct Run {
     pub(super) number: ClockGeneration,
     pub(super) cause: GenerationCause,
-    /// The system time of the first reading.
+    /// The system time of the first cross timestamp.
     pub(super) first: MonotonicTime,
-    /// And of the last.
+    /// The system time of the last cross timestamp.
     pub(super) last: MonotonicTime,
     newest: HardwareTicks,
     knowledge: Knowledge,
-    /// Nanoseconds per tick in the run before, if that was known.
+    /// The nanoseconds per tick in the previous run, if known.
     rate_before: Option<Interval>,
-    /// What the counter counted by before, in ticks, or 0.
+    /// The counter's step in the previous run in ticks, or 0.
     counts_by: u64,
     readings: u32,
-    /// The device that has this clock, if it is another than the interface.
+    /// The device that has this clock, if it is not the interface itself.
     pub(super) device: Option<InterfaceIndex>,
 }
 
 impl Run {
-    /// Opened by `reading`. `stated`: the frequency, if it can be relied on.
+    /// Begins a run with `reading`. `stated` is the nominal frequency, if it is reliable.
     pub(super) fn new(
         cause: GenerationCause,
         reading: Reading,
@@ -106,8 +106,8 @@ impl Run {
         }
     }
 
-    /// Opened by `reading` after `previous`, whose rate is the best that is known.
-    /// `contradiction`: what ended the other.
+    /// Begins a run with `reading` after `previous`, whose rate is the best known one and which
+    /// `contradiction` ended.
     #[must_use]
     pub(super) fn after(
         previous: &mut Self,
@@ -131,7 +131,8 @@ impl Run {
         run
     }
 
-    /// Opened by `reading` of another clock than the one of `previous`, of which it learns nothing.
+    /// Begins a run with `reading` of another clock than that of `previous`, from which it learns
+    /// nothing.
     #[must_use]
     pub(super) fn of_another_clock(
         previous: &mut Self,
@@ -145,15 +146,15 @@ impl Run {
         Self::of((number, cause), reading, stated, (0, limits))
     }
 
-    /// No more readings come of it.
+    /// Ends the run.
     fn close(&mut self, contradicted: bool) {
         if let Knowledge::Fit(fit) = &mut self.knowledge {
             fit.close(contradicted);
         }
     }
 
-    /// As [`add`](Self::add). Where the width of brackets is unknown, the readings themselves show it:
-    /// each was made before the next one began.
+    /// Adds a cross timestamp like [`add`](Self::add). If the width of brackets is unknown, the
+    /// sequence shows it: each cross timestamp was made before the next one began.
     pub(super) fn follow_up(
         &mut self,
         reading: &Reading,
@@ -167,8 +168,8 @@ impl Run {
         self.add(reading, limits)
     }
 
-    /// Takes one more reading in, or returns why it cannot belong to this run: then nothing
-    /// changes.
+    /// Adds a cross timestamp, or returns the contradiction without a change if it cannot belong to
+    /// this run.
     fn add(
         &mut self,
         reading: &Reading,
@@ -190,8 +191,8 @@ impl Run {
         Ok(())
     }
 
-    /// Whether a reading from before the last one fits: then it only comes late. If it does not,
-    /// the system clock was set back.
+    /// Whether a cross timestamp from before the last one fits, so that it is only late. If it does
+    /// not fit, the system clock was set back.
     pub(super) fn agrees(&self, reading: &Reading) -> bool {
         match self.fit().and_then(|fit| fit.convert(reading.ticks)) {
             Some(converted) => {
@@ -202,7 +203,7 @@ impl Run {
         }
     }
 
-    /// One reading can't tell a step from a new rate; the ones that follow can.
+    /// Distinguishes a new frequency from a step, which a single cross timestamp cannot do.
     fn tell_rate_change(&mut self) {
         let (Some(before), Some(now)) = (self.rate_before, self.known_rate()) else {
             return;
@@ -213,7 +214,7 @@ impl Run {
         }
     }
 
-    /// The conversions, if the frequency is known.
+    /// The fit, if the frequency is known.
     pub(super) fn fit(&self) -> Option<&Fit> {
         match &self.knowledge {
             Knowledge::Fit(fit) => Some(fit),
@@ -221,13 +222,13 @@ impl Run {
         }
     }
 
-    /// Nanoseconds per tick, if the readings tell it.
+    /// The nanoseconds per tick, if cross timestamps determine it.
     pub(super) fn known_rate(&self) -> Option<Interval> {
         let rate = self.fit()?.rate();
         (rate.half_width() <= RATE_KNOWN * rate.middle()).then_some(rate)
     }
 
-    /// How many readings it stands on.
+    /// The number of cross timestamps in use.
     pub(super) fn readings(&self) -> usize {
         self.readings as usize
     }
@@ -259,18 +260,18 @@ impl Knowledge {
         }
         readings.push(*reading);
         if readings.len() > KEPT_UNSCALED {
-            readings.remove(1); // the first is the farthest, the last the next one's neighbour
+            readings.remove(1); // keeps the first, which is the farthest, and the last, which is the next one's neighbour
         }
         Ok(())
     }
 }
 
-/// Within which fractions above the scale's the rate is after an event. What looks like a step
-/// can be a new rate, who steps a clock may set its rate as well, and a restart may undo an
+/// The limits of the rate after an event, as fractions relative to the scale. An apparent step can
+/// be a new rate, a program that steps a clock may also set its rate, and a restart may undo an
 /// adjustment.
 fn new_limits(fit: &Fit, cause: GenerationCause, contradiction: Option<Contradiction>) -> Interval {
     let implied = contradiction.map_or(0.0, |found| found.by / found.after);
-    // what no clock could have gained since the last reading is a step
+    // a gain that is impossible since the last cross timestamp is a step
     let possible = match contradiction {
         Some(_) if implied <= STATED.high => (LATE_CHANGE * implied).clamp(SLEW, STATED.high),
         Some(_) if implied <= FAST_SLEW && cause != GenerationCause::HardwareStep => FAST_SLEW,
@@ -281,8 +282,8 @@ fn new_limits(fit: &Fit, cause: GenerationCause, contradiction: Option<Contradic
     fit.relative_rate().widened(possible)
 }
 
-/// Nanoseconds per tick from two readings and the uncertainty of it, if that is small enough
-/// and the result possible.
+/// The nanoseconds per tick from two cross timestamps, with its uncertainty, if that is small
+/// enough and the result possible.
 fn scale(earlier: &Reading, later: &Reading) -> Option<(f64, f64)> {
     let ticks = later.ticks.since(earlier.ticks) as f64;
     let span = (later.middle - earlier.middle).nanoseconds() as f64;
@@ -290,7 +291,7 @@ fn scale(earlier: &Reading, later: &Reading) -> Option<(f64, f64)> {
         span + later.bracket.low - earlier.bracket.high,
         span + later.bracket.high - earlier.bracket.low,
     );
-    // one tick each way: when between two counts it was read is unknown
+    // one tick in each direction: the instant of the reading between two counts is unknown
     let scale = Interval::new(span.low / (ticks + 1.0), span.high / (ticks - 1.0));
     let uncertainty = scale.half_width() / scale.middle();
     let possible =

@@ -1,4 +1,4 @@
-//! Closed intervals of differences. Knows nothing of clocks.
+//! Closed intervals of floats.
 
 /// All values from `low` to `high`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +39,7 @@ impl Interval {
         }
     }
 
-    /// In shorter floats, not narrower.
+    /// Converts to f32, rounded outward.
     pub(super) fn rounded_outward(self) -> [f32; 2] {
         const ULP: f64 = 1.2e-7;
         let room = |value: f64| {
@@ -69,12 +69,12 @@ impl Interval {
         Self::new(self.low - by, self.high + by)
     }
 
-    /// By how much they miss each other; negative where they overlap.
+    /// The gap between two intervals; negative if they overlap.
     pub(super) fn gap(self, other: Self) -> f64 {
         self.low.max(other.low) - self.high.min(other.high)
     }
 
-    /// What both allow; `None` if they contradict each other by more than `rounding`.
+    /// The intersection; `None` if the intervals miss each other by more than `rounding`.
     pub(super) fn and(self, other: Self, rounding: f64) -> Option<Self> {
         let both = Self::new(self.low.max(other.low), self.high.min(other.high));
         if both.low <= both.high {

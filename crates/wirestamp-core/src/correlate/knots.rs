@@ -1,29 +1,28 @@
-//! The few instants of a generation at which the relation of the clocks is remembered.
-//! Does not know how they were found.
+//! The few instants of a generation (knots) at which the relation of the clocks is remembered.
 //!
-//! They lie the farther apart the older they are: a rate is estimated best from an instant some
-//! tens of seconds ago, a timestamp asks for the last second.
+//! The older they are, the farther apart they are: a rate is best estimated from an instant some
+//! tens of seconds ago, and timestamps are mostly of the last second.
 
 use super::interval::Interval;
 use super::reading::{difference, magnitude};
 use crate::time::{HardwareTicks, MonotonicTime};
 
-/// How many are kept.
+/// The number of knots that are kept.
 pub(super) const KEPT: usize = 10;
-/// Older ones may go altogether, in nanoseconds: 300 s.
+/// The age in nanoseconds beyond which knots may be dropped: 300 s.
 const OLD: f64 = 300e9;
 
-/// What is known of one instant: when the counter showed `ticks`, the system clock stood at
-/// `at` plus something in `allowed`, and most likely plus `centre`, in nanoseconds.
+/// The relation at one instant: when the counter showed `ticks`, the system clock was at `at` plus
+/// a value in `allowed`, most likely `centre`, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Knot {
     pub(super) ticks: HardwareTicks,
     pub(super) at: MonotonicTime,
     pub(super) allowed: Interval,
-    /// A shorter float is enough: it is a choice, and the half width is reckoned from it.
+    /// An f32 is enough, because the half width is computed from the chosen centre.
     pub(super) centre: f32,
-    /// How far the relation can leave the straight line from here to the next instant, in
-    /// nanoseconds, beside what is uncertain at its ends. Rounded up.
+    /// The largest deviation from the straight line to the next instant in nanoseconds, in addition
+    /// to the uncertainty at its ends. Rounded up.
     pub(super) bend: f32,
 }
 
@@ -32,27 +31,27 @@ impl Knot {
         f64::from(self.centre)
     }
 
-    /// How far the truth can be from the centre.
+    /// The error bound of the centre.
     pub(super) fn half_width(&self) -> f64 {
         (self.allowed.high - self.centre()).max(self.centre() - self.allowed.low)
     }
 
-    /// From here to `later`: nanoseconds of the scale, and by how much the system clock gained
-    /// on it.
+    /// The difference from here to a later reading: nanoseconds of the scale, and the system
+    /// clock's gain on it.
     pub(super) fn way_to(&self, ticks: HardwareTicks, at: MonotonicTime, scale: f64) -> (f64, f64) {
         let width = ticks.since(self.ticks) as f64 * scale;
         (width, difference(at, self.at) - width)
     }
 }
 
-/// Oldest first; never empty.
+/// The knots, oldest first; never empty.
 #[derive(Debug, Clone)]
 pub(super) struct Knots {
     all: [Knot; KEPT],
     count: u8,
-    /// How many of the newest contradict nothing before them.
+    /// The number of newest knots without a contradiction.
     agreeing: u8,
-    /// Whether readings have shown a change that no oscillator makes.
+    /// Whether cross timestamps have shown a change that no oscillator makes.
     pub(super) changed: bool,
 }
 
@@ -78,7 +77,7 @@ impl Knots {
         &mut self.all[usize::from(self.count) - 1]
     }
 
-    /// The one before the newest.
+    /// The second newest.
     pub(super) fn previous_mut(&mut self) -> Option<&mut Knot> {
         self.count
             .checked_sub(2)
@@ -89,20 +88,20 @@ impl Knots {
         &mut self.all[..usize::from(self.count)]
     }
 
-    /// Appends one that is newer than all others. There is room for it.
+    /// Appends one that is newer than all others. There must be room.
     pub(super) fn push(&mut self, knot: Knot) {
         self.all[usize::from(self.count)] = knot;
         self.count += 1;
         self.agreeing += 1;
     }
 
-    /// Readings have shown such a change: at the newest instant, or before it where brackets hid it.
+    /// Notes such a change, at the newest instant or before it, hidden by the brackets.
     pub(super) fn contradict(&mut self) {
         (self.changed, self.agreeing) = (true, 0);
     }
 
-    /// Whether nothing contradicts what was so from `earliest` to `latest`: that lies between instants that agree, and three of them
-    /// came later (`docs/error-bound.md`, A6). `None`: since ever.
+    /// Whether the period from `earliest` (`None` for the beginning) to `latest` is between
+    /// instants that agree, with three later ones (`docs/error-bound.md`, A6).
     pub(super) fn agree_around(
         &self,
         earliest: Option<MonotonicTime>,
@@ -120,7 +119,7 @@ impl Knots {
         begins && latest <= third.at
     }
 
-    /// Which one must go before there is room: one that adds little.
+    /// The knot to drop to make room, one that adds little.
     pub(super) fn crowded(&self, now: MonotonicTime) -> Option<usize> {
         (usize::from(self.count) == KEPT).then(|| self.dispensable(now))
     }
@@ -132,7 +131,7 @@ impl Knots {
         self.count -= 1;
     }
 
-    /// The one whose neighbours lie closest together for their age.
+    /// The knot whose neighbours are closest together for their age.
     fn dispensable(&self, now: MonotonicTime) -> usize {
         if difference(now, self.all[0].at) > OLD {
             return 0;

@@ -1,7 +1,7 @@
-//! A few words that one thread writes and many read. Knows nothing of what they mean.
+//! A sequence latch: one writer, wait-free readers, a fixed number of 64-bit words.
 //!
-//! Two copies and a counter, as in the kernel's sequence-count latch: while one copy is being
-//! written, readers take the other one. A writer that is interrupted half way holds up nobody.
+//! It has two copies and a counter, like the kernel's sequence-count latch: while one copy is being
+//! written, readers use the other one, even if the writer is interrupted.
 
 use core::array;
 
@@ -10,14 +10,14 @@ use core::sync::atomic::{AtomicU64, Ordering, fence};
 #[cfg(wirestamp_loom)]
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// A reader that met so many writes gives up: no reader waits for anybody.
+/// The number of attempts after which a reader gives up, so that readers never wait.
 const ATTEMPTS: usize = 4;
 
-/// Readers are on other cores than the writer: nothing else shares these lines of the cache.
+/// The latch has cache lines of its own, because readers run on other cores than the writer.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Latch<const WORDS: usize> {
-    /// Its lowest bit says which copy to read.
+    /// The lowest bit selects the copy to read.
     turn: AtomicU64,
     copies: [[AtomicU64; WORDS]; 2],
 }
@@ -31,13 +31,13 @@ impl<const WORDS: usize> Latch<WORDS> {
         }
     }
 
-    /// By one thread at a time: writers must exclude one another.
+    /// Writes a new value. Writers must exclude one another.
     pub(super) fn write(&self, value: &[u64; WORDS]) {
         for copy in &self.copies {
             let turn = self.turn.load(Ordering::Relaxed);
-            // the copy written last is seen before readers are sent to it
+            // the new copy is visible before readers are directed to it
             self.turn.store(turn.wrapping_add(1), Ordering::Release);
-            // readers have been sent away before this one changes
+            // readers are directed away before this copy changes
             fence(Ordering::Release);
             for (word, value) in copy.iter().zip(value) {
                 word.store(*value, Ordering::Relaxed);
@@ -45,7 +45,7 @@ impl<const WORDS: usize> Latch<WORDS> {
         }
     }
 
-    /// What was written last, whole; `None` if it was written over and over meanwhile.
+    /// Returns the last written value; `None` if writes interfered with every attempt.
     #[inline]
     pub(super) fn read(&self) -> Option<[u64; WORDS]> {
         for _ in 0..ATTEMPTS {
@@ -67,7 +67,7 @@ mod tests {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// Every order in which the steps of a writer and a reader can be seen.
+    /// Checks every interleaving of the steps of a writer and a reader.
     #[test]
     fn a_read_is_whole_and_never_older_than_the_one_before() {
         loom::model(|| {

@@ -1,5 +1,5 @@
-//! What is needed only while readings come: the open batch, the best guess, the way to the
-//! NIC, the wander; and what remembered instants say of the rate. Converts nothing.
+//! The state that is needed only while cross timestamps come: the open batch, the estimate, the
+//! path to the NIC and the wander; and the rate from remembered instants.
 
 use super::bank::{Bank, Measurement};
 use super::fit::RATE_ROUNDING;
@@ -9,45 +9,45 @@ use super::path::PathWidth;
 use super::prior::Wander;
 use crate::time::HardwareTicks;
 
-/// Variance of a reading of unknown width, in ns².
+/// The variance of a cross timestamp of unknown width, in ns².
 const GUESSED: f64 = 1e4;
 
-/// What is needed only while readings come.
+/// The state that is needed only while cross timestamps come.
 #[derive(Debug, Clone)]
 pub(super) struct Learning {
     pub(super) bank: Bank,
-    /// What the open batch says by itself.
+    /// The interval of the open batch by itself.
     pub(super) told: Interval,
-    /// The same at the best guess of the frequency: after a step of the clock any frequency may be
-    /// possible, and most likely it is the old one.
+    /// The same, at the estimated frequency: after a step of the clock any frequency is possible,
+    /// but the old one is the most likely.
     pub(super) likely: Interval,
-    /// Whether the widths of its brackets are known; if not, the mean of its middles counts.
+    /// Whether the widths of its brackets are known; if not, the mean of their middles is used.
     pub(super) known: bool,
     pub(super) middles: f64,
     pub(super) readings: f64,
-    /// The system clock's step, in nanoseconds.
+    /// The system clock's tick in nanoseconds.
     pub(super) system_step: f64,
     /// The rate before the open batch.
     pub(super) carried: Interval,
-    /// Since when the readings agree: rates are not estimated from earlier ones.
+    /// The beginning of the cross timestamps that agree; rates are not estimated from earlier ones.
     pub(super) agreed_since: HardwareTicks,
-    /// From the batch before to the open one, in nanoseconds.
+    /// The time from the previous batch to the open one, in nanoseconds.
     pub(super) since_last: f64,
-    /// What the batch of each knot says by itself; the open batch's is [`told`](Self::told).
+    /// The interval of each knot's batch by itself; the open batch's is [`told`](Self::told).
     pub(super) brackets: [[f32; 2]; KEPT],
     pub(super) path: PathWidth,
     pub(super) wander: Wander,
 }
 
 impl Learning {
-    /// What the open batch says of the offset.
+    /// The open batch's measurement of the offset.
     pub(super) fn measured(&self, step: f64) -> Measurement {
-        let ticks = self.readings.min(2.0); // its two ends come from two readings, mostly
+        let ticks = self.readings.min(2.0); // its two ends mostly come from two cross timestamps
         let grain = step * step / (12.0 * ticks) + self.system_step * self.system_step / 24.0;
         if self.known {
             return self.path.measurement(self.likely, grain);
         }
-        // nobody knows which of them were delayed: one that surprises counts less
+        // it is unknown which of them were delayed, so a surprising one counts less
         let centre = self.middles / self.readings;
         let surprise = self.bank.surprise(centre);
         Measurement {
@@ -56,7 +56,7 @@ impl Learning {
         }
     }
 
-    /// The open batch is complete; `rate` is the best guess.
+    /// Completes the open batch; `rate` is the estimate.
     pub(super) fn complete(&mut self, step: f64, rate: f64) {
         if self.known {
             self.path.see(self.told);
@@ -66,8 +66,8 @@ impl Learning {
     }
 }
 
-/// The rate at the newest knot, from the others; `None` if they contradict each other.
-/// `wander`: per nanosecond.
+/// The rate at the newest knot from the others, with `wander` per nanosecond; `None` if they
+/// contradict each other.
 pub(super) fn pair_rates(
     knots: &Knots,
     learning: &Learning,
@@ -88,7 +88,7 @@ pub(super) fn pair_rates(
     Some(rate)
 }
 
-/// The mean rate over a way.
+/// The mean rate between two instants.
 pub(super) fn mean(from: Interval, to: Interval, width: f64, gained: f64) -> Interval {
     let per = 1.0 / width;
     Interval::new(

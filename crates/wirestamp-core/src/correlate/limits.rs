@@ -1,9 +1,9 @@
-//! What is assumed of clocks beside what readings say, in the units of the fit.
+//! The assumptions about the clocks, in the units of the fit.
 
 use super::Assumptions;
 use crate::time::Span;
 
-/// As [`Assumptions`]; per nanosecond, and nanoseconds.
+/// The values of [`Assumptions`], per nanosecond and in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) wander: f64,
@@ -11,7 +11,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// What is no number or negative is taken for the usual.
+    /// Converts assumptions. NaN and negative values are replaced by the defaults.
     pub(super) fn of(assumptions: &Assumptions) -> Self {
         let usual = Assumptions::USUAL;
         let wander = assumptions.wander_per_second;

@@ -1,8 +1,9 @@
-//! The relation between one NIC's clock and the system clock: readings in,
-//! conversions with a bound and a generation out. Knows no NIC, no clock and no thread.
+//! Conversion of a NIC's timestamps to the monotonic clock. A [`Correlation`] learns the relation
+//! of the two clocks from cross timestamps, and converts with an error bound and a clock
+//! generation.
 //!
-//! A conversion is either an [`Estimate`], whose bound contains the truth, or a
-//! [`ConversionError`] that says why none can be given. It is never a plausible number.
+//! The result of a conversion is either an [`Estimate`], whose error bound contains the true time,
+//! or a [`ConversionError`] with the reason why there is none.
 
 mod bank;
 mod borne_out;
@@ -38,45 +39,46 @@ pub use utc_history::UtcHistory;
 use crate::time::{Bounded, Clock, HardwareTicks, Span, Time, display};
 use core::fmt;
 
-/// One run of a hardware clock between two events that break its relation to the system
-/// clock. Counts up from 0 within one [`Correlation`].
+/// The number of a clock generation: an uninterrupted run of a hardware clock, between two events
+/// that break its relation to the monotonic clock (a reset, a step). Counts from 0 within a
+/// [`Correlation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct ClockGeneration(pub u32);
 
-/// The event that opened a clock generation.
+/// The event that began a clock generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum GenerationCause {
-    /// The first reading.
+    /// The first cross timestamp.
     Start,
-    /// The hardware counter ran backwards.
+    /// The hardware clock ran backwards.
     CounterBackwards,
-    /// A reading contradicts the earlier ones: somebody stepped a clock, by too little to tell
-    /// which.
+    /// A cross timestamp contradicts earlier ones: a clock was stepped by too little to determine
+    /// which one.
     Contradiction,
-    /// The system clock was set, back or forward: the readings came at their usual pace by the
-    /// hardware clock.
+    /// The system clock was set back or forward: by the hardware clock, cross timestamps came at
+    /// their usual interval.
     SystemStep,
-    /// The hardware clock was set forward: the readings came at their usual pace by the system
-    /// clock.
+    /// The hardware clock was set forward: by the system clock, cross timestamps came at their
+    /// usual interval.
     HardwareStep,
-    /// The rate changed beyond what an oscillator can do.
+    /// The frequency changed by more than an oscillator can cause.
     FrequencyChange,
-    /// No reading for too long.
+    /// There was no cross timestamp for too long.
     Gap,
-    /// The system reported a configuration change: the NIC may have been restarted.
+    /// The system reported a configuration change, so the NIC may have been restarted.
     Notification,
-    /// Another hardware clock is behind the interface: a bond failed over, another timestamp provider was chosen, or the
-    /// NIC was removed and found again.
+    /// The interface has another hardware clock: a bond failed over, another timestamp provider was
+    /// selected, or the NIC was removed and found again.
     ClockReplaced,
 }
 
 impl GenerationCause {
-    /// All causes, in the order of their declaration.
+    /// All causes in their order of declaration.
     pub const ALL: &'static [Self] = &[
         Self::Start,
         Self::CounterBackwards,
@@ -105,7 +107,7 @@ impl GenerationCause {
     }
 }
 
-/// A converted instant of clock `C`.
+/// A converted instant of clock `C`, with its error bound and clock generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -117,26 +119,28 @@ impl GenerationCause {
     )
 )]
 pub struct Estimate<C: Clock> {
-    /// The best guess with its error bound.
+    /// The estimate with its error bound.
     pub at: Bounded<Time<C>>,
-    /// Which run of the hardware clock it was converted with.
+    /// The generation of the hardware clock that it was converted with.
     pub generation: ClockGeneration,
 }
 
-/// Prints `2026-11-25T13:00:00.123456789Z ±420 ns`; of other clocks `4711.000123456 s ±420 ns`.
+/// Prints `2026-11-25T13:00:00.123456789Z ±420 ns`, or `4711.000123456 s ±420 ns` for clocks other
+/// than UTC.
 ///
-/// A precision says how many digits of the fraction are printed: the time is rounded to the nearest, the bound up, and
-/// what rounding the time costs is in the bound.
+/// The precision is the number of digits of the fraction. The time is rounded to the nearest and
+/// the error bound up; the bound includes the rounding error of the time.
 impl<C: Clock> fmt::Display for Estimate<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         display::nanoseconds(f, self.at.value, self.at.bound)
     }
 }
 
-/// A converted instant of clock `C`, to the picosecond: what the readings tell of a timestamp is
-/// finer than the nanoseconds that systems count.
+/// A converted instant of clock `C` in picoseconds: the correlation's estimate is finer than the
+/// nanoseconds that systems count.
 ///
-/// It is for the middle of the timestamp's tick, and the bound contains all of that tick.
+/// The estimate is for the middle of the timestamp's tick, and the error bound covers the whole
+/// tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -148,24 +152,24 @@ impl<C: Clock> fmt::Display for Estimate<C> {
     )
 )]
 pub struct FineEstimate<C: Clock> {
-    /// The best guess, rounded down to the nanosecond.
+    /// The estimate, rounded down to the nanosecond.
     pub at: Time<C>,
-    /// From `at` to the best guess: 0 to 999.
+    /// The picoseconds from `at` to the estimate: 0 to 999.
     pub picoseconds: u16,
-    /// The truth lies within this distance of the best guess.
+    /// The error bound in picoseconds.
     pub bound_picoseconds: u64,
-    /// Which run of the hardware clock it was converted with.
+    /// The generation of the hardware clock that it was converted with.
     pub generation: ClockGeneration,
 }
 
 impl<C: Clock> FineEstimate<C> {
-    /// Returns the best guess in picoseconds since the clock's start.
+    /// Returns the estimate in picoseconds since the clock's start.
     pub fn total_picoseconds(&self) -> i128 {
         i128::from(self.at.nanoseconds()) * 1_000 + i128::from(self.picoseconds)
     }
 }
 
-/// Prints `2026-11-25T13:00:00.123456789012Z ±4.20 ns`: as [`Estimate`] does, to the picosecond.
+/// Prints `2026-11-25T13:00:00.123456789012Z ±4.20 ns`: like [`Estimate`], with picoseconds.
 impl<C: Clock> fmt::Display for FineEstimate<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         display::picoseconds::<C>(f, self.total_picoseconds(), self.bound_picoseconds)
@@ -177,25 +181,25 @@ impl<C: Clock> fmt::Display for FineEstimate<C> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct SliceEstimate {
-    /// The truth lies within this distance of each of the times.
+    /// The error bound of every time.
     #[cfg_attr(feature = "serde", serde(rename = "error_bound_ns"))]
     pub bound: Span,
-    /// Which run of the hardware clock they were converted with.
+    /// The generation of the hardware clock that they were converted with.
     pub generation: ClockGeneration,
 }
 
-/// An instant of the monotonic clock, converted to a NIC's counter.
+/// An instant of the monotonic clock, converted to ticks of a NIC's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct HardwareEstimate {
-    /// The best guess, in ticks.
+    /// The estimate in ticks.
     #[cfg_attr(feature = "serde", serde(rename = "hardware_ticks"))]
     pub ticks: HardwareTicks,
-    /// The truth lies within this many ticks of it.
+    /// The error bound in ticks.
     #[cfg_attr(feature = "serde", serde(rename = "error_bound_ticks"))]
     pub bound: u64,
-    /// Which run of the hardware clock it was converted with.
+    /// The generation of the hardware clock that it was converted with.
     pub generation: ClockGeneration,
 }
 
@@ -206,39 +210,38 @@ impl fmt::Display for HardwareEstimate {
     }
 }
 
-/// The hardware clock's frequency against the system clock: what the specification's
-/// samples call `QueryHardwareClockFrequency` and leave empty.
+/// The hardware clock's frequency relative to the monotonic clock. (The specification's samples
+/// leave this open, as `QueryHardwareClockFrequency`.)
 ///
-/// It is that of the newest reading. A frequency that a program changes at a stroke shows
-/// only in the readings that follow.
+/// It is the frequency at the newest cross timestamp. A sudden change by a program becomes visible
+/// only in later ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct FrequencyEstimate {
-    /// Ticks per second of the system clock.
+    /// Ticks of the hardware clock per second of the monotonic clock.
     pub hertz: f64,
-    /// The truth lies within this many parts per billion of `hertz`.
+    /// The error bound in parts per billion of `hertz`.
     pub error_bound_parts_per_billion: f64,
-    /// Which run of the hardware clock it is for.
+    /// The generation of the hardware clock.
     pub generation: ClockGeneration,
 }
 
-/// The assumptions under which error bounds hold: the parameters of the contract
-/// (`docs/error-bound.md`).
+/// The assumptions under which error bounds hold (`docs/error-bound.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assumptions {
-    /// How fast the frequency of one clock against the other changes at most, as a fraction per
-    /// second. Thermal ramps of common oscillators reach 10⁻⁸ a second, a poor one that swings by
-    /// 1 ppm in five minutes 2·10⁻⁸.
+    /// The fastest change of the clocks' relative frequency, as a fraction per second. Thermal
+    /// ramps of common oscillators reach 10⁻⁸ per second; a poor one that swings by 1 ppm in five
+    /// minutes reaches 2·10⁻⁸.
     pub wander_per_second: f64,
-    /// The longest time for which the counter shows one value, unless a unit of it is longer. All
-    /// values that it shows are a multiple of its tick apart; only ticks of up to 8 ns may be
-    /// irregular. Readings show smaller ticks soon.
+    /// The longest tick of the hardware clock: the time for which it shows the same value, unless
+    /// one unit of it is longer. Its values differ by multiples of the tick; only ticks of up to 8
+    /// ns may be irregular. Smaller ticks are soon learnt from cross timestamps.
     pub largest_tick: Span,
 }
 
 impl Assumptions {
-    /// 3·10⁻⁸ a second, and 10 µs.
+    /// The defaults: 3·10⁻⁸ per second, and 10 µs.
     pub const USUAL: Self = Self {
         wander_per_second: 3e-8,
         largest_tick: Span::from_microseconds(10),
@@ -251,45 +254,49 @@ impl Default for Assumptions {
     }
 }
 
-/// The expected speed at which the frequency of a hardware clock changes, in fractions per second.
+/// The expected speed of change (wander) of a hardware clock's frequency, in fractions per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Prior {
-    /// What the readings show: twice the largest change seen lately, down to 10⁻⁹. No error bound
-    /// becomes narrower by it: a quiet oscillator may ramp in the next minute.
+    /// The observed wander: twice the largest recent change, at least 10⁻⁹. It never narrows an
+    /// error bound, because a quiet oscillator may ramp in the next minute.
     pub seen_per_second: f64,
-    /// What error bounds rest on: [`Assumptions::wander_per_second`], or more if readings
-    /// contradict that.
+    /// The wander that error bounds allow for: [`Assumptions::wander_per_second`], or more if cross
+    /// timestamps contradict that.
     pub unseen_per_second: f64,
-    /// Which run of the hardware clock it is for.
+    /// The generation of the hardware clock.
     pub generation: ClockGeneration,
 }
 
-/// The reason that a timestamp cannot be converted.
+/// The reason why a timestamp cannot be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ConversionError {
-    /// Too few readings in this generation yet; take more.
+    /// There are too few cross timestamps in this generation yet; take more.
     NotReady,
     /// The timestamp is of another interface's clock.
     OtherClock,
-    /// The system does not say which device made the timestamp: of a frame that was sent on a bridge, say.
+    /// The system does not report which device made the timestamp, for example for a frame that was
+    /// sent on a bridge.
     UnknownDevice,
-    /// The timestamp fits no generation that is still known: it was made before a reset, or the
-    /// reset has not been noticed yet.
+    /// The timestamp fits no known generation: it was made before a reset, or after one that was
+    /// not noticed yet.
     OutsideGenerations,
-    /// The timestamp fits more than one generation, or can be of one that ended before its rate was known.
+    /// The timestamp fits more than one generation, or may be of one that ended before its
+    /// frequency was known.
     Ambiguous,
-    /// The last reading is too old for any bound.
+    /// The last cross timestamp is too old for an error bound.
     Stale,
-    /// UTC at that time is unknown: the real-time clock was stepped around it, or was not read before it.
+    /// UTC at that time is unknown: the real-time clock was stepped around it, or was not read
+    /// before and after it.
     UtcUnknown,
-    /// The packet carries no timestamp of the clock that counts.
+    /// The packet has no timestamp of the requested source.
     NoTimestamp,
-    /// The clock was not read often enough after the timestamp: a change just before it would not have shown.
+    /// There are too few cross timestamps after the timestamp: a change of the clock just before it
+    /// would not be visible yet.
     Unconfirmed,
 }
 

@@ -1,5 +1,4 @@
-//! The readings of one NIC's clock and their division into generations. Fits nothing and
-//! converts nothing itself.
+//! The division of a NIC's cross timestamps into clock generations.
 
 use super::convert::LINGERS;
 use super::express::Express;
@@ -15,51 +14,53 @@ use crate::time::{Frequency, MonotonicTime, Span};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-/// So many interfaces stand on one another at most.
+/// The most interfaces that can be stacked.
 const MOST_DEVICES: usize = 8;
-/// How many runs are remembered behind the current one.
+/// The number of runs that are remembered besides the current one.
 pub(super) const REMEMBERED: usize = 4;
-/// The width of a bracket that a driver does not tell, while none is known: slow NICs
-/// are read through a management bus in about 100 µs, and the reading can be interrupted.
+/// The assumed width of a bracket that the driver does not report: slow NICs are read through a
+/// management bus in about 100 µs, and the reading can be interrupted.
 const UNKNOWN_BRACKET: Span = Span::from_milliseconds(1);
-/// Latched readings agree to this: the resynchronisation of two clock domains and the delay
-/// of the bus between them, a few tens of nanoseconds.
+/// The uncertainty of latched readings, in nanoseconds: the resynchronisation of two clock domains
+/// and the delay of the bus between them.
 const LATCH: f64 = 50.0;
-/// The system clock's step on Windows: the usual performance counter runs at 10 MHz.
+/// The system clock's tick on Windows, in nanoseconds: the performance counter usually runs at 10
+/// MHz.
 const PERFORMANCE_COUNTER_STEP: f64 = 100.0;
-/// And on the others.
+/// The system clock's tick on other systems, in nanoseconds.
 const NANOSECOND: f64 = 1.0;
 
-/// Interfaces below another one.
+/// The interfaces below another one.
 #[derive(Debug, Clone, Default)]
 struct Devices {
     all: [Option<InterfaceIndex>; MOST_DEVICES],
-    /// That of them which has the clock.
+    /// The one of them that has the clock.
     last: Option<InterfaceIndex>,
 }
 
-/// The effect of a reading on a [`Correlation`].
+/// The effect of a cross timestamp on a [`Correlation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// It belongs to the current generation.
+    /// It was added to the current generation.
     Accepted,
-    /// It opened a generation.
+    /// It began a generation.
     Opened(GenerationCause),
-    /// It is older than the last one: not used.
+    /// It is older than the last one and was not used.
     Outdated,
 }
 
-/// The relation between one NIC's clock and the system clock, learnt from readings.
+/// The relation between a NIC's clock and the monotonic clock, learnt from cross timestamps.
 ///
-/// The error bound contains all that the brackets leave open, the ticks of both clocks, what the
-/// frequency can have done besides ([`Assumptions`]), and a nanosecond for rounding. The estimate
-/// is for the middle of a timestamp's tick. A program that changes the frequency of either clock
-/// without a notification breaks the assumptions until readings show it: then all that it can have
-/// touched gets a wider bound, timestamps from before included. What is guaranteed when, and why, is in
-/// `docs/error-bound.md`.
+/// The error bound includes the width of the brackets, the ticks of both clocks, frequency changes
+/// within the [`Assumptions`], and a nanosecond for rounding. The estimate is for the middle of a
+/// timestamp's tick. A program that changes the frequency of either clock without a notification
+/// violates the assumptions until cross timestamps show the change; then all affected conversions
+/// get a wider bound, including those of earlier timestamps. `docs/error-bound.md` explains the
+/// guarantees.
 ///
-/// Conversions made without a reading in between keep the order of the timestamps of one generation. A
-/// reading moves the line, by less than the bounds: it can turn back what was converted before.
+/// Conversions without a cross timestamp in between preserve the order of a generation's
+/// timestamps. A new cross timestamp moves the line by less than the error bounds, so that a later
+/// conversion can give an earlier time.
 ///
 /// ```
 /// use wirestamp_core::correlate::{Correlation, GenerationCause, Pushed};
@@ -81,30 +82,30 @@ pub enum Pushed {
 #[derive(Debug, Clone)]
 pub struct Correlation {
     pub(super) interface: InterfaceIndex,
-    /// Others whose timestamps are of this clock. Most clocks have none, and a correlation is small.
+    /// Further interfaces whose timestamps are of this clock. Boxed, because most clocks have none.
     devices: Option<Box<Devices>>,
     nominal: Option<Frequency>,
-    /// Whether the readings go with the nominal frequency.
+    /// Whether the cross timestamps agree with the nominal frequency.
     reliable: bool,
     /// Oldest first; the last one is current.
     pub(super) runs: VecDeque<Run>,
-    /// The last reading of the newest run that was forgotten.
+    /// The last cross timestamp of the newest forgotten run.
     pub(super) forgotten: Option<MonotonicTime>,
-    /// The current run has ended; the next reading opens one for this cause.
+    /// Set if the current run has ended: the cause of the run that the next cross timestamp begins.
     pub(super) ended: Option<GenerationCause>,
     widest: Option<Span>,
-    /// How finely the system clock counts, in nanoseconds, if somebody said so.
+    /// The system clock's tick in nanoseconds, if set by the caller.
     system_step: Option<f64>,
     limits: Limits,
-    /// How long a timestamp may wait unread before another generation is the better explanation.
+    /// How long a timestamp may wait unread before another generation is more likely.
     pub(super) lingers: Span,
-    /// How most timestamps are converted.
+    /// The fast path of conversions.
     pub(super) express: Express,
 }
 
 impl Correlation {
-    /// Makes a correlation without a reading. `nominal`: the frequency that the driver states, if it does; only a
-    /// start, and dropped if the readings contradict it.
+    /// Creates a correlation without cross timestamps. `nominal` is the frequency that the driver
+    /// reports, if any. It is only a start value, and is dropped if cross timestamps contradict it.
     pub fn new(interface: InterfaceIndex, nominal: Option<Frequency>) -> Self {
         let runs = VecDeque::with_capacity(REMEMBERED + 1);
         Self {
@@ -123,43 +124,44 @@ impl Correlation {
         }
     }
 
-    /// Says how finely the system clock of the readings counts. Without it, readings made by a
-    /// Windows driver are taken to count 100 ns and others 1 ns.
+    /// Sets the tick frequency of the system clock in cross timestamps. By default its tick is 100
+    /// ns for those of a Windows driver, and 1 ns for others.
     #[must_use]
     pub fn with_system_frequency(mut self, frequency: Frequency) -> Self {
         let exact = 1_000_000_000 % frequency.hertz() == 0;
-        // a tick that is no whole number of nanoseconds was rounded down
+        // a tick that is not a whole number of nanoseconds was rounded down
         self.system_step =
             Some(1e9 / frequency.hertz() as f64 + if exact { 0.0 } else { NANOSECOND });
         self
     }
 
-    /// Says what is assumed of the clocks instead of [`Assumptions::USUAL`]: bounds hold as long as it
-    /// is true. For generations that begin later.
+    /// Sets assumptions other than [`Assumptions::USUAL`], for generations that begin later. Error
+    /// bounds hold only as long as the assumptions are true.
     #[must_use]
     pub fn with_assumptions(mut self, assumptions: &Assumptions) -> Self {
         self.limits = Limits::of(assumptions);
         self
     }
 
-    /// Says how long a timestamp may wait before it is read; without it, 10 s. The shorter, the
-    /// sooner after a step a timestamp is sure to be of the new generation.
+    /// Sets how long a timestamp may wait before it is read; the default is 10 s. The shorter, the
+    /// sooner after a step a timestamp can only be of the new generation.
     #[must_use]
     pub fn with_longest_wait(mut self, wait: Span) -> Self {
         self.lingers = wait.min(LINGERS);
         self
     }
 
-    /// Returns the interface whose clock it is.
+    /// Returns the interface of the clock.
     pub fn interface(&self) -> InterfaceIndex {
         self.interface
     }
 
-    /// Says which other interfaces' timestamps are of this clock: those below a VLAN or bond, by which timestamps are named
-    /// that its packets have, the one that has the clock last. Replaces those of an earlier call; after
-    /// [`replace_clock`](Self::replace_clock) they are those of the clock that comes. A timestamp that is named by the last one is of
-    /// a clock that was behind it. Another last one, without `replace_clock`, shares the clock: the current generation ends, which is of
-    /// the former one. Of more than eight, as many as Linux puts on one another, the last count.
+    /// Sets the interfaces below a VLAN or bond that timestamps of this clock may name, the one
+    /// that has the clock last. Replaces those of an earlier call; after
+    /// [`replace_clock`](Self::replace_clock) they apply to the new clock. If the last device
+    /// changes without `replace_clock`, it shares the clock, and the current generation, which is
+    /// of the former device, ends. Of more than eight devices (the most that Linux stacks) the last
+    /// eight are used.
     pub fn set_devices(&mut self, devices: impl IntoIterator<Item = InterfaceIndex>) {
         self.devices = None;
         for (place, device) in devices.into_iter().enumerate() {
@@ -177,13 +179,15 @@ impl Correlation {
         }
     }
 
-    /// Whether this clock is behind that device below the interface, or one was of which readings are remembered.
+    /// Whether this clock, or one with remembered cross timestamps, belongs to a device below the
+    /// interface.
     pub(super) fn is_of(&self, device: InterfaceIndex) -> bool {
         let had = |run: &Run| run.device == Some(device);
         self.is_below(device) || self.runs.iter().any(had)
     }
 
-    /// Whether a run is of the clock of a device below the interface. What is above the device that has the clock stays.
+    /// Whether a run is of the clock of a device below the interface. Devices above the one with
+    /// the clock do not change.
     pub(super) fn can_be_of(&self, run: &Run, device: InterfaceIndex) -> bool {
         let has_not = self.device() != Some(device);
         run.device == Some(device) || (has_not && self.is_below(device))
@@ -198,13 +202,13 @@ impl Correlation {
         self.devices.as_ref().and_then(|devices| devices.last)
     }
 
-    /// Returns the frequency that the driver states.
+    /// Returns the nominal frequency that the driver reports.
     pub fn nominal(&self) -> Option<Frequency> {
         self.nominal
     }
 
-    /// Takes a reading in. Readings come in the order in which they were made, each begun when the
-    /// one before was over.
+    /// Adds a cross timestamp. They must come in the order in which they were taken, without
+    /// overlap.
     pub fn push(&mut self, cross: &CrossTimestamp) -> Pushed {
         let pushed = self.take(cross);
         self.express = Express::of(self);
@@ -235,31 +239,34 @@ impl Correlation {
             },
         };
         if contradiction.is_some() && current.known_rate().is_none() {
-            self.reliable = false; // perhaps it was the stated frequency that was contradicted
+            self.reliable = false; // the contradiction may have been with the nominal frequency
         }
         self.open(cause, reading, contradiction)
     }
 
-    /// Ends the current generation: the next reading opens a new one. Until then, timestamps that were
-    /// read after the last reading fail; earlier ones are converted as before.
+    /// Ends the current generation: the next cross timestamp begins a new one. Until then,
+    /// conversions fail for timestamps that were read after the last cross timestamp; earlier ones
+    /// are converted as before.
     pub fn restart(&mut self, cause: GenerationCause) {
-        // another clock stays another one, whatever else happens before its first reading
+        // a replaced clock stays replaced, whatever else happens before its first cross timestamp
         if !self.runs.is_empty() && self.ended != Some(GenerationCause::ClockReplaced) {
             self.ended = Some(cause);
         }
         self.express = Express::of(self);
     }
 
-    /// Continues with another hardware clock, whose nominal frequency is `nominal`: a bond failed over, or the interface
-    /// came back, perhaps under another number. Ends the current generation as [`restart`](Self::restart) does; nothing
-    /// that was learnt of the former clock is assumed of this one. The numbers of generations go on.
+    /// Continues with another hardware clock with nominal frequency `nominal`: a bond failed over,
+    /// or the interface came back, perhaps with another index. Ends the current generation like
+    /// [`restart`](Self::restart), and forgets what was learnt of the former clock. The numbers of
+    /// generations continue.
     pub fn replace_clock(&mut self, interface: InterfaceIndex, nominal: Option<Frequency>) {
         (self.interface, self.nominal) = (interface, nominal);
         (self.reliable, self.widest) = (true, None);
         self.restart(GenerationCause::ClockReplaced);
     }
 
-    /// Returns the hardware clock's frequency against the monotonic clock; `None` before it is known.
+    /// Returns the hardware clock's frequency relative to the monotonic clock; `None` until it is
+    /// known.
     pub fn frequency(&self) -> Option<FrequencyEstimate> {
         let run = self.runs.back()?;
         let (allowed, best) = (run.fit()?.rate(), run.fit()?.best_rate());
@@ -271,7 +278,8 @@ impl Correlation {
         })
     }
 
-    /// Returns what is believed about the oscillators just now; `None` before the rate is known.
+    /// Returns the current expectation of the oscillators' wander; `None` until the frequency is
+    /// known.
     pub fn prior(&self) -> Option<Prior> {
         let run = self.runs.back()?;
         let (seen, unseen) = run.fit()?.believed()?;
@@ -282,19 +290,19 @@ impl Correlation {
         })
     }
 
-    /// Returns the current generation; `None` before the first reading.
+    /// Returns the current generation; `None` before the first cross timestamp.
     pub fn generation(&self) -> Option<ClockGeneration> {
         self.runs.back().map(|run| run.number)
     }
 
-    /// Returns what opened the current generation. One reading can't tell a step from a new rate, so a
-    /// [`Contradiction`](GenerationCause::Contradiction) can become a
-    /// [`FrequencyChange`](GenerationCause::FrequencyChange) with the readings that follow.
+    /// Returns why the current generation began. One cross timestamp cannot distinguish a step from
+    /// a new frequency, so a [`Contradiction`](GenerationCause::Contradiction) can become a
+    /// [`FrequencyChange`](GenerationCause::FrequencyChange) with later ones.
     pub fn cause(&self) -> Option<GenerationCause> {
         self.runs.back().map(|run| run.cause)
     }
 
-    /// Returns how many readings the current generation stands on: few are kept.
+    /// Returns the number of cross timestamps in the current generation, of which few are kept.
     pub fn readings(&self) -> usize {
         self.runs.back().map_or(0, Run::readings)
     }
@@ -320,7 +328,7 @@ impl Correlation {
                     .widest
                     .unwrap_or(UNKNOWN_BRACKET)
                     .saturating_nanoseconds() as f64;
-                // it was made after the one before
+                // it was taken after the previous one
                 let since = self
                     .runs
                     .back()
@@ -368,7 +376,8 @@ impl Correlation {
         Pushed::Opened(cause)
     }
 
-    /// The system clock was set back: the times of all earlier generations mean something else now.
+    /// Starts over after the system clock was set back, which invalidates the times of all earlier
+    /// generations.
     fn begin_anew(&mut self, reading: Reading) -> Pushed {
         let pushed = self.open(GenerationCause::SystemStep, reading, None);
         self.runs.drain(..self.runs.len() - 1);
@@ -376,7 +385,7 @@ impl Correlation {
         pushed
     }
 
-    /// A frequency that was doubted counts again once the readings agree with it.
+    /// Uses a doubted nominal frequency again once the cross timestamps agree with it.
     fn check_nominal(&mut self) {
         let known = self.runs.back().and_then(Run::known_rate);
         if let (Some(rate), Some(nominal)) = (known, self.nominal) {

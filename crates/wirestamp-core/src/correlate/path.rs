@@ -1,27 +1,26 @@
-//! How wide brackets are when nothing delays them. Knows no clocks.
+//! The width of undelayed brackets.
 //!
-//! What all readings of a quiet relation say together is about as wide as the narrowest
-//! bracket: the shortest ways there and back. If it is narrower, the readings are not about
-//! one straight line: somebody stepped a clock a little, or the rate wanders faster than
-//! believed.
+//! The intersection of all cross timestamps of a stable relation is about as wide as the narrowest
+//! bracket, which has the shortest delays in both directions. If it is narrower, the relation is
+//! not a straight line: a clock was stepped slightly, or the frequency wanders faster than assumed.
 
 use super::bank::Measurement;
 use super::interval::Interval;
 
-/// A share of the narrowest bracket that two readings may lack by chance.
+/// The fraction of the narrowest bracket by which the intersection may be narrower by chance.
 const CHANCE: f64 = 0.05;
-/// How fast the narrowest bracket is forgotten, per batch.
+/// The rate at which the narrowest bracket is forgotten, per batch.
 const FORGETTING: f64 = 0.0002;
-/// So many batches tell what is usual.
+/// The number of batches after which the usual width is known.
 const ENOUGH: f64 = 8.0;
-/// How fast the usual excess follows.
+/// The smoothing factor of the usual excess.
 const FOLLOWING: f64 = 0.05;
 
-/// Widths of batches, in nanoseconds.
+/// The statistics of batches' widths, in nanoseconds.
 #[derive(Debug, Clone)]
 pub(super) struct PathWidth {
     narrowest: f64,
-    /// What batches have on top of it, usually.
+    /// The usual excess of batches over the narrowest bracket.
     excess: f64,
     batches: f64,
 }
@@ -35,7 +34,7 @@ impl PathWidth {
         }
     }
 
-    /// A complete batch.
+    /// Notes a complete batch.
     pub(super) fn see(&mut self, told: Interval) {
         let width = told.width();
         self.batches = (self.batches + 1.0).min(1e6);
@@ -47,15 +46,15 @@ impl PathWidth {
         self.narrowest += FORGETTING * excess.min(CHANCE * self.narrowest);
     }
 
-    /// Whether an interval is narrower than the way allows. `grain`: of both clocks.
+    /// Whether an interval is narrower than the path allows. `grain` is the tick of both clocks.
     pub(super) fn too_narrow(&self, interval: Interval, grain: f64) -> bool {
         self.batches >= ENOUGH
             && interval.width() + self.excess + CHANCE * self.narrowest + grain < self.narrowest
     }
 
-    /// What a batch says of the offset. Of a bracket that is wider than it could be, either
-    /// end is off: the centre anywhere within half the excess.
-    /// `grain`: variance of what both clocks' steps do to the centre.
+    /// The measurement of the offset by a batch. In a bracket with an excess width either end may
+    /// be delayed, so the centre is uncertain by half the excess. `grain` is the variance of the
+    /// centre due to both clocks' ticks.
     pub(super) fn measurement(&self, told: Interval, grain: f64) -> Measurement {
         let (width, batches) = (told.width(), self.batches.max(1.0));
         let narrowest = if width < self.narrowest {

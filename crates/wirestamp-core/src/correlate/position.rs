@@ -1,5 +1,5 @@
-//! Where a timestamp lies on what the readings of one generation say: beyond the newest of them,
-//! between two instants that are remembered, or before them all. Learns nothing.
+//! The position of a timestamp in a generation's fit: after the newest cross timestamp, between two
+//! remembered instants, or before all of them.
 
 use super::fit::{Fit, RATE_ROUNDING, ROUNDING, STATED, WHOLE};
 use super::interval::Interval;
@@ -9,21 +9,22 @@ use super::reading::{difference, magnitude, rounded};
 use super::{ClockGeneration, FineEstimate};
 use crate::time::{HardwareTicks, Monotonic, MonotonicTime};
 
-/// A time known no better is not known, in nanoseconds: a timestamp hours away from every reading.
+/// The largest error bound in nanoseconds; beyond, a time counts as unknown. It occurs hours away
+/// from all cross timestamps.
 const LARGEST_BOUND: f64 = 1e9;
-/// In a nanosecond.
+/// Picoseconds per nanosecond.
 const PICOSECONDS: f64 = 1e3;
-/// A rate is taken to be off by that much at least where ticks are reckoned from nanoseconds.
+/// The smallest assumed error of the rate when ticks are computed from nanoseconds.
 const FASTEST: f64 = 2e-3;
 
-/// A converted instant: `at` plus or minus `bound` nanoseconds.
+/// A converted instant: `at` ± `bound` nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Converted {
     pub(super) at: MonotonicTime,
     pub(super) bound: i64,
 }
 
-/// An instant before it is rounded: `base` plus `offset`, plus or minus `half_width` nanoseconds.
+/// An instant before rounding: `base` + `offset` ± `half_width` nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     base: MonotonicTime,
@@ -32,7 +33,7 @@ struct Placed {
 }
 
 impl Fit {
-    /// When the counter showed `ticks`; `None` where that is not known to a second.
+    /// Converts `ticks`; `None` if the error bound exceeds a second.
     pub(super) fn convert(&self, ticks: HardwareTicks) -> Option<Converted> {
         if let Some(distance) = self.front.distance(ticks) {
             return Some(Converted {
@@ -59,7 +60,7 @@ impl Fit {
         })
     }
 
-    /// The same to the picosecond, of generation 0.
+    /// Converts to picoseconds, with generation 0 as a placeholder.
     pub(super) fn convert_fine(&self, ticks: HardwareTicks) -> Option<FineEstimate<Monotonic>> {
         let Placed {
             base,
@@ -94,7 +95,7 @@ impl Fit {
         })
     }
 
-    /// Where a timestamp lies that is older than the newest batch.
+    /// Positions a timestamp that is older than the newest batch.
     fn look_up(&self, ticks: HardwareTicks) -> Placed {
         let newest = self.knots.newest();
         let distance = ticks.since(newest.ticks);
@@ -123,7 +124,7 @@ impl Fit {
         }
     }
 
-    /// On the chord from knot to knot: an instant relative to the first, and its uncertainty.
+    /// Positions a timestamp on the chord between two knots, relative to the first.
     fn between<'a>(
         &self,
         before: &'a Knot,
@@ -141,7 +142,7 @@ impl Fit {
         )
     }
 
-    /// Before the first knot or after the last one.
+    /// Positions a timestamp before the first knot or after the last one.
     fn beyond<'a>(
         &self,
         knot: &'a Knot,
@@ -180,7 +181,7 @@ impl Fit {
                 mean(first.allowed, knot.allowed, width, gained).widened(self.wander * width / 2.0);
             rate = rate.and(pair, RATE_ROUNDING).unwrap_or(rate);
         }
-        // readings on the other side of a change tell nothing
+        // cross timestamps on the other side of a change do not apply
         if self.knots.changed {
             rate.widened(STATED.high)
         } else {
@@ -188,12 +189,13 @@ impl Fit {
         }
     }
 
-    /// What the counter shows at `at`, and how many ticks that can be off; `None` beyond half
-    /// the counter's range.
+    /// Returns the ticks at `at` with their error bound in ticks; `None` beyond half the counter's
+    /// range.
     pub(super) fn invert(&self, at: MonotonicTime) -> Option<(HardwareTicks, u64)> {
         let newest = self.knots.newest();
         let mut ticks = newest.ticks;
-        // the rate is within 9 % of the scale, usually 0.1 %, so each round leaves that of the error
+        // the rate is within 9 % of the scale, usually 0.1 %, so each round reduces the error to
+        // that fraction
         for _ in 0..16 {
             let error = difference(at, self.convert(ticks)?.at);
             let correction = rounded(error / self.scale);
@@ -205,7 +207,7 @@ impl Fit {
         }
         let converted = self.convert(ticks)?;
         let off = magnitude(difference(at, converted.at)) + converted.bound as f64;
-        // room for the rate, one tick for the counter's own step
+        // room for the rate, and one tick for the counter's step
         let slowest = 1.0 + self.rate.low.min(-FASTEST);
         let bound = rounded(off / slowest / self.scale).checked_add(2)?;
         Some((ticks, u64::try_from(bound).ok()?))

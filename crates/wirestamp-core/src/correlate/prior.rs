@@ -1,43 +1,45 @@
-//! How fast the relative frequency of two clocks may change.
+//! The wander: how fast the relative frequency of two clocks may change.
 //!
-//! Bounds rest on the contract: a limit that no common oscillator exceeds, however quiet this one
-//! has been; a quiet hour does not prove a quiet minute. If the readings show more, more counts.
+//! Error bounds use the assumed limit, which no common oscillator exceeds, even if this one has
+//! been quiet: a quiet hour does not prove a quiet minute. If cross timestamps show more, the
+//! larger value is used.
 
 use super::reading::magnitude;
 
-/// Less is never learnt: 10⁻⁹ a second.
+/// The smallest learnt wander: 10⁻⁹ per second.
 const QUIET: f64 = 1e-18;
-/// More is no wander: 10⁻⁵ a second.
+/// The largest learnt wander: 10⁻⁵ per second.
 const WILDEST: f64 = 1e-14;
-/// A rate is compared with one so many batches earlier.
+/// The number of batches between two rates that are compared.
 const APART: u32 = 8;
-/// And at least so many nanoseconds.
+/// The smallest time between them, in nanoseconds.
 const APART_TIME: f64 = 4e9;
-/// Rates farther apart, in nanoseconds, don't tell how fast they changed between: 30 s.
+/// The largest time between them in nanoseconds (30 s); rates farther apart do not show how fast
+/// they changed in between.
 const SWING: f64 = 30e9;
-/// What was learnt is doubled: the next change may be larger.
+/// The factor applied to observed changes, because the next one may be larger.
 const SAFETY: f64 = 2.0;
 
-/// A change of frequency by one clock is by the other what it is times the cube of the ratio of their rates,
-/// which is within 1000 ppm of 1.
+/// The ratio of a frequency change measured by one clock to the same by the other: the cube of the
+/// ratio of their rates, which is within 1000 ppm of 1.
 const BY_EITHER_CLOCK: f64 = 1.0031;
 
-/// Wander of the oscillators.
+/// The wander of the oscillators.
 #[derive(Debug, Clone)]
 pub(super) struct Wander {
-    /// The contract's.
+    /// The assumed limit.
     limit: f64,
     learnt: f64,
-    /// An earlier rate, how long ago it was and how many batches.
+    /// An earlier rate, and its age in time and batches.
     rate: f64,
     ago: f64,
     batches: u32,
-    /// For how long the oscillator has been seen.
+    /// How long the oscillator has been observed.
     age: f64,
 }
 
 impl Wander {
-    /// `limit`: per nanosecond.
+    /// Creates a wander with the assumed `limit`, per nanosecond.
     pub(super) const fn new(limit: f64) -> Self {
         Self {
             limit,
@@ -49,29 +51,29 @@ impl Wander {
         }
     }
 
-    /// After an event: the oscillator is the same, its rate may be another.
+    /// Continues after an event: the oscillator is the same, its rate may differ.
     #[must_use]
     pub(super) const fn after_step(mut self) -> Self {
         (self.rate, self.ago, self.batches) = (f64::NAN, 0.0, 0);
         self
     }
 
-    /// Per nanosecond: what readings have shown, doubled. No bound rests on it alone.
+    /// Twice the observed wander, per nanosecond. No error bound relies on it alone.
     pub(super) const fn seen(&self) -> f64 {
         self.learnt
     }
 
-    /// Per nanosecond of either clock: what bounds rest on.
+    /// The wander that error bounds allow for, per nanosecond of either clock.
     pub(super) fn believed(&self) -> f64 {
         self.learnt.max(self.limit)
     }
 
-    /// The same per nanosecond of the hardware clock, by which bounds are reckoned.
+    /// The same per nanosecond of the hardware clock, in which bounds are computed.
     pub(super) fn allowed(&self) -> f64 {
         self.believed() * BY_EITHER_CLOCK
     }
 
-    /// `elapsed` nanoseconds after the last one the rate is estimated to be `rate`.
+    /// Notes an estimate of the rate, `elapsed` nanoseconds after the last one.
     pub(super) fn observe(&mut self, rate: f64, elapsed: f64) {
         self.ago += elapsed;
         self.age += elapsed;
@@ -83,10 +85,10 @@ impl Wander {
             return;
         }
         let change = magnitude(rate - self.rate) / self.ago * SAFETY;
-        // halves in 20 s, or in a third of the time that was seen
+        // halves in 20 s, or in a third of the observed time if that is longer
         let half_life = (self.age / 3.0).max(20e9);
         let kept = self.learnt / (1.0 + self.ago / half_life);
-        // what swings faster than it is looked at is not seen
+        // swings that are faster than the observations are not visible
         let floor = if self.ago > SWING {
             self.limit.max(QUIET)
         } else {
@@ -96,7 +98,7 @@ impl Wander {
         (self.rate, self.ago, self.batches) = (rate, 0.0, 0);
     }
 
-    /// The readings contradict what was learnt.
+    /// Doubles the wander because cross timestamps contradict it.
     pub(super) fn grow(&mut self) {
         self.learnt = (self.believed() * 2.0).min(WILDEST);
     }

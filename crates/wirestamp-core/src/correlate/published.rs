@@ -1,5 +1,4 @@
-//! What a correlation shows to other threads: how new timestamps are converted just now.
-//! Does not convert older ones.
+//! The published part of a correlation, with which other threads convert new timestamps.
 
 use super::express::Front;
 use super::latch::Latch;
@@ -7,11 +6,11 @@ use super::{Correlation, Estimate};
 use crate::time::Monotonic;
 use crate::timestamp::HardwareTimestamp;
 
-/// The newest line of a [`Correlation`], for any number of threads to convert with while one
-/// thread takes readings.
+/// The newest line of a [`Correlation`], with which any number of threads convert while one thread
+/// takes cross timestamps.
 ///
-/// Reading is wait-free: a thread that is interrupted while it publishes holds up nobody, and
-/// nobody sees half of what it wrote.
+/// Conversions are wait-free and never see a partial update, even if the publishing thread is
+/// interrupted.
 ///
 /// ```
 /// use wirestamp_core::correlate::{Correlation, Published};
@@ -42,20 +41,20 @@ impl Default for Published {
 }
 
 impl Published {
-    /// Converts nothing yet.
+    /// Creates one that converts nothing yet.
     pub fn new() -> Self {
         Self(Latch::new(Front::NONE.to_words()))
     }
 
-    /// Shows what the correlation has learnt. By one thread at a time: two that publish at once
-    /// must exclude one another, or readers may see a mixture.
+    /// Publishes the state of the correlation. Publishing threads must exclude one another, or
+    /// readers may see a mixture.
     pub fn publish(&self, correlation: &Correlation) {
         self.0.write(&correlation.express.front.to_words());
     }
 
-    /// As [`Correlation::to_monotonic`]; `None` where there is a choice to make (a timestamp older than
-    /// the newest reading, or one that may be of an earlier generation) or a reason for an error: ask the
-    /// correlation itself.
+    /// Converts like [`Correlation::to_monotonic`]. Returns `None` for timestamps that need the
+    /// whole correlation: older than the newest cross timestamp, possibly of an earlier generation,
+    /// or not convertible.
     #[inline]
     pub fn to_monotonic(&self, timestamp: &HardwareTimestamp) -> Option<Estimate<Monotonic>> {
         Front::from_words(&self.0.read()?).convert(timestamp)

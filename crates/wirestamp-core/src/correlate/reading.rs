@@ -1,24 +1,24 @@
-//! What one cross timestamp says, in differences. Remembers nothing.
+//! A cross timestamp in the form that the fit uses.
 
 use super::interval::Interval;
 use crate::time::{HardwareTicks, MonotonicTime};
 
-/// What one cross timestamp says: when the counter showed `ticks`, the system clock stood at
-/// `middle` plus something in `bracket`, in nanoseconds.
+/// A cross timestamp: when the counter showed `ticks`, the system clock was at `middle` plus a
+/// value in `bracket`, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
     pub(super) ticks: HardwareTicks,
     pub(super) middle: MonotonicTime,
     pub(super) bracket: Interval,
-    /// Where in the bracket it most likely stood.
+    /// The most likely value in the bracket.
     pub(super) centre: f64,
-    /// Whether the width of the bracket is known and not guessed.
+    /// Whether the width of the bracket is known rather than assumed.
     pub(super) told: bool,
-    /// The system clock's step, in nanoseconds.
+    /// The system clock's tick in nanoseconds.
     pub(super) step: f64,
 }
 
-/// Later minus earlier, in nanoseconds. Exact up to 104 days, and then to 2⁻⁵³ of itself.
+/// The difference in nanoseconds, exact up to 104 days, beyond that to a relative error of 2⁻⁵³.
 pub(super) fn difference(later: MonotonicTime, earlier: MonotonicTime) -> f64 {
     match later.nanoseconds().checked_sub(earlier.nanoseconds()) {
         Some(nanoseconds) => nanoseconds as f64,
@@ -30,7 +30,7 @@ pub(super) fn magnitude(value: f64) -> f64 {
     if value < 0.0 { -value } else { value }
 }
 
-/// To the nearest whole number, or the nearest end of the range.
+/// Rounds to the nearest whole number, saturating.
 pub(super) fn rounded(value: f64) -> i64 {
     let half = if value < 0.0 { -0.5 } else { 0.5 };
     (value + half) as i64

@@ -1,42 +1,41 @@
-//! The straight line by which timestamps since the newest reading are converted. Does not
-//! know how it was found.
+//! The straight line that converts timestamps since the newest cross timestamp.
 
 use crate::time::{HardwareTicks, MonotonicTime};
 
-/// 2⁵²: a float of this size has a unit in its last place of 1, and its low bits are the whole
-/// number that was added to it. No branch, and the same bits everywhere.
+/// 2⁵²: the unit in the last place of such a float is 1, so its low bits are the whole number that
+/// was added. This conversion has no branch and gives the same bits on every processor.
 const COUNT: f64 = 4_503_599_627_370_496.0;
-/// 2⁴²: the same with a unit of 2⁻¹⁰ in the last place. Shifted down, the whole nanoseconds
-/// are left.
+/// 2⁴²: the same with a unit of 2⁻¹⁰ in the last place. Shifting right leaves the whole
+/// nanoseconds.
 const LIFT: f64 = 4_398_046_511_104.0;
 const FRACTION: u32 = 10;
 const LIFTED: u64 = LIFT.to_bits() >> FRACTION;
-/// Ticks and nanoseconds that a float holds exactly, with room to spare.
+/// The largest number of ticks or nanoseconds, which a float holds exactly with room to spare.
 const LIMIT: f64 = (1u64 << 41) as f64;
 
-/// A second: what is known no better is not known.
+/// The largest error bound in nanoseconds (a second); beyond, a time counts as unknown.
 const LARGEST_HALF_WIDTH: f64 = 1e9;
 
-/// A line with a bound that grows with the distance.
+/// A line with an error bound that grows with the distance.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Segment {
     ticks: HardwareTicks,
-    /// Less [`LIFTED`].
+    /// The start in nanoseconds, minus [`LIFTED`].
     at: i64,
-    /// From `at` to the system time of `ticks`, plus a half for rounding, plus [`LIFT`].
+    /// The time from `at` to the system time of `ticks`, plus a half for rounding, plus [`LIFT`].
     lift: f64,
     /// Nanoseconds per tick.
     slope: f64,
-    /// How far it is off at its start, plus one for rounding up, plus [`LIFT`].
+    /// The error bound at the start, plus one for rounding up, plus [`LIFT`].
     roof: f64,
-    /// Per tick, and per tick squared.
+    /// The growth of the error bound per tick, and per tick squared.
     spread: f64,
     curve: f64,
-    /// How far it reaches, in ticks.
+    /// The reach in ticks.
     reach: u64,
 }
 
-/// What a line is made of. Nanoseconds, and fractions of the scale.
+/// The parameters of a line, in nanoseconds and fractions of the scale.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     pub(super) ticks: HardwareTicks,
@@ -45,13 +44,13 @@ pub(super) struct Line {
     pub(super) rate: f64,
     pub(super) half_width: f64,
     pub(super) spread: f64,
-    /// Per nanosecond.
+    /// The wander per nanosecond.
     pub(super) wander: f64,
     pub(super) scale: f64,
 }
 
 impl Segment {
-    /// Reaches nothing.
+    /// A line that converts nothing.
     pub(super) const NONE: Self = Self {
         ticks: HardwareTicks::new(0),
         at: 0,
@@ -63,7 +62,8 @@ impl Segment {
         reach: 0,
     };
 
-    /// `reach`: in nanoseconds; less if the bound would exceed a second.
+    /// Creates a line with a reach in nanoseconds, or less if the error bound would exceed a
+    /// second.
     pub(super) fn new(line: &Line, reach: f64) -> Self {
         let whole = line.offset as i64 - i64::from(line.offset < 0.0);
         let at = line.at.nanoseconds().checked_add(whole);
@@ -95,29 +95,29 @@ impl Segment {
         MonotonicTime::from_nanoseconds(self.at(0))
     }
 
-    /// The same, reaching no system time after `until`.
+    /// Limits the reach to system times up to `until`.
     #[must_use]
     pub(super) fn cut(self, until: MonotonicTime) -> Self {
         let room = (until - self.start()).saturating_nanoseconds().max(0);
-        // the last distance is one less: a tick is more than what a float is off by
+        // the last distance is one less: a tick is more than the error of a float
         let reach = self.reach.min((room as f64 / self.slope) as u64);
         Self { reach, ..self }
     }
 
-    /// Ticks since its start; `None` beyond its reach.
+    /// Returns the ticks since its start; `None` beyond its reach.
     #[inline]
     pub(super) fn distance(&self, ticks: HardwareTicks) -> Option<u64> {
         let distance = ticks.since(self.ticks) as u64;
         (distance < self.reach).then_some(distance)
     }
 
-    /// The system time, in nanoseconds. `distance` lies within its reach.
+    /// The system time in nanoseconds. `distance` must be within its reach.
     #[inline]
     pub(super) fn at(&self, distance: u64) -> i64 {
         self.lifted(distance as i64 as f64)
     }
 
-    /// How far that can be off, in nanoseconds, rounded up.
+    /// The error bound in nanoseconds, rounded up.
     #[inline]
     pub(super) fn bound(&self, distance: u64) -> u64 {
         let distance = distance as i64 as f64;
@@ -125,8 +125,8 @@ impl Segment {
         (bound.to_bits() >> FRACTION) - LIFTED
     }
 
-    /// The same before rounding to nanoseconds, to a picosecond: an instant, from there to the
-    /// system time, and how far that can be off, in nanoseconds.
+    /// The system time before rounding, precise to a picosecond: an instant, the nanoseconds from
+    /// there, and the error bound in nanoseconds.
     pub(super) fn unrounded(&self, distance: u64) -> (MonotonicTime, f64, f64) {
         let distance = distance as f64;
         let at = MonotonicTime::from_nanoseconds(self.at.wrapping_add_unsigned(LIFTED));
@@ -137,11 +137,11 @@ impl Segment {
         )
     }
 
-    /// The system times of many; the largest distance. `None` if one lies beyond its reach: what
-    /// was written then means nothing. The lengths are the same.
+    /// Converts a slice into one of the same length, and returns the largest distance. `None` if a
+    /// timestamp is beyond the reach; the result is then unspecified.
     ///
-    /// Without a branch and inlined, so that the caller's compiler takes several at once. What
-    /// lies beyond a float's whole numbers is converted to nonsense, and noticed afterwards.
+    /// It has no branch and is inlined, so that the caller's code is vectorised. Values beyond a
+    /// float's whole numbers give wrong results, which are detected afterwards.
     #[inline(always)]
     pub(super) fn convert_slice(
         &self,

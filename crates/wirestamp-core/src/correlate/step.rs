@@ -1,25 +1,25 @@
-//! How coarsely a counter counts. Knows no time.
+//! The step of a counter: the resolution of its values.
 
-/// The finest step that a counter of nanoseconds is trusted to make: one period of 125 MHz,
-/// the usual core clock of a NIC.
+/// The smallest step that is assumed for a counter of nanoseconds: one period of 125 MHz, the usual
+/// core clock of a NIC.
 const NANOSECOND_COUNTER_STEP: f64 = 8.0;
-/// What rounding to a shorter float may take away.
+/// Compensates rounding to f32.
 const ROUNDED_UP: f64 = 1.0 + 1e-7;
 
-/// A counter's step, from the differences of its values: never less than the true one, which
-/// divides all of them.
+/// A counter's step, estimated from the differences of its values. It is never less than the true
+/// step, which divides all of them.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    /// Greatest common divisor of all counter differences; 0 while there is none.
+    /// The greatest common divisor of all differences; 0 while there is none.
     divisor: u64,
-    /// What no step is larger than, in nanoseconds, if it is larger than a tick.
+    /// The upper limit of the step in nanoseconds, if larger than a tick.
     largest: f32,
     nanoseconds: f32,
 }
 
 impl Step {
-    /// `scale`: nanoseconds per tick. `divisor`: of a counter that is known from before, or 0.
-    /// `largest`: what no step is larger than, in nanoseconds.
+    /// Creates a step. `scale` is the nanoseconds per tick, `divisor` that of an already known
+    /// counter or 0, and `largest` the upper limit of the step in nanoseconds.
     pub(super) fn new(scale: f64, divisor: u64, largest: f64) -> Self {
         let mut step = Self {
             divisor,
@@ -30,18 +30,18 @@ impl Step {
         step
     }
 
-    /// Ticks that all differences are multiples of; 0 if none was seen.
+    /// The ticks that divide all differences; 0 if there is none.
     pub(super) fn divisor(&self) -> u64 {
         self.divisor
     }
 
-    /// A difference between two values of a counter with `scale` nanoseconds per tick.
+    /// Notes a difference between two values of a counter with `scale` nanoseconds per tick.
     pub(super) fn see(&mut self, ticks: u64, scale: f64) {
         self.divisor = greatest_common_divisor(self.divisor, ticks);
         self.nanoseconds = self.believed(scale) as f32;
     }
 
-    /// At least one tick.
+    /// The step in nanoseconds, at least one tick.
     pub(super) fn nanoseconds(&self) -> f64 {
         f64::from(self.nanoseconds) * ROUNDED_UP
     }

@@ -1,18 +1,19 @@
-//! UTC at instants of the recent past, from readings of the real-time clock beside the monotonic
-//! clock: the last step from a hardware timestamp to UTC. Reads no clock.
+//! Conversion of recent instants of the monotonic clock to UTC, from readings of both clocks: the
+//! last step from a hardware timestamp to UTC.
 //!
-//! Each reading of both clocks bounds their difference, UTC minus monotonic time, at that instant. Between two
-//! readings the difference may have been slewed, by no more than the system allows, and stepped. So
-//! an instant is converted with the readings before and after it, if those agree:
+//! Each reading bounds the difference UTC − monotonic at that instant. Between two readings the
+//! difference may have been slewed, within the system's limit, and stepped. An instant is therefore
+//! converted with the readings before and after it, if they agree:
 //!
-//! - Where nothing slews the one clock against the other (Linux: both are slewed alike), the difference
-//!   at the instant is that of the reading before or of the reading after, whether a step that is too small to show
-//!   came between or not. The bound covers both.
-//! - Where it may be slewed (Windows), each reading is widened by what the slew can have made of it since, and the
-//!   one that says most is used. A step between the two that slewing could also explain does not show.
+//! - If both clocks are slewed alike (Linux), the difference is that of the reading before or of
+//!   the reading after, even if a small, undetected step came in between. The error bound covers
+//!   both.
+//! - If the real-time clock may be slewed relative to the monotonic clock (Windows), each reading
+//!   is widened by the possible slew since, and the narrowest one is used. A step that slewing
+//!   could explain is not detected.
 //!
-//! Readings that contradict one another are on the two sides of a step, and nobody knows when between
-//! them it came: an instant between them has no UTC.
+//! Readings that contradict each other are on different sides of a step at an unknown time:
+//! instants between them cannot be converted.
 
 use super::{ClockGeneration, ConversionError, Estimate};
 use crate::time::{
@@ -20,14 +21,14 @@ use crate::time::{
 };
 use alloc::collections::VecDeque;
 
-/// Readings that agree are kept at least so far apart.
+/// The smallest interval between kept readings that agree.
 const SPACING: Span = Span::from_seconds(1);
-/// So many are kept.
+/// The number of readings that are kept.
 const KEPT: usize = 256;
 const MILLION: i128 = 1_000_000;
 
-/// Readings of the real-time clock beside the monotonic clock: what is needed to convert instants of the last minutes to
-/// UTC.
+/// A history of readings of the real-time and the monotonic clock, which converts instants of the
+/// last minutes to UTC.
 ///
 /// ```
 /// use wirestamp_core::correlate::{ClockGeneration, Estimate, UtcHistory};
@@ -49,15 +50,15 @@ const MILLION: i128 = 1_000_000;
 pub struct UtcHistory {
     /// Oldest first.
     readings: VecDeque<UtcCrossTimestamp>,
-    /// Of each reading: how many steps were noticed before it.
+    /// For each reading, the number of steps noticed before it.
     steps: VecDeque<u32>,
-    /// How fast the difference of the clocks changes at most, but for steps: in parts per million.
+    /// The largest slew of the clocks' difference in ppm, steps aside.
     slew: i128,
-    /// What a reading may be rounded by, in nanoseconds.
+    /// The rounding error of a reading, in nanoseconds.
     rounding: i128,
 }
 
-/// Between which the difference of the clocks lies, in nanoseconds.
+/// The interval of the clocks' difference, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Difference {
     low: i128,
@@ -65,7 +66,7 @@ struct Difference {
 }
 
 impl UtcHistory {
-    /// Makes a history without a reading.
+    /// Creates a history without readings.
     pub fn new(clock: RealTimeClock) -> Self {
         Self {
             readings: VecDeque::new(),
@@ -75,7 +76,7 @@ impl UtcHistory {
         }
     }
 
-    /// Takes a reading in. Readings come in the order in which they were made.
+    /// Adds a reading. Readings must come in the order in which they were made.
     pub fn observe(&mut self, reading: UtcCrossTimestamp) {
         let last = self.readings.back().zip(self.steps.back());
         let steps = last.map_or(0, |(last, steps)| {
@@ -93,8 +94,9 @@ impl UtcHistory {
         self.steps.push_back(steps);
     }
 
-    /// Returns which uninterrupted run of the real-time clock an instant is in that [`convert`](Self::convert) converts: the number of
-    /// steps that were noticed before it. Differences of UTC between two runs say nothing about elapsed time.
+    /// Returns the generation of the real-time clock at an instant that [`convert`](Self::convert)
+    /// converts: the number of steps noticed before it. The difference of UTC times of two
+    /// generations is not an elapsed time.
     ///
     /// # Errors
     /// As [`convert`](Self::convert).
@@ -113,8 +115,8 @@ impl UtcHistory {
             .ok_or(ConversionError::UtcUnknown)
     }
 
-    /// Converts an instant to UTC. `not_after`: the latest that it can have been, such as when a timestamp
-    /// was read. A reading must have been made after that.
+    /// Converts an instant to UTC. `not_after` is the latest possible time of the instant, such as
+    /// when a timestamp was read; there must be a reading after it.
     ///
     /// # Errors
     /// [`ConversionError::UtcUnknown`] if the real-time clock was stepped around that time, or was not read before it
@@ -146,7 +148,7 @@ impl UtcHistory {
             .readings
             .iter()
             .position(|reading| reading.before >= latest)?;
-        // within one tick of the clock readings are before and after at once
+        // within one tick of the clock a reading can be both before and after
         let (first, last) = (before.min(after), before.max(after));
         let around = || self.readings.range(first..=last);
         if !around()
@@ -174,7 +176,7 @@ impl UtcHistory {
         }
     }
 
-    /// Whether `reading` says the same as the last one, and later, so that the last one is not needed.
+    /// Whether `reading` agrees with the last one, so that the last one is not needed.
     fn replaces_last(&self, reading: &UtcCrossTimestamp) -> bool {
         let mut newest = self.readings.iter().rev();
         let (Some(last), Some(before)) = (newest.next(), newest.next()) else {
@@ -185,7 +187,7 @@ impl UtcHistory {
             && self.agree(last, reading)
     }
 
-    /// Whether there need not be a step between two readings.
+    /// Whether two readings agree, without a step in between.
     fn agree(&self, one: &UtcCrossTimestamp, next: &UtcCrossTimestamp) -> bool {
         let one = self
             .difference(one)
@@ -196,7 +198,7 @@ impl UtcHistory {
 }
 
 impl Difference {
-    /// What slewing by so many parts per million can have made of it in `time`.
+    /// Widens it by slewing at `slew` ppm for `time`.
     fn widened(self, slew: i128, time: Span) -> Self {
         let by = (time.nanoseconds().max(0) * slew + MILLION - 1) / MILLION;
         Self {
@@ -212,7 +214,7 @@ impl Difference {
         }
     }
 
-    /// `None` outside of the range of times.
+    /// Adds it to an instant; `None` outside the range of times.
     fn added_to(self, estimate: &Estimate<Monotonic>) -> Option<Estimate<Utc>> {
         let middle = self.low + (self.high - self.low) / 2;
         let half = (self.high - self.low + 1) / 2;

@@ -1,4 +1,4 @@
-//! How far adjustments of its frequency have moved the monotonic clock.
+//! The amount by which frequency adjustments have moved the monotonic clock.
 
 use super::{Bounded, MonotonicTime, Span};
 
@@ -6,7 +6,7 @@ use super::{Bounded, MonotonicTime, Span};
 /// frequency (`MAXFREQ` of adjtimex(2)) plus 500 ppm by adjtime(3).
 const MOST: i128 = 1_000;
 
-/// How far adjustments of its frequency have moved the monotonic clock.
+/// The amount by which frequency adjustments have moved the monotonic clock.
 ///
 /// It counts from an unknown start: only the difference of two readings is meaningful. On Linux it
 /// is `CLOCK_MONOTONIC` minus `CLOCK_MONOTONIC_RAW`, which counts the same oscillator and is never
