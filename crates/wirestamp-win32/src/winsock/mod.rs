@@ -18,6 +18,7 @@ pub mod names;
 mod overlapped;
 mod pending;
 pub mod presentation;
+mod readiness;
 mod ready;
 mod receive;
 pub mod selecting;

@@ -87,16 +87,12 @@ impl Socket {
             }
             let limit = || deadline(lock(&self.settings).receive_timeout());
             let until = *until.get_or_insert_with(limit);
-            let ready = wire
-                .wait(Interest::Receive, self.try_again_at(until))
-                .map_err(|error| code(&error))?;
-            if ready.closed || self.closed.load(Ordering::Acquire) {
-                return Err(WSAEINTR);
-            }
-            // Timestamps that wait wake a receive, and would again.
-            self.collect()?;
-            if !ready.receive && clock::now() >= until {
+            if clock::now() >= until {
                 return Err(WSAETIMEDOUT);
+            }
+            let ready = self.wait_for(Interest::Receive, self.try_again_at(until))?;
+            if ready.closed || self.is_closed() {
+                return Err(WSAEINTR);
             }
         }
     }
@@ -106,17 +102,12 @@ impl Socket {
     /// # Errors
     /// The Winsock error; `WSAEINTR` once the socket is closed.
     pub(super) fn wait_for_datagram(&self) -> Result<(), i32> {
-        let wire = self.wire().ok_or(WSAEINVAL)?;
-        while !self.has_datagram() {
+        while !self.receive_would_end()? {
             self.look_around();
-            let ready = wire
-                .wait(Interest::Receive, self.try_again_at(MonotonicTime::MAX))
-                .map_err(|error| code(&error))?;
-            if ready.closed || self.is_closed() {
+            let until = self.try_again_at(MonotonicTime::MAX);
+            if self.wait_for(Interest::Receive, until)?.closed {
                 return Err(WSAEINTR);
             }
-            // Timestamps that wait wake a receive, and would again.
-            self.collect()?;
         }
         Ok(())
     }
@@ -169,13 +160,10 @@ impl Socket {
         }
     }
 
-    /// Whether receiving would give something. Takes nothing: another thread may receive now.
-    pub(super) fn has_datagram(&self) -> bool {
-        let waits = |wire: &Wire| {
-            wire.wait(Interest::Receive, MonotonicTime::MIN)
-                .is_ok_and(|ready| ready.receive)
-        };
-        self.held.read().is_ok_and(|held| held.is_some()) || self.wire().is_some_and(waits)
+    /// Whether a receive would end at once, with a datagram or an error.
+    pub(super) fn receive_would_end(&self) -> Result<bool, i32> {
+        let holds = || self.held.read().is_ok_and(|held| held.is_some());
+        Ok(self.is_receive_shut() || holds() || self.ready_for(Interest::Receive)?.receive)
     }
 
     /// Bytes of the next datagram, which is held back; 0: none.
@@ -199,6 +187,7 @@ impl Socket {
     }
 
     fn receive_from(&self, wire: &Wire, buffer: &mut [u8]) -> Result<Option<Received>, i32> {
+        self.earlier_error.take()?;
         let mut incoming = Incoming::new(buffer);
         loop {
             match wire.receive(&mut incoming).map_err(|error| code(&error)) {

@@ -6,7 +6,6 @@
 //! has found no room, once there is some: one more thread waits for that.
 
 use crate::abi::winsock::Handle;
-use crate::adapter::wire::Wire;
 use crate::system::object;
 use crate::winsock::socket::{Socket, lock};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -184,8 +183,7 @@ impl Socket {
         let socket = Arc::clone(self);
         let wait = move || {
             // An error waits in the socket, and a send reports it: that is an event too.
-            let room = |wire: &Wire| wire.wait(Interest::Send, MonotonicTime::MAX);
-            let _room_or_error = socket.wire().map(room);
+            let _room_or_error = socket.wait_for(Interest::Send, MonotonicTime::MAX);
             socket.selection.report_room();
         };
         let thread = std::thread::Builder::new().name(String::from("wirestamp-room"));

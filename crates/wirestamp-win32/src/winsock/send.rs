@@ -68,6 +68,7 @@ impl Socket {
         let Some(wire) = self.wire() else {
             return Err(WSAENOTCONN);
         };
+        self.earlier_error.take()?;
         let mut until = None;
         loop {
             match wire.send(*outgoing).map_err(|error| code(&error)) {
@@ -84,8 +85,7 @@ impl Socket {
             if clock::now() >= until {
                 return Err(WSAETIMEDOUT);
             }
-            wire.wait(Interest::Send, until)
-                .map_err(|error| code(&error))?;
+            self.wait_for(Interest::Send, until)?;
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::adapter::wire::{Wire, any_address};
 use crate::winsock::failure::code;
 use crate::winsock::overlapped::PortOfSocket;
 use crate::winsock::pending::Pending;
+use crate::winsock::readiness::EarlierError;
 use crate::winsock::ready::Ready;
 use crate::winsock::receive::Held;
 use crate::winsock::selection::Selection;
@@ -44,6 +45,7 @@ pub(crate) struct Socket {
     /// Timestamping was set at the system once, so that "off" must be set, too.
     pub(super) told: AtomicBool,
     pub(super) ready: Mutex<Ready>,
+    pub(super) earlier_error: EarlierError,
     /// The index of the adapter that it sends by; 0: not known.
     pub(super) home: AtomicU32,
     /// The index of the adapter that its last timestamp was made on.
@@ -100,6 +102,7 @@ impl Socket {
             receive_timestamps: AtomicBool::new(false),
             told: AtomicBool::new(false),
             ready: Mutex::new(Ready::default()),
+            earlier_error: EarlierError::default(),
             home: AtomicU32::new(0),
             seen: AtomicU32::new(0),
             held: RwLock::new(None),
@@ -272,7 +275,9 @@ impl Socket {
             })
             .to_ne_bytes()),
             (n::SOL_SOCKET, n::SO_ERROR, machines) => {
-                Ok(machines.map_or(0, native::pending_error).to_ne_bytes())
+                let earlier = self.earlier_error.take().err();
+                let pending = || machines.map_or(0, native::pending_error);
+                Ok(earlier.unwrap_or_else(pending).to_ne_bytes())
             }
             (n::SOL_SOCKET, n::SO_MAX_MSG_SIZE, _) if self.is_datagram() => {
                 Ok(self.longest_datagram().to_ne_bytes())

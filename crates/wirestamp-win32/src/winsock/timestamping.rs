@@ -101,19 +101,27 @@ impl Socket {
         }
     }
 
-    /// Collects transmit timestamps into the buffer.
+    /// Collects transmit timestamps into the buffer, if they are on.
     pub(super) fn collect(&self) -> Result<(), i32> {
+        if self.timestamps_sent() {
+            self.drain()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Empties the system's queue into the buffer, which discards what it does not want.
+    pub(super) fn drain(&self) -> Result<(), i32> {
         let Some(wire) = self.wire() else {
             return Ok(());
         };
         let mut ready = lock(&self.ready);
-        if !ready.is_on() {
-            return Ok(());
-        }
         let awaited = ready.awaited();
         let value =
             |timestamps: &Timestamps| self.value(timestamps, self.home.load(Ordering::Acquire));
+        let silent_resets = self.silent_resets.load(Ordering::Acquire);
         wire.collect(&awaited, |arrival| {
+            self.earlier_error.note(arrival, silent_resets);
             ready.take(*arrival, value, zero_for_none_sent());
         })
         .map_err(|error| code(&error))

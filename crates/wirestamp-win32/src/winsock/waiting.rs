@@ -77,7 +77,7 @@ fn readable(sockets: &[Arc<Socket>], until: MonotonicTime) -> Result<Vec<bool>, 
 }
 
 impl Socket {
-    /// Whether a receive would end at once. Timestamps that wait are taken, or they would end every wait.
+    /// Whether a receive would end at once.
     fn can_be_read(&self) -> Result<bool, i32> {
         if self.is_closed() {
             return Err(WSAENOTSOCK);
@@ -85,8 +85,7 @@ impl Socket {
         if !self.is_bound() {
             return Ok(false);
         }
-        self.collect()?;
-        Ok(self.is_receive_shut() || self.has_datagram())
+        self.receive_would_end()
     }
 }
 

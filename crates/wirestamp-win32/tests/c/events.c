@@ -1,4 +1,8 @@
 /* The network events of a socket. */
+#ifndef _WIN32
+#define _GNU_SOURCE
+#include <sched.h>
+#endif
 #include "sockets.h"
 
 static LONG taken(SOCKET s, HANDLE event)
@@ -109,6 +113,42 @@ static void room_after_none_is_an_event(void)
     CHECK_EQUAL(waited(event, 20), WSA_WAIT_TIMEOUT);
 }
 
+#ifndef _WIN32
+/* A loopback interface of this process alone, that sends 2,000 bytes a second; 0 where that can't be had. */
+static int have_a_slow_loopback(void)
+{
+    if (unshare(CLONE_NEWNET) != 0) return 0;
+    return system("ip link set lo up && tc qdisc add dev lo root tbf rate 16kbit burst 1600 limit 100000") == 0;
+}
+
+/* What the kernel has of timestamps looks like room, to a poll. */
+static void room_is_an_event_once_there_is_some(void)
+{
+    SOCKET s, to;
+    HANDLE event = WSACreateEvent();
+    DWORD size = 1;
+    UINT64 timestamp;
+    int answer = 0, i;
+    if (!have_a_slow_loopback()) {
+        printf("not run: no network namespace with a token bucket filter\n");
+        return;
+    }
+    start();
+    s = open_udp(), to = open_udp();
+    CHECK_EQUAL(setsockopt(s, SOL_SOCKET, SO_SNDBUF, (char *)&size, sizeof(size)), 0);
+    CHECK_EQUAL(configure(s, TIMESTAMPING_FLAG_TX, 1000), 0);
+    CHECK_EQUAL(code(WSAEventSelect(s, event, FD_WRITE)), 0);
+    CHECK_EQUAL(taken(s, event), FD_WRITE);
+    CHECK_EQUAL(send_id(s, to, 1), 0); /* leaves at once: its timestamp waits */
+    for (i = 0; i < 1000 && answer == 0; i++) answer = send_with(s, to, 200, NULL, 0);
+    CHECK_EQUAL(answer, WSAEWOULDBLOCK);
+    CHECK_EQUAL(waited(event, 30000), WSA_WAIT_EVENT_0);
+    CHECK_EQUAL(taken(s, event), FD_WRITE);
+    CHECK_EQUAL(send_plain(s, to), 0);
+    CHECK_EQUAL(fetch(s, 1, &timestamp), 0);
+}
+#endif
+
 static void nothing_is_selected_any_more(void)
 {
     SOCKET s, from;
@@ -177,6 +217,9 @@ static const struct test tests[] = {
     ROW(a_datagram_that_waits_already_is_an_event),
     ROW(writing_is_possible_at_once),
     { "room_after_none_is_an_event", room_after_none_is_an_event, "WIRESTAMP_SIM=" TESTS "/no_room.toml" },
+#ifndef _WIN32
+    ROW(room_is_an_event_once_there_is_some),
+#endif
     ROW(nothing_is_selected_any_more),
     ROW(a_socket_is_selected_before_it_is_bound),
     { "a_socket_is_selected_before_it_has_a_place", a_socket_is_selected_before_it_is_bound,

@@ -208,24 +208,36 @@ static void a_timeout_is_an_error(void)
     CHECK(counter() - before >= 900000); /* 90 ms: a timer of the system may round down a tick */
 }
 
-static void an_unreachable_port_resets_a_connected_socket(void)
+static void reset_by_an_unreachable_port(ULONG flags)
 {
     SOCKET s, gone;
     SOCKADDR_STORAGE name;
     int length;
     BOOL no = FALSE;
     DWORD got;
-    start();
+    WSAPOLLFD polled;
     s = open_udp(), gone = open_udp();
+    CHECK_EQUAL(configure(s, flags, 8), 0);
     name = name_of(gone, &length);
     CHECK_EQUAL(closesocket(gone), 0);
     CHECK_EQUAL(code(connect(s, (SOCKADDR *)&name, length)), 0);
     CHECK_EQUAL(send(s, "x", 1, 0), 1);
+    polled.fd = s, polled.events = POLLRDNORM;
+    CHECK_EQUAL(WSAPoll(&polled, 1, 0), 1);
+    CHECK_EQUAL(WSAPoll(&polled, 1, 0), 1);
     CHECK_EQUAL(receive(s).error, WSAECONNRESET);
     CHECK_EQUAL(code(WSAIoctl(s, SIO_UDP_CONNRESET, &no, sizeof(no), NULL, 0, &got, NULL, NULL)), 0);
     wait_at_most(s, 100);
     CHECK_EQUAL(send(s, "x", 1, 0), 1);
+    CHECK_EQUAL(WSAPoll(&polled, 1, 0), 0);
     CHECK_EQUAL(receive(s).error, WSAETIMEDOUT);
+}
+
+static void an_unreachable_port_resets_a_connected_socket(void)
+{
+    start();
+    reset_by_an_unreachable_port(0);
+    reset_by_an_unreachable_port(TIMESTAMPING_FLAG_TX);
 }
 
 static void arguments_are_checked(void)
