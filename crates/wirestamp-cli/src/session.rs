@@ -7,7 +7,7 @@ use crate::signals;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
-use wirestamp::{ENVIRONMENT, Error, ErrorKind, Interface, Simulation, Span, file};
+use wirestamp::{Error, ErrorKind, Interface, Simulation, Span, file};
 use wirestamp_measure::Place;
 
 /// How soon a signal is noticed while nothing happens.
@@ -34,11 +34,15 @@ impl Session {
             });
         }
         // a wrong one is told by the library to those who ask for a simulated interface
-        let chosen = std::env::var(ENVIRONMENT).ok();
-        let has_simulation = chosen.is_some();
-        let chosen = chosen.unwrap_or_else(|| wirestamp::sim::Scenario::DEFAULT.to_owned());
-        if let Ok(simulation) = simulation(&chosen, global.seed) {
-            simulation.set_default()?;
+        let chosen = Simulation::of_environment(global.seed);
+        let has_simulation = !matches!(chosen, Ok(None));
+        match chosen {
+            Ok(Some(simulation)) => simulation.set_default()?,
+            Ok(None) => {
+                let default = wirestamp::sim::Scenario::DEFAULT;
+                Simulation::preset(default, global.seed)?.set_default()?;
+            }
+            Err(_) => {}
         }
         Ok(Self {
             simulated: false,

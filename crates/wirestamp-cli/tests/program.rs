@@ -170,6 +170,17 @@ fn the_environment_chooses_the_nic_and_no_default() {
         Some(0),
         "who does not ask for it is not bothered"
     );
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        let seen = wirestamp()
+            .env("WIRESTAMP_SIM", std::ffi::OsStr::from_bytes(b"igb\xff"))
+            .args(["cross", "sim0"])
+            .output()
+            .expect("runs");
+        assert_eq!(seen.status.code(), Some(2), "{}", text(&seen.stderr));
+        assert!(text(&seen.stderr).contains("UTF-8"));
+    }
 }
 
 #[test]
@@ -281,6 +292,7 @@ fn simulated_interfaces_are_listed_where_somebody_asked_for_them() {
     assert!(own > 0);
     assert_eq!(listed(&["--sim", "igb"], None), (2, own));
     assert_eq!(listed(&[], Some("igb")), (2, own));
+    assert_eq!(listed(&[], Some("")), (0, own), "as if it were unset");
     assert_eq!(listed(&["--simulated"], None), (2, 0));
     let named = run(&["capabilities", "sim0", "--json"]);
     assert!(named.status.success(), "a name is a request: {named:?}");

@@ -8,7 +8,8 @@
 //! - `windows/`: `api` and `call/` hold all `unsafe`; `windows_wire` decodes bytes, `abi` has Windows' structures and
 //!   numbers. Both are built everywhere, `abi/agreement.rs` compares them with `windows-sys`;
 //! - `unsupported/`: the answers on other systems, built by CI on Linux too;
-//! - `cmsg` walks and builds control messages, `file` reads a file that a user names, with a limit, `lock` locks files
+//! - `cmsg` walks and builds control messages, `environment` reads the variables that change what this crate and those
+//!   above do, `file` reads a file that a user names, with a limit, `lock` locks files
 //!   (Linux), `vector` compiles a loop for the processor at hand.
 //!
 //! Every system's folder has the same files with the same signatures, and fulfils
@@ -21,6 +22,7 @@
 
 pub mod abi;
 pub mod cmsg;
+pub mod environment;
 pub mod file;
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]

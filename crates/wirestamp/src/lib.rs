@@ -142,7 +142,7 @@ pub use wirestamp_core::error::{Error, ErrorKind, Result};
 
 // For this project's other crates.
 #[doc(hidden)]
-pub use wirestamp_sys::file;
+pub use wirestamp_sys::{environment, file};
 
 /// The choice between this system and a simulated one, for this project's C interface.
 #[doc(hidden)]

@@ -8,14 +8,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sim::{Scenario, World};
+use wirestamp_sys::environment::variable;
 
 /// The largest scenario file in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// The environment variable that names the default simulation: a preset, or a TOML file.
+/// The environment variable that names the default simulation: a preset, or a TOML file. A program that has more rights than
+/// the user who started it (set-user-ID, file capabilities) does not read it.
 pub const ENVIRONMENT: &str = "WIRESTAMP_SIM";
-/// The seed of the default simulation: it is the same in every run.
-const DEFAULT_SEED: u64 = 1;
 
 /// A simulated host with its NICs in virtual time, which passes only while the program waits.
 ///
@@ -31,6 +31,10 @@ pub struct Simulation {
 static DEFAULT: Mutex<Option<Result<Simulation>>> = Mutex::new(None);
 
 impl Simulation {
+    /// The seed of the default simulation: it is the same in every run.
+    #[doc(hidden)]
+    pub const DEFAULT_SEED: u64 = 1;
+
     /// Starts a simulation from a preset; see [`presets`](Self::presets).
     ///
     /// # Errors
@@ -92,31 +96,31 @@ impl Simulation {
     }
 
     fn from_environment() -> Result<Self> {
-        match Self::of_environment()? {
+        match Self::of_environment(Self::DEFAULT_SEED)? {
             Some(chosen) => Ok(chosen),
-            None => Self::preset(Scenario::DEFAULT, DEFAULT_SEED),
+            None => Self::preset(Scenario::DEFAULT, Self::DEFAULT_SEED),
         }
     }
 
-    /// Starts the simulation that `WIRESTAMP_SIM` selects; `None` if it is unset or empty.
+    /// Starts the simulation that `WIRESTAMP_SIM` selects; `None` if it is unset or empty, or if the program has more
+    /// rights than its user.
     ///
     /// # Errors
     /// `InvalidInput` if it is neither a preset nor the path of a valid scenario.
     #[doc(hidden)]
-    pub fn of_environment() -> Result<Option<Self>> {
-        match std::env::var(ENVIRONMENT) {
-            Ok(empty) if empty.is_empty() => Ok(None),
-            Ok(chosen) => Self::from_preset_or_file(&chosen).map(Some),
-            Err(std::env::VarError::NotPresent) => Ok(None),
-            Err(std::env::VarError::NotUnicode(_)) => {
-                Err(not_chosen("…", "its value is not UTF-8"))
-            }
-        }
+    pub fn of_environment(seed: u64) -> Result<Option<Self>> {
+        let Some(chosen) = variable(ENVIRONMENT).filter(|chosen| !chosen.is_empty()) else {
+            return Ok(None);
+        };
+        let chosen = chosen
+            .to_str()
+            .ok_or_else(|| not_chosen("…", "its value is not UTF-8"))?;
+        Self::from_preset_or_file(chosen, seed).map(Some)
     }
 
-    fn from_preset_or_file(chosen: &str) -> Result<Self> {
+    fn from_preset_or_file(chosen: &str, seed: u64) -> Result<Self> {
         if Self::presets().iter().any(|(name, _)| *name == chosen) {
-            return Self::preset(chosen, DEFAULT_SEED);
+            return Self::preset(chosen, seed);
         }
         if !Path::new(chosen).exists() {
             return Err(not_chosen(
@@ -126,7 +130,7 @@ impl Simulation {
         }
         let text = wirestamp_sys::file::read_text(Path::new(chosen), LONGEST)
             .map_err(|error| not_chosen(chosen, error.to_string()).with_system(&error))?;
-        Self::from_toml(&text, DEFAULT_SEED)
+        Self::from_toml(&text, seed)
     }
 
     /// Lists the simulated interfaces.

@@ -14,6 +14,7 @@ use wirestamp_core::backend::Backend;
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::{Error, Result};
+use wirestamp_sys::environment::variable;
 
 /// `off`: hardware timestamping is not switched on at the start.
 const HARDWARE: &str = "WIRESTAMP_WIN32_SIM_HARDWARE";
@@ -61,9 +62,11 @@ pub(crate) fn running() -> Option<&'static Simulation> {
 
 /// What the adapters list calls `sim0` and `sim1`.
 pub(crate) fn listed_name(name: String) -> String {
-    let names = std::env::var(NAMES).unwrap_or_default();
+    let names = variable(NAMES).unwrap_or_default();
     let place = usize::from(name == "sim1");
     names
+        .to_str()
+        .unwrap_or_default()
         .split(';')
         .nth(place)
         .filter(|chosen| !chosen.is_empty())
@@ -80,11 +83,12 @@ fn tell(error: &Error) {
 }
 
 fn from_environment() -> Result<Option<Simulation>> {
-    let Some(chosen) = wirestamp::Simulation::of_environment()? else {
+    let Some(chosen) = wirestamp::Simulation::of_environment(wirestamp::Simulation::DEFAULT_SEED)?
+    else {
         return Ok(None);
     };
     let simulation = Simulation::start(chosen.world());
-    if std::env::var_os(HARDWARE).is_none_or(|value| value != "off") {
+    if variable(HARDWARE).is_none_or(|value| value != "off") {
         simulation.switch_hardware_on();
     }
     Ok(Some(simulation))

@@ -14,11 +14,12 @@ use std::sync::{MutexGuard, OnceLock};
 use wirestamp_core::configuration::{Source, Timestamping};
 use wirestamp_core::interface::InterfaceAddress;
 use wirestamp_core::timestamp::Timestamps;
+use wirestamp_sys::environment::variable;
 
 /// Whether `WIRESTAMP_WIN32_UNSTAMPED` has this value.
 fn unstamped_is(value: &str) -> bool {
     static CHOSEN: OnceLock<Option<std::ffi::OsString>> = OnceLock::new();
-    let chosen = CHOSEN.get_or_init(|| std::env::var_os("WIRESTAMP_WIN32_UNSTAMPED"));
+    let chosen = CHOSEN.get_or_init(|| variable("WIRESTAMP_WIN32_UNSTAMPED"));
     chosen.as_deref().is_some_and(|chosen| chosen == value)
 }
 

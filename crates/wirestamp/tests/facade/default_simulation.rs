@@ -94,7 +94,7 @@ fn an_empty_choice_is_none() {
     if !is_the_case("an_empty_choice_is_none", Some("")) {
         return;
     }
-    let chosen = Simulation::of_environment().expect("no wrong one");
+    let chosen = Simulation::of_environment(Simulation::DEFAULT_SEED).expect("no wrong one");
     assert!(chosen.is_none());
     Interface::find("sim0").expect("the preset without a choice");
 }

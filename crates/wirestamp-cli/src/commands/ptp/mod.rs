@@ -28,7 +28,7 @@ use run::Run;
 use serde::Serialize;
 use std::io;
 use summary::Summary;
-use wirestamp::{Error, ErrorKind, Interface, file};
+use wirestamp::{Error, ErrorKind, Interface, environment, file};
 use wirestamp_measure::PtpReport;
 use wirestamp_ptp::{Agreement, Clock, Configuration, Role, Source, StatusServer};
 
@@ -161,7 +161,8 @@ fn confine(
         sets_hardware_clock: configuration.clock == Clock::Nic,
         reads_hardware_clock: hardware,
         switches_hardware: configuration.enable_hardware,
-        uses_rings: std::env::var_os("WIRESTAMP_ENGINE").is_some_and(|engine| engine == "ring"),
+        uses_rings: environment::variable("WIRESTAMP_ENGINE")
+            .is_some_and(|engine| engine == "ring"),
         writes_files: !pictures.is_empty(),
         renames_in: pictures.folders().collect(),
         folders: StatusServer::folder().into_iter().collect(),

@@ -3,6 +3,7 @@
 
 use super::ring::{ReceiveRing, TimestampIoUring};
 use super::{Kind, Socket, lock};
+use crate::environment::variable;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use wirestamp_core::configuration::{
@@ -23,7 +24,7 @@ fn longest(engine: Engine) -> Option<u16> {
     match engine {
         Engine::Ring { longest } => Some(longest),
         Engine::Automatic => {
-            *OF_ENVIRONMENT.get_or_init(|| in_words(&std::env::var(ENVIRONMENT).ok()?))
+            *OF_ENVIRONMENT.get_or_init(|| in_words(variable(ENVIRONMENT)?.to_str()?))
         }
         _ => None,
     }
