@@ -30,5 +30,6 @@ mod options;
 mod real;
 mod shadow;
 mod sockets;
+mod started;
 mod steering;
 mod waits;

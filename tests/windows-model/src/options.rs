@@ -1,6 +1,7 @@
 //! Options of sockets that have no shadow yet: they are set on the real socket too, except
 //! what names a simulated interface, and recorded for the shadow.
 
+use crate::shadow::Known;
 use crate::{real, shadow};
 use wirestamp_win32::abi::numbers::{IP_UNICAST_IF, IPPROTO_IP, IPPROTO_IPV6};
 use wirestamp_win32::abi::winsock::SocketHandle;
@@ -21,21 +22,19 @@ pub(crate) unsafe fn set(
 ) -> i32 {
     let of_interface = matches!(level, IPPROTO_IP | IPPROTO_IPV6)
         && (name == IP_UNICAST_IF || LISTS.contains(&name));
-    if let Some(shadow) = shadow::of(socket) {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { memory::bytes(value, usize::try_from(length).unwrap_or(0)) };
+    let note = |known: &mut Known| {
+        let option = (level, name, bytes.unwrap_or_default().to_vec());
+        known.options.push(option);
+    };
+    if let Ok(shadow) = shadow::of_or(socket, note) {
         if of_interface && LISTS.contains(&name) {
             return 0;
         }
         // SAFETY: the caller's promise.
         return unsafe { exports::setsockopt(shadow, level, name, value, length) };
     }
-    // SAFETY: the caller's promise.
-    let bytes = unsafe { memory::bytes(value, usize::try_from(length).unwrap_or(0)) };
-    let known = bytes.unwrap_or_default().to_vec();
-    shadow::all()
-        .entry(socket)
-        .or_default()
-        .options
-        .push((level, name, known));
     if of_interface {
         return 0;
     }

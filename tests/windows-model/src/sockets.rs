@@ -2,11 +2,12 @@
 //! else to the system.
 
 use crate::real::ReceiveMessage;
+use crate::shadow::Known;
+use crate::started::Started;
 use crate::{datagrams, options, real, shadow};
 use std::ffi::c_void;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 use wirestamp_win32::abi::address::AddressBytes;
 use wirestamp_win32::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEOPNOTSUPP, WSAEWOULDBLOCK};
 use wirestamp_win32::abi::numbers::{
@@ -24,7 +25,7 @@ use wirestamp_win32::winsock::{exports, messages};
 use wirestamp_win32::{address, memory};
 
 /// How often Winsock was started.
-static STARTED: AtomicU32 = AtomicU32::new(0);
+static STARTED: Started = Started::new();
 
 pub(crate) fn failed(code: i32) -> i32 {
     // SAFETY: takes a number.
@@ -188,14 +189,12 @@ unsafe fn exchange(output: *mut c_void) {
 /// # Safety
 /// Each pointer is null or points to memory of the length given with it.
 unsafe fn stampless(
-    socket: SocketHandle,
+    known: &mut Known,
     code: u32,
     input: *const c_void,
     length: u32,
     bytes: *mut u32,
 ) -> i32 {
-    let mut all = shadow::all();
-    let known = all.entry(socket).or_default();
     if code == SIO_GET_TX_TIMESTAMP {
         return failed(if known.timestamps_sent {
             WSAEWOULDBLOCK
@@ -222,10 +221,8 @@ export_forward! {
             return ours;
         }
         // SAFETY: the caller's promise.
-        let real = unsafe { real::WSAStartup(version, data) };
-        if real == 0 {
-            STARTED.fetch_add(1, Ordering::AcqRel);
-        } else {
+        let real = STARTED.start(|| unsafe { real::WSAStartup(version, data) });
+        if real != 0 {
             // SAFETY: takes nothing.
             unsafe { exports::WSACleanup() };
         }
@@ -233,14 +230,13 @@ export_forward! {
     }
 
     fn WSACleanup() -> i32 {
+        // The system gives the numbers of its sockets to others after that.
+        let forget = || shadow::all().clear();
         // SAFETY: takes nothing.
-        let real = unsafe { real::WSACleanup() };
+        let real = STARTED.end(|| unsafe { real::WSACleanup() }, forget);
         if real == 0 {
             // SAFETY: takes nothing.
             unsafe { exports::WSACleanup() };
-            if STARTED.fetch_sub(1, Ordering::AcqRel) == 1 {
-                shadow::all().clear(); // the system gives their numbers to other sockets
-            }
         }
         real
     }
@@ -292,19 +288,20 @@ export_forward! {
     }
 
     fn WSAEventSelect(socket: SocketHandle, event: *mut c_void, events: i32) -> i32 {
-        if let Some(shadow) = shadow::of(socket) {
+        let selected = shadow::of_or(socket, |known| {
             // SAFETY: the caller's promise.
-            return unsafe { selecting::WSAEventSelect(shadow, event, events) };
+            let selected = unsafe { real::WSAEventSelect(socket, event, events) };
+            if selected == 0 {
+                known.selected = (event.expose_provenance(), events);
+                known.nonblocking = true; // and it stays so
+            }
+            selected
+        });
+        match selected {
+            // SAFETY: the caller's promise.
+            Ok(shadow) => unsafe { selecting::WSAEventSelect(shadow, event, events) },
+            Err(real) => real,
         }
-        // SAFETY: the caller's promise.
-        let selected = unsafe { real::WSAEventSelect(socket, event, events) };
-        if selected == 0 {
-            let mut all = shadow::all();
-            let known = all.entry(socket).or_default();
-            known.selected = (event.expose_provenance(), events);
-            known.nonblocking = true; // and it stays so
-        }
-        selected
     }
 
     fn WSAEnumNetworkEvents(socket: SocketHandle, event: *mut c_void, events: *mut NetworkEvents) -> i32 {
@@ -327,20 +324,22 @@ export_forward! {
         overlapped: *mut Overlapped,
         routine: CompletionRoutine,
     ) -> i32 {
-        let shadow = shadow::of(socket);
-        match (shadow, code) {
-            (None, SIO_TIMESTAMPING | SIO_GET_TX_TIMESTAMP) => {
+        let shadow = shadow::of_or(socket, |known| match code {
+            SIO_TIMESTAMPING | SIO_GET_TX_TIMESTAMP => {
                 // SAFETY: the caller's promise.
-                return unsafe { stampless(socket, code, input, input_length, bytes) };
+                Some(unsafe { stampless(known, code, input, input_length, bytes) })
             }
-            (None, SIO_UDP_CONNRESET) if input_length as usize >= size_of::<u32>() => {
+            SIO_UDP_CONNRESET if input_length as usize >= size_of::<u32>() => {
                 // SAFETY: the caller's promise: there are so many bytes.
-                let on = unsafe { memory::read(input.cast::<u32>()) };
-                shadow::all().entry(socket).or_default().connection_resets = on;
+                known.connection_resets = unsafe { memory::read(input.cast::<u32>()) };
+                None
             }
-            _ => {}
+            _ => None,
+        });
+        if let Err(Some(answer)) = shadow {
+            return answer;
         }
-        if let Some(shadow) = shadow.filter(|_| code != SIO_GET_EXTENSION_FUNCTION_POINTER) {
+        if let Some(shadow) = shadow.ok().filter(|_| code != SIO_GET_EXTENSION_FUNCTION_POINTER) {
             // SAFETY: the caller's promise.
             return unsafe {
                 messages::WSAIoctl(
