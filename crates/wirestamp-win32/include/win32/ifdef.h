@@ -1,5 +1,4 @@
-/* Owns the types that name an interface and its state.
- * Not the functions: iphlpapi.h. */
+/* The types that name an interface and its state. The functions: iphlpapi.h. */
 #ifndef WIRESTAMP_IFDEF_H
 #define WIRESTAMP_IFDEF_H
 

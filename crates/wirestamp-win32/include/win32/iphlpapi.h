@@ -1,5 +1,4 @@
-/* Owns what an adapter can timestamp, its clock, and the notice that this has changed.
- * Not the timestamps of packets: mstcpip.h.
+/* The timestamp capabilities of adapters, their clocks, and callbacks on changes. Timestamps of packets: mstcpip.h.
  *
  * All functions return a Windows error number; GetLastError is not the channel. The structures
  * of the first version (NTDDI_VERSION below NTDDI_WIN10_FE): wirestamp/iphlpapi_first.h.

@@ -1,5 +1,4 @@
-/* Owns what GetAdaptersAddresses fills in.
- * Not the function (iphlpapi.h). */
+/* The structures that GetAdaptersAddresses (iphlpapi.h) fills in. */
 #ifndef WIRESTAMP_IPTYPES_H
 #define WIRESTAMP_IPTYPES_H
 

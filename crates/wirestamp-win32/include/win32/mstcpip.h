@@ -1,5 +1,5 @@
-/* Owns the timestamps of sockets: how they are asked for and where they are found.
- * Not which clock they tick on: iphlpapi.h, GetInterfaceActiveTimestampCapabilities.
+/* The timestamps of sockets: how a program switches them on and where it finds them. The clock that they are of:
+ * GetInterfaceActiveTimestampCapabilities (iphlpapi.h).
  *
  * Microsoft's pages leave open what follows. Here it is so (ABI.md has the whole table):
  * - Unknown flags: WSAEINVAL, and nothing changes. A short or missing buffer: WSAEFAULT. More than is needed is taken.

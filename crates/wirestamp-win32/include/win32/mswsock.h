@@ -1,5 +1,4 @@
-/* Owns the extension functions of winsock: pointers that each socket is asked for.
- * Not the functions that are exported: winsock2.h. */
+/* The extension functions of winsock: pointers that each socket is asked for. Exported functions: winsock2.h. */
 #ifndef WIRESTAMP_MSWSOCK_H
 #define WIRESTAMP_MSWSOCK_H
 

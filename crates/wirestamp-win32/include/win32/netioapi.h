@@ -1,5 +1,4 @@
-/* Owns the conversions between the names of an interface: LUID, index, alias, GUID.
- * Not the list of interfaces: iphlpapi.h.
+/* Converts between the names of an interface: LUID, index, alias, GUID. The list of interfaces: iphlpapi.h.
  *
  * The alias of an interface is its Linux name, "eth0". The name of its LUID is "ethernet_2" or "loopback_1", as on
  * Windows. */

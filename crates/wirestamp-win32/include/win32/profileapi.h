@@ -1,5 +1,4 @@
-/* Owns the declarations of the performance counter, the clock of software timestamps.
- * Not the clock of an adapter: iphlpapi.h. */
+/* The performance counter, the clock of software timestamps. The clock of an adapter: iphlpapi.h. */
 #ifndef WIRESTAMP_PROFILEAPI_H
 #define WIRESTAMP_PROFILEAPI_H
 

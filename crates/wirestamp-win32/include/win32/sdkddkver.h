@@ -1,5 +1,4 @@
-/* Owns NTDDI_VERSION: which version of the interface a program was written for.
- * Not the interface; iphlpapi.h and mstcpip.h read NTDDI_VERSION.
+/* NTDDI_VERSION: the version of the interface that a program was written for. iphlpapi.h and mstcpip.h read it.
  *
  * Default: the current interface. A program for the interface of Windows 10 1809 (structures with
  * a Version, NotifyIfTimestampConfigChange, config.flags) says -DNTDDI_VERSION=NTDDI_WIN10_RS5. */

@@ -1,5 +1,4 @@
-/* Owns the collection that programs include first: types, error numbers, threads and events.
- * Not the rest of Windows. Sockets are in winsock2.h, interfaces in iphlpapi.h. */
+/* Types, error numbers, threads and events. Sockets are in winsock2.h, interfaces in iphlpapi.h. */
 #ifndef WIRESTAMP_WINDOWS_H
 #define WIRESTAMP_WINDOWS_H
 

@@ -1,5 +1,4 @@
-/* Owns the declarations of winsock's functions.
- * Not the extensions (mswsock.h) and not timestamps (mstcpip.h).
+/* Winsock's functions. Extensions: mswsock.h; timestamps: mstcpip.h.
  *
  * It can be used together with the C library's socket headers, in either order: see
  * wirestamp/libc_sockets.h. Sockets are datagram sockets: calls of streams alone (listen, accept, WSAAccept, WSAConnect)

@@ -1,5 +1,5 @@
-/* Owns addresses, buffers and control messages of winsock, and its numbers for sockets.
- * Not IP options (ws2ipdef.h) and functions (winsock2.h).
+/* Addresses, buffers and control messages of winsock, and its numbers for sockets. IP options: ws2ipdef.h; functions:
+ * winsock2.h.
  *
  * Numbers are Windows' numbers; the library translates. */
 #ifndef WIRESTAMP_WS2DEF_H

@@ -1,5 +1,4 @@
-/* Owns the numbers of winsock for IPv4 and IPv6 options, and their structures.
- * Not those of sockets in general: ws2def.h. */
+/* Winsock's numbers and structures of IPv4 and IPv6 options. Those of sockets in general: ws2def.h. */
 #ifndef WIRESTAMP_WS2IPDEF_H
 #define WIRESTAMP_WS2IPDEF_H
 

@@ -1,5 +1,5 @@
-//! Where adapters and sockets come from: this machine, and the simulation if there is one. Each is a system of
-//! `wirestamp`'s choice. Knows nothing of Windows' structures.
+//! Adapters and sockets of this machine and, if there is one, of the simulation. Each of the two is a system of
+//! [`wirestamp::choice`]. Windows' structures are in `winsock` and `iphlp`.
 
 pub(crate) mod activity;
 pub(crate) mod crossing;

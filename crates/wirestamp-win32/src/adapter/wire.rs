@@ -1,4 +1,4 @@
-//! A socket with a place: here, or in the simulation, which it is kept in pace with. Decides nothing else.
+//! A socket of this machine or of the simulation. Calls of a simulated one take place in real time.
 
 use crate::abi::codes::WSAENOTSOCK;
 use crate::adapter::machine::now;
@@ -21,7 +21,7 @@ const TURN: Span = Span::from_milliseconds(1);
 /// So often the system is read in one collection.
 const MOST_READS: usize = 1 << 10;
 
-/// A socket with a place.
+/// A socket of this machine or of the simulation.
 pub(crate) struct Wire {
     socket: Socket,
     /// `None`: it is this machine's.

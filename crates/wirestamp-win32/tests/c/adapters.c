@@ -1,5 +1,5 @@
-/* Owns the rows on adapters: their list, their names, capabilities, cross timestamps.
- * Not their changes (changes.c), and not the first version of the interface (first_version.c). */
+/* Adapters: their list, their names, capabilities, cross timestamps. Their changes: changes.c; the first version of the
+ * interface: first_version.c. */
 #include "sockets.h"
 
 #define SIMULATED(preset) "WIRESTAMP_SIM=" preset

@@ -1,5 +1,4 @@
-/* Owns the rows on what the calls that configure, send and fetch refuse, and in which order.
- * Not what they do when all is well: transmit.c, receive.c. */
+/* Wrong arguments of the calls that configure, send and fetch, and the order in which they are checked. */
 #include "sockets.h"
 
 enum { RX = TIMESTAMPING_FLAG_RX, TX = TIMESTAMPING_FLAG_TX };

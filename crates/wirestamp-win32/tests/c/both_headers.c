@@ -1,7 +1,5 @@
-/* Owns the claim that winsock2.h and the C library's socket headers can be used in one file, in
- * either order (-DWINSOCK_FIRST=0 or 1), in C and in C++, with stdio, string and pthread. A socket of
- * each kind sends a datagram to the other.
- * Not what the calls do in detail: the other tests. */
+/* Uses winsock2.h and the C library's socket headers in one file, in either order (-DWINSOCK_FIRST=0 or 1), in C and in
+ * C++, with stdio, string and pthread. A socket of each kind sends a datagram to the other. */
 #if WINSOCK_FIRST
 #include <winsock2.h>
 #include <ws2tcpip.h>

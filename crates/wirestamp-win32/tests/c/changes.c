@@ -1,5 +1,4 @@
-/* Owns the rows on the notice that the configuration of timestamps has changed.
- * Not what the configuration is: adapters.c. */
+/* Callbacks on changes of the timestamping configuration. The configuration itself: adapters.c. */
 #include "sockets.h"
 
 /* Counts calls, and says when the first came. */

@@ -1,4 +1,4 @@
-/* Owns two faults, a read past the end of the heap and a leak: scripts/c-api shows with them that the
+/* Two faults, a read past the end of the heap and a leak: scripts/c-api shows with them that the
  * sanitizers and valgrind are on. Not linked with the library. */
 #include <stdlib.h>
 #include <string.h>

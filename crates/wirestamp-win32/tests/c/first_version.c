@@ -1,5 +1,5 @@
-/* Owns the rows on the interface as Windows 10 1809 had it: structures with a Version, other names, another
- * order of arguments. Not what both versions share: adapters.c. */
+/* The interface as Windows 10 1809 had it: structures with a Version, other names, another order of arguments. The parts
+ * that both versions share: adapters.c. */
 #define NTDDI_VERSION NTDDI_WIN10_RS5
 #include "sockets.h"
 

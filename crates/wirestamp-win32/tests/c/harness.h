@@ -1,5 +1,5 @@
-/* Owns the runner of the C tests: named cases, each in a process of its own, with the simulation that
- * it names. Not what is tested. On Windows (Wine with the model) only cases with a simulation run.
+/* Runs the cases of a C test program, each in a process of its own, with the environment that it names. On Windows (Wine
+ * with the model) only cases with a simulation run.
  *
  * usage of every test program: PROGRAM [CASE...]      default: all cases */
 #ifndef HARNESS_H

@@ -1,5 +1,4 @@
-/* Owns the rows on many: four threads at once, ten thousand sockets, and that nothing is left.
- * Not what a single call does. */
+/* Load: four threads at once, ten thousand sockets, and nothing is left. */
 #include "sockets.h"
 #include <dirent.h>
 #include <pthread.h>

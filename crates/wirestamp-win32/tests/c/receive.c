@@ -1,5 +1,5 @@
-/* Owns the rows on receive timestamps and on WSARecvMsg.
- * Not the checks of WSAIoctl's arguments: arguments.c. On the loopback interface, unless a case says otherwise. */
+/* Receive timestamps and WSARecvMsg, on the loopback interface, unless a case says otherwise. Wrong arguments of WSAIoctl:
+ * arguments.c. */
 #include "sockets.h"
 
 enum { RX = TIMESTAMPING_FLAG_RX, TX = TIMESTAMPING_FLAG_TX };

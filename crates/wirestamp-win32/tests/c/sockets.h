@@ -1,5 +1,4 @@
-/* Owns the short forms in which the tests send, receive and fetch timestamps.
- * Not what they should find. Every call answers the error code, 0 for success. */
+/* Short forms in which the tests send, receive and fetch timestamps. Each returns the error code, 0 for success. */
 #ifndef SOCKETS_H
 #define SOCKETS_H
 

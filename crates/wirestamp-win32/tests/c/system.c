@@ -1,5 +1,4 @@
-/* Owns the rows on the performance counter, on threads, events and waiting, and on the error number.
- * Not sockets. */
+/* The performance counter, threads, events and waiting, and the last error. */
 #include "sockets.h"
 #include <pthread.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-/* Owns the rows on transmit timestamps: SIO_TIMESTAMPING with TX, SO_TIMESTAMP_ID, SIO_GET_TX_TIMESTAMP.
- * Not the checks of arguments: arguments.c. On the loopback interface, unless a case says otherwise. */
+/* Transmit timestamps: SIO_TIMESTAMPING with TX, SO_TIMESTAMP_ID, SIO_GET_TX_TIMESTAMP. On the loopback interface, unless
+ * a case says otherwise. Wrong arguments: arguments.c. */
 #include "sockets.h"
 
 enum { RX = TIMESTAMPING_FLAG_RX, TX = TIMESTAMPING_FLAG_TX };

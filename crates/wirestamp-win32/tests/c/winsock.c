@@ -1,5 +1,4 @@
-/* Owns the rows on winsock around the timestamps: startup, options, sending and receiving without timestamps.
- * Not timestamps. */
+/* Winsock around the timestamps: startup, options, sending and receiving without timestamps. */
 #include "sockets.h"
 
 static void startup_negotiates_its_version(void)

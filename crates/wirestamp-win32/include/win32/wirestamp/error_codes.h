@@ -1,5 +1,4 @@
-/* Owns the error numbers of Windows that the library answers with.
- * Not when it does: that is with each function. */
+/* The error numbers of Windows that the library returns. */
 #ifndef WIRESTAMP_ERROR_CODES_H
 #define WIRESTAMP_ERROR_CODES_H
 

@@ -1,5 +1,5 @@
-/* Owns capabilities and cross timestamps as they are since NTDDI_WIN10_FE.
- * Not the first version: iphlpapi_first.h. Included by iphlpapi.h only. */
+/* Capabilities and cross timestamps as they are since NTDDI_WIN10_FE. The first version: iphlpapi_first.h. Included by
+ * iphlpapi.h only. */
 #ifndef WIRESTAMP_IPHLPAPI_CURRENT_H
 #define WIRESTAMP_IPHLPAPI_CURRENT_H
 

@@ -1,5 +1,5 @@
-/* Owns capabilities and cross timestamps as Windows 10 1809 had them: structures with a Version.
- * Not the current version: iphlpapi_current.h. Included by iphlpapi.h only.
+/* Capabilities and cross timestamps as Windows 10 1809 had them: structures with a Version. The current version:
+ * iphlpapi_current.h. Included by iphlpapi.h only.
  *
  * The functions have the same names in both versions and other structures: the library exports
  * them a second time, with _rs5 at the end. */

@@ -1,5 +1,5 @@
-/* Owns the meeting with the C library's socket headers: they are included here, and their names that
- * winsock needs for itself are put aside. What winsock makes of these names: winsock_names.h.
+/* Includes the C library's socket headers, and sets their names aside that winsock needs for itself. Winsock's
+ * declarations of these names: winsock_names.h.
  *
  * Structures (sockaddr, sockaddr_in, in_addr, ...) are the C library's, with the same layout as on
  * Windows. A name that both have means winsock's once winsock2.h is included; the C library's is

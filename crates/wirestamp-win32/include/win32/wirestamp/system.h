@@ -1,5 +1,5 @@
-/* Owns the declarations of threads, events and waiting, as far as programs on timestamps use them.
- * Not sockets. Names and security attributes of objects are not there: pass NULL. */
+/* Threads, events and waiting, as far as programs on timestamps use them. Names and security attributes of objects are not
+ * there: pass NULL. */
 #ifndef WIRESTAMP_SYSTEM_H
 #define WIRESTAMP_SYSTEM_H
 

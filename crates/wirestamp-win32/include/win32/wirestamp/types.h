@@ -1,5 +1,4 @@
-/* Owns the basic Windows types with their Windows sizes, and what annotates declarations.
- * Not what is specific to sockets or interfaces.
+/* The basic Windows types with their Windows sizes, and the annotations of declarations.
  *
  * `long` has 64 bits on Linux and 32 on Windows: nothing here is made of it. WCHAR is the C
  * library's wchar_t (32 bits), so that L"eth0" and wcscmp mean what the program says. */

@@ -1,5 +1,4 @@
-/* Owns what winsock makes of the names that the C library has too.
- * Not the other functions of winsock: winsock2.h.
+/* Winsock's functions whose names the C library has, too. The others: winsock2.h.
  *
  * The library exports them as wirestamp_win32_NAME. Where the C library's name is free (it always is,
  * unless the program included <sys/socket.h> before winsock2.h), the plain name is declared as a
