@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use wirestamp_core::time::Span;
 
 const SERVER: u8 = 4;
-/// The versions that we accept in answers.
+/// The accepted versions of responses.
 const VERSIONS: std::ops::RangeInclusive<u8> = 3..=4;
 /// The strata of synchronised servers. Others send 16 or 0 (RFC 5905 §7.3).
 const SYNCHRONIZED: std::ops::Range<u8> = 1..16;
@@ -31,11 +31,13 @@ pub struct ClientOptions {
     /// The largest drift between the two clocks in parts per million, steering included. Default: 500, the most by
     /// which Linux adjusts a clock's frequency.
     pub max_drift_ppm: u32,
-    /// The largest change of that drift in a second, in parts per billion, without what adjusts the local clock: that is
-    /// measured ([`LocalTime::adjusted`]). Default: 30, as for a NIC's clock. From 1,000,000 on nothing is learnt.
+    /// The largest change of that drift in a second, in parts per billion, apart from adjustments
+    /// of the local clock, which are measured ([`LocalTime::adjusted`]). Default: 30, as for a
+    /// NIC's clock. From 1,000,000 on the drift is not learnt.
     pub wander_ppb: u32,
-    /// The largest change at once beside that, in parts per billion: the server is corrected. Default: 500, by which the
-    /// kernel of a server that is asked for the time every 64 s corrects 128 µs.
+    /// The largest sudden change in addition, in parts per billion, when the server's clock is
+    /// corrected. Default: 500, by which the kernel of a server that polls every 64 s corrects 128
+    /// µs.
     pub jump_ppb: u32,
 }
 
@@ -91,7 +93,7 @@ struct Last {
 }
 
 impl Client {
-    /// Makes a client for a server; it sends nothing yet.
+    /// Creates a client for a server; it sends nothing yet.
     #[must_use]
     pub fn new(server: SocketAddr, options: ClientOptions) -> Self {
         Self {
@@ -127,7 +129,7 @@ impl Client {
         }
         let [transmit, receive] = random;
         let transmit = NtpTimestamp(transmit.max(1));
-        // they must differ, for the server and for us
+        // they must differ, for the server and for this client
         let receive = NtpTimestamp(receive.max(2) ^ u64::from(receive.max(2) == transmit.0));
         let last = self
             .last
@@ -202,7 +204,7 @@ impl Client {
         };
         let before = self.last.replace(this);
         if interleaved {
-            // it reports when the response before it left
+            // it carries the transmit time of the previous response
             before.map_or(Outcome::NoSample(NoSample::MissingTimestamp), |before| {
                 self.sample(&before, response.transmit, true, server)
             })
@@ -221,14 +223,16 @@ impl Client {
         self.measuring.at(None)
     }
 
-    /// Returns the offset at a later local time. The bound is wider by the possible drift since: by what samples have
-    /// shown of it, if it is known how far the local clock was adjusted, else by all that is allowed.
+    /// Returns the offset at a later local time. The error bound grows by the possible drift since:
+    /// by the drift that samples have shown, if the adjustments of the local clock are known, else
+    /// by the largest allowed one.
     #[must_use]
     pub fn measurement_at(&self, at: &LocalTime) -> Option<Measurement> {
         self.measuring.at(Some(at))
     }
 
-    /// Forgets what samples have shown of the drift: bounds for later times grow by all that is allowed again.
+    /// Forgets the learnt drift: error bounds for later times grow by the largest allowed drift
+    /// again.
     pub fn forget_drift(&mut self) {
         self.measuring.forget_drift();
     }
@@ -239,8 +243,8 @@ impl Client {
         self.stopped
     }
 
-    /// Returns how many rounds there are for one request: 1, doubled by each RATE (RFC 5905 §7.4) to at most 1,024, and
-    /// halved when the server has answered for 16 rounds.
+    /// Returns the number of rounds per request: 1, doubled by each RATE (RFC 5905 §7.4) to at most
+    /// 1,024, and halved when the server has answered for 16 rounds.
     #[must_use]
     pub fn every(&self) -> u32 {
         self.every

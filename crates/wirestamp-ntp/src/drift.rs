@@ -1,20 +1,21 @@
-//! How far the offset moves until the next sample. The drift is learnt against the clock that nobody adjusts: what the
-//! host's time daemon does is measured, and only oscillators and the server's own corrections are assumed.
+//! The possible movement of the offset until the next sample. The drift is learnt relative to the
+//! unadjusted clock: adjustments by the host's time daemon are measured, and only the oscillators
+//! and the server's corrections are assumed.
 
 use crate::client::ClientOptions;
 use crate::exchange::{Bounds, LocalTime};
 use wirestamp_core::time::{Bounded, Span};
 use wirestamp_offset::{Assumptions, Contradiction, Estimator, Settings, SharedCommands};
 
-/// From this wander on nothing is learnt, in parts per billion and second.
+/// The wander from which on the drift is not learnt, in parts per billion per second.
 const ANY: u32 = 1_000_000;
 
-/// What samples have shown of the drift.
+/// The drift that samples have shown.
 #[derive(Debug, Clone)]
 pub(crate) struct Drift {
-    /// Of the clock that nobody adjusts; `None`: nothing is to be learnt.
+    /// The estimator of the unadjusted clock; `None` if the drift is not learnt.
     estimator: Option<Estimator>,
-    /// The largest, in parts per million.
+    /// The largest allowed drift, in parts per million.
     most: u32,
 }
 
@@ -38,20 +39,21 @@ impl Drift {
         }
     }
 
-    /// Forgets what was learnt.
+    /// Forgets the learnt drift.
     pub(crate) fn reset(&mut self) {
         if let Some(estimator) = &mut self.estimator {
             estimator.reset();
         }
     }
 
-    /// Takes the limits of a sample. `sharper`: as [`Measuring::take`](crate::measure::Measuring::take). Returns whether
-    /// they contradict what was learnt, which is then forgotten.
+    /// Takes the limits of a sample; `sharper` as for
+    /// [`Measuring::take`](crate::measure::Measuring::take). Returns whether they contradict the
+    /// learnt drift, which is then forgotten.
     pub(crate) fn take(&mut self, free: &Bounds, sharper: bool) -> bool {
         let contradicted = self.feed(free, sharper).is_err();
         if contradicted {
             self.reset();
-            // alone it cannot contradict anything
+            // a single sample cannot contradict anything
             let _taken = self.feed(free, false);
         }
         contradicted
@@ -68,20 +70,20 @@ impl Drift {
         Ok(())
     }
 
-    /// Returns how far the offset moves from one time of this host to a later one.
+    /// Returns how far the offset can move from one time of this host to a later one, down and up.
     pub(crate) fn between(&self, then: &LocalTime, now: &LocalTime) -> (Span, Span) {
         if (then.utc.value, then.monotonic.value) == (now.utc.value, now.monotonic.value) {
-            return (Span::ZERO, Span::ZERO); // what either is off by, both are
+            return (Span::ZERO, Span::ZERO); // both have the same error
         }
         self.learnt(then, now)
             .unwrap_or_else(|| self.unlearnt(now.utc.value - then.utc.value))
     }
 
-    /// What adjustments have done is measured, the rest is what the two oscillators and the server do.
+    /// The measured adjustments, plus the learnt movement of the oscillators and the server.
     fn learnt(&self, then: &LocalTime, now: &LocalTime) -> Option<(Span, Span)> {
         let estimator = self.estimator.as_ref()?;
         let (begun, ended) = (then.free()?, now.free()?);
-        // what either time is unsure by is as much longer
+        // the elapsed time is longer by the uncertainty of both times
         let unsure = begun.bound + ended.bound;
         let (from, to) = (
             begun.value.nanoseconds(),
@@ -89,7 +91,7 @@ impl Drift {
         );
         let (down, up) = estimator.movement(from, to.max(from))?;
         let [down, up] = [down, up].map(|by| Span::from_nanoseconds(by.into()));
-        // however long it wanders
+        // at most the drift that is allowed without learning
         let (least, most) = self.unlearnt(Span::from_nanoseconds((to - from).max(0).into()));
         let (down, up) = (down.max(least), up.min(most));
         let (from, to) = (then.adjusted?, now.adjusted?);
@@ -97,7 +99,7 @@ impl Drift {
         Some((adjusted.least() + down, adjusted.most() + up))
     }
 
-    /// Adjustments included, all that is allowed.
+    /// The largest allowed movement, including adjustments.
     fn unlearnt(&self, elapsed: Span) -> (Span, Span) {
         let most = elapsed.nanoseconds().max(0) * i128::from(self.most);
         let most = Span::from_nanoseconds((most + 999_999) / 1_000_000);

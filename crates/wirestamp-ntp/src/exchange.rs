@@ -28,7 +28,7 @@ impl LocalTime {
         by > shown.bound + elapsed.bound + Span::from_nanoseconds(drift)
     }
 
-    /// Returns the time of the clock that nobody adjusts; `None` if it is unknown.
+    /// Returns the time of the unadjusted clock; `None` if it is unknown.
     pub(crate) fn free(&self) -> Option<Bounded<MonotonicTime>> {
         let adjusted = self.adjusted?;
         Some(Bounded::new(
@@ -78,7 +78,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The limits of the offset of the clock that nobody adjusts to the same server; `None` if its time is unknown.
+    /// The limits of the unadjusted clock's offset to the same server; `None` if its time is
+    /// unknown.
     pub(crate) fn free(&self, exchange: &Exchange) -> Option<Self> {
         let nanoseconds = |time: MonotonicTime| i128::from(time.nanoseconds());
         let utc = |time: &LocalTime| i128::from(time.utc.value.nanoseconds());
@@ -108,7 +109,7 @@ impl Exchange {
         let residence_time = t3 - t2;
         let path_delay = (t4 - t1) - residence_time;
         let (at_least, at_most) = (t1 - t2 - unsure, t4 - t3 + unsure);
-        // both bounds are off by as much, so this allows for the error of all four
+        // both limits have this error, so twice this allows for the error of all four timestamps
         if residence_time + unsure + unsure < Span::ZERO || at_least > at_most || t4 < t1 {
             return None;
         }

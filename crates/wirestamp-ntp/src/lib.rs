@@ -1,22 +1,24 @@
-//! An NTPv4 client (RFC 5905) without I/O: the offset of the local clock to a server, with an error bound, from the
-//! kernel's or the NIC's timestamps of the packets. It supports basic and interleaved mode (RFC 9769) and moves no
-//! clock.
+//! An NTPv4 client (RFC 5905) without I/O: the offset of the local clock to a server, with an error
+//! bound, from the kernel's or the NIC's timestamps of the packets. It supports basic and
+//! interleaved mode (RFC 9769) and does not adjust any clock.
 //!
-//! A [`Client`] queries one server. It makes the requests, takes timestamps and responses, and ignores packets that do
-//! not answer its request. [`select()`] compares several servers.
+//! A [`Client`] queries one server: it creates the requests, takes timestamps and responses, and
+//! ignores packets that do not answer its request. [`select()`] compares several servers.
 //!
 //! # Error bounds
 //!
 //! Offsets are local minus server (positive: the local clock is ahead). There are two separate bounds:
 //!
-//! - the error bound of [`Measurement::offset`], relative to the server's clock, follows from the timestamps alone. The paths may be
-//!   asymmetric. It holds if no packet arrives before it was sent, if the server's timestamps are as precise as it
-//!   states, and if the clocks drift by at most [`ClientOptions::max_drift_ppm`] against each other. Either clock may
-//!   be stepped by any amount: the newest exchange determines the bound, and samples that contradict each other are
-//!   counted ([`Counts::contradictions`]). A bound for a later time ([`Client::measurement_at`]) holds if there was no
-//!   step since. It grows by what samples have shown of the drift; that assumes that the frequency changes by at most
-//!   [`ClientOptions::wander_ppb`] and [`ClientOptions::jump_ppb`], and that the server's clock was stepped by less than a
-//!   round trip at most once in five minutes. What contradicts that is counted ([`Counts::drift_contradictions`]).
+//! - the error bound of [`Measurement::offset`], relative to the server's clock, follows from the
+//!   timestamps alone. The paths may be asymmetric. It holds if no packet arrives before it was
+//!   sent, if the server's timestamps are as precise as it states, and if the clocks drift by at
+//!   most [`ClientOptions::max_drift_ppm`] against each other. Either clock may be stepped by any
+//!   amount: the newest exchange determines the bound, and samples that contradict each other are
+//!   counted ([`Counts::contradictions`]). A bound for a later time ([`Client::measurement_at`])
+//!   holds if there was no step since. It grows by the drift that samples have shown. That assumes
+//!   that the frequency changes by at most [`ClientOptions::wander_ppb`] and
+//!   [`ClientOptions::jump_ppb`], and that the server's clock was stepped by less than a round trip
+//!   at most once in five minutes. Contradictions are counted ([`Counts::drift_contradictions`]).
 //! - [`ServerState::root_bound`] is the largest error of the server's clock against UTC, *as the server states it*. No
 //!   measurement over the network can check it.
 //!

@@ -1,4 +1,5 @@
-//! The offset from samples, by the estimator that PTP uses, and the cases in which it starts anew.
+//! The offset from samples, by the estimator that PTP also uses, and the cases in which it
+//! restarts.
 
 use crate::client::ClientOptions;
 use crate::drift::Drift;
@@ -32,14 +33,14 @@ impl Measurement {
     }
 }
 
-/// What a sample has shown.
+/// The effect of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// Nothing new.
+    /// It agrees with earlier samples.
     Fits,
     /// It contradicts earlier samples, which are forgotten.
     Contradicts,
-    /// It contradicts what was learnt of the drift, which is forgotten.
+    /// It contradicts the learnt drift, which is forgotten.
     Drifts,
 }
 
@@ -67,7 +68,7 @@ impl Measuring {
         let settings = Settings {
             assumptions: Assumptions {
                 drift: (-most, most),
-                // whoever steers the clock changes its frequency at any time
+                // a daemon that steers the clock can change its frequency at any time
                 wander: f64::INFINITY,
                 jump: 0.0,
             },
@@ -88,7 +89,7 @@ impl Measuring {
         self.since_step = None;
     }
 
-    /// Forgets what was learnt of the drift.
+    /// Forgets the learnt drift.
     pub(crate) fn forget_drift(&mut self) {
         self.drift.reset();
     }

@@ -13,7 +13,8 @@ pub enum Outcome {
     NoSample(NoSample),
     /// The server denies service, or asks for fewer requests.
     Kiss(Kiss),
-    /// The packet is no response to our request. Nothing changes; the response may still arrive.
+    /// The packet is not a response to the open request. Nothing changes; the response may still
+    /// arrive.
     Ignored(Ignored),
 }
 
@@ -49,7 +50,7 @@ impl fmt::Display for NoSample {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kiss {
-    /// Ask less often: at half the rate or slower.
+    /// Poll less often: at half the rate or slower.
     Rate,
     /// Access denied: stop.
     Deny,
@@ -67,7 +68,8 @@ pub enum Ignored {
     OtherSource,
     /// It is truncated or malformed.
     Malformed(Malformed),
-    /// It is not a server's answer: it has another mode (such as our own request, reflected) or version.
+    /// It is not a server's response: it has another mode (such as our own request, reflected) or
+    /// version.
     NotAnAnswer,
     /// It repeats the last response.
     Duplicate,
@@ -80,8 +82,8 @@ pub enum Ignored {
 pub struct Stopped(pub Kiss);
 
 impl Kiss {
-    /// Returns whether it says that the server has no time to give yet: INIT before the first synchronization, STEP after
-    /// a step of its clock (RFC 5905 §7.4).
+    /// Returns whether it means that the server's clock is not synchronised yet: INIT before the
+    /// first synchronisation, STEP after a step of its clock (RFC 5905 §7.4).
     #[must_use]
     pub const fn is_unsynchronized(self) -> bool {
         matches!(
@@ -160,8 +162,8 @@ pub struct Counts {
     pub local_steps: u64,
     /// Contradictions between samples: the server's clock was stepped, or drifts more than assumed.
     pub contradictions: u64,
-    /// Samples that contradict what was learnt of the drift: the server's frequency changed by more than assumed, or its
-    /// clock was stepped by less than the drift could explain.
+    /// Samples that contradict the learnt drift: the server's frequency changed by more than
+    /// assumed, or its clock was stepped by less than the allowed drift could explain.
     pub drift_contradictions: u64,
     /// Packets from other addresses or ports.
     pub other_source: u64,
@@ -171,7 +173,7 @@ pub struct Counts {
     pub not_an_answer: u64,
     /// Repeated responses.
     pub duplicates: u64,
-    /// Packets that answer no open request.
+    /// Packets that do not answer an open request.
     pub unasked: u64,
 }
 
@@ -216,7 +218,7 @@ impl Counts {
             NoSample::Unsynchronized => self.unsynchronized += 1,
             NoSample::MissingTimestamp => self.missing_timestamps += 1,
             NoSample::Implausible => self.implausible += 1,
-            NoSample::LocalStep => {} // counted where it is seen
+            NoSample::LocalStep => {} // counted where it is detected
         }
         Outcome::NoSample(why)
     }

@@ -80,7 +80,8 @@ pub struct Response {
 }
 
 impl ServerState {
-    /// Returns that of a primary server: synchronised with `reference`, which has no error worth mentioning.
+    /// Returns the state of a primary server that is synchronised to `reference`, whose error is
+    /// negligible.
     #[must_use]
     pub const fn primary(reference: [u8; 4], precision: i8) -> Self {
         Self {
@@ -179,8 +180,9 @@ pub(crate) fn request(
     bytes
 }
 
-/// Returns a server's answer in basic mode (RFC 5905 §9.2), with its state and when the request arrived and the answer leaves by its clock; `None`: these
-/// octets are no client's request.
+/// Returns a server's response in basic mode (RFC 5905 §9.2), with its state, the arrival time of
+/// the request and the transmit time of the response; `None` if the octets are not a client's
+/// request.
 #[must_use]
 pub fn answer(
     request: &[u8],
@@ -245,7 +247,7 @@ fn format(timestamp: NtpTimestamp) -> TimestampFormat {
     }
 }
 
-/// Rounded up; what no packet can hold is as much as one can.
+/// Converts a span, rounded up and saturating.
 fn short(span: Span) -> ShortFormat {
     let units = ((span.nanoseconds().max(0) << 16) + 999_999_999) / 1_000_000_000;
     let units = u32::try_from(units).unwrap_or(u32::MAX);
@@ -255,7 +257,7 @@ fn short(span: Span) -> ShortFormat {
     }
 }
 
-/// Seconds and a fraction of 2⁻¹⁶ s, rounded up.
+/// Converts seconds and a fraction of 2⁻¹⁶ s to a span, rounded up.
 fn span(format: ShortFormat) -> Span {
     let units = i128::from(format.seconds) << 16 | i128::from(format.fraction);
     Span::from_nanoseconds((units * 1_000_000_000 + 0xffff) >> 16)

@@ -1,4 +1,4 @@
-//! NTP's timestamps and UTC.
+//! NTP timestamps and their conversion to and from UTC.
 
 use wirestamp_core::time::{Span, UtcTime};
 
@@ -56,7 +56,7 @@ impl NtpTimestamp {
         self.0 as u32
     }
 
-    /// The first instant of an era would mean "unknown".
+    /// Replaces zero by the next value, because the first instant of an era would mean "unknown".
     fn or_nearly(self) -> Self {
         Self(self.0.max(1))
     }

@@ -1,12 +1,13 @@
-//! The frequency adjustments that this program commanded, over the time of the steered clock. Estimates are about the
-//! same clock without them, the free-running clock, so that our own commands never count as drift.
+//! The history of the frequency adjustments that this program commanded. Estimates are for the
+//! free-running clock, which is the steered clock without them, so that our own commands never
+//! count as drift.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// The number of commands to remember. There are a few each second at most, and no message is answered after this many
-/// of them.
+/// The number of commands to remember: there are at most a few per second, and every message is
+/// answered before this many follow.
 const REMEMBERED: usize = 96;
 
 /// How much later than the whole second the kernel begins and ends its own slew, in nanoseconds: it checks at a timer
@@ -24,7 +25,7 @@ pub type SharedCommands = Rc<RefCell<Commands>>;
 pub struct Moment {
     /// The time that the clock would show without commands.
     pub free: i64,
-    /// How far commands have moved it: `(low, high)`, both exact except for rounding.
+    /// How far commands have moved the clock: `(low, high)`, both exact except for rounding.
     pub shift: (i64, i64),
     /// Grows with the possible difference between commanded and actual movement.
     pub doubt: f64,
@@ -35,7 +36,7 @@ pub struct Moment {
 struct Knot {
     /// On the local clock.
     from: i64,
-    /// Until then.
+    /// The shift until then.
     shift: f64,
     doubt: f64,
     /// The adjustment after it, as a fraction.
@@ -48,7 +49,7 @@ impl Knot {
     /// The shift and the doubt at a local time.
     fn at(&self, local: i64) -> (f64, f64) {
         let elapsed = local.saturating_sub(self.from) as f64;
-        // `elapsed` is of the adjusted clock: so much of it was commanded
+        // `elapsed` is measured on the adjusted clock, so only this part of it was commanded
         let shift = self.shift + elapsed * self.adjustment / (1.0 + self.adjustment);
         (shift, self.doubt + elapsed.max(0.0) * self.doubt_rate)
     }
@@ -122,7 +123,7 @@ impl Commands {
         let width = after.saturating_sub(before).max(0) as f64;
         let mut unsure = (adjustment - self.adjustment_at(before)).abs() * width;
         if self.is_beginning(before) {
-            unsure += self.own.map_or(0.0, |own| own.by()); // it may have been taken back as well
+            unsure += self.own.map_or(0.0, |own| own.by()); // the kernel's slew may also have been cancelled
         }
         // a device adds its own error to the commanded adjustment, or multiplies it: both are allowed
         let doubt_rate = self.step + (correction.abs() + own.abs()) * self.most_drift;
@@ -224,7 +225,7 @@ impl Commands {
         let wanted = begun.free.saturating_add(elapsed);
         let mut local = wanted.saturating_add(begun.shift.0);
         for _ in 0..5 {
-            local = wanted.saturating_add(self.at(local)?.shift.0); // ten times closer each time, or more
+            local = wanted.saturating_add(self.at(local)?.shift.0); // each round is at least ten times closer
         }
         let place = |local: i64| {
             self.knots

@@ -30,14 +30,14 @@ pub struct Estimate {
     pub free_rate: Option<f64>,
     /// The error bound of the free-running frequency offset.
     pub rate_bound: f64,
-    /// The spread of its guesses; infinite before there were packets in both directions. A step within the path delay
-    /// is no contradiction, but increases the spread.
+    /// The spread of the frequency's guesses; infinite before there were packets in both
+    /// directions. A step within the path delay is not a contradiction, but increases the spread.
     pub rate_spread: f64,
-    /// How far back the packets reach that the guesses come from, in nanoseconds; `None` until there are as many as are
-    /// remembered: 32 of each direction.
+    /// The age of the oldest packet that the guesses use, in nanoseconds; `None` until the memory
+    /// of 32 packets per direction is full.
     pub rate_memory: Option<i64>,
-    /// Whether the bounds exclude what the packets show of the frequency, so `free_rate` is the bound next to it. Either
-    /// the frequency has just changed, or a clock was stepped.
+    /// Whether the bounds exclude the frequency that the packets suggest, so that `free_rate` is
+    /// the nearest bound. Either the frequency has just changed, or a clock was stepped.
     pub is_rate_limited: bool,
 }
 

@@ -1,8 +1,8 @@
 //! The estimator of one reference: offset, path delay, frequency offset, and the error bound.
 //!
-//! Inside, everything is on the free-running clock: our adjustments are removed from each packet by the time of its
-//! timestamp, and added to the estimates again. So a late answer to a packet from before an adjustment is right, and
-//! our corrections do not count as drift.
+//! Internally, all times are on the free-running clock: adjustments are removed from each packet's
+//! timestamp and added to the estimates again. A late answer to a packet from before an adjustment
+//! is therefore handled correctly, and our corrections do not count as drift.
 
 mod guess;
 
@@ -38,7 +38,8 @@ pub struct Estimator {
 }
 
 impl Estimator {
-    /// Returns an empty estimator. Estimators of packets that one clock timestamps share its commands.
+    /// Returns an empty estimator. All estimators whose packets are timestamped by the same clock
+    /// share its commands.
     pub fn new(settings: Settings, commands: SharedCommands) -> Self {
         Self {
             settings,
@@ -89,7 +90,7 @@ impl Estimator {
         self.feasible.at_most(when, limit)?;
         self.possible.at_most(when, limit, &mut self.feasible);
         self.syncs.push(when.free, difference);
-        self.newest = self.newest.max(at); // a late Follow_Up: other messages came meanwhile
+        self.newest = self.newest.max(at); // a late Follow_Up can come after other messages
         let estimate = self.estimate(self.newest);
         self.latest = estimate.or(self.latest);
         Ok(estimate.map_or(Told::Nothing, Told::Estimate))
@@ -108,7 +109,7 @@ impl Estimator {
         let Some((sync_at, sync_difference)) = self.last_sync else {
             return Ok(());
         };
-        // the clocks went apart between the two messages
+        // the clocks drifted apart between the two messages
         let drift = self.free_rate().unwrap_or(0.0) * when.free.saturating_sub(sync_at) as f64;
         let round_trip = sync_difference
             .saturating_add(drift.round() as i64)
@@ -145,7 +146,8 @@ impl Estimator {
         Ok(())
     }
 
-    /// Before the first request nobody could know which Syncs were too late: perhaps they are from before a step.
+    /// Forgets Syncs that may be from before a step: before the first request it was unknown which
+    /// ones were too late.
     fn forget_suspects(&mut self, now: Moment) {
         let Some(possible) = self.feasible.interval_at(now) else {
             return;
@@ -162,7 +164,7 @@ impl Estimator {
         self.latest
     }
 
-    /// Returns the local time of the newest packet, from which on the results hold.
+    /// Returns the local time of the newest packet, from which on results are valid.
     pub fn newest(&self) -> i64 {
         self.newest
     }
@@ -178,8 +180,9 @@ impl Estimator {
         ))
     }
 
-    /// Returns how far the offset may move, down and up, between two local times from the newest packet on: by what the
-    /// packets have shown of the frequency, wherever the offset itself is. `None` as for [`Commands::at`](crate::Commands::at).
+    /// Returns how far the offset may move, down and up, between two local times from the newest
+    /// packet on, by the learnt frequency and regardless of the offset itself. `None` as for
+    /// [`Commands::at`](crate::Commands::at).
     pub fn movement(&self, from: i64, to: i64) -> Option<(i64, i64)> {
         let (from, to) = (self.moment(from)?, self.moment(to)?);
         let rate = self.possible.rate_at(from.free);
@@ -190,8 +193,8 @@ impl Estimator {
         Some((down.saturating_add(shift.0), up.saturating_add(shift.1)))
     }
 
-    /// Returns the estimate for a later local time without another packet: the bound has grown, and adjustments since
-    /// have moved the clock.
+    /// Returns the estimate for a later local time without another packet: with a larger error
+    /// bound, and including adjustments since.
     pub fn held_at(&self, at: i64) -> Option<Estimate> {
         let latest = self.latest?;
         let (then, when) = (self.moment(latest.at)?, self.moment(at)?);
@@ -211,8 +214,8 @@ impl Estimator {
         })
     }
 
-    /// Returns the same for an instant that another clock gives, in nanoseconds since the last estimate: the steered
-    /// clock has shown more or less.
+    /// Returns the estimate for an instant that another clock gives, in nanoseconds since the last
+    /// estimate; the steered clock may have advanced by more or less.
     pub fn held_after(&self, elapsed: i64) -> Option<Estimate> {
         let (at, largest) = self.commands.borrow().later(self.latest?.at, elapsed)?;
         let held = self.held_at(at)?;

@@ -15,7 +15,7 @@ const ANCHORS: usize = 12;
 /// An anchor nearer than this does not narrow the rate.
 const NEAREST: f64 = 0.5;
 
-/// The assumptions about the clocks under which error bounds hold.
+/// Assumptions about the clocks, under which error bounds hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assumptions {
     /// The lowest and the highest frequency offset of the free-running clock, as fractions (1e-6 is 1 ppm).
@@ -49,13 +49,14 @@ pub(crate) struct Feasible {
     doubt: f64,
     low: Option<i64>,
     high: Option<i64>,
-    /// Without the jump, which adds to it once, however long ago it was learnt. So these may be the wrong way round.
+    /// The rate without the jump, which is added once, however old the rate is. The two limits may
+    /// therefore be in reverse order.
     rate: (f64, f64),
     anchors: Vec<Anchor>,
 }
 
 impl Assumptions {
-    /// A rate that was learnt, at a time when it may have jumped.
+    /// Widens a learnt rate by the jump.
     pub(crate) fn jumped(&self, rate: (f64, f64)) -> (f64, f64) {
         let (least, most) = self.drift;
         (
@@ -69,7 +70,7 @@ impl Assumptions {
 /// possible error of our own adjustments.
 pub(crate) fn grown(rate: (f64, f64), wander: f64, elapsed: i64, doubt: f64) -> (i64, i64) {
     let nanoseconds = elapsed as f64;
-    // with an infinite one the limits are all that is known, and they do not move
+    // with an infinite wander only the limits are known, and they do not move
     let wandered = if wander.is_finite() {
         wander * nanoseconds / 1e9 / 2.0 * nanoseconds
     } else {
@@ -81,8 +82,8 @@ pub(crate) fn grown(rate: (f64, f64), wander: f64, elapsed: i64, doubt: f64) -> 
     (down.floor() as i64, up.ceil() as i64)
 }
 
-/// The place of the instant that is closest to its neighbours for its age, neither the oldest nor the newest: of
-/// instants that are forgotten in this order, the distances grow with their age.
+/// The index of the instant that is closest to its neighbours for its age, except the oldest and
+/// the newest. Forgetting instants in this order lets their distances grow with their age.
 pub(crate) fn crowded(ages: &[f64]) -> Option<usize> {
     let spacing = |place: usize| (ages[place - 1] - ages[place + 1]) / ages[place];
     (1..ages.len().saturating_sub(1)).min_by(|a, b| spacing(*a).total_cmp(&spacing(*b)))
@@ -154,7 +155,7 @@ impl Feasible {
         grown(self.rate(), self.assumptions.wander, elapsed, doubt)
     }
 
-    /// A value of the instant `when`, carried to now; it may be slightly earlier.
+    /// The movement of a value from the instant `when` until now; `when` may be slightly later.
     fn since(&self, when: Moment) -> (i64, i64) {
         self.grown(
             self.at.saturating_sub(when.free).max(0),

@@ -8,7 +8,7 @@ const POINTS: usize = 32;
 /// and the number needed for a slope.
 const FEWEST: usize = 4;
 
-/// The last differences and when they were taken, in nanoseconds.
+/// The last differences with their times, in nanoseconds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Line {
     points: VecDeque<(i64, i64)>,
@@ -22,7 +22,7 @@ impl Line {
         self.points.push_back((at, difference));
     }
 
-    /// When the oldest of them was taken, once there are as many as are remembered.
+    /// The time of the oldest difference, once the memory is full.
     pub(crate) fn full_since(&self) -> Option<i64> {
         let (oldest, _) = self.points.front()?;
         (self.points.len() == POINTS).then_some(*oldest)
@@ -34,12 +34,13 @@ impl Line {
             .retain(|(at, difference)| keep(*at, *difference));
     }
 
-    /// The smallest of them, each moved to `at` by a rate; the newest if no rate is known.
+    /// The smallest difference, each extrapolated to `at` by a rate; the newest if no rate is
+    /// known.
     pub(crate) fn least(&self, at: i64, rate: Option<f64>) -> Option<i64> {
         self.moved(at, rate).min()
     }
 
-    /// The largest of them, likewise.
+    /// The largest difference, likewise.
     pub(crate) fn greatest(&self, at: i64, rate: Option<f64>) -> Option<i64> {
         self.moved(at, rate).max()
     }
@@ -56,9 +57,9 @@ impl Line {
             })
     }
 
-    /// The slope below all points: that of the lower convex hull where it passes the middle of
-    /// their times. No packet is early, so late ones do not tilt it, however many they are
-    /// (Moon, Skelly and Towsley, "Estimation and removal of clock skew", 1999).
+    /// The slope below all points: that of the lower convex hull at the middle of their times. No
+    /// packet is early, so any number of late ones does not tilt it (Moon, Skelly and Towsley,
+    /// "Estimation and removal of clock skew", 1999).
     pub(crate) fn slope_below(&self) -> Option<f64> {
         self.hull_slope(1.0)
     }
@@ -77,8 +78,9 @@ impl Line {
         self.hull_slope(-1.0).map(|slope| -slope)
     }
 
-    /// The median of the slopes from each point of the older half to its partner in the newer
-    /// one (Theil and Sen, in halves): the one for errors on both sides.
+    /// The slope through the middle of the points, for errors on both sides: the median of the
+    /// slopes from each point of the older half to its partner in the newer half (Theil and Sen, in
+    /// halves).
     pub(crate) fn slope_amid(&self) -> Option<f64> {
         let half = self.points.len() / 2;
         if self.points.len() < FEWEST {
@@ -134,7 +136,7 @@ impl Line {
     }
 }
 
-/// Whether the way from `a` over `b` to `c` turns left at `b`.
+/// Whether the path from `a` through `b` to `c` turns left at `b`.
 fn turns_left(a: (f64, f64), b: (f64, f64), c: (f64, f64)) -> bool {
     (b.0 - a.0) * (c.1 - a.1) > (b.1 - a.1) * (c.0 - a.0)
 }

@@ -22,13 +22,14 @@ struct Limit {
     value: i64,
 }
 
-/// A request and the next packet from the reference; no two exchanges overlap, so a step is in one of them at most.
+/// The exchanges: a request and the next packet from the reference. They do not overlap, so a step
+/// is in at most one of them.
 #[derive(Debug, Clone, Default)]
 struct Exchanges {
     /// Transmit time of the request that no packet has followed yet.
     begun: Option<i64>,
     ended: Option<i64>,
-    /// The last two.
+    /// The widths of the last two.
     widths: [i64; 2],
 }
 
@@ -55,7 +56,7 @@ impl Newest {
         }
     }
 
-    /// The same for a packet so late that nothing else follows from it. Returns whether it is the newest.
+    /// The same for a packet that is too late for anything else. Returns whether it is the newest.
     pub(crate) fn late_at_most(&mut self, when: Moment, value: i64) -> bool {
         let same = self.high.filter(|high| high.when.free == when.free);
         let value = same.map_or(value, |high| value.min(high.value));
@@ -75,7 +76,7 @@ impl Newest {
     pub(crate) fn interval_at(&self, when: Moment) -> Option<(i64, i64)> {
         let newer = self.newer()?;
         let (low, high) = self.unwidened_at(newer)?;
-        // less than an exchange can say: a step, or a faster packet
+        // narrower than an exchange allows: a step, or a faster packet
         let width = high.saturating_sub(low);
         let missing = self.exchanges.width().saturating_sub(width).max(0);
         let elapsed = when.free.saturating_sub(newer.free).max(0);
@@ -126,7 +127,8 @@ impl Exchanges {
         self.widths = [self.widths[1], width];
     }
 
-    /// The least width of a stated interval: there may be a step within one of the last two exchanges.
+    /// The smallest width of the resulting interval, because there may be a step within one of the
+    /// last two exchanges.
     fn width(&self) -> i64 {
         self.widths[0].max(self.widths[1])
     }

@@ -1,7 +1,8 @@
 //! The rate that holds even if the other clock was stepped once: across a step the apparent rate is wrong.
 //!
-//! At any instant the step was either later, so the rate from before is right, or earlier, so the rate from the packets
-//! since then is right. So at each of several such instants the rate lies in one of two intervals.
+//! For any instant, the step was either later, and the rate from before is right, or earlier, and
+//! the rate from the packets since then is right. At each of several such instants the rate is
+//! therefore in one of two intervals.
 
 use crate::commands::Moment;
 use crate::feasible::{Assumptions, Contradiction, Feasible, crowded};
@@ -24,9 +25,9 @@ pub(crate) struct Rates {
 #[derive(Debug, Clone)]
 struct Split {
     at: i64,
-    /// The rate then, without the jump, if there was no step before.
+    /// The rate at the instant, without the jump, if there was no step before.
     before: (f64, f64),
-    /// The rate that packets after it show.
+    /// The rate from the packets after it.
     since: Feasible,
 }
 
@@ -48,7 +49,7 @@ impl Rates {
         if self.assumptions.wander.is_infinite() {
             return; // no packet narrows the rate
         }
-        // what contradicts here contradicts in `known` first
+        // a contradiction here is also one in `known`, which reports it first
         self.splits
             .retain_mut(|split| when.free <= split.at || take(&mut split.since).is_ok());
         let at = known.newest();
@@ -95,7 +96,7 @@ impl Rates {
             (known.0.max(either.0), known.1.min(either.1))
         });
         let known = self.assumptions.jumped(known);
-        // nothing fits all: an assumption does not hold, and nothing was learnt
+        // no rate fits all: an assumption does not hold, and nothing was learnt
         if known.0 <= known.1 {
             known
         } else {

@@ -1,5 +1,5 @@
-//! Joins the reflector to sockets: receives, sends, takes timestamps. Decides nothing about packets. A session's timestamps
-//! are read here as well.
+//! The connection of the reflector to sockets, and the conversion of timestamps for reflectors and
+//! sessions.
 
 mod seen;
 mod service;
@@ -16,16 +16,16 @@ use wirestamp::{
     Timestamping, Timestamps, TransmitOutcome, UdpSocket,
 };
 
-/// Converts a socket's timestamps to the host's clocks.
+/// A converter of a socket's timestamps to the host's clocks.
 #[derive(Debug, Clone)]
 pub struct Clock {
     host: HostClock,
-    /// Which timestamps count: the first that there are.
+    /// The sources to try, in order.
     policies: &'static [TimestampPolicy],
 }
 
 impl Clock {
-    /// Kernel timestamps.
+    /// Uses kernel timestamps.
     pub fn software() -> Self {
         Self {
             host: HostClock::software(),
@@ -33,7 +33,8 @@ impl Clock {
         }
     }
 
-    /// Hardware timestamps, converted. A packet without one has none: delays of two points of measurement are none of either.
+    /// Uses converted hardware timestamps. A packet without one has no timestamp, because delays
+    /// between different points of measurement are meaningless.
     pub fn hardware(correlator: Arc<Correlator>) -> Self {
         Self {
             host: HostClock::hardware(correlator),
@@ -41,7 +42,8 @@ impl Clock {
         }
     }
 
-    /// Hardware timestamps, converted. A packet without one has the kernel's: for those who report, of each packet, whose timestamp it is.
+    /// Uses converted hardware timestamps, or the kernel's for a packet without one. For programs
+    /// that report the source for each packet.
     pub fn hardware_else_software(correlator: Arc<Correlator>) -> Self {
         Self {
             host: HostClock::hardware(correlator),
@@ -52,7 +54,7 @@ impl Clock {
         }
     }
 
-    /// Switches the timestamps of a socket on that this clock needs.
+    /// Switches on the timestamps of a socket that this clock needs.
     ///
     /// # Errors
     /// As [`UdpSocket::configure`].
@@ -73,17 +75,18 @@ impl Clock {
             .transmit(capacity)
     }
 
-    /// Returns what places the timestamps, and says later whether their times are right after all.
+    /// Returns the underlying converter, which can later confirm or withdraw times.
     pub fn host(&self) -> &HostClock {
         &self.host
     }
 
-    /// As [`place`](Self::place), without what only the host's clock knows.
+    /// Converts timestamps like [`place`](Self::place), without the details of the host's clock.
     pub fn read(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostTimestamp> {
         self.place(timestamps, socket).map(|(stamp, _)| stamp)
     }
 
-    /// `None`: there is no timestamp, or none that can be converted.
+    /// Converts timestamps to the host's clocks; `None` if there is no timestamp, or none that can
+    /// be converted.
     pub fn place(
         &self,
         timestamps: &Timestamps,
@@ -106,10 +109,10 @@ impl Clock {
         })
     }
 
-    /// Returns the transmit timestamp that an id ended with.
+    /// Returns the converted transmit timestamp from the outcome of an ID.
     ///
     /// # Errors
-    /// [`Missing`]: why there is none.
+    /// [`Missing`]: the reason why there is none.
     pub fn outcome(
         &self,
         outcome: &TransmitOutcome,

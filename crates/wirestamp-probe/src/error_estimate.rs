@@ -1,4 +1,4 @@
-//! The Error Estimate field: how far a packet's timestamps can be from the truth.
+//! The Error Estimate field: the error bound of a packet's timestamps.
 
 use crate::timestamp::TimestampFormat;
 use wirestamp_core::time::Span;
@@ -19,9 +19,11 @@ pub struct ErrorEstimate {
 }
 
 impl ErrorEstimate {
-    /// The estimate that says at least `bound`: by up to 1/128 more above 30 ns, by up to 233 ps more below.
+    /// Returns the smallest estimate that is at least `bound`: up to 1/128 larger above 30 ns, up
+    /// to 233 ps larger below.
     ///
-    /// `synchronized` is the S bit: an external source synchronises the clock to UTC, and `bound` includes the clock's error bound.
+    /// `synchronized` is the S bit: an external source synchronises the clock to UTC, and `bound`
+    /// includes the clock's error bound relative to UTC.
     pub fn at_least(bound: Span, synchronized: bool, format: TimestampFormat) -> Self {
         let nanoseconds = bound.nanoseconds().clamp(0, i128::from(u64::MAX)) as u128;
         let units = (nanoseconds << 32).div_ceil(1_000_000_000).max(1);
@@ -40,7 +42,7 @@ impl ErrorEstimate {
         }
     }
 
-    /// Reads the field. `None` if its multiplier is 0, which is invalid (RFC 4656).
+    /// Decodes the field; `None` if its multiplier is 0, which is invalid (RFC 4656).
     pub fn from_bits(bits: u16) -> Option<Self> {
         let [high, multiplier] = bits.to_be_bytes();
         (multiplier != 0).then_some(Self {
@@ -71,7 +73,7 @@ impl ErrorEstimate {
         Span::from_nanoseconds((units * 1_000_000_000).div_ceil(1 << 32) as i128)
     }
 
-    /// Returns the S bit: whether the clock is said to be synchronised to UTC.
+    /// Returns the S bit: whether the clock claims to be synchronised to UTC.
     pub fn is_synchronized(self) -> bool {
         self.synchronized
     }

@@ -1,12 +1,12 @@
-//! The key of a session, and the tags that it makes: HMAC-SHA-256, of which the first 128 bits are sent.
+//! The key of an authenticated session, and its tags: the first 128 bits of HMAC-SHA-256.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fmt;
 
-/// Octets of a tag in packets (RFC 8762, section 4.4).
+/// The length of a tag in packets, in octets (RFC 8762, section 4.4).
 pub(crate) const TAG: usize = 16;
-/// Shorter keys are rejected: they can be guessed by trying all.
+/// The shortest key in octets: shorter ones can be guessed by exhaustive search.
 const SHORTEST: usize = 16;
 const LONGEST: usize = 1024;
 
@@ -14,7 +14,7 @@ const LONGEST: usize = 1024;
 #[derive(Clone)]
 pub struct Key(Hmac<Sha256>);
 
-/// Why a text is no key. Holds nothing of the text.
+/// The reason why a text is not a key. It contains nothing of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyInvalid {
@@ -25,10 +25,11 @@ pub enum KeyInvalid {
 }
 
 impl Key {
-    /// Reads a key from hexadecimal digits, as a key file holds them: 16 to 1024 octets; white space around them is ignored.
+    /// Parses a key of 16 to 1024 octets in hexadecimal digits, the format of key files.
+    /// Surrounding white space is ignored.
     ///
     /// # Errors
-    /// [`KeyInvalid`], if the text is none.
+    /// [`KeyInvalid`] if the text is not a key.
     pub fn from_hexadecimal(text: &str) -> Result<Self, KeyInvalid> {
         let digits = text.trim().as_bytes();
         if !digits.len().is_multiple_of(2) {
@@ -46,10 +47,10 @@ impl Key {
         Self::from_octets(&secret)
     }
 
-    /// Makes a key of 16 to 1024 octets.
+    /// Creates a key from 16 to 1024 octets.
     ///
     /// # Errors
-    /// [`KeyInvalid::Length`].
+    /// [`KeyInvalid::Length`] for fewer or more octets.
     pub fn from_octets(secret: &[u8]) -> Result<Self, KeyInvalid> {
         if !(SHORTEST..=LONGEST).contains(&secret.len()) {
             return Err(KeyInvalid::Length);
@@ -59,7 +60,7 @@ impl Key {
             .map_err(|_| KeyInvalid::Length)
     }
 
-    /// The tag of these octets, one part after the other.
+    /// Returns the tag of the concatenated parts.
     pub(crate) fn tag(&self, parts: &[&[u8]]) -> [u8; TAG] {
         let whole = self.over(parts).finalize().into_bytes();
         let mut tag = [0; TAG];
@@ -67,7 +68,7 @@ impl Key {
         tag
     }
 
-    /// Whether `tag` is that of these octets; takes equally long whatever differs.
+    /// Returns whether `tag` is the tag of the parts, in constant time.
     pub(crate) fn verifies(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
         tag.len() == TAG && self.over(parts).verify_truncated_left(tag).is_ok()
     }

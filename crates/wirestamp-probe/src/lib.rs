@@ -1,16 +1,18 @@
 //! STAMP, the Simple Two-way Active Measurement Protocol (RFC 8762, RFC 8972): one-way delays, round trips and losses
 //! between two hosts, with error bounds.
 //!
-//! - [`session`] is the sender: delays, losses, and the conditions for a packet to count;
-//! - [`reflector`] is the other end: replies, sessions, limits;
-//! - [`endpoint`] joins the reflector to sockets, and reads the timestamps of both. Everything else does no input or output and reads no clock: packets and timestamps come in as arguments, so that a
-//!   simulated network and a real one run the same code;
-//! - [`packet`] reads and writes the packets of both ends, unauthenticated and authenticated;
-//! - [`tlv`] reads and fills in the extensions of RFC 8972;
-//! - [`WireTimestamp`] and [`ErrorEstimate`] are times and error bounds as packets carry them.
+//! - [`session`] is the sender: it creates requests, validates replies, and reports delays and
+//!   losses;
+//! - [`reflector`] is the other end: it answers requests, with sessions and limits;
+//! - [`endpoint`] connects the reflector to sockets, and converts the timestamps of both. All other
+//!   modules do no I/O and read no clock: packets and timestamps are arguments, so that a simulated
+//!   and a real network run the same code;
+//! - [`packet`] encodes and decodes the packets of both ends, unauthenticated and authenticated;
+//! - [`tlv`] decodes and fills in the extensions of RFC 8972;
+//! - [`WireTimestamp`] and [`ErrorEstimate`] are timestamps and error bounds in packets.
 //!
-//! Peers are not trusted: every parser takes any octets, and a packet's claim never becomes a guaranteed bound without the caller's
-//! word for it.
+//! Peers are not trusted: every parser accepts arbitrary octets, and a peer's claim becomes part of
+//! an error bound only if the caller says so.
 
 #![forbid(unsafe_code)]
 

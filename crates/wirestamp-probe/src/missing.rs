@@ -1,23 +1,23 @@
-//! Why a packet has no transmit timestamp.
+//! The reasons why a packet lacks a transmit timestamp.
 
 use wirestamp_core::timestamp::MissingReason;
 
-/// Why a packet has no transmit timestamp.
+/// The reasons why a packet lacks a transmit timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Missing {
-    /// The system gave none.
+    /// The system returned none.
     System(MissingReason),
-    /// There is one, and it can't be converted to the host's clocks.
+    /// There is one, but it cannot be converted to the host's clocks.
     NotConverted,
     /// The system did not send the packet.
     NotSent,
-    /// None had come when the packet was judged.
+    /// It had not come when the packet was evaluated.
     Awaited,
 }
 
 impl Missing {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 10] = [
         Self::System(MissingReason::ALL[0]),
         Self::System(MissingReason::ALL[1]),
@@ -42,7 +42,7 @@ impl Missing {
     }
 }
 
-/// How many packets have no transmit timestamp, by reason.
+/// The numbers of packets without a transmit timestamp, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MissingCounts([u64; Missing::ALL.len()]);
 
@@ -54,19 +54,19 @@ impl MissingCounts {
         }
     }
 
-    /// Returns how many have none for a reason.
+    /// Returns the number for one reason.
     pub fn of(&self, reason: Missing) -> u64 {
         self.reasons()
             .find_map(|(one, count)| (one == reason).then_some(count))
             .unwrap_or(0)
     }
 
-    /// Returns how many have none.
+    /// Returns the total over all reasons.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Returns the reasons that there were, with how many have none for each.
+    /// Returns the reasons that occurred, with their numbers.
     pub fn reasons(&self) -> impl Iterator<Item = (Missing, u64)> + '_ {
         let all = Missing::ALL.into_iter().zip(self.0);
         all.filter(|(_, count)| *count > 0)

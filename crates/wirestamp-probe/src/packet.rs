@@ -1,4 +1,4 @@
-//! The packets of both ends, without their extensions: 44 octets, or 112 where they are authenticated.
+//! The packets of both ends without their extensions: 44 octets, or 112 if authenticated.
 //!
 //! Source: RFC 8762, sections 4.2 and 4.3; RFC 8972, section 3 (SSID).
 
@@ -16,12 +16,12 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode of a session with or without a key.
+    /// Returns the mode of a session with or without a key.
     pub fn of(key: Option<&Key>) -> Self {
         key.map_or(Self::Open, |_| Self::Authenticated)
     }
 
-    /// Returns the octets of a packet without extensions: TLVs begin there.
+    /// Returns the length of a packet without extensions in octets, which is where TLVs begin.
     pub const fn base_length(self) -> usize {
         match self {
             Self::Open => 44,
@@ -30,16 +30,16 @@ impl Mode {
     }
 }
 
-/// Octets that the tag covers.
+/// The number of octets that the tag covers.
 const COVERED: usize = 96;
 
-/// Why octets are no packet of a session.
+/// The reason why octets are not a packet of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Invalid {
-    /// Fewer octets than a packet has.
+    /// It is shorter than a packet.
     Truncated,
-    /// The HMAC is not that of the key: another key, or the packet was changed.
+    /// The HMAC does not match the key: it was made with another key, or the packet was changed.
     WrongHmac,
     /// The Error Estimate has a multiplier of 0.
     ErrorEstimate,
@@ -48,26 +48,26 @@ pub enum Invalid {
 /// A packet of the session-sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Counts from 0.
+    /// The sequence number, which counts from 0.
     pub sequence: u32,
-    /// T1 as the sender knew it before sending.
+    /// T1, read before sending.
     pub timestamp: WireTimestamp,
-    /// Of `timestamp`. As received: it is returned unchanged.
+    /// The Error Estimate of `timestamp`, as received, because it is returned unchanged.
     pub error_bits: u16,
-    /// The session's identifier; 0: none.
+    /// The session's identifier; 0 for none.
     pub ssid: u16,
 }
 
 /// A packet of the session-reflector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
-    /// The reflector's own count (stateful), or the request's (stateless).
+    /// The reflector's own sequence number (stateful), or the request's (stateless).
     pub sequence: u32,
-    /// T3 as the reflector knew it before sending.
+    /// T3, read before sending.
     pub timestamp: WireTimestamp,
-    /// Of `timestamp` and `received`.
+    /// The Error Estimate of `timestamp` and `received`.
     pub error: ErrorEstimate,
-    /// The session's identifier; 0: none, or the reflector does not know RFC 8972.
+    /// The session's identifier; 0 for none, or if the reflector does not support RFC 8972.
     pub ssid: u16,
     /// T2.
     pub received: WireTimestamp,
@@ -81,7 +81,7 @@ pub struct Reply {
     pub sender_ttl: u8,
 }
 
-/// Where the fields of a packet stand.
+/// The positions of a packet's fields.
 struct Layout {
     timestamp: usize,
     error: usize,
@@ -124,7 +124,7 @@ impl Layout {
 }
 
 impl Request {
-    /// Writes the packet over the start of `into`, and signs it if there is a key.
+    /// Writes the packet to the start of `into`, and signs it if there is a key.
     ///
     /// # Panics
     /// If `into` is shorter than [`Mode::base_length`].
@@ -133,7 +133,7 @@ impl Request {
         sign(key, base);
     }
 
-    /// Writes the fields that packets of both ends begin with, and zeros behind them.
+    /// Writes the fields with which packets of both ends begin, followed by zeros.
     fn begin<'a>(&self, key: Option<&Key>, into: &'a mut [u8]) -> (&'a mut [u8], &'static Layout) {
         let mode = Mode::of(key);
         let layout = Layout::of(mode);
@@ -146,10 +146,10 @@ impl Request {
         (base, layout)
     }
 
-    /// Reads a packet; with a key, only one that the key has signed.
+    /// Decodes a packet; with a key, only one that is signed with it.
     ///
     /// # Errors
-    /// [`Invalid`], if it is none.
+    /// [`Invalid`] if it is not a valid packet.
     pub fn read(bytes: &[u8], key: Option<&Key>) -> Result<Self, Invalid> {
         let (base, layout) = verified(bytes, key)?;
         let error_bits = u16::from_be_bytes(get(base, layout.error));
@@ -164,7 +164,7 @@ impl Request {
 }
 
 impl Reply {
-    /// Writes the packet over the start of `into`, and signs it if there is a key.
+    /// Writes the packet to the start of `into`, and signs it if there is a key.
     ///
     /// # Panics
     /// If `into` is shorter than [`Mode::base_length`].
@@ -192,10 +192,10 @@ impl Reply {
         sign(key, base);
     }
 
-    /// Reads a packet; with a key, only one that the key has signed.
+    /// Decodes a packet; with a key, only one that is signed with it.
     ///
     /// # Errors
-    /// [`Invalid`], if it is none.
+    /// [`Invalid`] if it is not a valid packet.
     pub fn read(bytes: &[u8], key: Option<&Key>) -> Result<Self, Invalid> {
         let (base, layout) = verified(bytes, key)?;
         let error = u16::from_be_bytes(get(base, layout.error));
@@ -213,18 +213,19 @@ impl Reply {
     }
 }
 
-/// The times of an unauthenticated packet, read as a reply's.
+/// The times of an unauthenticated packet, decoded as a reply.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReplyTimes {
-    /// T3, where a request has T1.
+    /// T3; in a request, T1.
     pub(crate) sent: WireTimestamp,
     /// T2.
     pub(crate) received: WireTimestamp,
-    /// The T1 that a reply repeats.
+    /// T1, repeated by a reply.
     pub(crate) repeated: WireTimestamp,
 }
 
-/// Returns the times that an unauthenticated packet has if it is a reply. `octets` has a base packet's length.
+/// Returns the times of an unauthenticated packet, decoded as a reply. `octets` must have the
+/// length of a base packet.
 pub(crate) fn reply_times(octets: &[u8]) -> ReplyTimes {
     let time = |at| WireTimestamp(get(octets, at));
     ReplyTimes {
@@ -234,7 +235,8 @@ pub(crate) fn reply_times(octets: &[u8]) -> ReplyTimes {
     }
 }
 
-/// Whether an authenticated packet has more than zeros where only a reply has fields. `octets` has a base packet's length.
+/// Returns whether an authenticated packet has non-zero octets where only a reply has fields.
+/// `octets` must have the length of a base packet.
 pub(crate) fn has_reply_fields(octets: &[u8]) -> bool {
     octets[AUTHENTICATED.ssid + 2..COVERED]
         .iter()
@@ -266,7 +268,7 @@ fn put<const N: usize>(base: &mut [u8], at: usize, octets: [u8; N]) {
     base[at..at + N].copy_from_slice(&octets);
 }
 
-/// `at` is within the base packet, whose length was checked.
+/// Reads a field. `at` must be within the base packet, whose length was checked.
 fn get<const N: usize>(base: &[u8], at: usize) -> [u8; N] {
     let mut octets = [0; N];
     octets.copy_from_slice(&base[at..at + N]);

@@ -1,19 +1,25 @@
-//! The session-reflector: it answers or drops each request. Its sockets are `endpoint`'s.
+//! The session-reflector, which answers or drops each request. Its sockets are in
+//! [`endpoint`](crate::endpoint).
 //!
-//! A reply is made in two steps, so that T3 is read as late as possible: [`Reflector::prepare`] decides and fills in the extensions,
-//! [`Prepared::complete`] writes T3 and signs. [`Reflector::sent`] takes the transmit timestamp, which the session's next reply carries as Follow-Up
-//! Telemetry.
+//! A reply is created in two steps, so that T3 is read as late as possible: [`Reflector::prepare`]
+//! decides and fills in the extensions, [`Prepared::complete`] writes T3 and signs.
+//! [`Reflector::sent`] takes the transmit timestamp, which the session's next reply carries as
+//! Follow-Up Telemetry.
 //!
-//! Peers choose its cost only within limits: a reply is never longer than its request, a source has a rate limit, and sessions and sources
-//! live in tables of fixed size. All sources can be forged; with a key only packets are answered that it has signed, but a signed packet
-//! that somebody captured can be sent again from another address, where it begins another session.
+//! Resource use is limited: a reply is never longer than its request (unless
+//! [`answer_short`](ReflectorConfiguration::answer_short) is on), each source has a rate limit, and
+//! sessions and sources are in tables of fixed size. Source addresses can be forged. With a key
+//! only signed packets are answered, but an attacker can send a captured one again from another
+//! address, where it begins another session.
 //!
-//! A forged packet starts no chain of answers. Replies and their echoes are never answered, nor is any port that a server has; whatever else answers
-//! gets some 40 replies, as long as its packets do not count upwards as a sender's do and come at least once a minute. After that, a forged packet
-//! begins a chain of seven replies, on average.
+//! A forged packet cannot start an endless chain of answers. Replies and their echoes are never
+//! answered, nor are packets from servers' ports. Any other program that answers gets about 40
+//! replies, as long as its packets come at least once a minute and are not numbered like a
+//! sender's. After that, a forged packet starts a chain of seven replies on average.
 //!
-//! Who forges a sender's address can use up its rate, falsify its counts, and have one in eight of its packets dropped. With a key only packets that
-//! were captured before can do that, of a session for which there is no room.
+//! An attacker who forges a sender's address can use up its rate, falsify its counts, and cause one
+//! in eight of its packets to be dropped. With a key this requires captured packets, of a session
+//! for which there is no room.
 
 mod answer;
 mod chain;
@@ -44,15 +50,17 @@ use std::net::IpAddr;
 use wirestamp_core::time::{Bounded, MonotonicTime, Span};
 use wirestamp_core::timestamp::TransmitId;
 
-/// A sender's header in TWAMP Light, the shortest request there is (RFC 5357, section 4.1.2).
+/// The shortest request in octets: a sender's header in TWAMP Light (RFC 5357, section 4.1.2).
 const SHORTEST: usize = 14;
-/// Ports below are servers': echo (7), chargen (19) and others that answer anything. A sender has one from here on.
+/// The lowest port of a sender. Ports below belong to servers: echo (7), chargen (19) and others
+/// that answer any packet.
 const FIRST_SENDER: u16 = 1_024;
-/// STAMP's own (RFC 8762, section 4.1), from which other programs' senders send, too. Reflectors there are known by their packets.
+/// STAMP's own port (RFC 8762, section 4.1), which other senders use as their source port too.
+/// Reflectors there are recognised by their packets.
 const STAMP: u16 = 862;
-/// So many replies can await their transmit timestamp.
+/// The most replies that can await their transmit timestamp.
 const PENDING: usize = 1 << 16;
-/// Encoding and decoding a timestamp round to the nanosecond.
+/// The rounding error of encoding and decoding a timestamp.
 const ROUNDING: Span = Span::from_nanoseconds(1);
 
 /// The decision about a request.
@@ -60,9 +68,10 @@ const ROUNDING: Span = Span::from_nanoseconds(1);
 pub enum Decision {
     /// Send this reply.
     Reply(Prepared),
-    /// Send the prepared replies first, take the transmit timestamps, and ask again: this reply carries the one before it.
+    /// Send the prepared replies first, take their transmit timestamps, and call
+    /// [`Reflector::prepare`] again: this reply carries the timestamp of the previous one.
     SendFirst,
-    /// Nothing.
+    /// Do not answer.
     Drop(Dropped),
 }
 
@@ -72,7 +81,7 @@ struct Pending {
     id: TransmitId,
     session: Option<usize>,
     offset: Span,
-    /// When T3 was read.
+    /// The time at which T3 was read.
     written: Option<MonotonicTime>,
 }
 
@@ -83,19 +92,19 @@ pub struct Reflector {
     sessions: Sessions,
     limiter: Limiter,
     chains: Chains,
-    /// On which it answers.
+    /// The ports on which it answers.
     ports: Vec<u16>,
     counters: ReflectorCounters,
     pending: Vec<Option<Pending>>,
     next_id: u32,
-    /// How much later than T3 says packets left lately, at most.
+    /// The longest recent time from T3 to the transmit timestamp.
     send_path: Span,
-    /// The error bound of the real-time clock; `None`: it is not synchronised.
+    /// The error bound of the real-time clock relative to UTC; `None` if it is not synchronised.
     clock_bound: Option<Span>,
 }
 
 impl Reflector {
-    /// Makes a reflector without sessions.
+    /// Creates a reflector without sessions.
     pub fn new(configuration: ReflectorConfiguration) -> Self {
         Self {
             sessions: Sessions::new(configuration.sessions),
@@ -116,7 +125,7 @@ impl Reflector {
         self.counters
     }
 
-    /// Returns how many sessions there are.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
@@ -126,17 +135,19 @@ impl Reflector {
         self.configuration.key.as_ref()
     }
 
-    /// Says on which ports it answers, all of them: packets from these are other reflectors'.
+    /// Sets all ports on which it answers: packets from these ports are assumed to come from other
+    /// reflectors.
     pub fn set_ports(&mut self, ports: impl IntoIterator<Item = u16>) {
         self.ports = ports.into_iter().collect();
     }
 
-    /// Says how far the real-time clock may be from UTC, which replies then claim (S bit); `None`: unknown.
+    /// Sets the error bound of the real-time clock relative to UTC, which replies then claim (S
+    /// bit); `None` if unknown.
     pub fn set_clock_bound(&mut self, bound: Option<Span>) {
         self.clock_bound = bound;
     }
 
-    /// Answers or drops a request. For a reply, `into` then holds it but for T3 and signature.
+    /// Answers or drops a request. A reply is written to `into`, without T3 and signature.
     pub fn prepare(&mut self, arrival: &Arrival<'_>, into: &mut Vec<u8>) -> Decision {
         match self.decide(arrival, into) {
             Ok(Some(prepared)) => {
@@ -155,7 +166,7 @@ impl Reflector {
         }
     }
 
-    /// Counts a request that is not looked at.
+    /// Counts a request that is dropped without further checks.
     pub(crate) fn refuse(&mut self, reason: Dropped) {
         self.counters.drop(reason);
     }
@@ -275,12 +286,13 @@ impl Reflector {
         }))
     }
 
-    /// Returns whether a program at this port may answer any packet, or can't be answered at all (0).
+    /// Returns whether a program at this port may answer any packet, or cannot be answered at all
+    /// (port 0).
     fn is_server(&self, port: u16) -> bool {
         port < FIRST_SENDER && port != STAMP || self.ports.contains(&port)
     }
 
-    /// Copies the request, lengthened to a base packet if that is allowed.
+    /// Copies the request, extended to a base packet if that is allowed.
     fn copy(&self, payload: &[u8], into: &mut Vec<u8>) -> Result<(), Dropped> {
         let base = Mode::of(self.key()).base_length();
         let is_short = payload.len() < base;
@@ -296,7 +308,8 @@ impl Reflector {
         Ok(())
     }
 
-    /// Covers T2 and the Follow-Up Timestamp; where there is no follow-up, T3 as it is written too.
+    /// The Error Estimate: it covers T2 and the Follow-Up Timestamp, or T3 as written if there is
+    /// no follow-up.
     fn error_estimate(
         &self,
         received: &HostTimestamp,
@@ -314,7 +327,8 @@ impl Reflector {
         ErrorEstimate::at_least(total, self.clock_bound.is_some(), self.configuration.format)
     }
 
-    /// Notes that the replies prepared so far are sent, with T3 read at `written`: see [`Decision::SendFirst`].
+    /// Notes that the replies prepared so far were sent, with T3 read at `written`: see
+    /// [`Decision::SendFirst`].
     pub fn batch_sent(&mut self, ids: impl Iterator<Item = TransmitId>, written: MonotonicTime) {
         for id in ids {
             if let Some(pending) = &mut self.pending[id.0 as usize % PENDING]
@@ -325,7 +339,7 @@ impl Reflector {
         }
     }
 
-    /// Notes that there is no transmit timestamp of a reply: no later reply carries it.
+    /// Notes that a reply has no transmit timestamp, so that no later reply carries it.
     pub fn not_timestamped(&mut self, id: TransmitId, reason: Missing) {
         let place = &mut self.pending[id.0 as usize % PENDING];
         if place.take_if(|pending| pending.id == id).is_some() {
@@ -358,8 +372,9 @@ impl Reflector {
     }
 }
 
-/// A subnet's broadcast address looks like any other: a socket of one address takes what was sent to that one alone, and
-/// no system sends from a broadcast address, so that no reply leaves a socket of all addresses.
+/// Whether an address is unicast. A subnet's broadcast address cannot be recognised, but causes no
+/// reply: a socket that is bound to one address ignores packets to others, and no system sends from
+/// a broadcast address.
 fn is_unicast(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => !v4.is_multicast() && !v4.is_broadcast(),
@@ -367,7 +382,7 @@ fn is_unicast(address: IpAddr) -> bool {
     }
 }
 
-/// Whether a reply is prepared and not yet sent.
+/// Whether a reply is prepared but not yet sent.
 fn is_unsent(pending: &[Option<Pending>], id: TransmitId) -> bool {
     pending[id.0 as usize % PENDING]
         .is_some_and(|pending| pending.id == id && pending.written.is_none())

@@ -1,10 +1,14 @@
-//! The session-sender: it makes requests and evaluates the replies. Its socket is that of whoever measures.
+//! The session-sender, which creates requests and evaluates replies. The caller provides the
+//! socket.
 //!
-//! [`Session::request`] makes the next packet, [`Session::transmitted`] takes its transmit timestamp, [`Session::received`] takes the
-//! packets that arrive, and [`Session::finish`] reports. A packet is judged when its timeout is over: by then its transmit timestamp and
-//! the follow-up of its reply are known. [`Windows`] groups judged packets for the analysis of many hosts' clocks.
+//! [`Session::request`] creates the next packet, [`Session::transmitted`] takes its transmit
+//! timestamp, [`Session::received`] takes the packets that arrive, and [`Session::finish`] returns
+//! the report. A packet is evaluated when its timeout is over: by then its transmit timestamp and
+//! the follow-up of its reply are known. [`Windows`] groups evaluated packets for the analysis of
+//! many hosts' clocks.
 //!
-//! A packet yields, with T1 … T4 the times at which request and reply left and arrived:
+//! T1 to T4 are the times at which the request left and arrived, and the reply left and arrived. A
+//! packet yields:
 //!
 //! | quantity | estimate | error bound |
 //! |---|---|---|
@@ -14,10 +18,12 @@
 //! | residence time | T3 − T2, in seconds of the reflector's clock | twice the reflector's Error Estimate |
 //! | path delay, both ways | round trip − residence time | the sum of both + drift between the clocks (1,200 ppm) |
 //!
-//! All are in seconds of the clocks that timestamp: round trips and path delays of the local monotonic clock, delays of one direction of the real-time clocks.
-//! The reflector's Error Estimate is its own claim. Delays of one direction exist only where the clocks are related ([`Clocks`]).
-//! A delay of one direction lies between [`least_delay`](SessionConfiguration::least_delay) and the round trip without the residence time and the least
-//! delay of the other direction. Its interval is narrowed to these limits: the estimate is then the middle of the rest.
+//! Round trips and path delays are measured on the local monotonic clock, one-way delays on the
+//! real-time clocks. The reflector's Error Estimate is its own claim. One-way delays require a
+//! relation of the clocks ([`Clocks`]). A one-way delay is at least
+//! [`least_delay`](SessionConfiguration::least_delay), and at most the round trip without the
+//! residence time and the least delay of the other direction. Its interval is narrowed to these
+//! limits, and the estimate is the middle of the result.
 
 mod configuration;
 mod direction;
@@ -55,31 +61,33 @@ use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
 pub struct Session {
     configuration: SessionConfiguration,
     flights: VecDeque<Flight>,
-    /// How many of them have no reply: they are asked for after each packet, and there may be a hundred thousand.
+    /// The number of flights without a reply. It is kept, because it is queried after each packet
+    /// and there may be a hundred thousand flights.
     unanswered: usize,
-    /// The sequence number of the first of them.
+    /// The sequence number of the first flight.
     first: u32,
-    /// So many of the first of them are measured; they are kept until their time is over, for their duplicates.
+    /// The number of first flights that are measured already; they are kept until their timeout, to
+    /// detect duplicates.
     measured: usize,
-    /// The highest number that was answered.
+    /// The highest answered sequence number.
     newest_answered: Option<u32>,
     tally: Tally,
     losses: LossTally,
     rejected: [u64; Rejected::ALL.len()],
-    /// Octets of the last reply that was too short, and of the shortest that is not.
+    /// The length in octets of the last reply that was too short, and of the shortest valid reply.
     truncated: Option<(usize, usize)>,
-    /// The newest replies, by the reflector's number and ours: follow-ups name one of them.
+    /// The sequence numbers of the newest replies and their requests, to which follow-ups refer.
     recent: VecDeque<(u32, u32)>,
-    /// Set while requests are sent that only close the session.
+    /// Whether requests only close the session.
     closing: bool,
-    /// About now, for the eras of timestamps.
+    /// The approximate current time, for the eras of timestamps.
     utc: UtcTime,
-    /// How much later than T1 says a request left, at most.
+    /// The longest time from T1 to the transmit timestamp of a request.
     slowest_departure: Span,
 }
 
 impl Session {
-    /// Begins a session.
+    /// Creates a session.
     pub fn new(configuration: SessionConfiguration) -> Self {
         Self {
             tally: Tally::new(&configuration),
@@ -99,8 +107,9 @@ impl Session {
         }
     }
 
-    /// Sets the error bound of synchronised clocks, for packets that are judged from now on; `None`: it is unknown, and they have no delay
-    /// of one direction. Clocks with another relation keep it.
+    /// Sets the error bound of synchronised clocks, for packets that are evaluated from now on;
+    /// `None` if unknown, which gives no one-way delays. Has no effect on clocks with another
+    /// relation.
     pub fn set_clock_bound(&mut self, bound: Option<Span>) {
         if let Clocks::Synchronized(_) = self.configuration.clocks {
             self.configuration.clocks = bound.map_or(Clocks::Unrelated, Clocks::Synchronized);
@@ -108,8 +117,9 @@ impl Session {
         }
     }
 
-    /// Makes the next request; returns its sequence number. `now` and `utc` are the clocks just before it is sent, `bound` how far T1 as written may be
-    /// from when it leaves; more where an earlier request took longer.
+    /// Creates the next request, and returns its sequence number. `now` and `utc` are the clocks'
+    /// values just before sending, `bound` the largest difference from the written T1 to the
+    /// departure; a longer one of an earlier request takes precedence.
     pub fn request(
         &mut self,
         now: MonotonicTime,
@@ -176,12 +186,13 @@ impl Session {
         sequence
     }
 
-    /// From now on requests only close the session: they bring the follow-up of the last reply and show what became of the last packets, and are not counted.
+    /// Begins the closing of the session. Further requests are not counted: they only bring the
+    /// follow-up of the last reply and show in which direction the last packets were lost.
     pub fn close(&mut self) {
         self.closing = true;
     }
 
-    /// Takes back a request that could not be sent; only the newest can be.
+    /// Removes a request that could not be sent. Only the newest one can be removed.
     pub fn not_sent(&mut self, sequence: u32) {
         if sequence.wrapping_add(1) == self.first.wrapping_add(self.flights.len() as u32) {
             let taken = self.flights.pop_back();
@@ -201,7 +212,8 @@ impl Session {
         }
     }
 
-    /// Judges the packets whose time is over: no reply, and no follow-up of it, is waited for any more. Calls `each` with every packet that is measured, answered or not.
+    /// Evaluates the packets whose timeout is over, for which no reply or follow-up is expected any
+    /// more. Calls `each` for every packet, answered or not.
     pub fn expire(&mut self, now: MonotonicTime, mut each: impl FnMut(&Sample)) {
         while let Some(flight) = self.flights.front()
             && now - flight.before > self.configuration.timeout
@@ -225,10 +237,11 @@ impl Session {
         }
     }
 
-    /// Measures the packets that are complete before their time is over: the reply is there, and so is what comes after it,
-    /// the transmit timestamp and the next reply, which brings the exact T3. In the order in which they were sent, so that
-    /// none is measured while one before it may still be answered. [`expire`](Self::expire) does not call `each` with them again, and
-    /// their duplicates are counted until their time is over.
+    /// Measures packets that are complete before their timeout: they have a reply, a transmit
+    /// timestamp and the next reply, which carries the exact T3. Packets are measured in the order
+    /// of sending, so none is measured while an earlier one may still be answered.
+    /// [`expire`](Self::expire) does not call `each` for them again, and their duplicates are
+    /// counted until their timeout.
     pub fn complete(&mut self, mut each: impl FnMut(&Sample)) {
         while let Some(flight) = self.flights.get(self.measured) {
             let sequence = self.first.wrapping_add(self.measured as u32);
@@ -242,19 +255,19 @@ impl Session {
         }
     }
 
-    /// Whether a packet that was sent later is answered.
+    /// Whether a later packet is answered.
     fn is_before_newest(&self, sequence: u32) -> bool {
         let after = |newest: u32| newest.wrapping_sub(sequence) as usize;
         let newest = self.newest_answered.map(after);
         newest.is_some_and(|after| (1..self.flights.len()).contains(&after))
     }
 
-    /// Returns how many packets are in flight or not yet measured.
+    /// Returns the number of packets in flight or not yet measured.
     pub fn in_flight(&self) -> usize {
         self.flights.len() - self.measured
     }
 
-    /// Returns whether a reply to a packet has come.
+    /// Returns whether a packet is answered.
     pub fn is_answered(&self, sequence: u32) -> bool {
         let place = sequence.wrapping_sub(self.first) as usize;
         self.flights
@@ -262,7 +275,7 @@ impl Session {
             .is_none_or(|flight| flight.replied.is_some())
     }
 
-    /// Returns how long ago a packet was sent; `None`: it is judged already.
+    /// Returns the time since a packet was sent; `None` if it is already evaluated.
     pub fn age(&self, sequence: u32, now: MonotonicTime) -> Option<Span> {
         let place = sequence.wrapping_sub(self.first) as usize;
         self.flights.get(place).map(|flight| now - flight.before)
@@ -278,18 +291,19 @@ impl Session {
         self.unanswered == 0
     }
 
-    /// Returns why the replies that came could not be used, as of most of those that could not; `None`: there are none.
+    /// Returns the most frequent reason why replies could not be used; `None` if there are no such
+    /// replies.
     pub fn unusable(&self) -> Option<Unusable> {
         let is_authenticated = self.configuration.key.is_some();
         Unusable::of(&self.rejected, self.truncated, is_authenticated)
     }
 
-    /// Returns how many packets were rejected for a reason.
+    /// Returns the number of packets rejected for a reason.
     pub fn rejected_for(&self, reason: Rejected) -> u64 {
         self.rejected[reason as usize]
     }
 
-    /// Judges the packets that are left, and returns the report.
+    /// Evaluates the remaining packets, and returns the report.
     pub fn finish(mut self, mut each: impl FnMut(&Sample)) -> SessionReport {
         while !self.flights.is_empty() {
             self.judge(&mut each);

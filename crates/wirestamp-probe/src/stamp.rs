@@ -1,4 +1,4 @@
-//! A packet's timestamp on one host.
+//! A packet's timestamp on a host's clocks.
 
 use crate::tlv::Method;
 use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
@@ -6,17 +6,18 @@ use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
 /// A timestamp on both of a host's clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostTimestamp {
-    /// On the monotonic clock, for differences, because nobody steps it. The error bound is to when the packet passed the point that was
-    /// timestamped.
+    /// The time on the monotonic clock, which is never stepped, for differences. The error bound is
+    /// relative to the packet's passage of the point of measurement.
     pub at: Bounded<MonotonicTime>,
-    /// On the real-time clock, for packets, with the same error bound. It does not include the error of the real-time clock.
+    /// The time on the real-time clock, for packets. The same error bound applies; it does not
+    /// include the offset of the real-time clock from UTC.
     pub utc: UtcTime,
-    /// Who made it.
+    /// Whether the NIC or the kernel made it.
     pub method: Method,
 }
 
 impl HostTimestamp {
-    /// UTC − monotonic, as this timestamp shows it.
+    /// UTC − monotonic by this timestamp.
     pub(crate) fn offset(&self) -> Span {
         Span::from_nanoseconds(
             i128::from(self.utc.nanoseconds()) - i128::from(self.at.value.nanoseconds()),
@@ -24,7 +25,7 @@ impl HostTimestamp {
     }
 }
 
-/// An instant of the monotonic clock, as UTC by a known offset.
+/// Converts an instant of the monotonic clock to UTC by a known offset.
 pub(crate) fn utc_of(at: MonotonicTime, offset: Span) -> UtcTime {
     UtcTime::from_nanoseconds(at.nanoseconds()) + offset
 }

@@ -1,8 +1,8 @@
-//! Timestamps as STAMP packets carry them: 64 bits, in NTP's format or in truncated PTPv2 format.
+//! Timestamps in STAMP packets: 64 bits, in NTP format or truncated PTPv2 format.
 
 use wirestamp_core::time::UtcTime;
 
-/// Seconds from 1900, where NTP counts from, to 1970.
+/// The seconds from 1900, the start of NTP time, to 1970.
 const FROM_1900: i64 = 2_208_988_800;
 const SECOND: i64 = 1_000_000_000;
 
@@ -26,7 +26,7 @@ impl TimestampFormat {
     }
 }
 
-/// The eight octets of a timestamp in a packet. All zero means that there is none.
+/// The eight octets of a timestamp in a packet. All zeros mean no timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct WireTimestamp(pub [u8; 8]);
 
@@ -34,15 +34,16 @@ impl WireTimestamp {
     /// No timestamp.
     pub const NONE: Self = Self([0; 8]);
 
-    /// Returns the seconds, which stand at the same place in both formats.
+    /// Returns the seconds, which are at the same position in both formats.
     pub(crate) fn seconds(self) -> u32 {
         let [a, b, c, d, ..] = self.0;
         u32::from_be_bytes([a, b, c, d])
     }
 
-    /// Encodes a time, rounded to the nearest unit of the format: decoding it gives the same nanosecond.
+    /// Encodes a time, rounded to the nearest unit of the format. Decoding returns the same
+    /// nanosecond.
     ///
-    /// `tai_offset` is TAI − UTC in seconds (37 since 2017), used in PTP format alone.
+    /// `tai_offset` is TAI − UTC in seconds (37 since 2017), used in PTP format only.
     pub fn encode(time: UtcTime, format: TimestampFormat, tai_offset: i32) -> Self {
         let (seconds, nanoseconds) = split(time);
         let (seconds, fraction) = match format {
@@ -53,7 +54,7 @@ impl WireTimestamp {
             }
             TimestampFormat::Ptp => (seconds.wrapping_add(tai_offset.into()), nanoseconds),
         };
-        // the first unit of an era would say that there is no timestamp
+        // the first unit of an era would mean no timestamp
         let fraction = if seconds as u32 == 0 {
             fraction.max(1)
         } else {
@@ -62,8 +63,8 @@ impl WireTimestamp {
         Self::of(seconds as u32, fraction)
     }
 
-    /// Decodes a time in the era nearest to `near` (±68 years). `None` if there is no timestamp, or if it is none:
-    /// nanoseconds of 10⁹ or more.
+    /// Decodes a time in the era nearest to `near` (±68 years). `None` if there is no timestamp, or
+    /// an invalid one with 10⁹ nanoseconds or more.
     pub fn decode(
         self,
         format: TimestampFormat,

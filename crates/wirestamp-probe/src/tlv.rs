@@ -1,7 +1,7 @@
-//! The extensions of RFC 8972, which follow a packet: type, length, value.
+//! The extensions of RFC 8972, type-length-value fields after the base packet.
 //!
-//! [`walk`] goes through them; [`Area`] appends them to a request; [`reflect()`] fills them in for a reply as a
-//! reflector does; [`accept()`] says which of a reply's may be used.
+//! [`walk`] iterates over them; [`Area`] appends them to a request; [`reflect()`] fills them in for
+//! a reply; [`accept()`] selects those of a reply that may be used.
 
 mod accept;
 mod area;
@@ -15,60 +15,60 @@ pub use value::{
     ClassOfService, DirectMeasurement, FollowUp, Method, SyncSource, TimestampInformation,
 };
 
-/// Octets before each value: flags, type, length.
+/// The length of an extension's header in octets: flags, type, length.
 pub const HEADER: usize = 4;
 
-/// The types that are known here (RFC 8972, section 5.1).
+/// The supported types (RFC 8972, section 5.1).
 pub mod kind {
-    /// Octets without meaning, which give a packet its size.
+    /// Padding, which gives a packet its size.
     pub const EXTRA_PADDING: u8 = 1;
-    /// Which clock and which method the reflector's timestamps are of.
+    /// The clock and the method of the reflector's timestamps.
     pub const TIMESTAMP_INFORMATION: u8 = 3;
-    /// DSCP and ECN, both ways.
+    /// DSCP and ECN in both directions.
     pub const CLASS_OF_SERVICE: u8 = 4;
-    /// Counts of packets.
+    /// The numbers of packets.
     pub const DIRECT_MEASUREMENT: u8 = 5;
     /// The transmit timestamp of the previous reply.
     pub const FOLLOW_UP: u8 = 7;
-    /// Signs the extensions before it.
+    /// The HMAC of the extensions before it.
     pub const HMAC: u8 = 8;
 }
 
 /// The flags of an extension (RFC 8972, section 4).
 pub mod flag {
-    /// U: the reflector does not know the type.
+    /// U: the reflector does not support the type.
     pub const UNRECOGNIZED: u8 = 0x80;
-    /// M: the length is not one that the type can have.
+    /// M: the length is invalid for the type.
     pub const MALFORMED: u8 = 0x40;
     /// I: the HMAC was wrong.
     pub const INTEGRITY: u8 = 0x20;
 }
 
-/// An extension as it stands in a packet.
+/// An extension in a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tlv {
-    /// Where its flags stand; the type follows.
+    /// The position of its flags; the type follows.
     pub at: usize,
-    /// Of [`flag`].
+    /// The flags; see [`flag`].
     pub flags: u8,
-    /// Of [`kind`], or unknown.
+    /// The type; see [`kind`]. It can be unknown.
     pub kind: u8,
-    /// Octets of its value.
+    /// The length of its value in octets.
     pub length: usize,
 }
 
 impl Tlv {
-    /// Returns where its value is.
+    /// Returns the range of its value.
     pub fn value(&self) -> std::ops::Range<usize> {
         self.at + HEADER..self.end()
     }
 
-    /// Returns where the next one begins.
+    /// Returns the position of the next extension.
     pub fn end(&self) -> usize {
         self.at + HEADER + self.length
     }
 
-    /// Whether its type can have its length. Unknown types can have any.
+    /// Whether its length is valid for its type. Unknown types can have any.
     fn has_valid_length(&self) -> bool {
         match self.kind {
             kind::TIMESTAMP_INFORMATION => self.length >= 4, // sub-TLVs may follow
@@ -80,21 +80,22 @@ impl Tlv {
     }
 }
 
-/// A step through the extensions.
+/// A step of the iteration over extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// A complete one.
+    /// A complete extension.
     Tlv(Tlv),
-    /// One whose length is wrong for its type or leads past the packet; it is the last step.
+    /// An extension whose length is invalid for its type or exceeds the packet. It is the last
+    /// step.
     Malformed {
-        /// Where its flags stand.
+        /// The position of its flags.
         at: usize,
     },
-    /// One to three octets that can be no header; it is the last step.
+    /// One to three octets, too few for a header. It is the last step.
     Remainder,
 }
 
-/// Goes through the extensions of a packet: `area` follows the base packet.
+/// Iterates over the extensions in `area`, the octets after the base packet.
 pub fn walk(area: &[u8]) -> impl Iterator<Item = Step> + '_ {
     let mut next = Some(0);
     std::iter::from_fn(move || {
@@ -107,7 +108,7 @@ pub fn walk(area: &[u8]) -> impl Iterator<Item = Step> + '_ {
     })
 }
 
-/// The step that begins at an octet of the area; `None` at its end.
+/// The step at a position of the area; `None` at its end.
 fn step_at(area: &[u8], at: usize) -> Option<Step> {
     let rest = area.get(at..).filter(|rest| !rest.is_empty())?;
     let Some([flags, kind, high, low]) = rest.first_chunk::<HEADER>() else {

@@ -1,13 +1,14 @@
-//! The best guesses within the bounds: of the offset, the frequency and the path delay. None of them moves a bound.
+//! The estimates of offset, frequency and path delay within the error bounds. They do not affect
+//! the bounds.
 
 use super::Estimator;
 
-/// So many delays are remembered; their median is the path delay.
+/// The number of delays to remember; their median is the path delay.
 pub(super) const DELAYS: usize = 15;
 
 impl Estimator {
-    /// The best guess: half way between the fastest of the last Syncs and the fastest of the
-    /// last requests, each moved to now by the rate.
+    /// The estimate of the offset: halfway between the fastest of the last Syncs and the fastest of
+    /// the last requests, each extrapolated to now by the rate.
     pub(super) fn guess(&self, at: i64, low: i64, high: i64) -> i64 {
         let rate = self.free_rate();
         let fastest_sync = self.syncs.least(at, rate);
@@ -18,20 +19,21 @@ impl Estimator {
         }
     }
 
-    /// The guess of the packets, or the bound next to it.
+    /// The rate that the packets suggest, or the nearest bound.
     pub(super) fn free_rate(&self) -> Option<f64> {
         let (low, high) = self.feasible.rate();
         Some(self.guessed_rate()?.clamp(low, high))
     }
 
-    /// Whether the bounds exclude the guess of the packets.
+    /// Whether the bounds exclude the rate that the packets suggest.
     pub(super) fn is_rate_limited(&self) -> bool {
         self.free_rate() != self.guessed_rate()
     }
 
-    /// Three guesses that err in different ways: along the fastest Syncs, along the fastest
-    /// requests, and amid the Syncs. The one between the others is seldom far off. One outside the bounds is ignored: a
-    /// single packet from before a step makes such a slope of the first few.
+    /// The median of three guesses that err in different ways: the slopes along the fastest Syncs,
+    /// along the fastest requests, and through the middle of the Syncs. Guesses outside the bounds
+    /// are ignored: a single packet from before a step causes such a slope among the first few
+    /// packets.
     fn guessed_rate(&self) -> Option<f64> {
         let (low, high) = self.feasible.rate();
         let amid = self.syncs.slope_amid()?;
@@ -43,7 +45,8 @@ impl Estimator {
         Some(below.min(above).max(amid.min(below.max(above))))
     }
 
-    /// How far apart these three are, and those of each half of the Syncs: halfway over a step the three agree.
+    /// The spread of the three guesses and of those of each half of the Syncs, because halfway over
+    /// a step the three agree.
     pub(super) fn rate_spread(&self) -> f64 {
         let guesses = || {
             let [older, newer] = self.syncs.slopes_below_halves()?;
@@ -61,7 +64,7 @@ impl Estimator {
         guesses.into_iter().fold(f64::MIN, f64::max) - guesses.into_iter().fold(f64::MAX, f64::min)
     }
 
-    /// How far back the packets reach that these come from; `None` until there are as many as are remembered.
+    /// The age of the oldest packet that the guesses use; `None` until the memory is full.
     pub(super) fn rate_memory(&self, at: i64) -> Option<i64> {
         let oldest = self.syncs.full_since()?.min(self.requests.full_since()?);
         Some(at.saturating_sub(oldest))
@@ -74,7 +77,8 @@ impl Estimator {
         }
     }
 
-    /// The median of the last delays. Timestamps of unlike clocks can make one negative; none is.
+    /// The median of the last delays, at least 0: timestamps of unlike clocks can make one
+    /// negative.
     pub(super) fn mean_path_delay(&self) -> Option<i64> {
         let mut sorted = [0; DELAYS];
         let sorted = &mut sorted[..self.delays.len()];

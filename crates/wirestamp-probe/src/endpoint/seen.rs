@@ -1,4 +1,4 @@
-//! Reports the packets that pass a reflector's sockets, for programs that keep a record.
+//! Reports of the packets that pass a reflector's sockets, for programs that record them.
 
 use crate::missing::Missing;
 use crate::stamp::HostTimestamp;
@@ -6,33 +6,36 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use wirestamp::TransmitId;
 
-/// A request that a reflector answers or would answer if it had a timestamp, or a reply: who it was exchanged with, and when it passed.
+/// A request that a reflector answers (or would answer if it had a timestamp), or a reply, with its
+/// addresses and its timestamp.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Seen {
-    /// The reflector's address and port. The address is unspecified for a request to a multicast address at a socket that is bound to all.
+    /// The reflector's address and port. The address is unspecified for a request to a multicast
+    /// address at a socket that is bound to all addresses.
     pub local: SocketAddr,
-    /// The other end's.
+    /// The address and port of the other end.
     pub remote: SocketAddr,
-    /// The sequence number that the packet carries: a reply's is the reflector's own.
+    /// The packet's sequence number; that of a reply is the reflector's own.
     pub sequence: u32,
-    /// Which way it passed, and when.
+    /// The direction of the packet, and its timestamp.
     pub passed: Passed,
 }
 
-/// Which way a packet passed, and its timestamp.
+/// The direction of a packet, and its timestamp.
 #[derive(Debug, Clone, Copy)]
 pub enum Passed {
-    /// It came, and `None`: there is no timestamp.
+    /// The packet was received; `None` if it has no timestamp.
     Received(Option<HostTimestamp>),
-    /// It was sent, or why there is no timestamp.
+    /// The packet was sent; an error if it has no timestamp.
     Sent(Result<HostTimestamp, Missing>),
 }
 
-/// Replies whose transmit timestamps are awaited. Each id ends once, so that there are no more of them than the sockets await.
+/// Replies whose transmit timestamps are awaited. Each ID resolves once, so there are never more
+/// than the sockets have unresolved IDs.
 pub(super) type Awaited = HashMap<TransmitId, Seen>;
 
-/// The function that gets the reports, and the replies whose reports wait.
+/// The callback for reports, and the replies that wait for their report.
 pub(super) struct Observer<'a, 'b> {
     pub(super) tell: Option<&'a mut dyn FnMut(&Seen)>,
     pub(super) awaited: &'b mut Awaited,
@@ -77,7 +80,7 @@ impl Observer<'_, '_> {
     }
 }
 
-/// The sequence number that a packet begins with, in both modes and directions.
+/// The sequence number, with which packets of both modes and directions begin.
 pub(super) fn sequence(packet: &[u8]) -> Option<u32> {
     packet.first_chunk().copied().map(u32::from_be_bytes)
 }

@@ -8,14 +8,15 @@ use std::net::{IpAddr, SocketAddr};
 use wirestamp::socket::Deadline;
 use wirestamp::{ErrorKind, Incoming, Outgoing, Received, Result, Span, TransmitRecord, UdpSocket};
 
-/// So many packets are received and sent with one call.
+/// The number of packets that are received or sent with one call.
 const BATCH: usize = 32;
-/// The longest request: an Ethernet jumbo frame's. A longer one is dropped.
+/// The longest request in octets, that of an Ethernet jumbo frame. Longer ones are dropped.
 const LONGEST: usize = 9_216;
-/// Room for transmit timestamps of each socket.
+/// The capacity of each socket's transmit timestamps.
 const TIMESTAMPS: u16 = 4_096;
 
-/// A reflector on its sockets. A reply leaves from the address that was asked, also where a socket is bound to all addresses of the host.
+/// A reflector with its sockets. A reply leaves from the address that the request was sent to, even
+/// if the socket is bound to all addresses of the host.
 #[derive(Debug)]
 pub struct ReflectorService {
     reflector: Reflector,
@@ -30,29 +31,30 @@ pub struct ReflectorService {
 struct Port {
     socket: UdpSocket,
     local: SocketAddr,
-    /// The class of the packets sent now, and their source address where the socket has several.
+    /// The current traffic class of sent packets, and their source address if the socket has
+    /// several.
     traffic_class: u8,
     source: Option<IpAddr>,
-    /// Prepared replies, and room for more.
+    /// Prepared replies, and buffers for more.
     replies: Vec<(Prepared, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
 }
 
 impl ReflectorService {
-    /// Makes a service of bound sockets; switches their timestamps on.
+    /// Creates a service for bound sockets, and switches their timestamps on.
     ///
     /// # Errors
     /// As [`UdpSocket::configure`].
     pub fn new(mut reflector: Reflector, sockets: Vec<UdpSocket>, clock: Clock) -> Result<Self> {
         let mut ports = Vec::with_capacity(sockets.len());
         for socket in sockets {
-            // a session is one of an address that was asked for, too
+            // the destination address is part of a session's key
             let wanted = clock.timestamping(TIMESTAMPS).packet_information();
             socket.configure(wanted)?;
-            // not everywhere; then the fields say 0
+            // not supported on every system; the fields are then 0
             let _ = socket.report_header();
             let _ = socket.set_hop_limit(255);
-            // a reply that only fragments could carry is no measurement of the path
+            // a fragmented reply would not measure the path
             let _ = socket.forbid_fragments();
             ports.push(Port {
                 local: socket.local_address()?,
@@ -74,12 +76,12 @@ impl ReflectorService {
         })
     }
 
-    /// Returns the addresses that are answered on.
+    /// Returns the addresses of the sockets.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> + '_ {
         self.ports.iter().map(|port| port.local)
     }
 
-    /// Returns its sockets, for programs that wait for several things in one thread.
+    /// Returns the sockets, for programs with an event loop.
     pub fn sockets(&self) -> impl Iterator<Item = &UdpSocket> + '_ {
         self.ports.iter().map(|port| &port.socket)
     }
@@ -89,26 +91,29 @@ impl ReflectorService {
         self.reflector.counters()
     }
 
-    /// Returns how many sessions there are.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
         self.reflector.sessions()
     }
 
-    /// Says how far the real-time clock may be from UTC: see [`Reflector::set_clock_bound`].
+    /// Sets the error bound of the real-time clock relative to UTC: see
+    /// [`Reflector::set_clock_bound`].
     pub fn set_clock_bound(&mut self, bound: Option<Span>) {
         self.reflector.set_clock_bound(bound);
     }
 
-    /// Waits until `deadline` for requests, and answers those that wait.
+    /// Waits for requests, at most until `deadline`, and answers all that are available.
     ///
     /// # Errors
-    /// `Io`, if the system's queues can't be read. Errors of single packets are no error.
+    /// `Io` if a socket's queues cannot be read; `NoSuchDevice` if the interface is gone. Errors of
+    /// single packets are ignored.
     pub fn serve(&mut self, deadline: impl Into<Deadline>) -> Result<()> {
         self.serve_for(deadline.into(), None)
     }
 
-    /// As [`serve`](Self::serve), and calls `tell` for each request that is answered, or lacks only its timestamp, and for each reply, as
-    /// soon as its transmit timestamp has come or is known to be missing. It leaves out replies that were sent before the call.
+    /// Serves requests like [`serve`](Self::serve), and calls `tell` for each request that is
+    /// answered or lacks only its timestamp, and for each reply when its transmit timestamp has
+    /// come or is known to be missing. Replies that were sent before the call are left out.
     ///
     /// # Errors
     /// As [`serve`](Self::serve).
@@ -136,7 +141,7 @@ impl ReflectorService {
         self.answer_all(tell).map(drop)
     }
 
-    /// Whether there was anything.
+    /// Answers all available requests, and returns whether there was one.
     fn answer_all(&mut self, tell: Option<&mut dyn FnMut(&Seen)>) -> Result<bool> {
         let mut any = false;
         let awaited = &mut self.awaited;
@@ -151,16 +156,17 @@ impl ReflectorService {
             let mut batch: Vec<_> = self.buffer.chunks_mut(LONGEST).map(Incoming::new).collect();
             let count = match port.socket.try_receive_batch(&mut batch) {
                 Ok(count) => count,
-                // the interface is gone: nothing ever comes here again
+                // the interface is gone: no more packets will come
                 Err(error) if error.kind() == ErrorKind::NoSuchDevice => return Err(error),
-                // the peer rejected an earlier reply: the error shows here, and nothing is lost
+                // the peer rejected an earlier reply: the error is reported here, and no packet is
+                // lost
                 Err(_) => 0,
             };
             any |= count > 0;
             for incoming in &batch[..count] {
                 let (payload, received) = (incoming.payload(), &incoming.received);
                 if !port.answer(payload, received, &mut at) {
-                    // the reply that it carries is among those that are not yet sent
+                    // the previous reply, whose timestamp it carries, is not yet sent
                     port.send(&mut at)?;
                     port.collect(&mut at)?;
                     port.answer(payload, received, &mut at);
@@ -182,7 +188,7 @@ struct Desk<'a, 'b> {
 }
 
 impl Port {
-    /// Answers a request. `false`: the prepared replies have to be sent first.
+    /// Answers a request. Returns `false` if the prepared replies must be sent first.
     fn answer(&mut self, payload: &[u8], received: &Received, at: &mut Desk<'_, '_>) -> bool {
         let Some(source) = received.source.filter(|_| !received.truncated) else {
             return true;
@@ -228,7 +234,8 @@ impl Port {
         }
     }
 
-    /// Class and source are the socket's: replies with others are sent before.
+    /// Sets the socket's traffic class and source address, after sending the replies with other
+    /// ones.
     fn change(&mut self, prepared: &Prepared, asked: Option<IpAddr>, at: &mut Desk<'_, '_>) {
         let _ = self.send(at);
         if self.socket.set_source(asked).is_ok() {
@@ -244,13 +251,13 @@ impl Port {
         Seen {
             local: self.own(asked),
             remote: arrival.source,
-            // one that is answered has it
+            // every answered request has one
             sequence: sequence(arrival.payload).unwrap_or_default(),
             passed: Passed::Received(arrival.received),
         }
     }
 
-    /// The address that was asked, with the port.
+    /// The address that the request was sent to, with the port.
     fn own(&self, asked: Option<IpAddr>) -> SocketAddr {
         SocketAddr::new(asked.unwrap_or(self.local.ip()), self.local.port())
     }
@@ -259,21 +266,23 @@ impl Port {
         prepared.traffic_class == self.traffic_class && asked == self.source
     }
 
-    /// Whether a packet was sent to another address than the one that the socket is bound to. Windows gives a socket its
-    /// network's broadcasts, too, and a reply to one would leave from the address of the socket.
+    /// Whether a packet was sent to another address than the one that the socket is bound to. On
+    /// Windows a socket also receives its network's broadcasts, and a reply to one would leave from
+    /// the socket's address.
     fn is_another(&self, destination: Option<IpAddr>) -> bool {
         let own = self.local.ip().to_canonical();
         let others = destination.is_some_and(|asked| asked.to_canonical() != own);
         others && !own.is_unspecified()
     }
 
-    /// The address that was asked, if the socket has several: a reply from another one is none to who asked.
+    /// The address that the request was sent to, if the socket has several: senders ignore a reply
+    /// from another one.
     fn asked(&self, received: &Received) -> Option<IpAddr> {
         let destination = received.destination;
         destination.filter(|_| self.local.ip().is_unspecified())
     }
 
-    /// Sends the prepared replies, with T3 of now.
+    /// Sends the prepared replies, with T3 read now.
     fn send(&mut self, at: &mut Desk<'_, '_>) -> Result<()> {
         if self.replies.is_empty() {
             return Ok(());
@@ -297,7 +306,7 @@ impl Port {
             let count = rest.len().min(BATCH);
             match self.socket.send_batch(&batch[..count]) {
                 Ok(sent) if sent > 0 => first += sent,
-                // one that can't be sent is lost on the way back, as the sender sees it
+                // to the sender, a reply that cannot be sent is lost on the backward path
                 _ => {
                     refused.push(self.replies[first].0.id);
                     first += 1;
@@ -315,7 +324,7 @@ impl Port {
         Ok(())
     }
 
-    /// Takes the transmit timestamps that have come.
+    /// Takes the transmit timestamps that are available.
     fn collect(&self, at: &mut Desk<'_, '_>) -> Result<()> {
         loop {
             let count = self.socket.transmit_timestamps(at.records)?;

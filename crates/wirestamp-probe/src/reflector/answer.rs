@@ -1,22 +1,26 @@
-//! Distinguishes answers from requests by their contents: two reflectors that take each other's replies for requests never stop.
+//! Detection of replies by their contents: two reflectors that took each other's replies for
+//! requests would never stop.
 //!
-//! A sender has zeros, or in TWAMP Light padding of its choice, where a reflector writes T2 and repeats T1. Random padding looks like an answer
-//! once in 30 million packets.
+//! A request has zeros (or in TWAMP Light arbitrary padding) where a reply has T2 and the repeated
+//! T1. Random padding looks like a reply once in 30 million packets.
 
 use super::ReflectorConfiguration;
 use crate::packet::{self, Mode, ReplyTimes};
 use crate::timestamp::WireTimestamp;
 use wirestamp_core::time::UtcTime;
 
-/// A reply leaves so many seconds after its request came, at most; and no more than one before, as a clock that is stepped has it.
+/// The longest residence time in seconds; also at most one second negative, for a clock that is
+/// stepped.
 const RESIDENCE: i32 = 60;
-/// So many seconds pass until our reply comes back in the answer to it, at most: a packet's maximum lifetime (RFC 9293, section 3.4.1).
+/// The longest time in seconds until a reply comes back in an answer to it: a packet's maximum
+/// lifetime (RFC 9293, section 3.4.1).
 const LIFETIME: i32 = 120;
 
-/// Returns whether a packet is a reflector's reply, or the echo of one. `octets` are those that `packet::Request::read` takes.
+/// Returns whether a packet is a reflector's reply or the echo of one. `octets` must be valid for
+/// `packet::Request::read`.
 pub(super) fn is_reply(octets: &[u8], mode: Mode) -> bool {
     match mode {
-        // who has the key follows RFC 8762: zeros
+        // holders of the key follow RFC 8762 and send zeros
         Mode::Authenticated => packet::has_reply_fields(octets),
         Mode::Open => {
             let ReplyTimes { sent, received, .. } = packet::reply_times(octets);
@@ -25,7 +29,8 @@ pub(super) fn is_reply(octets: &[u8], mode: Mode) -> bool {
     }
 }
 
-/// Whether a packet repeats as T1 a time at which we sent a reply: it answers that. `now`: when it came.
+/// Whether a packet that came at `now` answers a reply of ours: its T1 is a time at which we sent
+/// one.
 pub(super) fn answers_us(
     octets: &[u8],
     now: UtcTime,
@@ -37,7 +42,7 @@ pub(super) fn answers_us(
     repeated != WireTimestamp::NONE && is_after(now, repeated, LIFETIME)
 }
 
-/// By whole seconds, which stand at the same place in both formats.
+/// Compares whole seconds, which are at the same position in both formats.
 fn is_after(later: WireTimestamp, earlier: WireTimestamp, at_most: i32) -> bool {
     let seconds = later.seconds().wrapping_sub(earlier.seconds());
     (-1..=at_most).contains(&seconds.cast_signed())

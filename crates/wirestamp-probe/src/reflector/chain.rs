@@ -1,12 +1,15 @@
-//! Ends chains of packets that answer each other, whatever their contents.
+//! Termination of chains of packets that answer each other, regardless of their contents.
 //!
-//! A sender counts its packets. A program that answers ours does not, unless it is a reflector, whose replies are known by their contents.
-//! So an address and port gets [`REPLIES`] to packets that continue no count, and two more for each packet that does. Then one in
-//! [`ONE_IN`] of those that continue none is not answered, at random, until the address is silent for [`SILENCE`] or counts.
+//! A sender numbers its packets consecutively. A program that answers ours does not, unless it is a
+//! reflector, whose replies are recognised by their contents. An address and port therefore gets
+//! [`REPLIES`] replies to packets that do not continue a count, and two more for each packet that
+//! does. After that, one in [`ONE_IN`] of the packets that do not continue a count is left
+//! unanswered, at random, until the address is silent for [`SILENCE`] or continues a count.
 //!
-//! One unanswered packet ends a chain, so the next packet must be forged again. It silences no sender whose address somebody forges:
-//! whatever the numbers of the forged packets are, one in [`ONE_IN`] of the sender's own goes unanswered at most, on average. An observer
-//! of the replies learns nothing about the next packet.
+//! One unanswered packet ends a chain, and the attacker must forge the next one. A sender whose
+//! address is forged is not silenced: on average at most one in [`ONE_IN`] of its packets is not
+//! answered, whatever the numbers of the forged packets. The replies reveal nothing about the next
+//! packet.
 
 use super::Dropped;
 use super::sessions::SessionKey;
@@ -16,32 +19,34 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use wirestamp_core::time::{MonotonicTime, Span};
 
-/// Replies to one address and port whose packets continue no count, before any is left out.
+/// The number of replies to an address and port without a count, before any is left out.
 pub(super) const REPLIES: u8 = 32;
-/// Then one of so many gets none.
+/// After that, one in this many packets is not answered.
 const ONE_IN: u64 = 8;
 const SILENCE: Span = Span::from_seconds(60);
-/// A sender's next number is ahead by so much, at most: more packets in a row are not lost.
+/// The largest gap to a sender's next number: more packets in a row are not lost.
 const AHEAD: u32 = 1 << 16;
-/// So many addresses and ports are in doubt at a time. Of packets of others that continue no count, one in [`ONE_IN`] is not answered.
+/// The most addresses and ports in doubt at a time. For all others, one in [`ONE_IN`] of the
+/// packets that do not continue a count is not answered.
 const PEERS: usize = 1 << 16;
-/// How often silent ones are looked for.
+/// The interval between searches for silent addresses.
 const SWEEP: Span = Span::from_seconds(1);
-/// Counts of senders without a session. A place holds two.
+/// The number of entries for counts of senders without a session. An entry has two counts.
 const STRAYS: usize = 1 << 14;
 
-/// The newest numbers of two counts, the one that continued last first. One packet of no order does not end a count; who forges several does.
+/// The newest numbers of two counts, the last continued one first. A single out-of-order packet
+/// does not end a count; several forged ones do.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts([Option<u32>; 2]);
 
 impl Counts {
-    /// Whether a number continues a count.
+    /// Notes a number, and returns whether it continues a count.
     fn continues(&mut self, number: u32) -> bool {
         let is_next = |newest: &Option<u32>| {
             newest.is_some_and(|newest| (1..=AHEAD).contains(&number.wrapping_sub(newest)))
         };
         let found = self.0.iter().position(is_next);
-        // an address that continues no count displaces none that did
+        // an address without a count does not displace one with a count
         match found {
             Some(place) => {
                 self.0.swap(0, place);
@@ -57,18 +62,19 @@ impl Counts {
 struct Doubt {
     replies: u8,
     heard: MonotonicTime,
-    /// Of all its packets: TWAMP Light's padding looks like another session each time.
+    /// The counts over all its packets, because TWAMP Light's padding looks like another session
+    /// each time.
     counts: Counts,
 }
 
-/// Who is in doubt, in tables of fixed size.
+/// The addresses in doubt, in tables of fixed size.
 #[derive(Debug)]
 pub(super) struct Chains {
     doubts: HashMap<SocketAddr, Doubt>,
     swept: Option<MonotonicTime>,
     strays: Vec<Counts>,
     hasher: RandomState,
-    /// Random numbers that were drawn.
+    /// The number of random numbers drawn.
     drawn: u64,
 }
 
@@ -83,7 +89,8 @@ impl Chains {
         }
     }
 
-    /// Whether a packet with this number may be answered. `counts`: its session's, if it has one.
+    /// Whether a packet with this number may be answered. `counts` is that of its session, if it
+    /// has one.
     pub(super) fn check(
         &mut self,
         key: &SessionKey,
@@ -102,7 +109,8 @@ impl Chains {
         self.doubt(key.source(), number, now)
     }
 
-    /// More than one reply is given back: of reordered packets every second one continues a count.
+    /// Returns replies to the budget, more than one, because only every second of reordered packets
+    /// continues a count.
     fn trust(&mut self, source: SocketAddr) {
         if let Entry::Occupied(mut doubt) = self.doubts.entry(source) {
             if doubt.get().replies <= 2 {
@@ -122,7 +130,7 @@ impl Chains {
         if self.doubts.len() >= PEERS && !self.doubts.contains_key(&source) {
             self.sweep(now);
             if self.doubts.len() >= PEERS {
-                // nothing can be remembered of it, nor need be
+                // there is no room to remember it, and no need to
                 return if self.is_chosen() {
                     Err(Dropped::SessionsFull)
                 } else {
@@ -156,7 +164,7 @@ impl Chains {
         }
     }
 
-    /// Whether this is one in [`ONE_IN`].
+    /// Chooses one in [`ONE_IN`] at random.
     fn is_chosen(&mut self) -> bool {
         self.drawn = self.drawn.wrapping_add(1);
         self.hasher.hash_one(self.drawn).is_multiple_of(ONE_IN)

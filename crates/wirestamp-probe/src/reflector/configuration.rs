@@ -7,27 +7,30 @@ use crate::tlv::SyncSource;
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::time::MonotonicTime;
 
-/// How a reflector behaves.
+/// The configuration of a reflector.
 #[derive(Debug, Clone)]
 pub struct ReflectorConfiguration {
-    /// Whether replies are numbered by session, so that losses can be attributed to a direction; Follow-Up Telemetry needs it. With a key there
-    /// are sessions in any case, so that a packet that is sent again is not answered again.
+    /// Whether replies are numbered by session, so that losses can be attributed to a direction.
+    /// Follow-Up Telemetry requires it. With a key there are always sessions, so that replayed
+    /// packets are not answered.
     pub stateful: bool,
-    /// `Some`: only packets that this key has signed are answered.
+    /// The key; if set, only packets that are signed with it are answered.
     pub key: Option<Key>,
     /// The format of T2, T3 and the Follow-Up Timestamp.
     pub format: TimestampFormat,
-    /// TAI − UTC in seconds, for PTP's format.
+    /// TAI − UTC in seconds, for the PTP format.
     pub tai_offset: i32,
     /// The source that synchronises the real-time clock, for Timestamp Information.
     pub source: SyncSource,
-    /// Whether a reply may have the DSCP that the request asks for.
+    /// Whether a reply may have the DSCP that its request asks for.
     pub grant_dscp: bool,
-    /// Whether requests shorter than a base packet are answered (TWAMP Light). The reply is then longer than the request: up to three times.
+    /// Whether to answer requests that are shorter than a base packet (TWAMP Light). The reply is
+    /// then up to three times as long as the request.
     pub answer_short: bool,
-    /// How many sessions there may be. One source may have as many as it leaves free; beyond that replies have their requests' numbers.
+    /// The largest number of sessions. A source may use at most as many as it leaves free; replies
+    /// without a session have their request's number.
     pub sessions: usize,
-    /// Replies a second to one source: an IPv4 address or an IPv6 /64.
+    /// The rate limit in replies per second for a source: an IPv4 address or an IPv6 /64.
     pub rate: u32,
 }
 
@@ -52,15 +55,15 @@ impl Default for ReflectorConfiguration {
 pub struct Arrival<'a> {
     /// The datagram.
     pub payload: &'a [u8],
-    /// Who sent it.
+    /// The sender's address.
     pub source: SocketAddr,
-    /// To which of our addresses.
+    /// The local address that it was sent to.
     pub destination: Option<IpAddr>,
-    /// The port that it came to.
+    /// The local port.
     pub port: u16,
-    /// When it is looked at.
+    /// The current time.
     pub now: MonotonicTime,
-    /// T2.
+    /// The receive timestamp T2.
     pub received: Option<HostTimestamp>,
     /// TTL or hop limit.
     pub hop_limit: Option<u8>,

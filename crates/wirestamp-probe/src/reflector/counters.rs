@@ -1,34 +1,36 @@
-//! Why requests are not answered, and how many are.
+//! The counters of a reflector, and the reasons why requests are dropped.
 
 use crate::missing::MissingCounts;
 use crate::tlv::Method;
 
-/// Why a request is not answered.
+/// The reason why a request is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dropped {
-    /// Shorter than a request can be, or than a packet that may be answered without amplifying.
+    /// It is shorter than any request, or than a request that may be answered without
+    /// amplification.
     Short,
-    /// Not signed by the key.
+    /// It is not signed with the key.
     WrongHmac,
-    /// An invalid Error Estimate.
+    /// Its Error Estimate is invalid.
     Invalid,
-    /// An answer, of a reflector or of something else that answers each packet: both would go on for ever.
+    /// It is an answer, from a reflector or another program that answers every packet, and would
+    /// cause an endless loop.
     Loop,
-    /// Sent to many hosts, which would all answer.
+    /// It was sent to several hosts, which would all answer.
     NotUnicast,
-    /// Its source sends more than its limit.
+    /// Its source exceeds the rate limit.
     RateLimit,
-    /// There is no room to remember its sender.
+    /// There is no room for another session.
     SessionsFull,
-    /// Its number was answered before (authenticated sessions).
+    /// Its sequence number was answered before (authenticated sessions).
     Replayed,
-    /// Its receive timestamp is missing, and nothing else is wrong with it so far.
+    /// Its receive timestamp is missing; all checks up to then passed.
     NoTimestamp,
 }
 
 impl Dropped {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 9] = [
         Self::Short,
         Self::WrongHmac,
@@ -57,18 +59,18 @@ impl Dropped {
     }
 }
 
-/// How many requests were answered and dropped.
+/// The numbers of requests that were answered and dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReflectorCounters {
-    /// Replies made.
+    /// Replies created.
     pub replies: u64,
     /// Replies that the system did not send.
     pub not_sent: u64,
-    /// Replies without a transmit timestamp, by reason: their receivers do not learn when they left.
+    /// Replies without a transmit timestamp, by reason. Their receivers get no exact T3.
     pub missing_transmit_timestamps: MissingCounts,
-    /// Timestamps that the NIC made, of requests that are answered and of replies.
+    /// Timestamps of answered requests and of replies that the NIC made.
     pub hardware_timestamps: u64,
-    /// The same that the kernel made.
+    /// Timestamps of answered requests and of replies that the kernel made.
     pub software_timestamps: u64,
     dropped: [u64; Dropped::ALL.len()],
 }
@@ -85,7 +87,7 @@ impl ReflectorCounters {
         }
     }
 
-    /// Returns the timestamps by who made them.
+    /// Returns the numbers of timestamps by source.
     pub fn stamps(&self) -> impl Iterator<Item = (&'static str, u64)> {
         [
             ("hardware", self.hardware_timestamps),
@@ -94,12 +96,12 @@ impl ReflectorCounters {
         .into_iter()
     }
 
-    /// Returns how many were dropped for a reason.
+    /// Returns the number of requests dropped for a reason.
     pub fn dropped_for(&self, reason: Dropped) -> u64 {
         self.dropped[reason as usize]
     }
 
-    /// Returns how many were dropped.
+    /// Returns the number of dropped requests.
     pub fn dropped(&self) -> u64 {
         self.dropped.iter().sum()
     }

@@ -1,4 +1,4 @@
-//! Fills in the extensions of a reply.
+//! The values of a reply's extensions.
 
 use super::ReflectorConfiguration;
 use super::sessions::Previous;
@@ -16,7 +16,7 @@ pub(super) struct Fill<'a> {
 }
 
 impl Fill<'_> {
-    /// Fills in one; returns the DSCP that the reply shall have, if it says so.
+    /// Fills in an extension. Returns the DSCP for the reply, if the extension requests one.
     pub(super) fn value(&self, kind: u8, value: &mut [u8]) -> Option<u8> {
         let sent = self
             .previous

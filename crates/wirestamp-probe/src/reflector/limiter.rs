@@ -1,7 +1,7 @@
 //! The rate limit of each source, in a table of fixed size.
 //!
-//! A source has a place in each of four rows, at random; it is limited only if all four are used up. So a source that floods slows
-//! down few others, however many sources there are.
+//! A source has a random entry in each of four rows, and is limited only if all four are used up. A
+//! flooding source therefore slows down few others, however many sources there are.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -9,14 +9,14 @@ use wirestamp_core::time::MonotonicTime;
 
 const ROWS: usize = 4;
 const PLACES: usize = 1 << 14;
-/// A source may send so much at once, as nanoseconds of its rate.
+/// The burst that a source may send at once, as nanoseconds of its rate.
 const BURST: i64 = 100_000_000;
 
-/// The times until which each place's rate is used up.
+/// The time until which each entry's rate is used up.
 #[derive(Debug)]
 pub(super) struct Limiter {
     used_up: Vec<i64>,
-    /// From one reply to the next.
+    /// The interval between replies.
     interval: i64,
     hasher: RandomState,
 }
@@ -58,7 +58,7 @@ impl Limiter {
     }
 }
 
-/// One source: a holder of one IPv6 address has 2⁶⁴ of them.
+/// The source of an address: for IPv6 its /64, because a host has 2⁶⁴ addresses.
 pub(super) fn prefix(source: IpAddr) -> u64 {
     match source.to_canonical() {
         IpAddr::V4(address) => u32::from(address).into(),

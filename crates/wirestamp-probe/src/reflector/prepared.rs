@@ -1,4 +1,4 @@
-//! Replies that lack T3 and their signature.
+//! Prepared replies, which still lack T3 and the signature.
 
 use crate::key::Key;
 use crate::packet;
@@ -8,14 +8,14 @@ use std::net::SocketAddr;
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::TransmitId;
 
-/// A reply that lacks T3 and its signature.
+/// A prepared reply, which still lacks T3 and the signature.
 #[derive(Debug, Clone, Copy)]
 pub struct Prepared {
-    /// Where it goes.
+    /// Its destination.
     pub to: SocketAddr,
-    /// Under which its transmit timestamp is awaited.
+    /// The ID of its transmit timestamp.
     pub id: TransmitId,
-    /// DSCP and ECN that it shall have.
+    /// Its DSCP and ECN.
     pub traffic_class: u8,
     pub(super) reply: packet::Reply,
     /// UTC − monotonic.
@@ -24,7 +24,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Writes the base packet with T3 = `now`, and signs it. `octets` are those that `Reflector::prepare` filled.
+    /// Writes the base packet with T3 = `now`, and signs it. `octets` must be the buffer that
+    /// `Reflector::prepare` filled.
     ///
     /// # Panics
     /// If `octets` is shorter than a base packet.

@@ -1,15 +1,16 @@
-//! Which requests of a session came before: in an authenticated one they are not answered again.
+//! Detection of replayed requests, which are not answered in authenticated sessions.
 
 use crate::error_estimate::ErrorEstimate;
 use crate::packet::Request;
 use wirestamp_core::time::UtcTime;
 
-/// A number that seems to be so far behind is ahead: numbers wrap.
+/// From this difference on a number counts as ahead rather than behind, because numbers wrap.
 const AHEAD: u32 = 1 << 31;
 
-/// The newest sequence number, and which of the 64 up to it were seen.
+/// The newest sequence number, and which of the last 64 were seen.
 ///
-/// A sender that starts again with lower numbers is known by a later T1 than any before, which a replayed packet cannot have.
+/// A sender that restarts with lower numbers is recognised by a T1 later than all before, which a
+/// replayed packet cannot have.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Replay {
     newest: Option<(u32, UtcTime)>,
@@ -25,12 +26,12 @@ impl Replay {
             return false;
         }
         let behind = newest.wrapping_sub(request.sequence);
-        // a packet ahead is new, whatever its clock says: that may be stepped back
+        // a number ahead is new regardless of T1, because the sender's clock may be stepped back
         behind < AHEAD && (behind >= 64 || self.seen >> behind & 1 == 1)
     }
 
-    /// Whether the sender starts again: the first number comes after others, with a later T1 than any before. Neither
-    /// reordering nor a duplicate is like that, and numbers that wrap go on.
+    /// Whether the sender restarts: the first number comes after others, with a T1 later than all
+    /// before. Reordered and duplicated packets do not have this, and wrapped numbers continue.
     pub(super) fn starts_again(&self, request: &Request, tai_offset: i32, near: UtcTime) -> bool {
         let Some((newest, latest)) = self.newest else {
             return false;

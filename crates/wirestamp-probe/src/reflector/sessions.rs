@@ -11,9 +11,9 @@ use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::TransmitId;
 
-/// A session that is silent for so long can be forgotten, if there is no room for another.
+/// The silence after which a session can be forgotten to make room for another.
 const IDLE: Span = Span::from_seconds(60);
-/// How often idle ones are looked for.
+/// The interval between searches for idle sessions.
 const SWEEP: Span = Span::from_seconds(1);
 
 /// The key of a session.
@@ -40,25 +40,25 @@ impl SessionKey {
     }
 }
 
-/// The reply before.
+/// The previous reply of a session.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Previous {
     pub(super) sequence: u32,
     pub(super) id: TransmitId,
-    /// When it left.
+    /// The time at which it left.
     pub(super) sent: Option<HostTimestamp>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Session {
     last_seen: MonotonicTime,
-    /// Requests received, and replies sent.
+    /// The number of received requests, and that of sent replies.
     count: u32,
     /// The number of the next reply.
     next: u32,
     pub(super) previous: Option<Previous>,
     pub(super) replay: Replay,
-    /// Of the sender's packets.
+    /// The counts of the sender's packets.
     pub(super) counts: Counts,
 }
 
@@ -74,12 +74,13 @@ impl Session {
         }
     }
 
-    /// The sender starts again, from the same port: its replies are numbered anew. Packets that were seen stay known.
+    /// Restarts the numbering of replies because the sender restarted from the same port. Packets
+    /// seen before stay known.
     pub(super) fn begin_anew(&mut self) {
         (self.count, self.next, self.previous) = (0, 0, None);
     }
 
-    /// A stand-in where no session is kept: the reply has the request's number.
+    /// A placeholder without a session: the reply has the request's number.
     pub(super) fn stateless(sequence: u32) -> Self {
         Self {
             next: sequence,
@@ -87,7 +88,7 @@ impl Session {
         }
     }
 
-    /// Counts a request and its reply; returns the reply's number, and the reply before.
+    /// Counts a request and its reply. Returns the reply's number and the previous reply.
     pub(super) fn count(&mut self, id: TransmitId) -> (u32, Option<Previous>) {
         let sequence = self.next;
         self.next = sequence.wrapping_add(1);
@@ -100,19 +101,19 @@ impl Session {
         (sequence, self.previous.replace(this))
     }
 
-    /// Requests received, and replies sent.
+    /// The number of received requests, and that of sent replies.
     pub(super) fn counts(&self) -> (u32, u32) {
         (self.count, self.count)
     }
 }
 
-/// Sessions by their keys. Places are kept as long as the session is.
+/// Sessions by their keys. A session keeps its index.
 #[derive(Debug)]
 pub(super) struct Sessions {
     places: HashMap<SessionKey, usize>,
     slots: Vec<Session>,
     free: Vec<usize>,
-    /// How many each source has.
+    /// The number of sessions of each source.
     shares: HashMap<u64, usize>,
     most: usize,
     swept: Option<MonotonicTime>,
@@ -139,8 +140,9 @@ impl Sessions {
         self.slots.len() + self.free.len()
     }
 
-    /// Returns the place of a session, old or new. `None`: there is no room, because a new one never displaces one that lives, and a source
-    /// has no more than it leaves free: where `n` take as many as they can, a part of `n + 1` stays free for others.
+    /// Returns the index of an old or new session; `None` if there is no room. A new session never
+    /// displaces a live one, and a source has at most as many as it leaves free: if `n` sources
+    /// take as many as they can, one in `n + 1` stays free for others.
     pub(super) fn find(&mut self, key: &SessionKey, now: MonotonicTime) -> Option<usize> {
         if let Some(place) = self.places.get(key) {
             self.slots[*place].last_seen = now;
@@ -177,7 +179,7 @@ impl Sessions {
         &mut self.slots[place]
     }
 
-    /// Forgets idle sessions; not at every packet of a flood.
+    /// Forgets idle sessions, at limited intervals.
     fn sweep(&mut self, now: MonotonicTime) {
         if self.swept.is_some_and(|swept| now - swept < SWEEP) {
             return;

@@ -1,45 +1,47 @@
-//! The configuration of a session, and how the clocks are related.
+//! The configuration of a session, and the relation of the clocks.
 
 use crate::key::Key;
 use crate::timestamp::TimestampFormat;
 use wirestamp_core::time::Span;
 
-/// How the two hosts' real-time clocks are related.
+/// The relation of the two hosts' real-time clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clocks {
-    /// They are one: both ends run on one host. The caller's word.
+    /// They are the same clock, because both ends run on one host. The caller guarantees this.
     Same,
-    /// Both follow UTC: ours within this bound, the reflector's within its Error Estimate where it says so (S bit).
+    /// Both follow UTC: the local one within this error bound, the reflector's within its Error
+    /// Estimate if it claims to be synchronised (S bit).
     Synchronized(Span),
-    /// Their relation is unknown: delays of one direction are not reported.
+    /// Their relation is unknown: one-way delays are not reported.
     Unrelated,
 }
 
-/// The configuration of a session: its packets, and the conditions for replies.
+/// The configuration of a session.
 #[derive(Debug, Clone)]
 pub struct SessionConfiguration {
-    /// `Some`: authenticated mode.
+    /// The key; if set, the session is authenticated.
     pub key: Option<Key>,
-    /// The session's identifier; not 0.
+    /// The session's identifier (SSID); not 0.
     pub ssid: u16,
     /// The format of T1.
     pub format: TimestampFormat,
-    /// TAI − UTC in seconds, for PTP's format of either end.
+    /// TAI − UTC in seconds, for the PTP format of either end.
     pub tai_offset: i32,
-    /// Octets of each packet, at least; the extensions need 104 (172 with a key).
+    /// The minimum size of each packet in octets; the extensions need 104 (172 with a key).
     pub size: usize,
-    /// DSCP and ECN that requests are sent with.
+    /// The DSCP and ECN of requests.
     pub traffic_class: u8,
-    /// The DSCP that replies are asked to have.
+    /// The DSCP that is requested for replies.
     pub reply_dscp: u8,
-    /// A reply that takes longer is lost.
+    /// The timeout: a later reply counts as lost.
     pub timeout: Span,
-    /// How the clocks are related.
+    /// The relation of the clocks.
     pub clocks: Clocks,
-    /// A delay that no packet can be faster than, in each direction: the caller's word.
+    /// The minimum delay of any packet in each direction. The caller guarantees it.
     pub least_delay: Span,
-    /// Keep the distributions of all delays for the report: up to 700 kB a session. Without, the report has counts alone, and the delays of each packet are the
-    /// caller's to sum up.
+    /// Whether to keep the distributions of all delays for the report, which takes up to 700 kB per
+    /// session. Otherwise the report has counts only, and the caller summarises the delays of each
+    /// packet.
     pub keeps_distributions: bool,
 }
 

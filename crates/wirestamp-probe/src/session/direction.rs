@@ -3,7 +3,7 @@
 use wirestamp_core::latency::Histogram;
 use wirestamp_core::time::Span;
 
-/// Delays, each with an error bound.
+/// The distribution of delays, and their largest error bound.
 #[derive(Debug, Clone, Default)]
 pub struct Delays {
     histogram: Option<Histogram>,
@@ -18,23 +18,23 @@ impl Delays {
         self.largest_bound = self.largest_bound.max(Some(bound));
     }
 
-    /// Returns the delays; `None`: there are none.
+    /// Returns the delays; `None` if there are none.
     pub fn histogram(&self) -> Option<&Histogram> {
         self.histogram.as_ref()
     }
 
-    /// Returns the largest error bound of any.
+    /// Returns the largest error bound.
     pub fn largest_bound(&self) -> Option<Span> {
         self.largest_bound
     }
 }
 
-/// Delay variation, which needs no relation of the clocks.
+/// The delay variation, which does not require a relation of the clocks.
 #[derive(Debug, Default)]
 pub(super) struct Variation {
-    /// Transit times of this clock generation, less the first.
+    /// The transit times of this clock generation, relative to the first.
     current: Option<Generation>,
-    /// The longest generation before.
+    /// The longest earlier generation.
     longest: Option<Generation>,
     jitter: f64,
     previous: Option<Span>,
@@ -47,7 +47,7 @@ struct Generation {
 }
 
 impl Variation {
-    /// Takes a transit time: the difference of two clocks, whatever their offset is.
+    /// Adds a transit time: the difference of two clocks with an unknown offset.
     pub(super) fn add(&mut self, transit: Span) {
         let generation = self.current.get_or_insert_with(|| Generation {
             first: transit,
@@ -61,7 +61,8 @@ impl Variation {
         }
     }
 
-    /// Starts anew after a step of one of the clocks: earlier delays can't be compared with later ones.
+    /// Begins a new generation after a step of either clock, because delays before and after it
+    /// cannot be compared.
     pub(super) fn restart(&mut self) {
         self.previous = None;
         self.keep_longest();
@@ -79,8 +80,8 @@ impl Variation {
         self.current = None;
     }
 
-    /// Interarrival jitter of RFC 3550, and the delay variation of RFC 5481 (delay less the least delay) as a quantile: `None` if
-    /// nothing was measured.
+    /// Returns the interarrival jitter (RFC 3550) and quantiles of the packet delay variation (RFC
+    /// 5481: delay minus the minimum delay); `None` without measurements.
     pub(super) fn finish(mut self) -> Option<DelayVariation> {
         self.keep_longest();
         let transits = self.longest?.transits;
@@ -96,15 +97,16 @@ impl Variation {
     }
 }
 
-/// How much the delays of one direction vary.
+/// The variation of delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelayVariation {
-    /// Interarrival jitter (RFC 3550, section 6.4.1) at the end.
+    /// The interarrival jitter at the end (RFC 3550, section 6.4.1).
     pub jitter: Span,
-    /// Median of the packet delay variation: delay less the least delay (RFC 5481, section 4.2).
+    /// The median of the packet delay variation: delay minus the minimum delay (RFC 5481, section
+    /// 4.2).
     pub median: Span,
-    /// Its 99th percentile.
+    /// The 99th percentile of the packet delay variation.
     pub p99: Span,
-    /// Its largest.
+    /// The maximum of the packet delay variation.
     pub largest: Span,
 }

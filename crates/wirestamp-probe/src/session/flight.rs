@@ -1,4 +1,4 @@
-//! A packet that was sent, and its reply.
+//! A sent packet and its reply.
 
 use crate::missing::Missing;
 use crate::stamp::HostTimestamp;
@@ -6,28 +6,29 @@ use crate::timestamp::WireTimestamp;
 use crate::tlv::Method;
 use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
 
-/// Of so many further replies to one packet is known whether the request or the reply was duplicated; of others, the reply
-/// counts as duplicated.
+/// The number of further replies to a packet for which it is determined whether the request or the
+/// reply was duplicated. For more, the reply counts as duplicated.
 pub(super) const DUPLICATES: usize = 8;
 
 #[derive(Debug, Clone)]
 pub(super) struct Flight {
-    /// Just before it was sent.
+    /// The time just before it was sent.
     pub(super) before: MonotonicTime,
-    /// T1 and its Error Estimate as written: a reply must return both.
+    /// T1 as written, which a reply must return together with its Error Estimate.
     pub(super) timestamp: WireTimestamp,
     pub(super) error_bits: u16,
-    /// Not one that closes the session.
+    /// Whether it is counted, unlike packets that close the session.
     pub(super) is_counted: bool,
     pub(super) sent: Sent,
     pub(super) replied: Option<Replied>,
-    /// The reflector's numbers of further replies: the request was duplicated.
+    /// The reflector's sequence numbers of further replies, which show that the request was
+    /// duplicated.
     pub(super) duplicates: Vec<u32>,
 }
 
 impl Flight {
-    /// Whether nothing more will be known of it, but for duplicates. `is_followed`: a later reply is there, which would have
-    /// brought the exact T3.
+    /// Whether it is complete except for duplicates. `is_followed` is true if a later reply has
+    /// come, which would carry the exact T3.
     pub(super) fn is_complete(&self, is_followed: bool) -> bool {
         let is_left = !matches!(self.sent, Sent::Awaited);
         let replied = self.replied.as_ref();
@@ -43,19 +44,19 @@ pub(super) enum Sent {
     Missing(Missing),
 }
 
-/// The reply that was accepted.
+/// The accepted reply.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Replied {
     pub(super) reflector_sequence: u32,
     /// T2.
     pub(super) received: UtcTime,
-    /// T3 before sending.
+    /// T3 as written before sending.
     pub(super) sent_as_written: UtcTime,
-    /// T3 when it left.
+    /// The exact T3 of its departure.
     pub(super) followed_up: Option<(UtcTime, Method)>,
-    /// The error bound of its times, as the reflector claims it.
+    /// The error bound of its times, as claimed by the reflector.
     pub(super) error: Span,
-    /// Whether that includes the offset of its clock from UTC.
+    /// Whether the error bound includes the offset of the reflector's clock from UTC.
     pub(super) is_synchronized: bool,
     /// T4.
     pub(super) arrived: Option<HostTimestamp>,

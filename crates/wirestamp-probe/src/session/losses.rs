@@ -1,43 +1,45 @@
-//! Which packets were lost, in which direction; duplicates and reordering.
+//! Losses by direction, duplicates and reordering.
 //!
-//! A stateful reflector counts the requests that it receives, so that a gap in its numbers is a reply that was lost; the other missing
-//! packets were lost on the way to it (RFC 8762, section 4.2). A duplicated request whose second reply is lost hides one loss.
+//! A stateful reflector counts the received requests, so a gap in its numbers is a lost reply; the
+//! other missing packets were lost on the forward path (RFC 8762, section 4.2). A duplicated
+//! request whose second reply is lost hides one loss.
 
 use super::flight::Flight;
 use crate::tlv::DirectMeasurement;
 
-/// The losses of one direction, if they can be attributed to it.
+/// The losses by direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectionalLoss {
-    /// Requests that did not reach the reflector.
+    /// Requests lost on the path to the reflector.
     pub forward: u64,
-    /// Replies that did not come back.
+    /// Replies lost on the path back.
     pub backward: u64,
-    /// The last packets, with nothing after them that says where they were lost.
+    /// Lost packets at the end, without a later reply that shows the direction.
     pub undecided: u64,
 }
 
-/// Lost, duplicated and reordered packets.
+/// The numbers of lost, duplicated and reordered packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Losses {
-    /// Packets sent, but for those that close the session.
+    /// Packets sent, except those that close the session.
     pub sent: u64,
-    /// Those of them that were answered in time.
+    /// Those of `sent` that were answered in time.
     pub answered: u64,
-    /// `None`: the reflector is stateless, or does not show that it is stateful, or counts something else.
+    /// The losses by direction; `None` if the reflector is stateless, does not show that it is
+    /// stateful, or counts differently.
     pub by_direction: Option<DirectionalLoss>,
-    /// Requests that reached the reflector twice.
+    /// Requests that were duplicated on the path to the reflector.
     pub duplicated_forward: u64,
-    /// Replies that came twice.
+    /// Replies that were duplicated on the path back.
     pub duplicated_backward: u64,
-    /// Requests that reached the reflector after later ones.
+    /// Requests that were reordered on the path to the reflector: they arrived after later ones.
     pub reordered_forward: u64,
-    /// Replies that came after later ones.
+    /// Replies that were reordered on the path back: they arrived after later ones.
     pub reordered_backward: u64,
 }
 
 impl Losses {
-    /// Returns how many packets were not answered.
+    /// Returns the number of packets without a reply.
     pub fn lost(&self) -> u64 {
         self.sent - self.answered
     }
@@ -46,13 +48,13 @@ impl Losses {
 #[derive(Debug, Default)]
 pub(super) struct LossTally {
     losses: Losses,
-    /// Answered ones, those that close the session included.
+    /// Answered packets, including those that close the session.
     replies: u64,
     closing_unanswered: u64,
-    /// By their numbers: the reply of greatest reflector number, as (reflector, sender).
+    /// The reply with the highest reflector sequence number, as (reflector, sender).
     newest: Option<(u32, u32)>,
     last_answered: Option<u32>,
-    /// The number of requests that the reflector reports as received.
+    /// The number of received requests that the reflector reports.
     reflector_received: Option<u32>,
     is_stateful: bool,
 }
@@ -135,11 +137,12 @@ impl LossTally {
         );
         let reached = received.checked_sub(self.losses.duplicated_forward)?;
         let mut forward = sent.saturating_sub(reached);
-        // more than was sent: duplicates that show in nothing else, because one of their replies was lost
+        // more than sent: duplicates that are otherwise invisible, because one of their replies was
+        // lost
         let hidden = reached.saturating_sub(sent);
         let known = self.replies + self.losses.duplicated_forward + hidden;
         let mut backward = received.checked_sub(known)?;
-        // those that only close the session are not counted
+        // packets that close the session are not counted
         let closing = self.closing_unanswered.min(forward);
         forward -= closing;
         backward = backward.checked_sub(self.closing_unanswered - closing)?;

@@ -1,4 +1,4 @@
-//! Takes packets that arrive: accepts replies, and their follow-ups of earlier ones.
+//! Validation of arriving packets: replies, and their follow-ups of earlier replies.
 
 use super::flight::{DUPLICATES, Replied};
 use super::{Rejected, ReplyArrival, Session, tally};
@@ -11,7 +11,7 @@ use crate::tlv::{
 };
 use wirestamp_core::time::{Span, UtcTime};
 
-/// How many replies can still be followed up.
+/// The number of replies that can still get a follow-up.
 const RECENT: usize = 256;
 
 /// The extensions of a reply.
@@ -24,10 +24,10 @@ struct Extensions {
 }
 
 impl Session {
-    /// Takes a packet that arrived; returns the sequence number that it answers.
+    /// Processes a packet that arrived, and returns the sequence number that it answers.
     ///
     /// # Errors
-    /// [`Rejected`], if it is no reply. It is counted, and changes nothing else.
+    /// [`Rejected`] if it is not a valid reply. It is counted and has no other effect.
     pub fn received(&mut self, arrival: &ReplyArrival<'_>) -> Result<u32, Rejected> {
         let accepted = self.take(arrival);
         if let Err(reason) = accepted {
@@ -50,7 +50,7 @@ impl Session {
                     Invalid::ErrorEstimate => Rejected::InvalidErrorEstimate,
                 },
             )?;
-        // a reflector of RFC 8762 alone returns 0
+        // a reflector without RFC 8972 returns 0
         if reply.ssid != self.configuration.ssid && reply.ssid != 0 {
             return Err(Rejected::Foreign);
         }
@@ -87,7 +87,7 @@ impl Session {
                 && !flight.duplicates.contains(&reply.sequence);
             if is_new && flight.duplicates.len() < DUPLICATES {
                 flight.duplicates.push(reply.sequence);
-                // the reply to a duplicate is the next one, which carries the follow-up
+                // the reply to the duplicate is the next reply, which carries the follow-up
                 self.follow_up(&extensions, reply.error, near);
                 self.losses.duplicated_forward(reply.sequence);
             } else {
@@ -165,8 +165,8 @@ impl Session {
         Ok(found)
     }
 
-    /// Gives the reply that a follow-up names its exact T3, if it can be that: not before the T3 that was written, and not after the
-    /// reply arrived.
+    /// Sets the exact T3 of the reply that a follow-up refers to, if it is plausible: not before
+    /// the written T3, and not after the reply arrived.
     fn follow_up(&mut self, extensions: &Extensions, estimate: ErrorEstimate, near: UtcTime) {
         let Some(follow_up) = extensions.follow_up else {
             return;

@@ -1,4 +1,4 @@
-//! Packets that arrive, and the reasons why one is no reply.
+//! Packets that arrive, and the reasons why one is rejected.
 
 use crate::stamp::HostTimestamp;
 use wirestamp_core::time::MonotonicTime;
@@ -6,42 +6,46 @@ use wirestamp_core::time::MonotonicTime;
 /// A packet as it arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyArrival<'a> {
-    /// The datagram. From whom it came is checked by the caller: a session has one reflector.
+    /// The datagram. The caller must check that it came from the session's reflector.
     pub payload: &'a [u8],
-    /// T4.
+    /// The receive timestamp T4.
     pub received: Option<HostTimestamp>,
-    /// When the program had it.
+    /// The time at which the program received it.
     pub read: MonotonicTime,
-    /// TTL or hop limit.
+    /// The TTL or hop limit.
     pub hop_limit: Option<u8>,
-    /// DSCP and ECN.
+    /// The DSCP and ECN.
     pub traffic_class: Option<u8>,
 }
 
-/// Why a packet is no reply to this session. None changes a result.
+/// The reason why a packet is not accepted as a reply. Rejected packets do not affect results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rejected {
-    /// Shorter than a reply of this mode.
+    /// It is shorter than a reply of this mode.
     Truncated,
-    /// Not signed by the session's key: the reflector has another one, or the packet is forged.
+    /// It is not signed with the session's key: the reflector has another one, or the packet is
+    /// forged.
     WrongHmac,
-    /// Of another session: its identifier is not ours.
+    /// It is of another session: its identifier differs.
     Foreign,
-    /// Its Error Estimate has the multiplier 0, which means nothing (RFC 4656 §4.1.2).
+    /// Its Error Estimate has the multiplier 0, which is invalid (RFC 4656 §4.1.2).
     InvalidErrorEstimate,
-    /// Its T2 and T3 cannot be: no time, T3 before T2, or longer in the reflector than the packet was away.
+    /// Its T2 and T3 are impossible: missing, T3 before T2, or a residence time longer than the
+    /// round trip.
     InvalidTime,
-    /// Answers nothing that is awaited: sequence number or T1 are not as sent, or the reply is over its time.
+    /// It does not answer a packet in flight: the sequence number or T1 differs from the request,
+    /// or the timeout is over.
     Unmatched,
-    /// A second reply with the number of one that was accepted.
+    /// It repeats the number of an accepted reply.
     Duplicate,
-    /// Its extensions are not signed by the session's key, or the reflector says that ours were not.
+    /// Its extensions are not signed with the session's key, or the reflector reports that those of
+    /// the request were not.
     Distrusted,
 }
 
 impl Rejected {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 8] = [
         Self::Truncated,
         Self::WrongHmac,

@@ -14,39 +14,45 @@ use wirestamp_core::time::{Bounded, MonotonicTime, Span};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
-    /// Its number.
+    /// The sequence number.
     pub sequence: u32,
-    /// Just before it was sent.
+    /// The time just before it was sent.
     pub before: MonotonicTime,
-    /// Its transmit timestamp, or why there is none.
+    /// Its transmit timestamp, or the reason why there is none.
     pub sent: Result<HostTimestamp, Missing>,
     /// Whether a reply came in time.
     pub is_answered: bool,
-    /// How many more replies came: the request was duplicated.
+    /// The number of further replies, which show that the request was duplicated.
     pub duplicates: usize,
-    /// From leaving to the reply's arrival, with the time in the reflector.
+    /// The round trip: from the request's departure to the reply's arrival.
     pub round_trip: Option<Bounded<Span>>,
-    /// The same without the time in the reflector: both ways together.
+    /// The round trip without the residence time: both directions together.
     pub path_delay: Option<Bounded<Span>>,
-    /// To the reflector. Only where the clocks are related. The interval is no wider than what the least delay and the round trip leave.
+    /// The one-way delay to the reflector, if the clocks are related. Its interval is limited by
+    /// the least delay and the round trip.
     pub forward: Option<Bounded<Span>>,
-    /// From the reflector. Only where the clocks are related and the reflector reports when its reply left.
+    /// The one-way delay from the reflector, if the clocks are related and the reflector reports
+    /// the exact T3.
     pub backward: Option<Bounded<Span>>,
-    /// When the reflector received it minus when it left, each by its host's own real-time clock: how much the reflector's is ahead, and the delay
-    /// forward. Needs no relation of the clocks, which the error bound leaves out.
+    /// The receive time at the reflector minus the transmit time here, each on its host's real-time
+    /// clock: the sum of the reflector's clock offset and the forward delay. It does not require a
+    /// relation of the clocks, and the error bound does not include one.
     pub forward_difference: Option<Bounded<Span>>,
-    /// When the reply arrived here minus when it left the reflector, likewise. Where the reflector does not report when it left, minus
-    /// the time before that which the reply carries: the difference is then too great, never too small.
+    /// The receive time of the reply here minus its transmit time at the reflector, likewise. If
+    /// the reflector does not report the exact T3, the written T3 is used: the difference is then
+    /// too large, never too small.
     pub backward_difference: Option<Bounded<Span>>,
-    /// In the reflector, until the reply left.
+    /// The residence time in the reflector, until the reply left.
     pub residence: Option<Bounded<Span>>,
-    /// In the reflector, until just before it sent the reply: its receive path and its processing.
+    /// The residence time until just before the reflector sent the reply: its receive path and
+    /// processing.
     pub residence_as_written: Option<Bounded<Span>>,
-    /// In the reflector, from just before it sent the reply until that left, where it reported when.
+    /// The reflector's send path: from just before it sent the reply until the reply left, if it
+    /// reports the exact T3.
     pub reflector_send_path: Option<Bounded<Span>>,
-    /// In this host, from just before the send call until the packet left.
+    /// This host's send path: from just before the send call until the packet left.
     pub send_path: Option<Bounded<Span>>,
-    /// In this host, from the reply's arrival until the program had it.
+    /// This host's receive path: from the reply's arrival until the program received it.
     pub receive_path: Option<Bounded<Span>>,
 }
 
@@ -77,12 +83,13 @@ impl Sample {
     }
 }
 
-/// The offset of the reflector's clock (reflector minus local; positive: the reflector is ahead) as packets bound it: from `low` to `high`.
+/// The interval of the reflector's clock offset, which packets bound: reflector minus local
+/// (positive: the reflector is ahead).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OffsetInterval {
-    /// The least that it can be.
+    /// The lowest possible offset.
     pub low: Span,
-    /// The most.
+    /// The highest possible offset.
     pub high: Span,
 }
 
@@ -90,80 +97,87 @@ pub struct OffsetInterval {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SessionReport {
-    /// From leaving to the reply's arrival, with the time in the reflector.
+    /// The round trip: from the request's departure to the reply's arrival.
     pub round_trip: Delays,
-    /// The same without the time in the reflector: both ways together.
+    /// The round trip without the residence time: both directions together.
     pub path_delay: Delays,
-    /// To the reflector. Empty where the clocks are not related.
+    /// The one-way delays to the reflector. Empty if the clocks are not related.
     pub forward: Delays,
-    /// From the reflector. Empty where the clocks are not related, or the reflector does not report when its replies left.
+    /// The one-way delays from the reflector. Empty if the clocks are not related, or the reflector
+    /// does not report the exact T3.
     pub backward: Delays,
-    /// In the reflector, until the reply left.
+    /// The residence time in the reflector, until the reply left.
     pub residence: Delays,
-    /// In the reflector, until just before it sent the reply: its receive path and its processing.
+    /// The residence time until just before the reflector sent the reply: its receive path and
+    /// processing.
     pub residence_as_written: Delays,
-    /// In the reflector, from just before it sent the reply until that left, where it reported when.
+    /// The reflector's send path: from just before it sent the reply until the reply left, if it
+    /// reports the exact T3.
     pub reflector_send_path: Delays,
-    /// In this host, from just before the send call until the packet left.
+    /// This host's send path: from just before the send call until the packet left.
     pub send_path: Delays,
-    /// In this host, from the reply's arrival until the program had it.
+    /// This host's receive path: from the reply's arrival until the program received it.
     pub receive_path: Delays,
-    /// How much forward delays vary.
+    /// The variation of forward delays.
     pub forward_variation: Option<DelayVariation>,
-    /// How much backward delays vary.
+    /// The variation of backward delays.
     pub backward_variation: Option<DelayVariation>,
-    /// How much round trips vary.
+    /// The variation of round trips.
     pub round_trip_variation: Option<DelayVariation>,
-    /// Losses, duplicates, reordering.
+    /// Losses, duplicates and reordering.
     pub losses: Losses,
     pub(super) rejected: [u64; Rejected::ALL.len()],
-    /// Why the replies that came could not be used, as of most of those that could not; `None`: there are none.
+    /// The most frequent reason why replies could not be used; `None` if there are no such replies.
     pub unusable: Option<Unusable>,
-    /// The offset of the clocks as the newest packet shows it.
+    /// The offset of the clocks by the newest packet.
     pub offset: Option<OffsetInterval>,
-    /// How often one of the clocks was stepped, as the packets show: a step that is smaller than the path delay can stay unnoticed.
+    /// The number of detected steps of either clock. A step that is smaller than the path delay may
+    /// not be detected.
     pub clock_steps: u64,
-    /// Packets during which the local real-time clock was stepped; they have no delays of one direction.
+    /// Packets during which the local real-time clock was stepped; they have no one-way delays.
     pub stepped_in_flight: u64,
-    /// Packets whose delays cannot lie between the least delay and the round trip, whatever their errors are: the clocks are not related as was said,
-    /// the least delay is wrong, or a real-time clock was stepped meanwhile by too little to show. If there is one, there are no delays of one direction.
+    /// Packets whose delays cannot be between the least delay and the round trip within their error
+    /// bounds: the clocks are not related as configured, the least delay is wrong, or a real-time
+    /// clock was stepped by too little to be detected. If there is any, the report has no one-way
+    /// delays.
     pub contradictions: u64,
-    /// Packets without a transmit timestamp here, by reason.
+    /// Packets without a local transmit timestamp, by reason.
     pub missing_transmit_timestamps: MissingCounts,
-    /// Answered packets without a receive timestamp here.
+    /// Answered packets without a local receive timestamp.
     pub missing_receive_timestamps: u64,
-    /// Replies whose exact T3 the reflector reported, made by its NIC.
+    /// Replies with an exact T3 from the reflector's NIC.
     pub followed_up_hardware: u64,
-    /// Replies whose exact T3 the reflector reported, made by its kernel or program.
+    /// Replies with an exact T3 from the reflector's kernel or program.
     pub followed_up_software: u64,
-    /// Replies whose exact T3 it did not report.
+    /// Replies without an exact T3.
     pub not_followed_up: u64,
-    /// Replies that say that the reflector's clock is synchronised to UTC.
+    /// Replies that claim that the reflector's clock is synchronised to UTC.
     pub synchronized: u64,
     /// The largest Error Estimate that the reflector advertised.
     pub largest_error_estimate: Option<Span>,
     /// The format of the reflector's timestamps.
     pub reflector_format: Option<TimestampFormat>,
-    /// The properties of its clock that the reflector reports.
+    /// The properties of the reflector's clock, as reported.
     pub information: Option<TimestampInformation>,
-    /// Whether the reflector knows the extensions of RFC 8972.
+    /// Whether the reflector supports the extensions of RFC 8972.
     pub knows_extensions: bool,
-    /// Whether its timestamps look like UTC in PTP's format, which means TAI.
+    /// Whether the reflector's timestamps seem to be UTC in the PTP format, which should be TAI.
     pub sends_utc_in_ptp_format: bool,
-    /// The most routers on the way to the reflector.
+    /// The largest number of routers on the path to the reflector.
     pub forward_hops: Option<u8>,
-    /// The most routers on the way back, if the reflector sends with a hop limit of 255.
+    /// The largest number of routers on the path back, if the reflector sends with a hop limit of
+    /// 255.
     pub backward_hops: Option<u8>,
-    /// Requests that arrived with another DSCP than they were sent with.
+    /// Requests whose DSCP was changed on the path.
     pub forward_dscp_changed: u64,
-    /// Requests that arrived with another ECN field than they were sent with.
+    /// Requests whose ECN field was changed on the path.
     pub forward_ecn_changed: u64,
-    /// Replies that arrived with another DSCP than the reflector gave them.
+    /// Replies whose DSCP was changed on the path.
     pub backward_dscp_changed: u64,
 }
 
 impl SessionReport {
-    /// Returns how many packets were rejected for a reason.
+    /// Returns the number of packets rejected for a reason.
     pub fn rejected_for(&self, reason: Rejected) -> u64 {
         self.rejected[reason as usize]
     }

@@ -1,4 +1,4 @@
-//! Sums up the packets of a session.
+//! The statistics of a session's packets.
 
 use super::direction::{Delays, Variation};
 use super::flight::{Flight, Replied};
@@ -10,12 +10,13 @@ use crate::timestamp::TimestampFormat;
 use crate::tlv::{ClassOfService, Method, TimestampInformation};
 use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
 
-/// A peer may cut off a fraction of a nanosecond where it should round.
+/// The rounding error of a peer's timestamp, in case it truncates.
 pub(super) const ROUNDING: Span = Span::from_nanoseconds(1);
-/// Two real-time clocks, each slewed by 500 ppm and 100 ppm off by itself.
+/// The largest drift between two real-time clocks, each slewed by 500 ppm and with an error of 100
+/// ppm.
 const DRIFT_PARTS_PER_MILLION: i128 = 1_200;
 
-/// How much two clocks may drift apart in a time.
+/// The largest drift between two clocks in `time`.
 pub(super) fn drift(time: Span) -> Span {
     Span::from_nanoseconds(
         (time.nanoseconds() * DRIFT_PARTS_PER_MILLION)
@@ -25,8 +26,8 @@ pub(super) fn drift(time: Span) -> Span {
     )
 }
 
-/// Narrows a delay to the interval that two limits leave of its own. Its middle is rounded up, so that it never begins
-/// below `least`. `None`: nothing is left.
+/// Limits the interval of a delay to `least` and `most`. The middle is rounded up, so that the
+/// interval never begins below `least`. `None` if the result is empty.
 fn within(delay: Bounded<Span>, least: Span, most: Span) -> Option<Bounded<Span>> {
     let (low, high) = (delay.least().max(least), delay.most().min(most));
     let half = Span::from_nanoseconds(((high - low).nanoseconds() + 1).div_euclid(2));
@@ -51,15 +52,16 @@ struct Exchange {
     t1: HostTimestamp,
     t2: UtcTime,
     t3: Option<UtcTime>,
-    /// T3, or a time before it.
+    /// T3, or an earlier time.
     t3_at_least: UtcTime,
     t4: HostTimestamp,
-    /// The reflector's.
+    /// The error bound of the reflector.
     error: Span,
     is_synchronized: bool,
 }
 
-/// The reflector's clock less ours, as all packets since the last step that was noticed allow.
+/// The interval of the reflector's clock offset that is consistent with all packets since the last
+/// detected step.
 #[derive(Debug, Clone, Copy)]
 struct Offset {
     low: Span,
@@ -77,7 +79,7 @@ pub(super) struct Tally {
     backward: Variation,
     round_trip: Variation,
     offset: Option<Offset>,
-    /// The offsets that the newest packet alone allows.
+    /// The interval of the offset by the newest packet alone.
     newest: Option<OffsetInterval>,
 }
 
@@ -106,7 +108,7 @@ impl Tally {
         report.knows_extensions |=
             header.ssid != 0 && (header.class.is_some() || header.information.is_some());
         report.information = header.information.or(report.information);
-        // requests are sent with 255
+        // requests are sent with a hop limit of 255
         let hops = |limit: u8| Some(255 - limit).filter(|_| limit > 0);
         report.forward_hops = report.forward_hops.max(hops(header.sender_ttl));
         report.backward_hops = report.backward_hops.max(header.hop_limit.and_then(hops));
@@ -129,7 +131,7 @@ impl Tally {
         }
     }
 
-    /// Sums up one packet.
+    /// Evaluates a packet.
     pub(super) fn judge(&mut self, sequence: u32, flight: &Flight) -> Sample {
         let mut sample = Sample::of(sequence, flight);
         let t1 = match sample.sent {
@@ -149,7 +151,7 @@ impl Tally {
         sample
     }
 
-    /// Sums up the reply.
+    /// Evaluates a reply.
     fn answered(&mut self, sample: &mut Sample, replied: &Replied, t1: Option<HostTimestamp>) {
         let t4 = replied.arrived;
         self.report.missing_receive_timestamps += u64::from(t4.is_none());
@@ -179,7 +181,7 @@ impl Tally {
                 t1.at.bound + t4.at.bound,
             ));
             if let (Some(round_trip), Some(residence)) = (sample.round_trip, sample.residence) {
-                // one clock's seconds less another's, unless they are one
+                // the difference of two clocks' seconds, unless it is the same clock
                 let drift = match self.clocks {
                     Clocks::Same => Span::ZERO,
                     Clocks::Synchronized(_) | Clocks::Unrelated => drift(residence.value.abs()),
@@ -190,7 +192,7 @@ impl Tally {
             }
             let moved = (t4.offset() - t1.offset()).abs();
             if moved > t1.at.bound + t4.at.bound + drift(t4.at.value - t1.at.value) {
-                // it is unknown which of our times belong together with the reflector's
+                // it is unknown which local times are comparable with the reflector's
                 self.report.stepped_in_flight += 1;
             } else {
                 let exchange = Exchange {
@@ -212,14 +214,16 @@ impl Tally {
         }
     }
 
-    /// Takes a packet's offset of the clocks; notices a step where no offset fits all packets of the generation.
+    /// Narrows the offset by a packet. Detects a step if no offset is consistent with all packets
+    /// of the generation.
     fn narrow_offset(&mut self, exchange: &Exchange) {
         let Exchange { t1, t2, t4, .. } = *exchange;
         let at = t4.at.value;
         let (forth, back) = (t1.at.bound + exchange.error, t4.at.bound + exchange.error);
         let low = exchange.t3_at_least - t4.utc + self.least_delay - back;
         let high = t2 - t1.utc - self.least_delay + forth;
-        // a step that is smaller than the path delay does not show, so no other packet's interval narrows the reported one
+        // a step smaller than the path delay is not detected, so other packets do not narrow the
+        // reported interval
         self.newest = Some(OffsetInterval { low, high });
         let known = self.offset.map(|known| {
             let aged = drift((at - known.at).abs());
@@ -267,13 +271,14 @@ impl Tally {
         sample.backward = t3.map(|_| backward);
     }
 
-    /// The largest delay that a direction can have, whatever the clocks' offset is: the round trip without the time in the reflector
-    /// and the least delay of the other direction.
+    /// The largest possible one-way delay, whatever the clocks' offset: the round trip without the
+    /// residence time and the least delay of the other direction.
     fn largest_delay(&self, exchange: &Exchange) -> Span {
         let round_trip = (exchange.t4.at - exchange.t1.at).most();
-        // an Error Estimate with a large clock error says little of it, but it is not negative
+        // a large Error Estimate leaves the residence time uncertain, but it is not negative
         let residence = exchange.t3_at_least - exchange.t2 - exchange.error - exchange.error;
-        // the round trip is of the monotonic clock, the rest of real-time clocks, which may be slewed apart from it
+        // the round trip is on the monotonic clock, the rest on real-time clocks, which may be
+        // slewed relative to it
         round_trip + drift(round_trip) - residence.max(Span::ZERO) - self.least_delay
     }
 
@@ -319,7 +324,7 @@ impl Tally {
             (offset.low + tai).abs() < second && (offset.high + tai).abs() < second
         });
         if self.report.contradictions > 0 {
-            // then no other packet's can be believed either
+            // then those of other packets are not reliable either
             self.report.forward = Delays::default();
             self.report.backward = Delays::default();
         }

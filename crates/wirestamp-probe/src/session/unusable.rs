@@ -1,24 +1,25 @@
-//! Replies that came and could not be used.
+//! The explanation of replies that could not be used.
 
 use super::Rejected;
 use std::fmt;
 
-/// Replies that came and could not be used: how many, and why most of them. [`Display`](fmt::Display) says it in a
+/// The most frequent reason why replies could not be used. [`Display`](fmt::Display) prints a
 /// sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unusable {
-    /// How many for this reason.
+    /// The number of replies with this reason.
     pub replies: u64,
-    /// Why.
+    /// The reason.
     pub reason: Rejected,
-    /// Octets of the last one that was too short, and of the shortest reply that is not.
+    /// The length in octets of the last reply that was too short, and of the shortest valid reply.
     pub truncated: Option<(usize, usize)>,
     /// Whether the session has a key.
     pub is_authenticated: bool,
 }
 
-/// Reasons for which no reply of a reflector can be used, if all of them have it. Duplicates follow one that was.
+/// The reasons that can apply to all replies of a reflector. Duplicates are not among them, because
+/// they follow an accepted reply.
 const REASONS: [Rejected; 6] = [
     Rejected::WrongHmac,
     Rejected::Truncated,
@@ -45,7 +46,7 @@ impl Unusable {
         })
     }
 
-    /// Returns what to do about it.
+    /// Returns the remedy.
     pub const fn remedy(&self) -> &'static str {
         match self.reason {
             Rejected::WrongHmac => "give both ends the same key file",

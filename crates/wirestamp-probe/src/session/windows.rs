@@ -1,47 +1,50 @@
-//! Least differences of the packets of each window, from which the analysis of a fleet's clocks starts.
+//! The minimum and median differences of the packets of each time window, the input of the analysis
+//! of a fleet's clocks.
 
 use super::Sample;
 use crate::missing::Missing;
 use std::time::Duration;
 use wirestamp_core::time::{Bounded, Span, UtcTime};
 
-/// A clock that is set back by more windows than this begins anew, so that the packets held stay bounded.
+/// A clock that is set back by more windows than this starts a new sequence, so that the number of
+/// held packets is bounded.
 const BACK: i64 = 8;
 
 /// The differences of one direction in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Differences {
-    /// The least.
+    /// The minimum.
     pub least: Span,
     /// The median.
     pub middle: Span,
 }
 
-/// The differences of the packets that left in one window: receive time minus transmit time, each by its own host's real-time clock.
+/// The differences of the packets that left in one window: receive time minus transmit time, each
+/// on its host's real-time clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// A multiple of `length` since 1970, by the real-time clock of the host that probes.
+    /// The start, a multiple of `length` since 1970, on the sender's real-time clock.
     pub start: UtcTime,
-    /// Its length.
+    /// The length of the window.
     pub length: Span,
-    /// To the reflector; `None`: no packet has a difference.
+    /// The differences to the reflector; `None` if no packet has one.
     pub forward: Option<Differences>,
-    /// From the reflector; `None`: no packet has a difference.
+    /// The differences from the reflector; `None` if no packet has one.
     pub backward: Option<Differences>,
-    /// Packets that were sent, answered or not.
+    /// The number of packets sent, answered or not.
     pub sent: u64,
 }
 
-/// The parts of a judged packet that windows need.
+/// The parts of an evaluated packet that windows need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departed {
-    /// When it left, by the real-time clock; `None`: its transmit timestamp is missing.
+    /// The transmit timestamp on the real-time clock; `None` if it is missing.
     pub left: Option<UtcTime>,
     /// Whether the system sent it.
     pub is_sent: bool,
-    /// When the reflector received it minus when it left.
+    /// The receive time at the reflector minus the transmit time.
     pub forward: Option<Span>,
-    /// When the reply arrived minus when it left the reflector.
+    /// The receive time of the reply minus its transmit time at the reflector.
     pub backward: Option<Span>,
 }
 
@@ -57,15 +60,17 @@ impl From<&Sample> for Departed {
     }
 }
 
-/// Groups the packets of a session by the window in which they left.
+/// Groups the packets of a session by the time window in which they left.
 ///
-/// Windows begin at multiples of their length, by the clock of the host that probes: those of all hosts are the same ones up to the error
-/// of their clocks. A clock that is set back a little makes no second window of the same start: packets count in the one that is open. One
-/// that is set back by more than eight windows does, as they would be held for as long as the clock was set back.
+/// Windows begin at multiples of their length on the sender's clock, so those of all hosts coincide
+/// within the errors of their clocks. If the clock is set back by up to eight windows, packets
+/// count in the open window, and no second window with the same start begins. If it is set back by
+/// more, a second one begins, because otherwise packets would be held for as long as the clock was
+/// set back.
 ///
-/// The least differences of a window are of one offset only if neither clock was stepped in it. Those of a step of less than a round trip
-/// may be of both sides of it, and leave an offset between them that was never there: the host's record of its own clock's steps shows
-/// which windows are void.
+/// The minimum differences of a window belong to one offset only if neither clock was stepped in
+/// it. Around a step of less than a round trip they may come from both sides, and suggest an offset
+/// that never existed: the host's record of its clock's steps shows which windows are invalid.
 ///
 /// ```
 /// use std::time::Duration;
@@ -85,7 +90,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Makes windows of a length of at least 1 ns.
+    /// Creates windows of this length, at least 1 ns.
     pub fn new(length: Duration) -> Self {
         Self {
             length: Span::from(length).saturating_nanoseconds().max(1),
@@ -101,9 +106,10 @@ impl Windows {
         Span::from_nanoseconds(self.length.into())
     }
 
-    /// Takes the next packet that was judged. Returns the window before it, if that is over.
+    /// Adds the next evaluated packet. Returns the previous window if it is complete.
     ///
-    /// A packet without a transmit timestamp counts in the window that is open; one that the system did not send does not count.
+    /// A packet without a transmit timestamp counts in the open window; one that the system did not
+    /// send does not count.
     pub fn add(&mut self, packet: impl Into<Departed>) -> Option<Window> {
         let packet = packet.into();
         let left = packet.left.map(UtcTime::nanoseconds);
@@ -123,12 +129,12 @@ impl Windows {
         window
     }
 
-    /// Whether a packet of the window that begins at `start` ends the one that is open.
+    /// Whether a packet in the window that begins at `start` ends the open one.
     fn ends(&self, open: i64, start: i64) -> bool {
         start > open || open.saturating_sub(start) > self.length.saturating_mul(BACK)
     }
 
-    /// Ends the window that is open, and returns it.
+    /// Ends the open window and returns it.
     pub fn close(&mut self) -> Option<Window> {
         let (forward, backward) = (
             differences(&mut self.forward),
@@ -145,7 +151,7 @@ impl Windows {
     }
 }
 
-/// Empties them.
+/// Returns the differences of the values, and clears these.
 fn differences(values: &mut Vec<i64>) -> Option<Differences> {
     values.sort_unstable();
     let span = |nanoseconds: &i64| Span::from_nanoseconds((*nanoseconds).into());

@@ -1,24 +1,25 @@
-//! Extensions as a sender takes them from a reply.
+//! The selection of a reply's extensions by a sender.
 
 use super::reflect::{Signed, signed};
 use super::{Step, flag, walk};
 use crate::key::Key;
 
-/// Why a sender uses none of a reply's extensions.
+/// The reason why a sender uses none of a reply's extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Distrust {
     /// The reply's HMAC is missing or wrong.
     WrongHmac,
-    /// The reflector says that the request's HMAC was wrong.
+    /// The reflector reports that the request's HMAC was wrong.
     ReportedByReflector,
 }
 
-/// Calls `take` with the type and the value of each of a reply's extensions that may be used: with a key, only if they are signed; up to the
-/// first malformed one; without those that the reflector does not know. `sequence` is the reply's own.
+/// Calls `take` with the type and value of each usable extension of a reply: those before the first
+/// malformed one that the reflector supports and, with a key, only if they are signed. `sequence`
+/// is the reply's own.
 ///
 /// # Errors
-/// [`Distrust`], if none may be used: `take` was not called then.
+/// [`Distrust`] if none may be used; `take` was not called.
 pub fn accept(
     area: &[u8],
     sequence: u32,

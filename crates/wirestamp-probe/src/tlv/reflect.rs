@@ -1,4 +1,4 @@
-//! Extensions as a reflector returns them.
+//! The conversion of a request's extensions to a reply's.
 
 use super::{Step, Tlv, flag, kind, step_at, walk};
 use crate::key::{Key, TAG};
@@ -6,15 +6,15 @@ use crate::key::{Key, TAG};
 /// The result of filling in the extensions of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filled {
-    /// Where the value of the HMAC extension stands that [`sign`](Self::sign) fills.
+    /// The position of the HMAC extension's value, which [`sign`](Self::sign) fills in.
     hmac: Option<usize>,
-    /// Whether the HMAC of the extensions was wrong or missing: none was acted upon.
+    /// Whether the HMAC of the extensions was wrong or missing, so that none was processed.
     pub integrity_failed: bool,
 }
 
 impl Filled {
-    /// Signs the reply's extensions under its own sequence number, if the request's were signed. Call it when
-    /// all values are filled in.
+    /// Signs the reply's extensions with its own sequence number, if the request's were signed.
+    /// Call it after all values are filled in.
     pub fn sign(&self, area: &mut [u8], sequence: u32, key: Option<&Key>) {
         if let (Some(at), Some(key)) = (self.hmac, key) {
             let tag: [u8; TAG] = key.tag(&[&sequence.to_be_bytes(), &area[..at - super::HEADER]]);
@@ -23,11 +23,13 @@ impl Filled {
     }
 }
 
-/// Turns a request's extensions into a reply's, in place (RFC 8972, section 4): unknown types are marked U, a malformed one is
-/// marked M and nothing behind it is touched, all are marked I where the HMAC is wrong.
+/// Converts a request's extensions to a reply's in place (RFC 8972, section 4): unknown types are
+/// marked U, a malformed one is marked M and all after it are unchanged, and all are marked I if
+/// the HMAC is wrong.
 ///
-/// `fill` is called for each extension of a known type except padding and HMAC, with its value. `sequence` is the request's.
-/// With a key only signed extensions are filled in; one Extra Padding alone needs no signature.
+/// Calls `fill` with the value of each extension of a known type, except padding and HMAC.
+/// `sequence` is the request's. With a key only signed extensions are filled in; a single Extra
+/// Padding needs no signature.
 pub fn reflect(
     area: &mut [u8],
     sequence: u32,
@@ -74,7 +76,7 @@ pub fn reflect(
     filled
 }
 
-/// Without a key an HMAC can be neither checked nor made.
+/// The flags of a type. Without a key an HMAC can be neither checked nor created.
 fn flags_of(kind: u8, has_key: bool) -> u8 {
     match kind {
         kind::EXTRA_PADDING
@@ -88,10 +90,10 @@ fn flags_of(kind: u8, has_key: bool) -> u8 {
 }
 
 enum Integrity {
-    /// Where the HMAC's value stands; `None`: none is needed.
+    /// The position of the HMAC's value; `None` if none is needed.
     Good(Option<usize>),
     Failed,
-    /// The extension there is malformed, so that the place of the HMAC is unknown.
+    /// The extension at this position is malformed, so that the position of the HMAC is unknown.
     Unknown(usize),
 }
 
@@ -114,18 +116,18 @@ fn integrity(area: &[u8], sequence: u32, key: Option<&Key>) -> Integrity {
     }
 }
 
-/// Where extensions are signed.
+/// The position of the signature of extensions.
 pub(super) enum Signed {
     At(Tlv),
-    /// There is nothing but one Extra Padding, if that.
+    /// There is at most a single Extra Padding.
     NotNeeded,
-    /// There is none, or it does not stand where it must.
+    /// There is no HMAC, or it is at the wrong position.
     Missing,
-    /// The one there is malformed, so that the place of the HMAC is unknown.
+    /// The extension at this position is malformed, so that the position of the HMAC is unknown.
     Malformed(usize),
 }
 
-/// Finds the HMAC: after all extensions but Extra Padding, and only once.
+/// Finds the HMAC, which must come once, after all extensions except Extra Padding.
 pub(super) fn signed(area: &[u8]) -> Signed {
     let (mut hmac, mut paddings, mut others, mut misplaced) = (None, 0, 0, false);
     for step in walk(area) {

@@ -2,7 +2,7 @@
 
 use crate::timestamp::WireTimestamp;
 
-/// How a timestamp was made (RFC 8972, section 4.3).
+/// The method by which a timestamp was made (RFC 8972, section 4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
@@ -24,7 +24,7 @@ impl Method {
         }
     }
 
-    /// Returns the octet that stands for it.
+    /// Returns its octet in packets.
     pub const fn octet(self) -> u8 {
         match self {
             Self::Hardware => 1,
@@ -55,7 +55,7 @@ pub enum SyncSource {
     Ssu,
     /// GPS, GLONASS, LORAN-C and the like.
     Gnss,
-    /// Nothing: it runs free.
+    /// None: the clock is free-running.
     Local,
 }
 
@@ -71,7 +71,7 @@ impl SyncSource {
         }
     }
 
-    /// Returns the octet that stands for it.
+    /// Returns its octet in packets.
     pub const fn octet(self) -> u8 {
         match self {
             Self::Ntp => 1,
@@ -99,16 +99,16 @@ impl SyncSource {
 pub struct TimestampInformation {
     /// The source that synchronises the clock of T2.
     pub source_in: Option<SyncSource>,
-    /// How T2 is made.
+    /// The method of T2.
     pub method_in: Option<Method>,
     /// The source that synchronises the clock of T3.
     pub source_out: Option<SyncSource>,
-    /// How T3 is made.
+    /// The method of T3.
     pub method_out: Option<Method>,
 }
 
 impl TimestampInformation {
-    /// Reads a value; `None` if it is too short.
+    /// Decodes a value; `None` if it is too short.
     pub fn read(value: &[u8]) -> Option<Self> {
         let [source_in, method_in, source_out, method_out] = value.first_chunk()?;
         Some(Self {
@@ -119,7 +119,7 @@ impl TimestampInformation {
         })
     }
 
-    /// Returns the value.
+    /// Encodes the value.
     pub fn octets(self) -> [u8; 4] {
         [
             self.source_in.map_or(0, SyncSource::octet),
@@ -130,21 +130,21 @@ impl TimestampInformation {
     }
 }
 
-/// Class of Service: DSCP and ECN on both ways (RFC 8972, section 4.4).
+/// Class of Service: DSCP and ECN in both directions (RFC 8972, section 4.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassOfService {
-    /// DSCP1: the reply is asked to have it.
+    /// DSCP1: the requested DSCP of the reply.
     pub wanted_dscp: u8,
-    /// DSCP2: the one that the request arrived with.
+    /// DSCP2: the DSCP with which the request arrived.
     pub received_dscp: u8,
-    /// ECN that the request arrived with.
+    /// The ECN with which the request arrived.
     pub received_ecn: u8,
     /// RP: the reflector's policy did not allow `wanted_dscp`.
     pub refused: bool,
 }
 
 impl ClassOfService {
-    /// Reads a value; `None` if it is too short.
+    /// Decodes a value; `None` if it is too short.
     pub fn read(value: &[u8]) -> Option<Self> {
         let [first, second, ..] = *value.first_chunk::<4>()?;
         Some(Self {
@@ -155,7 +155,7 @@ impl ClassOfService {
         })
     }
 
-    /// Returns the value.
+    /// Encodes the value.
     pub fn octets(self) -> [u8; 4] {
         let (wanted, received) = (self.wanted_dscp & 63, self.received_dscp & 63);
         [
@@ -167,19 +167,20 @@ impl ClassOfService {
     }
 }
 
-/// Direct Measurement: how many packets were sent and received in the session (RFC 8972, section 4.5).
+/// Direct Measurement: the numbers of packets sent and received in the session (RFC 8972, section
+/// 4.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DirectMeasurement {
-    /// Sent by the sender, this one included.
+    /// Packets sent by the sender, including this one.
     pub sent: u32,
-    /// Received by the reflector, this one included.
+    /// Packets received by the reflector, including this one.
     pub reflector_received: u32,
-    /// Sent by the reflector, this reply included.
+    /// Packets sent by the reflector, including this reply.
     pub reflector_sent: u32,
 }
 
 impl DirectMeasurement {
-    /// Reads a value; `None` if it is too short.
+    /// Decodes a value; `None` if it is too short.
     pub fn read(value: &[u8]) -> Option<Self> {
         let value = value.first_chunk::<12>()?;
         let word = |at: usize| {
@@ -192,7 +193,7 @@ impl DirectMeasurement {
         })
     }
 
-    /// Returns the value.
+    /// Encodes the value.
     pub fn octets(self) -> [u8; 12] {
         let mut value = [0; 12];
         value[..4].copy_from_slice(&self.sent.to_be_bytes());
@@ -205,16 +206,16 @@ impl DirectMeasurement {
 /// Follow-Up Telemetry: the transmit timestamp of the session's previous reply (RFC 8972, section 4.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FollowUp {
-    /// The previous reply's sequence number, of the reflector's count.
+    /// The reflector's sequence number of the previous reply.
     pub sequence: u32,
-    /// When it left, in the reflector's format.
+    /// The transmit timestamp, in the reflector's format.
     pub timestamp: WireTimestamp,
-    /// How that was found out.
+    /// The method of the timestamp.
     pub method: Method,
 }
 
 impl FollowUp {
-    /// Reads a value; `None` if it is too short, or says that there is no timestamp.
+    /// Decodes a value; `None` if it is too short or has no timestamp.
     pub fn read(value: &[u8]) -> Option<Self> {
         let value = value.first_chunk::<16>()?;
         let (sequence, rest) = value.split_first_chunk()?;
@@ -228,7 +229,7 @@ impl FollowUp {
         })
     }
 
-    /// Returns the value; all zero if there is none.
+    /// Encodes the value; all zeros if there is none.
     pub fn octets(follow_up: Option<Self>) -> [u8; 16] {
         let mut value = [0; 16];
         if let Some(follow_up) = follow_up {
