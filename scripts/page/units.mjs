@@ -1,6 +1,6 @@
 // Holds the page's numbers against what they print: an interval that is printed contains the measured one.
 // usage: units.mjs UNITS     UNITS: a copy of the page's units.js that ends in .mjs
-const { bound, offset, span } = await import(process.argv[2]);
+const { bound, isRestarted, offset, span } = await import(process.argv[2]);
 
 const SIZES = { ns: 1n, µs: 1_000n, ms: 1_000_000n, s: 1_000_000_000n };
 const MINUTE = 60_000_000_000;
@@ -33,3 +33,18 @@ for (let round = 0; round < 200_000; round += 1) {
   }
 }
 console.log("units: 200000 intervals are printed and contain what was measured");
+
+// 104 days, 105 days and 116 days after the start: numbers, then strings of 16 and of 17 digits.
+const runs = [8_985_600_000_000_000, "9072000000000000", "10022400000000000"].map((uptime_ns) => ({ uptime_ns }));
+for (const [at, now] of runs.entries()) {
+  for (const [earlier, before] of runs.entries()) {
+    if (isRestarted(before, now) === at < earlier) continue;
+    console.error(`after ${before.uptime_ns} ns, ${now.uptime_ns} ns are wrongly ${at < earlier ? "no" : "a"} new run`);
+    process.exit(1);
+  }
+}
+if (span("9072000000000000") !== "9072000 s" || bound("9072000000000000") !== "± 9080000 s") {
+  console.error(`105 days: ${span("9072000000000000")} ${bound("9072000000000000")}`);
+  process.exit(1);
+}
+console.log("units: times of 105 days are strings, and are read");

@@ -32,6 +32,8 @@ pub struct Judged {
 #[non_exhaustive]
 pub struct Longest {
     /// The delay, in nanoseconds.
+    #[serde(with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub delay_ns: u64,
     /// Number of the packet.
     pub sequence: u32,
@@ -50,14 +52,22 @@ pub struct Delays {
     /// How many.
     pub count: u64,
     /// Their sum, in nanoseconds.
+    #[serde(with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub sum_ns: u64,
     /// How many were 0.
     pub zero: u64,
     /// The shortest, in nanoseconds.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub min_ns: Option<u64>,
     /// The longest, in nanoseconds.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub max_ns: Option<u64>,
     /// The largest error bound of any, in nanoseconds.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub bound_ns: Option<u64>,
     /// Buckets that are not empty: `[i, count]`, for delays above 2^((i-1)/8) s up to 2^(i/8) s, lowest first.
     pub buckets: Vec<(i32, u64)>,

@@ -1,7 +1,7 @@
 //! What the monitor knows at one instant: what the page, `top` and the metrics show.
 //!
 //! Every estimate, its error bound and its age are evaluated when the snapshot is taken. Offsets are local minus reference (positive: the local
-//! clock is ahead), frequencies are positive where the local clock runs fast. Nothing measured is `None` (JSON: null), never 0. Integers beyond
+//! clock is ahead), frequencies are positive where the local clock runs fast. Nothing measured is `None` (JSON: null), never 0. Nanoseconds beyond
 //! 2^53 are strings in JSON.
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,8 @@ pub struct Snapshot {
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub time: String,
     /// How long the monitor runs, in nanoseconds.
+    #[serde(with = "wirestamp_measure::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "i64"))]
     pub uptime_ns: i64,
     /// Whether the interfaces are simulated.
     pub simulated: bool,
@@ -83,6 +85,8 @@ pub struct Event {
 #[non_exhaustive]
 pub struct OwnCost {
     /// Processor time, in nanoseconds.
+    #[serde(default, with = "wirestamp_measure::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub cpu_ns: Option<u64>,
     /// Resident memory, in bytes.
     pub resident_bytes: Option<u64>,
@@ -91,6 +95,8 @@ pub struct OwnCost {
     /// Turns that began later than they should by more than 5 ms.
     pub missed_deadlines: u64,
     /// The latest that a turn began after it should.
+    #[serde(with = "wirestamp_measure::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "i64"))]
     pub latest_ns: i64,
     /// Reloads of the configuration, by result: "done", "refused".
     pub reloads: Reasons,
@@ -146,6 +152,88 @@ pub struct RecordingState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
+    use std::collections::BTreeSet;
+    use wirestamp_measure::{Delays, Longest};
+
+    /// One of everything that has nanoseconds.
+    fn full() -> Snapshot {
+        let mut delays = Delays::default();
+        delays.longest = Some(Longest::default());
+        let delays = || [("path".to_owned(), delays.clone())].into_iter().collect();
+        made!(Snapshot {
+            clocks: vec![ClockState::default()],
+            peers: vec![made!(PeerState { delays: delays() })],
+            ntp: Some(made!(NtpState {
+                servers: vec![NtpServerState::default()]
+            })),
+            ptp: vec![PtpState::default()],
+            paths: vec![made!(PathState { delays: delays() })],
+        })
+    }
+
+    /// Gives every field in nanoseconds this value; returns their names.
+    fn fill(value: &mut Value, with: &Value) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        match value {
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    if name.ends_with("_ns") {
+                        *field = with.clone();
+                        names.insert(name.clone());
+                    } else {
+                        names.extend(fill(field, with));
+                    }
+                }
+            }
+            Value::Array(parts) => {
+                names.extend(parts.iter_mut().flat_map(|part| fill(part, with)));
+            }
+            _ => {}
+        }
+        names
+    }
+
+    /// The names of all fields in nanoseconds that `docs/json` has.
+    fn described(schema: &Value) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        match schema {
+            Value::Object(parts) => {
+                for (name, part) in parts {
+                    if name.ends_with("_ns") {
+                        names.insert(name.clone());
+                    }
+                    names.extend(described(part));
+                }
+            }
+            Value::Array(parts) => names.extend(parts.iter().flat_map(described)),
+            _ => {}
+        }
+        names
+    }
+
+    #[test]
+    fn nanoseconds_beyond_2_to_the_53rd_are_strings_and_are_read_back() {
+        let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json/monitor.json");
+        let docs = std::fs::read_to_string(docs).expect("it is there");
+        let docs: Value = serde_json::from_str(&docs).expect("JSON");
+        // 105 days
+        let (number, text) = (json!(9_072_000_000_000_000_u64), json!("9072000000000000"));
+        let mut written = serde_json::to_value(full()).expect("written");
+        let names = fill(&mut written, &text);
+        assert_eq!(names, described(&docs));
+        let read =
+            |value: &Value| -> Snapshot { serde_json::from_value(value.clone()).expect("read") };
+        let again = serde_json::to_value(read(&written)).expect("written");
+        assert_eq!(again, written);
+        // an earlier version of the monitor wrote numbers
+        let mut earlier = written.clone();
+        fill(&mut earlier, &number);
+        assert_eq!(
+            serde_json::to_value(read(&earlier)).expect("written"),
+            written
+        );
+    }
 
     #[test]
     fn fractions_are_read_back_as_they_were_written() {

@@ -18,6 +18,8 @@ pub struct ClockState {
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub utc_offset_ns: Option<i64>,
     /// The truth lies within this distance of `utc_offset_ns`.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub utc_bound_ns: Option<i64>,
     /// Where NTP servers say so: offset and bound hold if so many of them are right.
     #[serde(default)]
@@ -37,8 +39,12 @@ pub struct ClockState {
     /// Changes of the generation since the start, by cause.
     pub generation_changes: Reasons,
     /// Time since the last successful reading or exchange, at most; the reading that `utc_offset_ns` is of does not count.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub age_ns: Option<i64>,
     /// How long the narrowest of the last cross timestamps took.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub cross_width_ns: Option<i64>,
     /// How cross timestamps are taken.
     pub cross_method: Option<String>,

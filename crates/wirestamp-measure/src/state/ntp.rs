@@ -14,8 +14,12 @@ pub struct NtpState {
     /// Whether the servers can be right together: see `wirestamp ntp`.
     pub agreement: String,
     /// This host's real-time clock minus UTC, as those that can be right claim.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub offset_ns: Option<i64>,
     /// Error bound of that.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub bound_ns: Option<i64>,
     /// The bound holds if so many of the servers are right.
     #[serde(default)]
@@ -36,17 +40,28 @@ pub struct NtpServerState {
     /// Whether it cannot be right if `right_servers` are.
     pub falseticker: bool,
     /// This host's clock minus the server's.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub offset_ns: Option<i64>,
     /// Error bound against the server's clock.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub bound_ns: Option<i64>,
     /// Error bound against UTC, as the server claims.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub utc_bound_ns: Option<i64>,
     /// Least path delay, both directions together.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub path_delay_ns: Option<i64>,
     /// Time since the last sample.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub age_ns: Option<i64>,
     /// A greater age says that samples are missing: from the interval.
-    #[serde(default)]
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub stale_after_ns: Option<i64>,
     /// As the server says.
     pub stratum: Option<u8>,
@@ -70,7 +85,8 @@ pub struct NtpServerState {
     #[serde(default)]
     pub status: String,
     /// Error bound of the server's clock against UTC, as it claims.
-    #[serde(default)]
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub root_bound_ns: Option<i64>,
     /// The time of the real-time clock that offset and error bounds are of, in nanoseconds since 1970.
     #[serde(default, with = "crate::exact")]
@@ -86,10 +102,12 @@ pub struct NtpServerState {
     #[serde(default)]
     pub precision_log2_s: Option<i8>,
     /// As the server says.
-    #[serde(default)]
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub root_delay_ns: Option<i64>,
     /// As the server says.
-    #[serde(default)]
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub root_dispersion_ns: Option<i64>,
     /// A leap second that the server announces: "insert" or "delete".
     #[serde(default)]

@@ -25,18 +25,30 @@ pub struct PtpState {
     pub stamps: Reasons,
     /// The clock that timestamps minus the timeTransmitter's, at the last Sync; without one for some seconds, now. `None`:
     /// not measured, or the clock was stepped since.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub offset_ns: Option<i64>,
     /// Error bound of that.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub bound_ns: Option<i64>,
     /// This host's real-time clock minus the timeTransmitter's UTC, at the last Sync.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub system_offset_ns: Option<i64>,
     /// Error bound of that, at the last Sync.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub system_bound_ns: Option<i64>,
     /// Mean of both directions.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub path_delay_ns: Option<i64>,
     /// Against the timeTransmitter's clock.
     pub frequency_ppb: Option<f64>,
     /// Since the last Sync that gave a sample.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub age_ns: Option<i64>,
     /// Whether the timeTransmitter is followed no more.
     pub holdover: bool,

@@ -40,16 +40,24 @@ pub struct PeerState {
     /// Replies with the reflector's transmit timestamp.
     pub followed_up: u64,
     /// The last round trip without the time in the reflector.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub path_delay_ns: Option<i64>,
     /// Error bound of that.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub path_delay_bound_ns: Option<i64>,
     /// Time since that packet: it is not always the last that was answered.
-    #[serde(default)]
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub path_delay_age_ns: Option<i64>,
     /// Time since the last answered packet.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub age_ns: Option<i64>,
     /// A greater age says that answers are missing: from interval and timeout.
-    #[serde(default)]
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub stale_after_ns: Option<i64>,
     /// Delays by name: "round_trip", "path" (both ways without the reflector), "forward", "backward", "residence", "send_path", "receive_path".
     pub delays: BTreeMap<String, Delays>,

@@ -3,7 +3,7 @@
 import { age, staleAfter } from "./ages.js";
 import { arrange, byId, element, table } from "./elements.js";
 import { HeatMap } from "./heatmap.js";
-import { bound, count, reasons, seconds, span } from "./units.js";
+import { bound, count, isRestarted, reasons, seconds, span } from "./units.js";
 
 const MOST_ROWS = 200;
 const MOST_PLOTS = 16;
@@ -63,10 +63,10 @@ export function take(answer) {
 export function remember(snapshot) {
   // without sessions there is no path to a reflector
   if (!before && !snapshot.peers.length && snapshot.paths.length) segment.value = "wire";
-  const now = { at: seconds(snapshot.time), uptime: snapshot.uptime_ns, all: new Map() };
+  const now = { at: seconds(snapshot.time), uptime_ns: snapshot.uptime_ns, all: new Map() };
   snapshot.peers.forEach((peer) => now.all.set(`stamp ${peer.name}`, peer.delays));
   snapshot.paths.forEach((path) => now.all.set(`path ${path.interface}`, path.delays));
-  if (before && (now.uptime < before.uptime || now.at <= before.at)) [before, live] = [null, new Map()];
+  if (before && (isRestarted(before, now) || now.at <= before.at)) [before, live] = [null, new Map()];
   for (const [key, delays] of before ? now.all : []) {
     const earlier = before.all.get(key);
     if (!earlier) continue;
@@ -80,7 +80,7 @@ export function remember(snapshot) {
         if (added > 0) fresh.set(cell, (fresh.get(cell) || 0) + added);
       }
       const columns = live.get(`${key}\n${name}`) || [];
-      columns.push({ at: before.at, step: now.at - before.at, count: histogram.count - old.count, zero: histogram.zero - old.zero, buckets: [...fresh], bound: histogram.bound_ns });
+      columns.push({ at: before.at, step: now.at - before.at, count: histogram.count - old.count, zero: histogram.zero - old.zero, buckets: [...fresh], bound: Number(histogram.bound_ns) });
       if (columns.length > MOST_LIVE) columns.shift();
       live.set(`${key}\n${name}`, columns);
     }

@@ -11,7 +11,7 @@ import { load as loadMetrics } from "./metrics.js";
 import * as offsets from "./offsets.js";
 import { range, rangeQuery, suggest, watch as watchRange } from "./range.js";
 import { showCost, showInterfaces, showTasks, showTimestamps } from "./tables.js";
-import { duration, seconds } from "./units.js";
+import { duration, isRestarted, seconds } from "./units.js";
 
 const EVERY = 2000;
 const HISTORY_EVERY = 60;
@@ -50,7 +50,7 @@ function gone(fault) {
 }
 
 function take(snapshot) {
-  const isNewRun = !last || snapshot.uptime_ns < last.snapshot.uptime_ns;
+  const isNewRun = !last || isRestarted(last.snapshot, snapshot);
   last = { snapshot, came: performance.now() };
   byId("host").textContent = snapshot.host;
   document.title = `${snapshot.host}: wirestamp monitor`;

@@ -101,3 +101,6 @@ export function reasons(all, none = "none") {
 export const clockTime = (seconds) => new Date(seconds * 1e3).toISOString().slice(11, 19);
 export const dayTime = (seconds) => new Date(seconds * 1e3).toISOString().slice(0, 19).replace("T", " ");
 export const seconds = (text) => Date.parse(text) / 1e3;
+
+// Whether the monitor that says `now` was started after it said `before`. Beyond 2^53 nanoseconds the time is a string.
+export const isRestarted = (before, now) => Number(now.uptime_ns) < Number(before.uptime_ns);
