@@ -150,19 +150,31 @@ fn plain(comment: &str) -> String {
     let with_null = one_line.replace("`None`", "null");
     let mut text = String::new();
     let mut rest = with_null.as_str();
-    while let Some((before, link)) = rest.split_once('[') {
-        let Some((label, after)) = link.split_once(']') else {
-            break;
-        };
+    while let Some((before, from)) = rest.find(['`', '[']).map(|at| rest.split_at(at)) {
         text.push_str(before);
-        text.push_str(label);
-        rest = match after.strip_prefix('(').and_then(|to| to.split_once(')')) {
-            Some((_, after)) => after,
-            None => after,
-        };
+        let (part, after) = quoted(from)
+            .or_else(|| link(from))
+            .unwrap_or(from.split_at(1));
+        text.push_str(part);
+        rest = after;
     }
     text.push_str(rest);
     text.trim_end_matches('.').to_owned()
+}
+
+/// What stands between back quotes, with them, and what follows.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let end = text.strip_prefix('`')?.find('`')? + 2;
+    Some(text.split_at(end))
+}
+
+/// The text of a link, and what follows it.
+fn link(text: &str) -> Option<(&str, &str)> {
+    let (label, after) = text.strip_prefix('[')?.split_once(']')?;
+    let target = after
+        .strip_prefix('(')
+        .and_then(|target| target.split_once(')'));
+    (!label.contains('[')).then_some((label, target.map_or(after, |(_, after)| after)))
 }
 
 #[cfg(test)]
@@ -224,6 +236,9 @@ mod tests {
                 "Of a `Thing`, or `none`",
             ),
             ("From [0, 1)", "From [0, 1)"),
+            ("From [0, 1) to [`End`]", "From [0, 1) to `End`"),
+            ("`[i, count]` of [each](Each)", "`[i, count]` of each"),
+            ("`a[0]` of `[[ntp]]`, not `", "`a[0]` of `[[ntp]]`, not `"),
         ] {
             assert_eq!(plain(comment), description);
         }
