@@ -25,7 +25,7 @@ struct Compared {
     clock_bound_ns: Option<u64>,
     /// Packets given up because too many waited for their like.
     given_up: u64,
-    /// The one with most packets first.
+    /// The flows, the one with most packets first.
     flows: Vec<OneFlow>,
     #[serde(skip)]
     shown: usize,
@@ -52,13 +52,13 @@ struct OneSide {
     tunnel_packets: u64,
 }
 
-/// A count for each file.
+/// A number for each capture.
 #[derive(Clone, Copy, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Both {
-    /// Segments of A.
+    /// Of capture A.
     a: u64,
-    /// Segments of B.
+    /// Of capture B.
     b: u64,
 }
 
@@ -110,11 +110,11 @@ struct OneFlow {
     longest_segment: [u32; 2],
 }
 
-/// Between two steps of the clocks.
+/// How long packets took between two steps of the clocks.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OneDelay {
-    /// Number of steps of each clock before.
+    /// How often the real-time clock of each capture was stepped before these packets.
     steps: Both,
     /// How long packets took.
     delay: Times,
@@ -125,13 +125,13 @@ struct OneDelay {
 struct FlowName {
     /// IP protocol number: 6 is TCP, 17 is UDP.
     protocol: u8,
-    /// Address.
+    /// Address that the packets come from.
     source: String,
-    /// Port; 0: none.
+    /// Port that the packets come from; 0: none.
     source_port: u16,
-    /// Address.
+    /// Address that the packets go to.
     destination: String,
-    /// Port; 0: none.
+    /// Port that the packets go to; 0: none.
     destination_port: u16,
     #[serde(skip)]
     text: String,
