@@ -15,7 +15,7 @@ const OPERATION: &str = "read the PTP configuration";
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Configuration {
-    /// Names of the interfaces; the command line's go before these. A monitor takes its table's `interface` instead.
+    /// Names of the interfaces, each a port; they follow those of the command line. A monitor ignores them: its port is at the `interface` of its table.
     pub interfaces: Vec<String>,
     /// Whether the clock may become a timeTransmitter.
     pub role: Role,
@@ -82,7 +82,6 @@ pub struct Configuration {
     #[cfg_attr(feature = "schema", schemars(range(max = 1000000)))]
     pub wander_ppb: u32,
     /// The clock to steer. A monitor steers none.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["measure"])))]
     pub clock: Clock,
     /// Limits of steering. A monitor steers no clock.
     pub steering: Steering,

@@ -49,7 +49,9 @@ pub(super) fn schemas() -> [Document; 5] {
         check::schema(),
         Document::of::<wirestamp_monitor::snapshot::Snapshot>("monitor", snapshot),
         Document::made("history", history, wirestamp_monitor::history::schema),
-        Document::read::<Configuration>("monitor-configuration", configuration),
+        // a monitor steers no clock
+        Document::read::<Configuration>("monitor-configuration", configuration)
+            .narrowed("/$defs/PtpOptions/properties/clock", &["measure"]),
     ]
 }
 

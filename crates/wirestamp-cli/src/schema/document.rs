@@ -16,6 +16,8 @@ pub(crate) struct Document {
     /// The type of the first of them.
     root: String,
     definitions: Map<String, Value>,
+    /// Fields of a definition that take fewer words here than their type has.
+    narrowed: Vec<(&'static str, &'static [&'static str])>,
 }
 
 impl Document {
@@ -64,7 +66,15 @@ impl Document {
             objects: Vec::new(),
             root: String::new(),
             definitions: Map::new(),
+            narrowed: Vec::new(),
         }
+    }
+
+    /// The field that a JSON pointer names takes these words alone.
+    #[cfg(feature = "monitor")]
+    pub(crate) fn narrowed(mut self, field: &'static str, words: &'static [&'static str]) -> Self {
+        self.narrowed.push((field, words));
+        self
     }
 
     /// One type of line.
@@ -118,6 +128,12 @@ impl Document {
             schema["$defs"] = definitions.into();
         }
         exact::apply(self.purpose, "", &mut schema);
+        for (field, words) in self.narrowed {
+            let listed = schema
+                .pointer_mut(field)
+                .and_then(|field| field.get_mut("enum"));
+            *listed.expect("a field with words") = json!(words);
+        }
         schema
     }
 }

@@ -39,14 +39,14 @@ pub struct Trust {
     pub timetransmitters: Vec<String>,
     /// Peer to peer: identities of neighbours that may answer delay requests without being a pinned timeTransmitter.
     pub neighbours: Vec<String>,
-    /// Pinned source addresses. If there are any, the messages named above, and answers to peer
-    /// delay requests, are ignored if they come from elsewhere.
+    /// Pinned source addresses. If there are any, Announce, Sync, Follow_Up and Delay_Resp messages, and
+    /// answers to peer delay requests, are ignored if they come from elsewhere.
     #[cfg_attr(feature = "schema", schemars(extend("examples" = [["192.0.2.1"]])))]
     pub addresses: Vec<IpAddr>,
     /// Further domains that are measured and compared with the followed one.
     pub compare_domains: Vec<u8>,
-    /// Sources that are right may differ by this beside their error bounds, in nanoseconds: a bound
-    /// leaves out by how much a timeTransmitter's own time is wrong.
+    /// How much two timeTransmitters may differ beyond their error bounds and still agree, in nanoseconds.
+    /// It stands for the errors of their own times, which the bounds do not include.
     pub tolerance_ns: u32,
 }
 
