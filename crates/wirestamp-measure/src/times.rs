@@ -3,6 +3,14 @@
 use serde::{Deserialize, Deserializer, Serializer};
 use std::time::Duration;
 
+/// What humantime reads: `scripts/guide/schemas.py` compares.
+#[cfg(feature = "schema")]
+const PATTERN: &str = concat!(
+    r"^(0|\s*([0-9][0-9\s]*(\.\s*[0-9][0-9\s]*)?",
+    "(nanos|nsec|ns|usec|us|\u{b5}s|millis|msec|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h",
+    r"|days?|d|weeks?|wks?|w|months?|M|years?|yrs?|y)\s*)+)$",
+);
+
 /// Describes such a time in a JSON Schema.
 #[cfg(feature = "schema")]
 #[derive(Debug)]
@@ -16,9 +24,9 @@ impl schemars::JsonSchema for Text {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
-            "description": "A time with its unit: \"100ms\", \"1h 30m\"",
+            "description": "A time with its unit: \"100ms\", \"1.5s\", \"1h 30m\"; or \"0\"",
             "type": "string",
-            "pattern": "^([0-9]+ *[a-zA-Z\u{b5}]+ *)+$",
+            "pattern": PATTERN,
         })
     }
 }
