@@ -35,7 +35,7 @@ pub struct Longest {
     #[serde(with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub delay_ns: u64,
-    /// Number of the packet.
+    /// Number of the packet that had it.
     pub sequence: u32,
     /// When it was judged, RFC 3339: the time of its record in the history.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
@@ -49,23 +49,23 @@ pub struct Longest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Delays {
-    /// How many.
+    /// How many delays.
     pub count: u64,
-    /// Their sum, in nanoseconds.
+    /// Sum of the delays, in nanoseconds.
     #[serde(with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub sum_ns: u64,
-    /// How many were 0.
+    /// How many delays were 0.
     pub zero: u64,
-    /// The shortest, in nanoseconds.
+    /// The shortest delay, in nanoseconds.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub min_ns: Option<u64>,
-    /// The longest, in nanoseconds.
+    /// The longest delay, in nanoseconds.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub max_ns: Option<u64>,
-    /// The largest error bound of any, in nanoseconds.
+    /// The largest error bound of the delays, in nanoseconds.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub bound_ns: Option<u64>,

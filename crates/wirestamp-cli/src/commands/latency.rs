@@ -54,13 +54,13 @@ struct Latency {
     timeout_ns: i64,
     /// How many packets may be in flight at once.
     max_in_flight: u32,
-    /// How many packets.
+    /// How many packets were sent.
     packets: u64,
-    /// Of these, packets that were in flight when the run was interrupted.
+    /// Packets that were in flight when the run was interrupted; they are neither lost nor measured.
     unresolved: u64,
     /// Losses: packets, transmit timestamps and conversions.
     lost: Lost,
-    /// The same by reason; the sums are equal.
+    /// Losses by reason: the sums are those of `lost`.
     lost_reasons: Reasons,
     /// From just before the send call to the transmit timestamp.
     send_path_ns: Figures,
@@ -99,7 +99,7 @@ struct Latency {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Lost {
-    /// How many packets.
+    /// Packets that did not arrive in time.
     packets: u64,
     /// Missing transmit timestamps.
     transmit_timestamps: u64,
@@ -112,7 +112,7 @@ struct Lost {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Reasons {
-    /// How many packets.
+    /// Packets that did not arrive in time.
     #[cfg_attr(feature = "schema", schemars(schema_with = "reasons::of_packets"))]
     packets: Counts,
     /// Missing transmit timestamps.
@@ -122,15 +122,15 @@ struct Reasons {
     conversions: Option<&'static str>,
 }
 
-/// For each path, because the file holds no negative values.
+/// Nanoseconds that were added to every value in the file of histograms, which holds no negative values.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Offsets {
-    /// To those of the send path.
+    /// Added to the values of the send path.
     send_path: u64,
-    /// To those of the wire.
+    /// Added to the values of the wire.
     wire: u64,
-    /// To those of the receive path.
+    /// Added to the values of the receive path.
     receive_path: u64,
 }
 

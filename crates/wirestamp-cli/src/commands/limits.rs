@@ -14,7 +14,7 @@ use wirestamp::Span;
 pub(super) struct Judged {
     /// As this object names it: wire_ns.p99; or lost_percent.
     figure: String,
-    /// Nanoseconds or percent.
+    /// The limit, in nanoseconds or percent.
     limit: Number,
     /// The measured value in the same unit; null: there is none, and no limit is kept.
     measured: Option<Number>,

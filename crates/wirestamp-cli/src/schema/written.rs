@@ -93,3 +93,50 @@ fn the_schemas_in_docs_are_those_of_what_is_printed() {
     }
     assert!(wrong.is_empty(), "scripts/schemas --write: {wrong:#?}");
 }
+
+/// Descriptions that begin so need the field before them.
+const LEANING: [&str; 14] = [
+    "The same",
+    "To those",
+    "Those ",
+    "It is ",
+    "Both are ",
+    "Its error bound",
+    "Of these",
+    "Of the ",
+    "All of them",
+    "There;",
+    "Back;",
+    "Each of them",
+    "Error bound of that",
+    "Replies without one",
+];
+
+/// Where a schema has such descriptions.
+fn leaning(place: &str, schema: &Value, found: &mut Vec<String>) {
+    match schema {
+        Value::Object(parts) => {
+            let description = parts.get("description").and_then(Value::as_str);
+            if let Some(text) =
+                description.filter(|text| LEANING.iter().any(|start| text.starts_with(start)))
+            {
+                found.push(format!("{place}: {text}"));
+            }
+            for (name, part) in parts {
+                leaning(&format!("{place}/{name}"), part, found);
+            }
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| leaning(place, part, found)),
+        _ => {}
+    }
+}
+
+/// Editors show them alone, beside the field.
+#[test]
+fn descriptions_stand_alone() {
+    let mut found = Vec::new();
+    for document in commands::schemas() {
+        leaning(document.name, &document.schema(), &mut found);
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}

@@ -32,7 +32,7 @@ pub struct ClockState {
     pub reference: Option<String>,
     /// Against the monotonic clock, in parts per billion.
     pub frequency_ppb: Option<f64>,
-    /// Error bound of that.
+    /// Error bound of `frequency_ppb`.
     pub frequency_bound_ppb: Option<f64>,
     /// Clock generation: one uninterrupted run of the clock.
     pub generation: Option<u64>,

@@ -17,14 +17,14 @@ pub struct NtpState {
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub offset_ns: Option<i64>,
-    /// Error bound of that.
+    /// Error bound of `offset_ns`.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub bound_ns: Option<i64>,
     /// The bound holds if so many of the servers are right.
     #[serde(default)]
     pub right_servers: Option<u64>,
-    /// Each of them.
+    /// The servers.
     pub servers: Vec<NtpServerState>,
 }
 

@@ -28,7 +28,7 @@ pub struct PtpState {
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub offset_ns: Option<i64>,
-    /// Error bound of that.
+    /// Error bound of `offset_ns`.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub bound_ns: Option<i64>,
@@ -36,11 +36,11 @@ pub struct PtpState {
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub system_offset_ns: Option<i64>,
-    /// Error bound of that, at the last Sync.
+    /// Error bound of `system_offset_ns`, at the last Sync.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub system_bound_ns: Option<i64>,
-    /// Mean of both directions.
+    /// Path delay: the mean of both directions.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub path_delay_ns: Option<i64>,

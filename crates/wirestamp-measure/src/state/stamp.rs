@@ -43,7 +43,7 @@ pub struct PeerState {
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub path_delay_ns: Option<i64>,
-    /// Error bound of that.
+    /// Error bound of `path_delay_ns`.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub path_delay_bound_ns: Option<i64>,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct TaskState {
     /// "clock", "path", "stamp", "reflector", "ntp" or "ptp".
     pub kind: String,
-    /// Which one.
+    /// Name of the interface, server or session.
     pub name: String,
     /// "running", "starting" or "failed": then it is tried again.
     pub state: String,

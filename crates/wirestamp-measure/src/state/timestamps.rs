@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 pub struct TimestampCounts {
     /// Packets sent with a request for a transmit timestamp.
     pub requested: u64,
-    /// Those that have one.
+    /// Packets sent that have their transmit timestamp.
     pub transmitted: u64,
-    /// Those whose timestamp may still come, or of which it is not known yet why it does not.
+    /// Packets sent whose transmit timestamp may still come, or is missing for a reason that is not known yet.
     pub pending: u64,
-    /// Those without, by reason: `not_sent` or the name of a [`MissingReason`](wirestamp::MissingReason).
+    /// Packets sent without a transmit timestamp, by reason: `not_sent` or the name of a [`MissingReason`](wirestamp::MissingReason).
     pub missing: Reasons,
     /// Packets received.
     pub received: u64,
-    /// Those with a receive timestamp.
+    /// Packets received with a receive timestamp.
     pub received_timestamped: u64,
     /// Packets that the system dropped because the socket's queue was full.
     pub queue_overflows: u64,

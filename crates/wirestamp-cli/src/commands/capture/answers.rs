@@ -15,7 +15,7 @@ use wirestamp_capture::answers::{self, ServiceReport};
 struct Answered {
     /// Name of the file.
     file: String,
-    /// Packets in it.
+    /// Packets in the file.
     packets: u64,
     /// Packets that the capture itself dropped; null: the file does not say.
     dropped: Option<u64>,
@@ -44,7 +44,7 @@ struct OneService {
     protocol: u8,
     /// The service's address.
     address: String,
-    /// Its port.
+    /// The service's port.
     port: u16,
     /// UDP: from a request to its answer.
     answers: Option<Times>,
@@ -67,7 +67,7 @@ struct OneService {
     ambiguous: u64,
     /// Answers and acknowledgments that are not timed, because they or their requests have no time.
     without_time: u64,
-    /// The same, because the real-time clock was stepped in between.
+    /// Answers and acknowledgments that are not timed, because the real-time clock was stepped in between.
     across_step: u64,
 }
 

@@ -36,7 +36,7 @@ struct Compared {
 struct OneSide {
     /// Name of the file.
     file: String,
-    /// Packets in it.
+    /// Packets in the file.
     packets: u64,
     /// Packets that the capture itself dropped; null: the file does not say.
     dropped: Option<u64>,
@@ -76,12 +76,12 @@ struct OneFlow {
     in_b: u64,
     /// Packets found in both.
     matched: u64,
-    /// Of the matched packets, those that look like others on the way, so that it is unknown which one is which: they
+    /// Matched packets that look like others on the way, so that it is unknown which one is which: they
     /// have no delay.
     ambiguous: u64,
-    /// Of the matched packets, those that have no time in one of the captures: they have no delay.
+    /// Matched packets that have no time in one of the captures: they have no delay.
     without_time: u64,
-    /// Of the matched packets, those that may have been under way while a real-time clock was stepped that made both
+    /// Matched packets that may have been under way while a real-time clock was stepped that made both
     /// times, and those of further pairs of runs than there are histograms for: they have no delay.
     across_step: u64,
     /// TCP segments whose bytes the other capture has in segments that are cut otherwise (GRO, LRO, TSO): they arrived,
@@ -102,7 +102,7 @@ struct OneFlow {
     outside: u64,
     /// How long packets took, of the runs of both clocks that have most of them; null: none was found in both.
     delay: Option<Times>,
-    /// The same for each pair of runs of the clocks: a step of either one moves the delays after it by an unknown
+    /// How long packets took in each pair of runs of the clocks: a step of either one moves the delays after it by an unknown
     /// amount.
     delays: Vec<OneDelay>,
     /// Of A and of B.

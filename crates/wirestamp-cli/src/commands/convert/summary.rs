@@ -24,7 +24,7 @@ pub(super) struct Converted {
     readings_outdated: u64,
     /// Readings that contradict themselves.
     readings_invalid: u64,
-    /// Readings less than 1 ms apart are one batch.
+    /// Batches of readings: those less than 1 ms apart are one.
     batches: u64,
     /// Notifications that the configuration may have changed.
     notifications: u64,
@@ -34,17 +34,18 @@ pub(super) struct Converted {
     converted: u64,
     /// Timestamps that could not be converted.
     conversion_errors: u64,
-    /// The same by reason.
+    /// Timestamps that could not be converted, by reason.
     conversion_errors_by_reason: BTreeMap<&'static str, u64>,
-    /// Of these, timestamps whose times were withdrawn: later readings contradicted them, or too few batches followed.
+    /// Timestamps that were converted at first and count among the conversion errors now: later readings contradicted
+    /// their times, or too few batches followed.
     withdrawn: u64,
-    /// The same by reason.
+    /// Timestamps whose times were withdrawn, by reason.
     withdrawn_by_reason: BTreeMap<&'static str, u64>,
     /// Uninterrupted runs of the clock.
     generations: Vec<Opened>,
-    /// How many stand between the last two of these.
+    /// How many generations are left out before the last one in `generations`.
     generations_left_out: u64,
-    /// Of the NIC's clock by the monotonic clock, at the end of the last generation.
+    /// Frequency of the NIC's clock by the monotonic clock, at the end of the last generation.
     frequency: Option<FrequencyReport>,
     /// How fast the frequency may change at most.
     prior: Option<Prior>,
@@ -69,7 +70,7 @@ struct Opened {
     last_monotonic_ns: i64,
     /// Readings of both clocks.
     readings: u64,
-    /// Of the NIC's clock, by the monotonic clock.
+    /// Frequency of the NIC's clock in this generation, by the monotonic clock.
     frequency: Option<FrequencyReport>,
 }
 
@@ -80,7 +81,7 @@ struct FrequencyReport {
     hertz: f64,
     /// How much faster than stated; `None` where nothing is stated.
     ppm: Option<f64>,
-    /// The frequency is wrong by at most this.
+    /// Error bound of `ppm`.
     error_bound_ppm: f64,
 }
 
@@ -88,9 +89,9 @@ struct FrequencyReport {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Prior {
-    /// In the time that the readings cover.
+    /// How fast the frequency may change in the time that the readings cover.
     seen_ppm_per_second: f64,
-    /// Since the newest reading.
+    /// How fast the frequency may change after the newest reading.
     unseen_ppm_per_second: f64,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Cross {
     pub(super) last_failure: Option<String>,
     /// Nominal ticks a second of the NIC's clock; `None`: the driver does not report them.
     pub(super) nominal_frequency_hz: Option<u64>,
-    /// Of the NIC's clock, by the monotonic clock; `None`: too few readings, or a clock that restarts again and again.
+    /// Frequency of the NIC's clock by the monotonic clock; `None`: too few readings, or a clock that restarts again and again.
     pub(super) frequency: Option<FrequencyReport>,
     /// Uninterrupted runs of the clock.
     pub(super) generations: u32,
@@ -70,7 +70,7 @@ pub(super) struct Reading {
     pub(super) bracket_ns: Option<i64>,
     /// precise, extended, basic or driver.
     pub(super) method: &'static str,
-    /// Of the clock: only readings of the same one are of the same clock, undisturbed.
+    /// Generation of the clock: readings of the same generation are of one clock, undisturbed.
     pub(super) generation: u32,
     #[serde(flatten)]
     pub(super) offsets: Offsets,
@@ -83,9 +83,9 @@ pub(super) struct Reading {
 pub(super) struct Offsets {
     /// The PHC minus this host's real-time clock; positive: the PHC is ahead. null: not known.
     pub(super) phc_minus_utc_ns: Option<i64>,
-    /// The same minus TAI - UTC (tai_minus_utc_s).
+    /// `phc_minus_utc_ns` less TAI - UTC (`tai_minus_utc_s`).
     pub(super) phc_minus_tai_ns: Option<i64>,
-    /// Both are wrong by at most this.
+    /// Error bound of `phc_minus_utc_ns` and `phc_minus_tai_ns`.
     pub(super) offset_error_bound_ns: Option<i64>,
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Offsets {
 pub(super) struct FrequencyReport {
     /// Ticks a second.
     pub(super) hertz: f64,
-    /// The frequency is wrong by at most this.
+    /// Error bound of the frequency.
     pub(super) error_bound_parts_per_billion: f64,
     /// How much faster than the driver's nominal frequency; `None`: it does not report that.
     pub(super) deviation_parts_per_billion: Option<f64>,

@@ -23,21 +23,21 @@ pub(super) struct Packet {
     sent_monotonic_ns: i64,
     /// From just before the send call to the transmit timestamp.
     send_path_ns: Option<i64>,
-    /// It is wrong by at most this.
+    /// Error bound of `send_path_ns`.
     send_path_error_bound_ns: Option<i64>,
     #[serde(flatten)]
     queue: Option<Queue>,
     /// From the transmit timestamp to the receive timestamp; null with an echo service.
     wire_ns: Option<i64>,
-    /// It is wrong by at most this.
+    /// Error bound of `wire_ns`.
     wire_error_bound_ns: Option<i64>,
-    /// The same, there and back; null without an echo service.
+    /// From the transmit timestamp to the receive timestamp, there and back; null without an echo service.
     round_trip_ns: Option<i64>,
-    /// It is wrong by at most this.
+    /// Error bound of `round_trip_ns`.
     round_trip_error_bound_ns: Option<i64>,
     /// From the receive timestamp to just after the receive call.
     receive_path_ns: Option<i64>,
-    /// It is wrong by at most this.
+    /// Error bound of `receive_path_ns`.
     receive_path_error_bound_ns: Option<i64>,
     /// The first thing that is missing; null: nothing.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = missing_names())))]
@@ -67,11 +67,11 @@ fn missing_names() -> Vec<Option<&'static str>> {
 struct Queue {
     /// With --queue: from just before the send call to the entry into the queueing discipline.
     to_queue_ns: Option<i64>,
-    /// It is wrong by at most this.
+    /// Error bound of `to_queue_ns`.
     to_queue_error_bound_ns: Option<i64>,
     /// With --queue: from the queueing discipline to the transmit timestamp.
     from_queue_ns: Option<i64>,
-    /// It is wrong by at most this.
+    /// Error bound of `from_queue_ns`.
     from_queue_error_bound_ns: Option<i64>,
 }
 

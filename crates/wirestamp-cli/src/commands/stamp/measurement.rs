@@ -57,9 +57,9 @@ pub(super) struct Measurement {
     pub(super) round_trip_ns: Figures,
     /// The round trip less the time in the reflector.
     pub(super) path_delay_ns: Figures,
-    /// The way there.
+    /// From this host to the reflector.
     pub(super) forward_ns: Figures,
-    /// The way back.
+    /// From the reflector to this host.
     pub(super) backward_ns: Figures,
     /// The time in the reflector, by its timestamps.
     pub(super) residence_ns: Figures,
@@ -73,9 +73,9 @@ pub(super) struct Measurement {
     pub(super) receive_path_ns: Figures,
     /// Packet delay variation of the round trip (RFC 5481); null: too few.
     pub(super) round_trip_variation: Option<Variation>,
-    /// The same of the way there.
+    /// Packet delay variation from this host to the reflector (RFC 5481); null: too few.
     pub(super) forward_variation: Option<Variation>,
-    /// The same of the way back.
+    /// Packet delay variation from the reflector to this host (RFC 5481); null: too few.
     pub(super) backward_variation: Option<Variation>,
     /// The interval that the reflector's clock less ours lies in; null: unknown.
     pub(super) offset_ns: Option<[i64; 2]>,
@@ -111,7 +111,7 @@ pub(super) struct Measurement {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Lost {
-    /// All of them.
+    /// Lost packets of both directions.
     pub(super) packets: u64,
     /// Lost on the way there; null: unknown.
     pub(super) forward: Option<u64>,
@@ -147,9 +147,9 @@ pub(super) struct Mtu {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Hops {
-    /// There; null: unknown.
+    /// Routers on the way to the reflector; null: unknown.
     pub(super) forward: Option<u8>,
-    /// Back; null: unknown.
+    /// Routers on the way back; null: unknown.
     pub(super) backward: Option<u8>,
 }
 
@@ -171,9 +171,9 @@ pub(super) struct Reflector {
     pub(super) extensions: bool,
     /// Replies whose transmit timestamp came with the next reply.
     pub(super) followed_up: u64,
-    /// Those of them that a NIC timestamped.
+    /// Replies whose transmit timestamp, which came with the next reply, is of a NIC.
     pub(super) followed_up_by_hardware: u64,
-    /// Replies without one.
+    /// Replies whose transmit timestamp did not come with the next reply.
     pub(super) not_followed_up: u64,
     /// Whether it writes UTC where TAI belongs.
     pub(super) sends_utc_in_ptp_format: bool,

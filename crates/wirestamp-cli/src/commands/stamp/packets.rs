@@ -11,7 +11,7 @@ use wirestamp_probe::session::Sample;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Row {
-    /// Its number, from 0.
+    /// Number of the packet, from 0.
     sequence: u32,
     /// Whether a reply came in time.
     answered: bool,
@@ -25,31 +25,31 @@ pub(super) struct Row {
     missing_transmit_reason: Option<&'static str>,
     /// In this host, from just before the send call until it left.
     send_path_ns: Option<i64>,
-    /// To the reflector; null: the clocks are not related.
+    /// From this host to the reflector; null: the clocks are not related.
     forward_ns: Option<i64>,
-    /// Its error bound.
+    /// Error bound of `forward_ns`.
     forward_error_bound_ns: Option<i64>,
     /// In the reflector, until the reply left; null: it did not report that.
     residence_ns: Option<i64>,
-    /// Its error bound.
+    /// Error bound of `residence_ns`.
     residence_error_bound_ns: Option<i64>,
     /// In the reflector, until just before it sent the reply.
     residence_as_written_ns: Option<i64>,
     /// In the reflector, from just before it sent the reply until that left.
     reflector_send_path_ns: Option<i64>,
-    /// From the reflector; null: the clocks are not related, or it did not report when the reply left.
+    /// From the reflector to this host; null: the clocks are not related, or it did not report when the reply left.
     backward_ns: Option<i64>,
-    /// Its error bound.
+    /// Error bound of `backward_ns`.
     backward_error_bound_ns: Option<i64>,
     /// In this host, from the reply's arrival until the program had it.
     receive_path_ns: Option<i64>,
-    /// Both ways, without the time in the reflector.
+    /// The round trip without the time in the reflector.
     path_delay_ns: Option<i64>,
-    /// Its error bound.
+    /// Error bound of `path_delay_ns`.
     path_delay_error_bound_ns: Option<i64>,
     /// From leaving to the reply's arrival.
     round_trip_ns: Option<i64>,
-    /// Its error bound.
+    /// Error bound of `round_trip_ns`.
     round_trip_error_bound_ns: Option<i64>,
 }
 
