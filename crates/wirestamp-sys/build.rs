@@ -6,15 +6,26 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-check-cfg=cfg(wirestamp_avx512)");
-    if minor_version().is_some_and(|minor| minor >= 89) {
+    let printed = printed();
+    // without a version, loops would be compiled without AVX-512, and nobody would notice
+    let version = version(&printed).unwrap_or_else(|| {
+        panic!("cannot tell the version of the compiler: RUSTC --version printed {printed:?}, not \"rustc 1.95.0 …\"")
+    });
+    if version >= (1, 89) {
         println!("cargo::rustc-cfg=wirestamp_avx512");
     }
 }
 
-/// The compiler's, from what it prints: 95 of "rustc 1.95.0 (59807616e 2026-04-14)".
-fn minor_version() -> Option<u32> {
-    let compiler = env::var_os("RUSTC")?;
-    let printed = Command::new(compiler).arg("--version").output().ok()?;
-    let printed = String::from_utf8(printed.stdout).ok()?;
-    printed.split('.').nth(1)?.parse().ok()
+/// What the compiler prints of itself.
+fn printed() -> String {
+    let compiler = env::var_os("RUSTC").expect("cargo sets RUSTC");
+    let output = Command::new(&compiler).arg("--version").output();
+    let output = output.unwrap_or_else(|error| panic!("cannot run {compiler:?}: {error}"));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// 1 and 95 of "rustc 1.95.0 (59807616e 2026-04-14)".
+fn version(printed: &str) -> Option<(u32, u32)> {
+    let mut parts = printed.split(' ').nth(1)?.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
