@@ -66,7 +66,7 @@ fn number(purpose: Purpose, name: &str, schema: &mut Map<String, Value>) {
     };
     let found = INTEGERS.iter().find(|(integer, ..)| *integer == format);
     let Some(&(_, least, largest)) = found else {
-        // what JSON Schema does not know: of numbers, addresses
+        // JSON Schema does not define the formats that schemars gives to numbers and addresses
         if format != "date-time" {
             schema.remove("format");
         }
