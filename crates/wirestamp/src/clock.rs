@@ -3,7 +3,7 @@
 
 pub use crate::host_clock::{HostClock, HostTime, TimestampPolicy};
 pub use crate::synchronization::utc_error_bound;
-pub use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
+pub use wirestamp_core::cross::{CrossInvalid, CrossMethod, CrossTimestamp};
 
 use crate::inner::Clock;
 use crate::interface::Interface;

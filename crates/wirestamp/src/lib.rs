@@ -64,7 +64,10 @@
 //! - `tokio`: [`tokio::AsyncUdpSocket`] and [`Correlator::until_ready`], which wait in futures.
 //! - `serde`: serialises timestamps, estimates, capabilities, configurations, counters and errors,
 //!   and reads them back, with units in the field names (`monotonic_ns`, `error_bound_ns`).
-//! - `schema`: JSON Schemas (by `schemars`) of the serialised form of some of these types.
+//! - `schema`: JSON Schemas (by `schemars`) of the serialised form of [`Error`], [`ErrorKind`],
+//!   [`TimestampSource`], [`interface::HardwareCapabilities`], [`interface::SoftwareCapabilities`],
+//!   [`interface::PtpVerdict`], [`interface::HardwareConfiguration`], [`interface::ReceiveFilter`],
+//!   [`interface::InterfaceAddress`] and [`capture::CapturedDirection`].
 //! - `sim`: [`Simulation`], NICs in virtual time for tests. Interfaces `sim0` and `sim1` are listed
 //!   after the real ones.
 //! - `io-uring`: [`socket::Engine::Ring`], which receives through io_uring (Linux).

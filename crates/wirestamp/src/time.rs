@@ -4,6 +4,7 @@
 //! [`Time<Ptp>`](PtpTime) cannot be mixed, nor can the ticks of a NIC's clock ([`HardwareTicks`]).
 
 pub use wirestamp_core::time::{
-    Adjusted, Bounded, Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime,
-    RealTimeClock, Rfc3339, Span, Time, TimeOutOfRange, Utc, UtcCrossTimestamp, UtcModel, UtcTime,
+    Adjusted, Bounded, Clock, Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime,
+    RealTimeClock, ResolvedUtc, Rfc3339, Span, Time, TimeOutOfRange, Utc, UtcCrossTimestamp,
+    UtcModel, UtcTime,
 };

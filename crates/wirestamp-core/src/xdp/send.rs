@@ -128,6 +128,7 @@ impl XdpWay {
     /// If the kernel copies packets, the completion has the time at which it released the socket
     /// buffer, which can be before the packet left or long after. This is not used as a transmit
     /// timestamp.
+    #[doc(hidden)]
     pub fn completed(
         self,
         id: TransmitId,
