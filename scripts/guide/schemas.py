@@ -111,7 +111,7 @@ RIGHT = (
     '[http]\nlisten = "0.0.0.0:1"\nallow_plaintext = true',
     '[[stamp]]\npeer = "a"\nclocks = "utc"\nclock_bound = "1h 30m"\ndscp = 63',
     '[[ptp]]\ninterface = "eth0"\noptions.trust.compare_domains = [1]\noptions.steering.step_ns = 5',
-    '[[stamp]]\npeer = "a"\nclocks = "utc"\nclock_bound = "0"\ninterval = " 1.5s"\ntimeout = "1 000 ms 1min"',
+    '[[stamp]]\npeer = "a"\nclocks = "utc"\nclock_bound = "0"\ninterval = " 1.5s"\ntimeout = "1 000 ms 2s"',
     '[[ntp]]\nserver = "a"\ninterval = "2 days 3hr"\ntimeout = "1500.5ms"',
     '[reflector]\nlisten = ["127.0.0.1:0"]\n[otlp]\nendpoint = "http://[::1]:1/"\n[clocks]\ninterfaces = []',
     '[[stamp]]\npeer = "a"\npeer_name = "b"\n[recording]\ndirectory = "d"\ntables = ["probes"]\nkeep = "2 days"\nclock_bound = "1us"',
