@@ -1,6 +1,6 @@
-//! What the `statime` engine is given to work with: types, a filter that only writes
-//! down, a clock that is never moved. Protocol, best-master selection and port states are the
-//! engine's; sockets, timers, clocks and estimates are ours.
+//! The adapter to the `statime` engine: its types, a filter that only records, and a clock that is
+//! never adjusted. The engine has the protocol, the BMCA and the port states; this crate has
+//! sockets, timers, clocks and estimates.
 
 use crate::configuration::{Configuration, DelayMechanism, Role};
 use crate::message::{AnnouncedTime, PortIdentity};
@@ -21,14 +21,14 @@ use std::convert::Infallible;
 use std::rc::Rc;
 use wirestamp::{Result, Span};
 
-/// A port that takes messages.
+/// A port that processes messages.
 pub(crate) type RunningPort<'e> = Port<'e, Running, AcceptAnyMaster, SmallRng, Unmoved, Recorder>;
-/// A port between two states.
+/// A port during a selection.
 pub(crate) type PausedPort<'e> = Port<'e, InBmca, AcceptAnyMaster, SmallRng, Unmoved, Recorder>;
-/// What the engine wrote down and nobody has read yet.
+/// The engine's records that were not read yet.
 pub(crate) type Records = Rc<RefCell<Vec<Record>>>;
 
-/// The protocol state of one clock. Lives longer than the [`Node`](crate::Node) that runs it.
+/// The protocol state of a clock. It must outlive the [`Node`](crate::Node) that runs it.
 pub struct Engine {
     instance: PtpInstance<Recorder>,
     pub(crate) configuration: Configuration,
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// What the engine's filter was given.
+/// An input of the engine's filter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Record {
     Measured(Measurement),
@@ -51,7 +51,7 @@ pub(crate) enum Record {
     Ended,
 }
 
-/// A filter that writes down and decides nothing: estimates are made outside.
+/// A filter that only records, because estimates are made outside the engine.
 #[derive(Debug)]
 pub(crate) struct Recorder(Records);
 
@@ -86,7 +86,7 @@ impl Filter for Recorder {
     }
 }
 
-/// The clock that the engine sees. Only the filter would read or move it, and ours does not.
+/// The engine's clock. Only a filter would read or adjust it, and ours does not.
 #[derive(Debug)]
 pub(crate) struct Unmoved;
 
@@ -110,25 +110,26 @@ impl Clock for Unmoved {
     }
 }
 
-/// The state of a port, in the standard's newer words.
+/// The state of a port, in the terms of IEEE 1588g.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PortState {
-    /// Waits for a timeTransmitter.
+    /// The port waits for a timeTransmitter.
     #[default]
     Listening,
-    /// Follows a timeTransmitter.
+    /// The port follows a timeTransmitter.
     TimeReceiver,
-    /// Is the timeTransmitter on its network.
+    /// The port is the timeTransmitter on its network.
     TimeTransmitter,
-    /// Leaves the network to a better timeTransmitter, and another port to follow.
+    /// The port is passive: its network has a better timeTransmitter, and another port follows one.
     Passive,
-    /// Two neighbours answered one peer request, until a good exchange; or a timeTransmitter's own messages get no usable
-    /// timestamps: it transmits no time until they do.
+    /// The port is faulty: two neighbours answered one peer delay request (until a valid exchange),
+    /// or a timeTransmitter's own messages get no usable timestamps, and it transmits no time until
+    /// they do.
     Faulty,
 }
 
 impl PortState {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Listening => "listening",
@@ -154,17 +155,18 @@ impl PortState {
 }
 
 impl Engine {
-    /// An engine for a clock of this identity; the configured one goes before it.
+    /// Creates an engine for a clock of this identity; an identity in the configuration takes
+    /// precedence.
     ///
     /// # Errors
-    /// `InvalidInput` if the configuration is wrong.
+    /// `InvalidInput` if the configuration is invalid.
     pub fn new(configuration: Configuration, identity: [u8; 8]) -> Result<Self> {
         configuration.check()?;
         let identity = configuration.clock_identity()?.unwrap_or(identity);
         let receives_only = configuration.role == Role::TimeReceiver;
-        // The engine's own `slave_only` fails in an assertion when the last timeTransmitter goes away. So
-        // a timeReceiver has the worst priority (see `message::better_than_a_receiver`), and where
-        // the engine makes it the timeTransmitter all the same, its outlet is mute.
+        // The engine's own `slave_only` fails an assertion when the last timeTransmitter goes away.
+        // A timeReceiver therefore has the worst priority (see `message::better_than_a_receiver`),
+        // and if the engine still makes it the timeTransmitter, its outlet is mute.
         let (priority_1, priority_2) = if receives_only {
             (u8::MAX, u8::MAX)
         } else {
@@ -220,12 +222,12 @@ impl Engine {
         self.instance.bmca(ports);
     }
 
-    /// From one selection to the next.
+    /// The interval between selections.
     pub(crate) fn selection_interval(&self) -> Span {
         Span::from(self.instance.bmca_interval())
     }
 
-    /// Whom we follow, or ourselves with port 0.
+    /// The followed timeTransmitter, or this clock with port 0.
     pub(crate) fn parent(&self) -> PortIdentity {
         let parent = self.instance.parent_ds().parent_port_identity;
         PortIdentity {
@@ -234,18 +236,19 @@ impl Engine {
         }
     }
 
-    /// The clock that the time comes from in the end.
+    /// The grandmaster's identity.
     pub(crate) fn grandmaster(&self) -> [u8; 8] {
         self.instance.parent_ds().grandmaster_identity.0
     }
 
-    /// What the timeTransmitter that we follow says of its time: PTP timescale, offset to UTC.
+    /// The followed timeTransmitter's properties: whether it uses the PTP timescale, and its offset
+    /// to UTC.
     pub(crate) fn followed_time(&self) -> (bool, Option<i16>) {
         let properties = self.instance.time_properties_ds();
         (properties.is_ptp(), properties.utc_offset())
     }
 
-    /// What it says about the end of this UTC day, if its time is PTP's.
+    /// The followed timeTransmitter's leap second announcement, if it uses the PTP timescale.
     pub(crate) fn followed_leap(&self) -> Leap {
         let properties = self.instance.time_properties_ds();
         match properties.leap_indicator() {
@@ -255,12 +258,12 @@ impl Engine {
         }
     }
 
-    /// Clocks between us and the grandmaster.
+    /// The number of clocks between this one and the grandmaster.
     pub(crate) fn steps_removed(&self) -> u16 {
         self.instance.current_ds(None).steps_removed
     }
 
-    /// What we announce of our own time.
+    /// The properties of its own time that this clock announces.
     pub(crate) fn own_time(&self, ptp_timescale: bool) -> AnnouncedTime {
         let chosen = &self.configuration;
         AnnouncedTime {
@@ -276,17 +279,17 @@ impl Engine {
     }
 }
 
-/// Ends a selection: the port takes messages again.
+/// Ends a selection: the port processes messages again.
 pub(crate) fn start(paused: PausedPort<'_>) -> (RunningPort<'_>, PortActionIterator<'static>) {
     paused.end_bmca()
 }
 
-/// A time of the engine's, in whole nanoseconds.
+/// Converts an engine time to whole nanoseconds.
 pub(crate) fn nanoseconds(time: Time) -> i64 {
     time.nanos().to_num::<u128>().try_into().unwrap_or(i64::MAX)
 }
 
-/// A difference of the engine's, in whole nanoseconds.
+/// Converts an engine duration to whole nanoseconds.
 pub(crate) fn difference(duration: Duration) -> i64 {
     let rounded = duration.nanos_rounded();
     i64::try_from(rounded).unwrap_or(if rounded < 0 { i64::MIN } else { i64::MAX })

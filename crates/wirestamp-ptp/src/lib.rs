@@ -1,18 +1,23 @@
 //! PTPv2 over UDP (IPv4 and IPv6), two-step: ordinary and boundary clocks on wirestamp's
 //! sockets, clocks and timestamps. The protocol is the `statime` engine's.
 //!
-//! `message` decodes and rejects messages, `engine` is what `statime` is given, `port/` receives, measures and observes
-//! other sources, `node` runs all ports, `trust/` has pins, limits, floods and the comparison of sources, `steering/`
-//! moves a clock, `simulate` has simulated networks and the campaign of seeded runs.
+//! The modules: `message` decodes and validates messages, `engine` adapts `statime`, `port/`
+//! receives, measures and observes other sources, `node` runs all ports, `trust/` has pins, rate
+//! limits, flood protection and the comparison of sources, `steering/` steers a clock, `simulate`
+//! has simulated networks and the campaign of seeded runs.
 //!
-//! A [`Node`] is a running clock; it measures, and by default changes nothing. A measurement
-//! ([`Sample`]) carries an error bound that contains the truth while the assumptions of the
-//! [`Configuration`] hold: no packet takes less than `least_delay_ns`; the timeTransmitter's timestamps are within
-//! `transmitter_resolution_ns`; and between steps the two clocks drift by no more than `max_drift_ppm`, which changes by
-//! no more than `wander_ppb` in a second. A timeTransmitter's clock may be stepped by any amount, once in a quarter of an hour if its messages do not
-//! contradict each other ([`Lost::Contradiction`] begins anew). If it is stepped ahead between a delay request and a Sync that waits in a
-//! queue for longer than the last exchange took, samples may miss the truth until the next delay request is answered
-//! (`docs/error-bound.md`, Theorem 11).
+//! A [`Node`] is a running clock. It measures, and by default steers nothing. A timeTransmitter and
+//! timeReceiver are a master and slave in older text and in ptp4l's output.
+//!
+//! A measurement ([`Sample`]) has an error bound that contains the true offset while the
+//! assumptions of the [`Configuration`] hold: no packet takes less than `least_delay_ns`; the
+//! timeTransmitter's timestamps are accurate to `transmitter_resolution_ns`; and between steps the
+//! two clocks drift by at most `max_drift_ppm`, which changes by at most `wander_ppb` per second.
+//! The timeTransmitter's clock may be stepped by any amount; by an amount that causes no
+//! contradiction between messages, once in a quarter of an hour ([`Lost::Contradiction`] restarts
+//! the estimate). If it is stepped ahead between a delay request and a Sync that waits in a queue
+//! for longer than the last exchange took, samples may miss the true offset until the next delay
+//! request is answered (`docs/error-bound.md`, Theorem 11).
 //!
 //! ```no_run
 //! use wirestamp_ptp::{Configuration, Engine, Node, identity_of};
@@ -31,7 +36,7 @@
 //! # }
 //! ```
 
-// docs.rs labels what needs a feature or a system.
+// On docs.rs, items that need a feature or an operating system are labelled.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

@@ -1,29 +1,31 @@
-//! The counts of timestamps, and of what was not used, by reason. Decides about nothing.
+//! The counts of timestamps, of lost exchanges and of ignored messages.
 
 use crate::message::Fault;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use wirestamp::{MissingReason, TimestampSource};
 
-/// The reason for which an exchange gave no sample. Only that exchange is lost.
+/// The reason why an exchange gave no sample. Only that exchange is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Lost {
-    /// The transmit timestamp of our event message did not come.
+    /// The transmit timestamp of our event message is missing.
     TransmitTimestamp(MissingReason),
-    /// An event message arrived without a timestamp of the chosen clock.
+    /// An event message arrived without a timestamp of the selected clock.
     ReceiveTimestamp,
-    /// The system clock was stepped between timestamp and reading.
+    /// The system clock was stepped between a timestamp and its reading.
     ClockStepped,
-    /// The NIC's clock can't be related to the system clock at present: it was restarted, or
-    /// not read for long.
+    /// The NIC's clock cannot currently be related to the system clock: it was restarted, or not
+    /// read for too long.
     Unrelated,
-    /// The timestamps of the exchange are of two runs of the clock, or a change of the clock showed after one of them.
+    /// The timestamps of the exchange are of two clock generations, or the clock was found to be
+    /// changed after one of them.
     ClockGeneration,
-    /// The NIC's clock was not read after the timestamp, so that a change of it before would not have shown.
+    /// The NIC's clock was not read after the timestamp, so an earlier change of it would not be
+    /// detected.
     Unconfirmed,
-    /// Another hardware clock is behind the interface: a bond has failed over. The time of a port that transmits its NIC's
-    /// steps to that of the other one.
+    /// The interface has another hardware clock: a bond has failed over. If the port transmits its
+    /// NIC's time, that steps to the other NIC's.
     ClockReplaced,
     /// The message could not be sent.
     NotSent,
@@ -31,8 +33,8 @@ pub enum Lost {
     Suspect,
     /// The exchange contradicts earlier ones: a clock was stepped. Earlier exchanges are forgotten.
     Contradiction,
-    /// Peer to peer, and the neighbour is not the timeTransmitter: a transparent clock stands between,
-    /// and nothing says how late a Sync may be. End to end has a bound.
+    /// Peer to peer, the neighbour is not the timeTransmitter: there is a transparent clock in
+    /// between, and nothing bounds the delay of a Sync. Use end to end to get an error bound.
     Unbounded,
 }
 
@@ -73,11 +75,11 @@ impl Lost {
 /// Counts of timestamps by source, and of lost exchanges and ignored messages by reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
-    /// Timestamps of event messages, sent and received, that were used, by [`TimestampSource::name`].
+    /// Used timestamps of sent and received event messages, by [`TimestampSource::name`].
     pub stamps: BTreeMap<&'static str, u64>,
     /// Exchanges without a sample, by [`Lost::name`].
     pub lost: BTreeMap<&'static str, u64>,
-    /// Datagrams that are no concern of ours, by [`Fault::name`].
+    /// Ignored datagrams, by [`Fault::name`].
     pub ignored: BTreeMap<&'static str, u64>,
 }
 
@@ -100,17 +102,17 @@ impl Counts {
         }
     }
 
-    /// Exchanges without a sample, for whatever reason.
+    /// Returns the number of exchanges without a sample, for all reasons together.
     pub fn lost_in_all(&self) -> u64 {
         self.lost.values().sum()
     }
 
-    /// Returns how often one reason occurred.
+    /// Returns the number of exchanges lost for one reason.
     pub fn lost_for(&self, reason: Lost) -> u64 {
         self.lost.get(reason.name()).copied().unwrap_or(0)
     }
 
-    /// Adds what another port counted.
+    /// Adds the counts of another port.
     pub(crate) fn add(&mut self, other: &Self) {
         for (source, count) in &other.stamps {
             *self.stamps.entry(source).or_default() += count;

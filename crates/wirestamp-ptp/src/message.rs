@@ -1,20 +1,20 @@
-//! What a PTPv2 message's bytes say, as far as this crate needs it, and which messages
-//! are rejected before the engine sees them.
+//! Decoding of PTPv2 messages, as far as this crate needs it, and the checks that reject messages
+//! before the engine gets them.
 //!
 //! Source: IEEE 1588-2008, clause 13 (formats), 9.3.2.5 (which Announce messages count).
 
 use wirestamp::Span;
 
-/// The longest message that is taken; the engine's own limit.
+/// The longest accepted message, the engine's own limit.
 pub(crate) const LONGEST: usize = statime::port::MAX_DATA_LEN;
-/// Length of the header that all messages share.
+/// The length of the common header.
 const HEADER: usize = 34;
-/// A correction beyond this is no residence time. It also keeps sums inside the engine in range.
+/// The largest plausible correction. The limit also keeps sums in the engine in range.
 const LARGEST_CORRECTION: u128 = 10_000_000_000;
-/// An Announce that has come over so many clocks does not count (9.3.2.5).
+/// An Announce with this many steps removed is not used (9.3.2.5).
 const MOST_STEPS: u16 = 255;
 
-/// What kind of message.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Sync,
@@ -27,36 +27,36 @@ pub(crate) enum Kind {
     Announce,
 }
 
-/// The reason for which a datagram is ignored. The names are those of the counters.
+/// The reason why a datagram is ignored. The names are those of the counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fault {
-    /// Shorter than its kind, or than it says itself.
+    /// It is shorter than its kind, or than its own length field.
     Truncated,
-    /// Longer than any message that is understood.
+    /// It is longer than any supported message.
     Oversized,
-    /// Another version of PTP.
+    /// It has another PTP version.
     Version,
-    /// Another domain or profile.
+    /// It has another domain or profile.
     Domain,
-    /// Signaling, management, or no kind at all.
+    /// It is a Signaling or management message, or of an unknown kind.
     Kind,
-    /// On the wrong one of the two ports.
+    /// It came to the wrong one of the two ports.
     Port,
-    /// A timestamp that is no time, or one that its correction makes none.
+    /// Its timestamp is invalid, with or without its correction.
     Timestamp,
-    /// A correction that is no residence time.
+    /// Its correction is not a plausible residence time.
     Correction,
-    /// An Announce that has passed too many clocks.
+    /// It is an Announce that has passed too many clocks.
     StepsRemoved,
-    /// Our own message came back.
+    /// It is our own message, which came back.
     Own,
-    /// Of a clock that is not pinned.
+    /// Its clock is not pinned.
     Identity,
-    /// From an address that is not pinned.
+    /// Its source address is not pinned.
     Address,
-    /// More requests than are answered.
+    /// It is a request beyond the rate limit.
     Rate,
-    /// Dropped by the system before it was read, during a flood or for want of room.
+    /// The system dropped it before it was read, during a flood or for lack of room.
     NotRead,
 }
 
@@ -100,12 +100,12 @@ impl Fault {
     }
 }
 
-/// A port of a clock, as messages name it.
+/// A port identity: a clock identity and a port number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct PortIdentity {
     /// The clock.
     pub clock: [u8; 8],
-    /// Which of its ports, from 1.
+    /// The number of the port, from 1.
     pub port: u16,
 }
 
@@ -120,7 +120,7 @@ impl std::fmt::Display for PortIdentity {
     }
 }
 
-/// A well-formed message, without what follows it in the datagram.
+/// A well-formed message, without the octets that follow it in the datagram.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Message<'a> {
     pub(crate) kind: Kind,
@@ -142,7 +142,7 @@ impl Kind {
         })
     }
 
-    /// Whether it is sent to port 319 and timestamped.
+    /// Whether it is an event message: sent to port 319 and timestamped.
     pub(crate) fn is_event(self) -> bool {
         matches!(
             self,
@@ -163,10 +163,10 @@ impl Kind {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a datagram that came to the event port (319) or to the general one (320).
+    /// Decodes a datagram that came to the event port (319) or the general port (320).
     ///
     /// # Errors
-    /// Why it does not concern us.
+    /// The reason why it is ignored.
     pub(crate) fn read(datagram: &'a [u8], event_port: bool, domain: u8) -> Result<Self, Fault> {
         let [first, version, high, low, its_domain, ..] = *datagram else {
             return Err(Fault::Truncated);
@@ -199,7 +199,7 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// Rejects values on which the engine's arithmetic would fail.
+    /// Rejects values that would overflow the engine's arithmetic.
     fn check(&self) -> Result<(), Fault> {
         let correction = self.correction().nanoseconds().unsigned_abs();
         if correction > LARGEST_CORRECTION {
@@ -235,12 +235,12 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Who sent it.
+    /// The sender's port identity.
     pub(crate) fn source(&self) -> PortIdentity {
         self.identity(20)
     }
 
-    /// Whose request it answers: of responses only.
+    /// The port identity of the requester, in responses.
     pub(crate) fn requester(&self) -> Option<PortIdentity> {
         let answers = matches!(
             self.kind,
@@ -253,7 +253,7 @@ impl<'a> Message<'a> {
         self.bytes[4]
     }
 
-    /// Whether a Follow_Up says when this Sync was sent.
+    /// Whether a Follow_Up carries the transmit time of this Sync.
     pub(crate) fn is_two_step(&self) -> bool {
         self.bytes[6] & 0x02 != 0
     }
@@ -270,14 +270,14 @@ impl<'a> Message<'a> {
         self.number(61)
     }
 
-    /// The correction field, whole nanoseconds.
+    /// The correction field in whole nanoseconds.
     pub(crate) fn correction(&self) -> Span {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&self.bytes[8..16]);
         Span::from_nanoseconds(i128::from(i64::from_be_bytes(bytes) >> 16))
     }
 
-    /// The timestamp after the header, in nanoseconds; `None` if it is no time until 2262.
+    /// The timestamp after the header, in nanoseconds; `None` if it is invalid or after 2262.
     pub(crate) fn timestamp(&self) -> Option<i64> {
         let mut seconds = [0; 8];
         seconds[2..].copy_from_slice(&self.bytes[34..40]);
@@ -292,14 +292,15 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// When a neighbour received our Pdelay_Req, by its Pdelay_Resp; `None` if it does not report that: a responder may
-    /// leave the field zero and report only its residence time (IEEE 1588-2019, 11.4.2).
+    /// The time at which a neighbour received our Pdelay_Req, from its Pdelay_Resp; `None` if the
+    /// neighbour leaves the field zero and reports only its residence time (IEEE 1588-2019,
+    /// 11.4.2).
     pub(crate) fn request_received(&self) -> Option<i64> {
         self.timestamp().filter(|at| *at != 0)
     }
 }
 
-/// A Delay_Req message.
+/// Encodes a Delay_Req message.
 pub(crate) fn delay_request(
     source: PortIdentity,
     sequence: u16,
@@ -313,11 +314,11 @@ pub(crate) fn delay_request(
     bytes[20..28].copy_from_slice(&source.clock);
     bytes[28..30].copy_from_slice(&source.port.to_be_bytes());
     bytes[30..32].copy_from_slice(&sequence.to_be_bytes());
-    bytes[32..34].copy_from_slice(&[0x01, 0x7f]); // control field of Delay_Req; interval not known
+    bytes[32..34].copy_from_slice(&[0x01, 0x7f]); // control field of Delay_Req; interval unknown
     bytes
 }
 
-/// What our own Announce messages say of the time, where the engine says nothing.
+/// The time properties in our own Announce messages, which the engine does not fill in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AnnouncedTime {
     pub(crate) ptp_timescale: bool,
@@ -330,31 +331,31 @@ pub(crate) struct AnnouncedTime {
     pub(crate) time_source: u8,
 }
 
-/// Writes into a message of the engine's how often it is sent, which the engine leaves out.
-/// Requests, and answers to peer requests, say "not known" (13.3.2.11).
+/// Writes the message interval into a message of the engine, which leaves it out. In requests and
+/// in answers to peer requests it is "unknown" (13.3.2.11).
 pub(crate) fn set_log_interval(bytes: &mut [u8], kind: Kind, sync: i8, announce: i8) {
     bytes[33] = match kind {
         Kind::Sync | Kind::FollowUp => sync as u8,
         Kind::Announce => announce as u8,
-        Kind::DelayResponse => return, // the engine's own is right
+        Kind::DelayResponse => return, // the engine fills it in
         _ => 0x7f,
     };
 }
 
-/// Makes an Announce better than a clock that only receives, whatever that announces: the
-/// engine takes the latter's priority 255 to be worse than all others.
+/// Makes an Announce better than that of a timeReceiver-only clock, whose priority 255 the engine
+/// considers the worst.
 pub(crate) fn better_than_a_receiver(bytes: &mut [u8]) {
     bytes[47] = bytes[47].min(u8::MAX - 1);
 }
 
-/// Which kind a message of the engine's is.
+/// Returns the kind of a message of the engine.
 pub(crate) fn kind_of(bytes: &[u8]) -> Option<Kind> {
     bytes
         .first()
         .and_then(|first| Kind::from_nibble(first & 0x0f))
 }
 
-/// Writes what a grandmaster announces about its time into an Announce of the engine's.
+/// Writes a grandmaster's time properties into an Announce of the engine.
 pub(crate) fn set_announced_time(bytes: &mut [u8], time: AnnouncedTime) {
     const LEAP_FLAGS: u8 = 0b11;
     let flag = |condition: bool, bit: u8| if condition { bit } else { 0 };

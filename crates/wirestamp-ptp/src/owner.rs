@@ -1,13 +1,13 @@
-//! Finding out which program holds a UDP port or a clock, for an error message. Best
-//! effort: what can't be read is left out.
+//! Look-up of the program that uses a UDP port or a clock, for error messages. Best effort:
+//! unreadable entries are skipped.
 
-/// Name and number of the program, where the system shows them: `ptp4l (process 812)`.
+/// Returns the name and process ID of the program, if the system shows them: `ptp4l (process 812)`.
 #[cfg(target_os = "linux")]
 pub(crate) fn of_udp_port(port: u16) -> Option<String> {
     linux::of_udp_port(port)
 }
 
-/// Nothing: this system is not asked.
+/// Returns `None` on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn of_udp_port(_: u16) -> Option<String> {
     None
@@ -34,14 +34,14 @@ mod linux {
             .map(described)
     }
 
-    /// The first program of one of these names, as the kernel cuts them (15 octets).
+    /// Returns the first program with one of these names, which the kernel truncates to 15 octets.
     pub(crate) fn one_of(names: &[&str]) -> Option<String> {
         others()
             .find(|process| names.contains(&name_of(*process).as_str()))
             .map(described)
     }
 
-    /// The first program, but for this one, that could change what is behind a device.
+    /// Returns the first other program that has a device open for writing.
     pub(crate) fn has_open_for_writing(device: &Path) -> Option<String> {
         let number = fs::metadata(device).ok()?.rdev();
         let is_it = |path: &Path| fs::metadata(path).is_ok_and(|found| found.rdev() == number);
@@ -73,7 +73,8 @@ mod linux {
         entries.map(|entry| entry.path())
     }
 
-    /// By `flags:` of the descriptor, in octal: the lowest two bits are 0 for reading only.
+    /// Whether a descriptor is open for writing, by its `flags:` in octal: the lowest two bits are
+    /// 0 for reading only.
     fn is_for_writing(descriptor: &Path) -> bool {
         let told = fs::read_to_string(descriptor.to_string_lossy().replacen("/fd/", "/fdinfo/", 1))
             .unwrap_or_default();
@@ -83,7 +84,7 @@ mod linux {
             .is_some_and(|flags| flags & 3 != 0)
     }
 
-    /// The sockets that are bound to `port`, from the kernel's table.
+    /// Returns the inodes of the sockets that are bound to `port`, from the kernel's table.
     pub(super) fn inodes(table: &str, port: u16) -> Vec<u64> {
         let rows = table
             .lines()

@@ -1,4 +1,4 @@
-//! What a running clock reports: samples and its status.
+//! The reports of a running clock: samples and status.
 
 use crate::engine::PortState;
 use crate::lost::Counts;
@@ -13,48 +13,50 @@ use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource, UtcTime};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Sample {
-    /// When, on the real-time clock, in nanoseconds since 1970.
+    /// The time on the real-time clock.
     #[serde(serialize_with = "utc")]
     pub time: UtcTime,
-    /// The same on the monotonic clock, which nobody steps.
+    /// The same time on the monotonic clock, which is never stepped.
     #[serde(skip)]
     pub at: MonotonicTime,
-    /// When the Sync came.
+    /// The arrival of the Sync.
     #[serde(skip)]
     pub(crate) came: MonotonicTime,
-    /// Name of the interface.
+    /// The name of the interface.
     pub interface: String,
-    /// Number of the port in this clock, from 1.
+    /// The number of the port in this clock, from 1.
     pub port: u16,
-    /// Of the port.
+    /// The state of the port.
     #[serde(serialize_with = "state")]
     pub state: PortState,
-    /// What the clock that timestamps showed when the Sync came, on the timeTransmitter's timescale, in
-    /// nanoseconds.
+    /// The timestamping clock's time at the arrival of the Sync, on the timeTransmitter's
+    /// timescale, in nanoseconds.
     pub local_ns: i64,
-    /// The clock that timestamps minus the timeTransmitter's. Its error bound contains the timestamps' resolution, what the
-    /// clocks may have done since the last exchange, and half the path delay that is not explained.
+    /// The offset: timestamping clock minus timeTransmitter (positive: the local clock is ahead).
+    /// The error bound includes the resolution of the timestamps, the possible drift since the last
+    /// exchange, and half of the unexplained path delay.
     #[serde(flatten, serialize_with = "offset")]
     pub offset: Bounded<Span>,
-    /// The system's real-time clock minus the timeTransmitter's UTC. With the NIC's
-    /// timestamps it goes over the relation of the NIC's clock to the system's; with the system's
-    /// it is the offset. `None` while the two clocks can't be related.
+    /// The offset of the system's real-time clock from the timeTransmitter's UTC. With the NIC's
+    /// timestamps it includes the conversion from the NIC's clock; with the system's it equals
+    /// `offset`. `None` while the two clocks cannot be related.
     #[serde(flatten, serialize_with = "system_offset")]
     pub system_offset: Option<Bounded<Span>>,
-    /// Mean of both ways, in nanoseconds.
+    /// The mean path delay in nanoseconds.
     pub mean_path_delay_ns: i64,
-    /// How much faster the clock that timestamps runs, in thousand-millionths; `None` until known.
+    /// The frequency offset of the timestamping clock in ppb (positive: it runs fast); `None` until
+    /// known.
     pub frequency_ppb: Option<f64>,
-    /// Whose timestamps.
+    /// The source of the timestamps.
     #[serde(serialize_with = "source")]
     pub source: TimestampSource,
-    /// Who transmits.
+    /// The timeTransmitter.
     #[serde(serialize_with = "identity")]
     pub time_transmitter: PortIdentity,
-    /// Exchanges of this clock without a sample, by reason, since the start.
+    /// The counts of this clock since the start, among them exchanges without a sample by reason.
     #[serde(flatten)]
     pub counts: Counts,
-    /// The timestamp of the Sync, if what is said of it may still be withdrawn.
+    /// The timestamp of the Sync, if it is still provisional.
     #[serde(skip)]
     pub(crate) made: Option<Made>,
 }
@@ -63,29 +65,29 @@ pub struct Sample {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PortStatus {
-    /// Name of the interface.
+    /// The name of the interface.
     pub interface: String,
-    /// Its number in this clock, from 1.
+    /// The number of the port in this clock, from 1.
     pub port: u16,
-    /// Of the protocol.
+    /// The protocol state.
     #[serde(serialize_with = "state")]
     pub state: PortState,
-    /// Whose timestamps.
+    /// The source of the timestamps.
     #[serde(serialize_with = "source")]
     pub source: TimestampSource,
-    /// The offset as far as it is known; `None`: not measured yet, or the clock that timestamps was stepped since.
+    /// The offset; `None` if it is not measured yet, or the timestamping clock was stepped since.
     pub estimate: Option<Held>,
-    /// Counts of exchanges without a sample, and of ignored messages.
+    /// The counts of exchanges without a sample and of ignored messages.
     #[serde(flatten)]
     pub counts: Counts,
 }
 
-/// An offset some time after it was measured.
+/// The offset some time after the last measurement.
 ///
-/// It is that of the last [`Sample`], at the time of its Sync. Once no Sync has given a sample for some seconds, it is the
-/// offset now: the error bound grows with what the clocks may have drifted, and contains the largest step of the clock
-/// that timestamps that a reading of it does not show. A clock that this program steers is assumed to be stepped by nobody
-/// else.
+/// It is the offset of the last [`Sample`], at the time of its Sync. If no Sync has given a sample
+/// for some seconds, it is the offset now: the error bound grows by the possible drift, and
+/// includes the largest undetectable step of the timestamping clock. A clock that this program
+/// steers is assumed not to be stepped by other programs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Held {
@@ -96,9 +98,10 @@ pub struct Held {
     pub mean_path_delay_ns: i64,
     /// As in [`Sample`].
     pub frequency_ppb: Option<f64>,
-    /// Since the last Sync that gave a sample.
+    /// The time since the last Sync that gave a sample, in nanoseconds.
     pub age_ns: i64,
-    /// Whether its timeTransmitter is followed no more: the bound grows until another one is.
+    /// Whether the clock is in holdover: the timeTransmitter is no longer followed, and the error
+    /// bound grows until another one is.
     pub holdover: bool,
 }
 
@@ -106,26 +109,26 @@ pub struct Held {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Status {
-    /// When, on the real-time clock, in nanoseconds since 1970.
+    /// The time on the real-time clock.
     #[serde(serialize_with = "utc")]
     pub time: UtcTime,
-    /// Its own identity.
+    /// The clock's own identity.
     #[serde(serialize_with = "identity")]
     pub identity: PortIdentity,
-    /// Whom it follows; `None`: nobody.
+    /// The followed timeTransmitter; `None` if it follows none.
     #[serde(serialize_with = "some_identity")]
     pub time_transmitter: Option<PortIdentity>,
-    /// Where the time comes from in the end.
+    /// The grandmaster.
     #[serde(serialize_with = "identity")]
     pub grandmaster: PortIdentity,
-    /// Clocks between.
+    /// The number of clocks between this one and the grandmaster.
     pub steps_removed: u16,
-    /// Its ports.
+    /// The ports of the clock.
     pub ports: Vec<PortStatus>,
     /// Whether the configured sources agree.
     #[serde(serialize_with = "agreement")]
     pub agreement: Agreement,
-    /// The sources that are compared and were heard lately.
+    /// The compared sources that were heard recently.
     pub sources: Vec<SourceStatus>,
 }
 
@@ -133,12 +136,12 @@ pub struct Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SourceStatus {
-    /// Of the timeTransmitter; port 0 if its clock is pinned without a port.
+    /// The timeTransmitter's identity; port 0 if its clock is pinned without a port.
     #[serde(serialize_with = "identity")]
     pub identity: PortIdentity,
     /// The domain that it was heard in.
     pub domain: u8,
-    /// Number of the port in this clock, from 1.
+    /// The number of the port in this clock, from 1.
     pub port: u16,
     /// As in [`Sample`], by its last Sync.
     #[serde(flatten, serialize_with = "offset")]

@@ -2,8 +2,8 @@
 
 use wirestamp::Interface;
 
-/// A clock identity for an interface: from its hardware address where the system shows it, else
-/// one of its own that stays the same (IEEE 1588-2008, 7.5.2.2).
+/// Returns the clock identity for an interface: derived from its MAC address if there is one, else
+/// a stable identity from its other properties (IEEE 1588-2008, 7.5.2.2).
 pub fn identity_of(interface: &Interface) -> [u8; 8] {
     for address in &interface.description().addresses {
         if let std::net::IpAddr::V6(v6) = address.address {
@@ -15,7 +15,7 @@ pub fn identity_of(interface: &Interface) -> [u8; 8] {
             }
         }
     }
-    // FNV-1a over what tells this interface from others
+    // FNV-1a over the properties that distinguish this interface
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let addresses = interface
         .description()

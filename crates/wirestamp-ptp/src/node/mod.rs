@@ -1,5 +1,5 @@
-//! A running PTP clock: its ports, the selection of the best timeTransmitter, whose time
-//! its messages carry, and its samples. Waits only where it is asked to.
+//! A running PTP clock: its ports, the selection of the best timeTransmitter, the time that its
+//! messages carry, and its samples. Only [`Node::wait`] and [`Node::run`] wait.
 
 mod identity;
 mod status;
@@ -24,22 +24,23 @@ use wirestamp::{
 };
 use wirestamp_offset::SharedCommands;
 
-/// A PTP clock with one port an interface. Does nothing by itself: call
-/// [`serve`](Self::serve) whenever something has come or time has passed, or [`run`](Self::run).
+/// A PTP clock with one port per interface. It has no thread of its own: call
+/// [`serve`](Self::serve) whenever a message has come or a timer is due, or call
+/// [`run`](Self::run).
 pub struct Node<'e> {
     engine: &'e Engine,
     ports: Vec<Port<'e>>,
     select_at: MonotonicTime,
-    /// Additional selections since the timeTransmitter fell silent.
+    /// The number of additional selections since the timeTransmitter fell silent.
     hurried: u32,
-    /// What we commanded of the clock that timestamps, for all estimates.
+    /// The commands to the timestamping clock, shared by all estimators.
     commands: SharedCommands,
     steering: Option<Steering>,
-    /// The number of the NIC's clock that is steered.
+    /// The number of the steered NIC clock.
     steered: Option<u32>,
     steering_error: Option<Error>,
     judge: Judge,
-    /// Of each port.
+    /// The samples of each port that are not final.
     unsettled: Vec<Unsettled>,
 }
 
@@ -51,17 +52,17 @@ impl std::fmt::Debug for Node<'_> {
     }
 }
 
-/// So often the engine is asked again before its time once a timeTransmitter is silent for too long.
+/// The number of early selections once a timeTransmitter is silent for too long.
 const HURRIES: u32 = 2;
-/// Nothing lasts longer than this without a look.
+/// The longest wait.
 const LONGEST_NAP: Span = Span::from_milliseconds(200);
 
-/// Checks that a clock of this configuration can be started and steered, as far as another program could
-/// be in the way. [`Node::start`] and [`Node::steer`] ask the same; but who has a port or steers a
-/// clock is seen only by a program that may look at others, so one that gives up privileges asks before.
+/// Checks that no other program prevents a clock of this configuration from being started and
+/// steered. [`Node::start`] and [`Node::steer`] check the same. But only a privileged program can
+/// see which program has a port or steers a clock, so call this before dropping privileges.
 ///
 /// # Errors
-/// Those of [`Node::start`] and [`Node::steer`].
+/// As [`Node::start`] and [`Node::steer`].
 pub fn check_free(configuration: &Configuration, interfaces: &[Interface]) -> Result<()> {
     configuration.check()?;
     for interface in interfaces {
@@ -77,13 +78,15 @@ impl<'e> Node<'e> {
     /// Opens a port on each interface.
     ///
     /// # Errors
-    /// `Busy` if a port is taken, naming by whom; `NotPermitted` without the privilege for ports
-    /// 319 and 320; `NotSupported` if hardware timestamps were asked for and there are none.
+    /// `Busy` if a port is in use (the message names the program); `NotPermitted` without the
+    /// privilege for ports 319 and 320; `NotSupported` if hardware timestamps are requested and not
+    /// available.
     pub fn start(engine: &'e Engine, interfaces: &[Interface]) -> Result<Self> {
         Self::start_seeded(engine, interfaces, RandomState::new().hash_one(0))
     }
 
-    /// Like [`start`](Self::start); `seed` decides when the engine's random timers go off.
+    /// Opens a port on each interface like [`start`](Self::start), with a seed for the engine's
+    /// random timers.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -132,8 +135,8 @@ impl<'e> Node<'e> {
         self.judge.agreement()
     }
 
-    /// Holds the sources against each other at one time of the clock that timestamps. Ports whose
-    /// clocks are other ones than that of the followed port can't be compared with it.
+    /// Compares the sources at one instant of the timestamping clock. Ports with another clock than
+    /// the followed port's cannot be compared.
     fn compare(&mut self, now: MonotonicTime) {
         if self.judge.agreement() == Agreement::Single {
             return;
@@ -147,7 +150,7 @@ impl<'e> Node<'e> {
         self.judge.hear(&measured, now);
     }
 
-    /// The ports that are timestamped by the same clock as the followed one.
+    /// The ports with the same timestamping clock as the followed port.
     fn compared(&self) -> impl Iterator<Item = &Port<'e>> {
         let reference = self.followed().unwrap_or(&self.ports[0]);
         let clock_of = |port: &Port<'_>| {
@@ -168,8 +171,8 @@ impl<'e> Node<'e> {
         self.ports.iter().filter(is_same)
     }
 
-    /// Does all that can be done now: takes what has come, lets timers go off, selects the
-    /// best timeTransmitter when it is time. Does not wait.
+    /// Processes received messages and due timers, and selects the best timeTransmitter when due.
+    /// Does not wait.
     pub fn serve(&mut self) {
         let now = self.now();
         let timeline = self.timeline();
@@ -193,7 +196,7 @@ impl<'e> Node<'e> {
         }
     }
 
-    /// When [`serve`](Self::serve) has something to do even if nothing comes.
+    /// Returns when to call [`serve`](Self::serve) again even if no message comes.
     pub fn next_at(&self) -> MonotonicTime {
         let now = self.now();
         let ports = self.ports.iter().map(|port| port.next_at(now));
@@ -208,12 +211,12 @@ impl<'e> Node<'e> {
         }
     }
 
-    /// Its sockets, for who waits for more than one clock.
+    /// Returns the sockets, for programs with an event loop.
     pub fn sockets(&self) -> impl Iterator<Item = &UdpSocket> {
         self.ports.iter().flat_map(Port::sockets)
     }
 
-    /// Waits until something comes, or until `until`.
+    /// Waits until a message or timestamp comes, at most until `until`.
     ///
     /// # Errors
     /// `Io` if waiting fails.
@@ -227,8 +230,8 @@ impl<'e> Node<'e> {
         UdpSocket::wait_any(&sockets, until)
     }
 
-    /// Serves once, and then waits for the next thing to do, at most 200 ms and at most until
-    /// `until`. For loops that look at something else in between.
+    /// Calls [`serve`](Self::serve) and then waits for the next event, at most 200 ms and at most
+    /// until `until`. For loops that do other work in between.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
@@ -238,7 +241,7 @@ impl<'e> Node<'e> {
         self.wait(self.next_at().min(nap).min(until))
     }
 
-    /// The monotonic clock.
+    /// Reads the monotonic clock.
     pub fn now(&self) -> MonotonicTime {
         self.ports[0].now()
     }
@@ -249,7 +252,7 @@ impl<'e> Node<'e> {
             .find(|port| port.state() == PortState::TimeReceiver)
     }
 
-    /// Whose time messages carry now.
+    /// The time that messages carry now.
     fn timeline(&self) -> Timeline {
         const SECOND: i64 = 1_000_000_000;
         let chosen = &self.engine.configuration;

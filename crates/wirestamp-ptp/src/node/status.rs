@@ -1,4 +1,4 @@
-//! What a running PTP clock says of itself: samples, its state, counts.
+//! The reports of a running PTP clock: samples, status and counts.
 
 use super::Node;
 use super::unsettled::Unsettled;
@@ -12,15 +12,16 @@ use wirestamp::time::UtcCrossTimestamp;
 use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource, UtcTime};
 use wirestamp_offset::Estimate;
 
-/// Takes samples of a port of which it is known whether they count.
+/// A function that takes the settled samples of a port.
 type Settled = fn(&mut Unsettled, &TimestampClock, MonotonicTime) -> Vec<Result<Sample, Lost>>;
 
 impl<'e> Node<'e> {
-    /// Takes the samples that have become final since the last call, of each port the oldest first. With the NIC's timestamps that is
-    /// so some seconds after the Sync came: three batches of readings of the NIC's clock come in between, and show whether
-    /// it was changed. A sample that they do not bear out is lost, and counted as [`Lost::ClockGeneration`].
+    /// Takes the samples that have become final since the last call, the oldest of each port first.
+    /// With the NIC's timestamps this takes some seconds: three batches of cross timestamps after
+    /// the Sync show whether the NIC's clock was changed. A sample that they do not confirm is
+    /// lost, and counted as [`Lost::ClockGeneration`].
     ///
-    /// [`finish`](Self::finish) gives those that still wait.
+    /// [`finish`](Self::finish) returns those that are not final yet.
     pub fn samples(&mut self) -> Vec<Sample> {
         for sample in self.provisional_samples() {
             let place = usize::from(sample.port) - 1;
@@ -31,9 +32,9 @@ impl<'e> Node<'e> {
         self.settle(Unsettled::settled)
     }
 
-    /// Takes the samples that [`samples`](Self::samples) still holds, at the end: reads the NIC's clock for them, which takes
-    /// some tenths of a second. What that does not bear out is lost, and counted as [`Lost::ClockGeneration`]; if the clock can't be
-    /// read, as [`Lost::Unconfirmed`].
+    /// Takes the remaining samples at the end, after reading the NIC's clock to make them final,
+    /// which takes some tenths of a second. Samples that are not confirmed are lost, and counted as
+    /// [`Lost::ClockGeneration`], or as [`Lost::Unconfirmed`] if the clock cannot be read.
     pub fn finish(&mut self) -> Vec<Sample> {
         let mut samples = self.samples();
         samples.extend(self.settle(Unsettled::finish));
@@ -61,7 +62,8 @@ impl<'e> Node<'e> {
         samples
     }
 
-    /// Takes the samples of the Syncs since the last call, of each port the oldest first. They may turn out to be wrong.
+    /// Takes the provisional samples of the Syncs since the last call, the oldest of each port
+    /// first. They may turn out to be wrong.
     pub(crate) fn provisional_samples(&mut self) -> Vec<Sample> {
         let transmitter = self.engine.parent();
         let counts = self.counts();
@@ -104,7 +106,7 @@ impl<'e> Node<'e> {
         samples
     }
 
-    /// Whether a sample counts, once that is known; the error says why it does not.
+    /// Returns whether a sample is confirmed, once that is known, or the reason why it is not.
     #[cfg(feature = "sim")]
     pub(crate) fn last_word(&self, sample: &Sample) -> Option<Result<(), Lost>> {
         let Some(made) = &sample.made else {
@@ -114,13 +116,13 @@ impl<'e> Node<'e> {
         port.clock().borrow().last_word(made)
     }
 
-    /// The offset of the first port as far as it is known now.
+    /// The offset of the first port, extrapolated to now.
     #[cfg(feature = "sim")]
     pub(crate) fn carried(&self) -> Option<crate::report::Held> {
         self.ports[0].carried(self.now())
     }
 
-    /// Makes that known, if the clock can be read.
+    /// Reads the clock, if possible, to make the sample final.
     #[cfg(feature = "sim")]
     pub(crate) fn confirm(&self, sample: &Sample) {
         let port = self.ports.get(usize::from(sample.port) - 1);
@@ -134,12 +136,13 @@ impl<'e> Node<'e> {
         self.ports.iter().map(Port::state)
     }
 
-    /// Returns whom it follows; `None`: nobody.
+    /// Returns the followed timeTransmitter; `None` if it follows none.
     pub fn time_transmitter(&self) -> Option<PortIdentity> {
         self.followed().map(|_| self.engine.parent())
     }
 
-    /// Returns the present state; offsets are those of the samples that [`samples`](Self::samples) has returned.
+    /// Returns the status. Its offsets are those of the samples that [`samples`](Self::samples) has
+    /// returned.
     pub fn status(&self) -> Status {
         let now = self.now();
         let port = |(number, port): (u16, &Port<'_>)| PortStatus {
@@ -186,7 +189,7 @@ impl<'e> Node<'e> {
         (1..).zip(&self.ports).flat_map(of_port).collect()
     }
 
-    /// Returns counts of what was lost and ignored, on all ports.
+    /// Returns the counts of all ports together.
     pub fn counts(&self) -> Counts {
         let mut all = Counts::default();
         for port in &self.ports {
@@ -200,7 +203,7 @@ impl<'e> Node<'e> {
     }
 }
 
-/// The offset that is estimated.
+/// The offset of an estimate.
 fn bounded(estimate: &Estimate) -> Bounded<Span> {
     let [offset, bound] =
         [estimate.offset, estimate.bound].map(|value| Span::from_nanoseconds(value.into()));
@@ -211,8 +214,8 @@ fn half(reading: &UtcCrossTimestamp) -> Span {
     Span::from_nanoseconds((reading.after - reading.before).nanoseconds() / 2)
 }
 
-/// The system's real-time clock minus the timeTransmitter's UTC, and its bound: the estimate carried over
-/// by where its instant lies on the monotonic clock, and that by a reading of the real-time clock.
+/// The system's real-time clock minus the timeTransmitter's UTC, with its error bound: the
+/// estimate, converted from the monotonic clock by a reading of the real-time clock.
 fn system_offset(
     estimate: &Estimate,
     at: Bounded<MonotonicTime>,

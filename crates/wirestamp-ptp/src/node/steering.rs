@@ -1,4 +1,4 @@
-//! Steering by a running PTP clock: which clock, when it is moved, and what comes of it.
+//! Steering of a clock by a running PTP clock.
 
 use super::Node;
 use crate::configuration::Clock;
@@ -8,13 +8,13 @@ use crate::steering::{Leap, RefusedOffset, SteeredClock, Steering};
 use wirestamp::{Error, ErrorKind, MonotonicTime, Result};
 
 impl Node<'_> {
-    /// Starts to steer the clock that the configuration names; does nothing if it names none.
+    /// Starts steering the configured clock; does nothing if none is configured.
     ///
     /// # Errors
-    /// `Busy` if another program that steers it runs, as far as that can be seen;
-    /// `NotPermitted` without the privilege (Linux: `CAP_SYS_TIME`, or write access to the
-    /// NIC's clock); `NotSupported` where no clock can be steered, or if the ports have
-    /// NICs' clocks of their own: only one could follow.
+    /// `Busy` if another program that steers the clock is running, as far as this can be
+    /// determined; `NotPermitted` without the privilege (Linux: `CAP_SYS_TIME`, or write access to
+    /// the NIC's clock); `NotSupported` on systems without steering, or if the ports have different
+    /// NIC clocks, of which only one could be steered.
     pub fn steer(&mut self) -> Result<()> {
         let clock_of = |port: &Port<'_>| port.interface().description().hardware_clock;
         let chosen = self.engine.configuration.clock;
@@ -42,12 +42,12 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// Starts to steer a clock of the caller's: the one that timestamps the messages of the port that
-    /// follows a timeTransmitter. With [`Clock::Nic`] that is the one that is behind the interface of the first port now. It is left
-    /// alone while the port that follows has another.
+    /// Starts steering a clock that the caller provides: the one that timestamps the messages of
+    /// the port that follows a timeTransmitter. With [`Clock::Nic`] this is the current clock of
+    /// the first port's interface. It is not steered while the following port has another clock.
     ///
     /// # Errors
-    /// Those of the clock.
+    /// The clock's own errors.
     pub fn steer_with(&mut self, clock: Box<dyn SteeredClock>) -> Result<()> {
         let steering = Steering::new(clock, &self.engine.configuration, &self.commands)?;
         self.begin_steering(Some(steering));
@@ -68,27 +68,28 @@ impl Node<'_> {
         self.steered = first.hardware_clock.filter(|_| is_nics);
     }
 
-    /// Ends steering: what remains in force is the frequency that was learnt. Dropping the node does the same,
-    /// also while a panic unwinds, but can't say that it failed.
+    /// Ends steering, and leaves the learnt base frequency set. Dropping the node, also in a panic,
+    /// does the same but cannot report an error.
     ///
     /// # Errors
-    /// Those of the clock.
+    /// The clock's own errors.
     pub fn end_steering(&mut self) -> Result<()> {
         self.steering.as_mut().map_or(Ok(()), Steering::end)
     }
 
-    /// Returns the error of the last attempt to move the clock, if it failed.
+    /// Returns the error of the last command to the clock, if it failed.
     pub fn steering_error(&self) -> Option<&Error> {
         self.steering_error.as_ref()
     }
 
-    /// The offset that is not followed because it is beyond the configured limits, if there is one.
+    /// Returns the offset that is not followed because it exceeds the configured limits, if there
+    /// is one.
     pub fn refused_offset(&self) -> Option<RefusedOffset> {
         self.steering.as_ref().and_then(Steering::refused)
     }
 
-    /// Whether the clock that is steered is no longer the one that timestamps the messages of the followed timeTransmitter: it is
-    /// left alone then.
+    /// Whether the steered clock no longer timestamps the messages of the followed timeTransmitter,
+    /// so that it must not be steered.
     fn steers_another_clock(&mut self) -> bool {
         let interface = self.followed().unwrap_or(&self.ports[0]).interface();
         if self.steered.is_none() || interface.description().hardware_clock == self.steered {
@@ -120,7 +121,7 @@ impl Node<'_> {
             self.ports.iter_mut().for_each(Port::restarted);
         }
         if is_another {
-            return; // the error that stands says why it is not steered
+            return; // the existing error explains why it is not steered
         }
         if is_exchanged {
             self.steering_error = None;

@@ -1,5 +1,6 @@
-//! Samples that are held until readings of the clock that timestamps, taken after them, bear them out: somebody may have stepped
-//! it, or another one may be behind the interface, just before a Sync came. Then they are lost, with the reason.
+//! Samples that wait until later cross timestamps confirm them: the timestamping clock may have
+//! been stepped or replaced (a bond's failover) just before a Sync came. Unconfirmed samples are
+//! lost, with the reason.
 
 use crate::lost::Lost;
 use crate::report::Sample;
@@ -7,11 +8,11 @@ use crate::timestamping::TimestampClock;
 use std::collections::VecDeque;
 use wirestamp::{MonotonicTime, Span};
 
-/// So many wait at most.
+/// The most samples that wait.
 const MOST: usize = 4_096;
-/// A clock that was not read for so long says nothing of what came before.
+/// The time without a cross timestamp after which waiting samples are lost.
 const UNREADABLE: Span = Span::from_seconds(15);
-/// How often it is looked whether samples are final.
+/// The interval between checks whether samples are final.
 pub(super) const LOOK: Span = Span::from_milliseconds(100);
 
 /// The samples of one port that are not final.
@@ -19,12 +20,12 @@ pub(super) const LOOK: Span = Span::from_milliseconds(100);
 pub(super) struct Unsettled(VecDeque<Sample>);
 
 impl Unsettled {
-    /// Returns whether none waits.
+    /// Returns whether no sample waits.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds a sample; returns why the oldest is lost if there is no room.
+    /// Adds a sample. If there is no room, the oldest is lost, and its reason is returned.
     pub(super) fn add(&mut self, sample: Sample) -> Option<Lost> {
         self.0.push_back(sample);
         let is_crowded = self.0.len() > MOST;
@@ -34,7 +35,7 @@ impl Unsettled {
         })
     }
 
-    /// Takes those of which it is known now whether they count, oldest first.
+    /// Takes the samples that are settled now, oldest first.
     pub(super) fn settled(
         &mut self,
         clock: &TimestampClock,
@@ -54,7 +55,8 @@ impl Unsettled {
         settled
     }
 
-    /// Reads the clock for those that wait, and takes all: a sample that is not borne out then is lost.
+    /// Reads the clock for the waiting samples and takes all. Those that are not confirmed are
+    /// lost.
     pub(super) fn finish(
         &mut self,
         clock: &TimestampClock,

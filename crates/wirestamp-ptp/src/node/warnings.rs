@@ -1,4 +1,4 @@
-//! What the user of a running clock may not want.
+//! Warnings about a running clock, and the explanation of missing measurements.
 
 use super::Node;
 use crate::configuration::DelayMechanism;
@@ -7,11 +7,11 @@ use crate::port::Taken;
 use crate::unmeasured::Unmeasured;
 use crate::warning::Warning;
 
-/// A clock that is nearer to UTC than this shows UTC.
+/// The largest difference from UTC, in nanoseconds, of a clock that shows UTC.
 const NEAR_UTC: u64 = 1_000_000_000;
 
 impl Node<'_> {
-    /// Returns what its user may not want, as it is now. Reads the NIC's clock.
+    /// Returns the current warnings. Reads the NIC's clock.
     pub fn warnings(&self) -> Vec<Warning> {
         let not_by_nic = self.ports.iter().filter_map(|port| {
             Some(Warning::SoftwareInstead {
@@ -29,7 +29,8 @@ impl Node<'_> {
         all.collect()
     }
 
-    /// Returns why nothing was measured, by the messages that came; of a clock that has measured, it says nothing.
+    /// Returns why nothing was measured, derived from the messages that came. Only meaningful for a
+    /// clock without measurements.
     pub fn unmeasured(&self) -> Unmeasured {
         let mut taken = Taken::default();
         for port in &self.ports {
@@ -39,7 +40,7 @@ impl Node<'_> {
         Unmeasured::of(&taken, &self.counts(), mechanism == DelayMechanism::P2p)
     }
 
-    /// As a grandmaster, the first port's clock is the time that all ports announce.
+    /// The warning for a grandmaster whose first port's clock, which all ports announce, shows UTC.
     fn shows_utc(&self) -> Option<Warning> {
         let utc_offset = self.engine.configuration.utc_offset;
         let transmits = |state| matches!(state, PortState::TimeTransmitter);

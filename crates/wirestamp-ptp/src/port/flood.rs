@@ -1,5 +1,6 @@
-//! Keeps a flood away from a port: counts whose messages are read, learns which senders are served, and has the
-//! system drop most messages of strangers while there are too many. `trust` decides how many are too many.
+//! Flood protection of a port: counts the messages that are read, learns which senders are served,
+//! and lets the system drop most messages of unknown senders during a flood.
+//! [`trust`](crate::trust) has the thresholds.
 
 use crate::configuration::Configuration;
 use crate::message::PortIdentity;
@@ -10,13 +11,13 @@ use crate::trust::{
 use std::net::{IpAddr, SocketAddr};
 use wirestamp::{MonotonicTime, Result};
 
-/// The senders that a port knows, and how its two sockets are filtered.
+/// The known senders of a port, and the filters of its two sockets.
 #[derive(Debug)]
 pub(super) struct FloodGuard {
     domains: Vec<u8>,
     pinned: Vec<Sender>,
     known: Known,
-    /// Everyone whose messages are not thinned out.
+    /// The senders whose messages are never dropped.
     senders: Vec<Sender>,
     event: Filtered,
     general: Filtered,
@@ -25,10 +26,10 @@ pub(super) struct FloodGuard {
 #[derive(Debug)]
 struct Filtered {
     thinning: Thinning,
-    /// The number of messages that the socket had dropped at the end of the last window.
+    /// The number of messages dropped at the socket until the end of the last window.
     dropped: u64,
     in_force: Option<Thinned>,
-    /// Whether this system filters.
+    /// Whether this system supports the filter.
     possible: bool,
 }
 
@@ -53,7 +54,7 @@ impl FloodGuard {
         })
     }
 
-    /// Counts a datagram that was read. Returns whether its sender is known.
+    /// Counts a datagram that was read, and returns whether its sender is known.
     pub(super) fn count(&mut self, event: bool, datagram: &[u8], from: Option<SocketAddr>) -> bool {
         let (from, class) = (address(from), class_of(datagram, &self.domains));
         let source = source_of(datagram).filter(|_| class != OTHER);
@@ -68,7 +69,7 @@ impl FloodGuard {
         is_known
     }
 
-    /// Notes that a message was of use.
+    /// Notes that a message was useful.
     pub(super) fn served(
         &mut self,
         source: PortIdentity,
@@ -79,7 +80,8 @@ impl FloodGuard {
         self.known.served(source, address(from), now, flooded);
     }
 
-    /// Sets the filters as the last window wants them. Returns how many datagrams the system has dropped since.
+    /// Updates the filters after a window. Returns the number of datagrams that the system has
+    /// dropped since the last call.
     pub(super) fn turn(
         &mut self,
         sockets: &Sockets,
@@ -106,7 +108,7 @@ impl FloodGuard {
         event + self.general.turn(sockets, false, domains, senders, now)
     }
 
-    /// The sockets are new ones.
+    /// Notes that the sockets were opened again.
     pub(super) fn reopened(&mut self) {
         for filtered in [&mut self.event, &mut self.general] {
             (filtered.dropped, filtered.in_force) = (0, None);

@@ -1,25 +1,26 @@
-//! Which run of the clock the timestamps of the exchanges under way belong to. The engine
-//! does not know runs, so every exchange is looked up here before it is used.
+//! The clock generations of the timestamps of exchanges in progress. The engine does not know
+//! generations, so every exchange is checked here before it is used.
 
 use crate::timestamping::{LocalTimestamp, Made};
 use std::collections::VecDeque;
 use wirestamp::{Bounded, MonotonicTime};
 
-/// Syncs that are remembered: forged ones push real ones out, and cost those exchanges.
+/// The number of Syncs that are remembered. Forged ones displace real ones, whose exchanges are
+/// then lost.
 const SYNCS: usize = 16;
 
-/// A timestamp that was handed to the engine.
+/// A timestamp that was passed to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// As in messages, correction taken off.
+    /// The time as in messages, minus the correction.
     pub(super) at: i64,
     pub(super) run: Run,
-    /// Where it lies on the monotonic clock.
+    /// The time on the monotonic clock.
     pub(super) on_monotonic: Option<Bounded<MonotonicTime>>,
     pub(super) made: Option<Made>,
 }
 
-/// A run of one clock on one timescale.
+/// A generation of one clock on one timescale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
     generation: u32,
@@ -35,7 +36,7 @@ impl Run {
     }
 }
 
-/// A peer exchange of ours.
+/// A peer delay exchange that this port began.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeerExchange {
     pub(super) sequence: u16,
@@ -43,10 +44,10 @@ pub(super) struct PeerExchange {
     pub(super) response: Option<Entry>,
 }
 
-/// The exchanges under way.
+/// The exchanges in progress.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// The run of the newest timestamp.
+    /// The generation of the newest timestamp.
     pub(super) current: Option<Run>,
     syncs: VecDeque<Entry>,
     pub(super) request: Option<Entry>,
@@ -54,7 +55,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Notes the run of a timestamp. Returns whether it is another one than before.
+    /// Notes the generation of a timestamp, and returns whether it differs from the previous one.
     pub(super) fn enter(&mut self, run: Run) -> bool {
         let changed = self.current.is_some_and(|current| current != run);
         self.current = Some(run);
@@ -68,7 +69,7 @@ impl Ledger {
         self.syncs.push_back(entry);
     }
 
-    /// The Sync that arrived at `at`, if it belongs to the current run.
+    /// Returns the Sync that arrived at `at`, if it is of the current generation.
     pub(super) fn current_sync(&self, at: i64) -> Option<Entry> {
         let found = self
             .syncs
@@ -79,13 +80,13 @@ impl Ledger {
         found.filter(|entry| Some(entry.run) == self.current)
     }
 
-    /// Whether the delay request that left at `at` belongs to the current run.
+    /// Returns whether the delay request that left at `at` is of the current generation.
     pub(super) fn is_request_current(&self, at: i64) -> bool {
         self.request
             .is_some_and(|entry| entry.at.abs_diff(at) <= 1 && Some(entry.run) == self.current)
     }
 
-    /// Whether both of our timestamps of the peer exchange belong to the current run.
+    /// Returns whether both of our timestamps of the peer exchange are of the current generation.
     pub(super) fn is_peer_current(&self) -> bool {
         let run = |entry: Option<Entry>| entry.map(|entry| entry.run);
         self.peer.is_some_and(|peer| {

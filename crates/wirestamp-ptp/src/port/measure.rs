@@ -1,5 +1,5 @@
-//! The way of what the engine measured to the estimate: only exchanges whose timestamps are
-//! of one run of the clock get there.
+//! Passes the engine's measurements to the estimator, if all timestamps of the exchange are of one
+//! clock generation.
 
 use super::ledger::Entry;
 use super::{KEPT, Measured, Port};
@@ -12,7 +12,7 @@ use wirestamp::{Bounded, Span};
 use wirestamp_offset::{Contradiction, Told};
 
 impl Port<'_> {
-    /// Takes what the engine has written down.
+    /// Takes the engine's records.
     pub(super) fn take_records(&mut self) {
         let mut records = std::mem::take(&mut *self.records.borrow_mut());
         for record in records.drain(..) {
@@ -29,7 +29,7 @@ impl Port<'_> {
                 Record::Measured(measurement) => self.take(&measurement),
             }
         }
-        // its memory is used again
+        // reuses its memory
         let mut place = self.records.borrow_mut();
         if place.is_empty() {
             *place = records;
@@ -97,7 +97,7 @@ impl Port<'_> {
                 self.clock.borrow().look(estimate.at, most_drift)
             }
         };
-        // when the Sync came, and not the Follow_Up that told what it says
+        // the arrival of the Sync, not of its Follow_Up
         let now = self.now();
         let came = on_monotonic.map_or(now, |at| at.value.min(now));
         self.estimated_at = came;

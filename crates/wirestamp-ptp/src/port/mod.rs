@@ -1,5 +1,5 @@
-//! One port of a clock: moves messages, timestamps and timers between its sockets and the
-//! engine, and what the engine measured to the estimate. Decides about no protocol state.
+//! A port of a clock: it passes messages, timestamps and timers between its sockets and the engine,
+//! and the engine's measurements to the estimator.
 
 mod flood;
 mod ledger;
@@ -41,17 +41,18 @@ use wirestamp::{
 };
 use wirestamp_offset::{Assumptions, Estimate, Estimator, Settings, SharedCommands};
 
-/// Room for a datagram: longer ones are cut, and therefore rejected.
+/// The size of a receive buffer: longer datagrams are truncated, and therefore rejected.
 const ROOM: usize = 1_500;
-/// Datagrams that are fetched at a time.
+/// The number of datagrams that are received at a time.
 const BATCH: usize = 8;
-/// Batches of one socket before the others have their turn: a flood starves nobody.
+/// The number of batches from one socket before the other gets its turn, so that a flood does not
+/// starve it.
 const TURNS: usize = 8;
-/// Estimates that wait to be fetched; older ones are dropped.
+/// The most estimates that wait to be fetched; older ones are dropped.
 const KEPT: usize = 1_024;
-/// How long after a failure the sockets are opened again.
+/// How long after a failure to open the sockets again.
 const RETRY: Span = Span::from_seconds(1);
-/// While a transmit timestamp is awaited, its deadline is looked at so often.
+/// The interval between checks of the deadline of an awaited transmit timestamp.
 const DEADLINE_STEP: Span = Span::from_milliseconds(5);
 
 /// One port.
@@ -63,34 +64,34 @@ pub(crate) struct Port<'e> {
     _watch: Option<Watch>,
     changed: Arc<AtomicBool>,
     clock: SharedClock,
-    /// Why the NIC does not timestamp although it was to be switched on.
+    /// Why the NIC does not timestamp although hardware timestamps are requested.
     not_by_nic: Option<Error>,
-    /// Why nothing that arrives comes here.
+    /// Why no message reaches the port, if that is known.
     diverted: Option<String>,
     outlet: Outlet,
     identity: PortIdentity,
     ledger: Ledger,
-    /// Whether the neighbour that answers peer requests is another clock than the timeTransmitter.
+    /// Whether the neighbour that answers peer delay requests is not the timeTransmitter.
     is_behind_another: bool,
     estimator: Estimator,
     estimates: VecDeque<Measured>,
-    /// When the Sync of the last estimate came,
+    /// The arrival of the Sync of the last estimate,
     estimated_at: MonotonicTime,
-    /// and what the clock showed then.
+    /// and the clock's time then.
     estimated_from: Option<Anchor>,
     shown: Shown,
-    /// The estimate against the last timeTransmitter, since it is followed no more.
+    /// The estimate of the last timeTransmitter, which is no longer followed.
     holdover: Option<Estimator>,
-    /// Whom the engine follows on this port,
+    /// The timeTransmitter that the engine follows on this port,
     followed: Option<PortIdentity>,
-    /// and when that one was last heard announcing itself.
+    /// and the time of its last Announce.
     announced_at: MonotonicTime,
     reopen_at: Option<MonotonicTime>,
-    /// Whose messages are taken, and how many.
+    /// Decides which messages are accepted, and how many.
     gate: Gate,
     taken: Taken,
     flood: FloodGuard,
-    /// Measures the sources that are compared.
+    /// The measurement of the sources that are compared.
     observers: Option<Observers>,
     room: Vec<u8>,
 }
@@ -98,13 +99,13 @@ pub(crate) struct Port<'e> {
 /// An estimate at a Sync.
 pub(crate) struct Measured {
     pub(crate) estimate: Estimate,
-    /// When the Sync came.
+    /// The arrival of the Sync.
     pub(crate) came: MonotonicTime,
     pub(crate) on_monotonic: Option<Bounded<MonotonicTime>>,
     pub(crate) made: Option<Made>,
 }
 
-/// Whether an error means that the interface, or the socket on it, is of no use any more.
+/// Whether an error means that the interface or its socket is no longer usable.
 fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NoSuchDevice | ErrorKind::Closed)
 }
@@ -126,7 +127,7 @@ impl<'e> Port<'e> {
         let now = sockets.event.now();
         let mut outlet = Outlet::new(sockets, configuration);
         if configuration.delay_mechanism == DelayMechanism::P2p {
-            outlet.timers.set(Timer::DelayRequest, now); // to the neighbour, whoever that is
+            outlet.timers.set(Timer::DelayRequest, now); // to the neighbour, which is unknown
         }
         let (running, actions) = engine::start(paused);
         outlet.perform(actions, now);
@@ -181,7 +182,7 @@ impl<'e> Port<'e> {
         })
     }
 
-    /// Does all that can be done now. Waits for nothing.
+    /// Processes all messages and timers that are due, without waiting.
     pub(crate) fn serve(&mut self, timeline: &Timeline, now: MonotonicTime) {
         if self.changed.swap(false, Ordering::AcqRel) {
             self.look_again(now);
@@ -204,8 +205,8 @@ impl<'e> Port<'e> {
         }
     }
 
-    /// Sends a message that carries no time, to see whether timestamps come again. Where neighbours are asked for the
-    /// path delay, those messages show it.
+    /// Sends a message without a time to check whether timestamps come again. With the peer delay
+    /// mechanism its own requests show it.
     fn attempt_a_timestamp(&mut self, now: MonotonicTime) {
         let Some(sequence) = self.outlet.vigil.due(now) else {
             return;
@@ -239,7 +240,7 @@ impl<'e> Port<'e> {
         self.take_records();
     }
 
-    /// Something about the interface changed: it may have another number now.
+    /// Looks the interface up again after a change: it may have another index now.
     fn look_again(&mut self, now: MonotonicTime) {
         let (before, clock) = (self.interface.index(), self.hardware_clock());
         let gone = self.interface.refresh().is_err();
@@ -255,7 +256,7 @@ impl<'e> Port<'e> {
         self.interface.description().hardware_clock
     }
 
-    /// The interface was looked at: whether it has another hardware clock than before.
+    /// Notes whether the interface has another hardware clock than before.
     fn note_clock(&mut self, before: Option<u32>) {
         let mut clock = self.clock.borrow_mut();
         if self.hardware_clock() != before && clock.replaced(&self.interface) {
@@ -273,7 +274,7 @@ impl<'e> Port<'e> {
         }
         if self.outlet.sockets.interface() == self.interface.index() {
             self.note_clock(clock);
-            self.reopen_at = None; // it came back as it was, and so do the sockets
+            self.reopen_at = None; // the interface came back unchanged, and so did the sockets
         } else if let Ok(sockets) =
             Sockets::open(&self.interface, &self.engine.configuration, timestamps)
         {
@@ -285,12 +286,12 @@ impl<'e> Port<'e> {
         }
     }
 
-    /// Takes the port out of the engine's hands for a selection.
+    /// Pauses the port for a selection.
     pub(crate) fn pause(&mut self) -> Option<PausedPort<'e>> {
         self.running.take().map(RunningPort::start_bmca)
     }
 
-    /// Goes on after a selection.
+    /// Resumes the port after a selection.
     pub(crate) fn go_on(&mut self, paused: PausedPort<'e>, now: MonotonicTime) {
         let (running, actions) = engine::start(paused);
         self.outlet.perform(actions, now);
@@ -302,12 +303,12 @@ impl<'e> Port<'e> {
         }
     }
 
-    /// When it has something to do next, without anything coming in.
+    /// Returns when the port has to be served again even if no message comes.
     pub(crate) fn next_at(&self, now: MonotonicTime) -> MonotonicTime {
         let awaits = (!self.outlet.awaited.is_empty()).then(|| now + DEADLINE_STEP);
         let observers = self.observers.as_ref();
         let compared = observers.and_then(|observers| observers.next_at(now));
-        // without an interface nothing of this is done
+        // without an interface none of this applies
         let is_open = |_: &MonotonicTime| self.reopen_at.is_none();
         let candidates = [
             self.outlet.timers.next(),
@@ -323,7 +324,7 @@ impl<'e> Port<'e> {
             .unwrap_or(MonotonicTime::MAX)
     }
 
-    /// What to wait for.
+    /// Returns the sockets to wait for.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = &UdpSocket> {
         let sockets = &self.outlet.sockets;
         let open = self.reopen_at.is_none();
@@ -352,7 +353,7 @@ impl<'e> Port<'e> {
         &self.outlet.sockets.event
     }
 
-    /// The messages that it took, and the requests that it sent.
+    /// Returns the counts of accepted messages and sent requests.
     pub(crate) fn taken(&self) -> Taken {
         Taken {
             requests: self.outlet.requests,
@@ -360,12 +361,12 @@ impl<'e> Port<'e> {
         }
     }
 
-    /// Why the system timestamps although the NIC was to be switched on.
+    /// Returns why the system timestamps although hardware timestamps are requested.
     pub(crate) fn not_by_nic(&self) -> Option<&Error> {
         self.not_by_nic.as_ref()
     }
 
-    /// Why nothing that arrives at its interface comes here.
+    /// Returns why no message reaches the port, if that is known.
     pub(crate) fn diverted(&self) -> Option<&str> {
         self.diverted.as_deref()
     }
@@ -390,14 +391,15 @@ impl<'e> Port<'e> {
         &self.estimator
     }
 
-    /// The clock that timestamps is steered from now on; running freely, its drift lies between these.
+    /// Sets the limits of the free-running drift of the timestamping clock, which is steered from
+    /// now on.
     pub(crate) fn assume_drift(&mut self, drift: (f64, f64)) {
         self.estimators()
             .for_each(|estimator| estimator.assume_drift(drift));
     }
 
-    /// The clock that timestamps was stepped by us. Timestamps of both sides of the step are on their way:
-    /// none of them is used.
+    /// Notes that this program stepped the timestamping clock. No timestamp that is still to come
+    /// from either side of the step is used.
     pub(crate) fn restarted(&mut self) {
         self.outlet.awaited.clear();
         self.discard();
@@ -409,13 +411,13 @@ impl<'e> Port<'e> {
         }
     }
 
-    /// Of whom the engine follows, and of those who are compared with it.
+    /// The estimators of the followed and of the compared sources.
     fn estimators(&mut self) -> impl Iterator<Item = &mut Estimator> {
         let observed = self.observers.iter_mut().flat_map(Observers::estimators);
         std::iter::once(&mut self.estimator).chain(observed)
     }
 
-    /// Every source that was heard lately, the followed one first.
+    /// Returns every recently heard source, the followed one first.
     pub(crate) fn sources(&self, now: MonotonicTime) -> impl Iterator<Item = Heard<'_>> {
         let fresh = |observers: &Observers| now - self.estimated_at <= observers.silent_after();
         let followed = self.followed.filter(|_| self.estimator.latest().is_some());
@@ -433,7 +435,7 @@ impl<'e> Port<'e> {
         own.into_iter().chain(observed)
     }
 
-    /// Counts what was lost after it was measured.
+    /// Counts a sample that was lost after it was measured.
     pub(crate) fn lost(&mut self, reason: Lost) {
         self.outlet.counts.lost(reason);
     }

@@ -1,5 +1,4 @@
-//! What the engine asks for: messages sent, timers set, timestamps awaited. Understands no
-//! answer to what it sent.
+//! The execution of the engine's actions: sending messages, setting timers and awaiting timestamps.
 
 use super::ledger::Run;
 use super::timers::{Timer, Timers};
@@ -19,32 +18,33 @@ pub(super) struct Awaited {
     pub(super) context: TimestampContext,
     pub(super) kind: Kind,
     pub(super) sequence: u16,
-    /// The run of the request that it answers.
+    /// The clock generation of the request that it answers.
     pub(super) answers: Option<Run>,
 }
 
-/// The way out of a port.
+/// The output of a port.
 #[derive(Debug)]
 pub(super) struct Outlet {
     pub(super) sockets: Sockets,
     pub(super) timers: Timers,
     pub(super) awaited: Vec<Awaited>,
     pub(super) counts: Counts,
-    /// What Announce messages of our own time say; `None` while they pass on another's.
+    /// The properties of our own time in Announce messages; `None` while they pass on another
+    /// clock's time.
     pub(super) announced: Option<AnnouncedTime>,
-    /// How many seconds from one delay request to the next the timeTransmitter wants at least, as
-    /// a power of two.
+    /// The shortest interval of delay requests that the timeTransmitter accepts, as the binary
+    /// logarithm of seconds.
     pub(super) wanted_delay_interval: Option<i8>,
-    /// The run of the message that is being answered.
+    /// The clock generation of the message that is being answered.
     pub(super) answering: Option<Run>,
-    /// Delay requests that were sent.
+    /// The number of delay requests sent.
     pub(super) requests: u64,
-    /// A send failed because the interface is gone.
+    /// Whether a send failed because the interface is gone.
     pub(super) broken: bool,
-    /// Whether the timestamps of what is sent come.
+    /// Whether transmit timestamps come.
     pub(super) vigil: Vigil,
     next_id: u32,
-    /// Whether what only a timeTransmitter sends is kept back.
+    /// Whether messages that only a timeTransmitter sends are suppressed.
     mute: bool,
     log_sync: i8,
     log_announce: i8,
@@ -72,7 +72,7 @@ impl Outlet {
         }
     }
 
-    /// Does what the engine asks for.
+    /// Executes the engine's actions.
     pub(super) fn perform(&mut self, actions: PortActionIterator<'_>, now: MonotonicTime) {
         for action in actions {
             match action {
@@ -94,7 +94,7 @@ impl Outlet {
                 PortAction::ResetAnnounceReceiptTimer { duration } => {
                     self.set(Timer::AnnounceReceipt, now, duration);
                 }
-                // our filter asks for none; what others append to Announce messages ends here
+                // our filter sets no timer; TLVs of Announce messages are not forwarded
                 PortAction::ResetFilterUpdateTimer { .. } | PortAction::ForwardTLV { .. } => {}
             }
         }
@@ -104,7 +104,8 @@ impl Outlet {
         self.timers.set(timer, now + Span::from(after));
     }
 
-    /// A timeTransmitter may want fewer delay requests than were configured (9.5.11.2).
+    /// Extends an interval if the timeTransmitter accepts fewer delay requests than configured
+    /// (9.5.11.2).
     fn patient(&self, duration: Duration) -> Duration {
         let wanted = self.wanted_delay_interval.unwrap_or(self.log_delay);
         let doublings = u32::from((wanted - self.log_delay).max(0).unsigned_abs());
@@ -134,7 +135,7 @@ impl Outlet {
         }
     }
 
-    /// Sends an event message that the engine knows nothing of; its identifier if it went.
+    /// Sends an event message without the engine, and returns its transmit ID if it was sent.
     pub(super) fn send_beside(&mut self, data: &[u8]) -> Option<TransmitId> {
         let id = TransmitId(self.next_id);
         self.next_id = self.next_id.wrapping_add(1);
@@ -149,7 +150,7 @@ impl Outlet {
             )
     }
 
-    /// Completes a message of the engine's and sends it. Returns whether it was sent.
+    /// Completes a message of the engine and sends it. Returns whether it was sent.
     fn send(&mut self, data: &[u8], peers: bool, id: Option<TransmitId>) -> bool {
         let mut room = [0; LONGEST];
         let length = data.len().min(LONGEST);

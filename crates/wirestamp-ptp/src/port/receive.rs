@@ -1,5 +1,5 @@
-//! Receives datagrams, and timestamps of sent ones. Each becomes a call of the engine, or is counted with the reason why
-//! not.
+//! Receives datagrams and transmit timestamps. Each is passed to the engine, or counted with the
+//! reason why not.
 
 use super::ledger::{Entry, PeerExchange, Run};
 use super::observe::Timestamped;
@@ -18,7 +18,7 @@ use wirestamp::{
 };
 
 impl Port<'_> {
-    /// Takes what both sockets have.
+    /// Processes all available datagrams of both sockets.
     pub(super) fn receive(&mut self, timeline: &Timeline) {
         let mut room = std::mem::take(&mut self.room);
         for event in [true, false] {
@@ -38,7 +38,7 @@ impl Port<'_> {
         self.room = room;
     }
 
-    /// Drops what has come to the event socket until now.
+    /// Drops all datagrams at the event socket.
     pub(super) fn discard(&mut self) {
         let mut room = [0; 1];
         for _ in 0..TURNS * BATCH {
@@ -111,7 +111,7 @@ impl Port<'_> {
         self.take_records();
     }
 
-    /// The domain that a message has to be of: the followed one, or another that is compared.
+    /// The required domain of a message: the followed one, or another that is compared.
     fn domain_of(&self, datagram: &[u8]) -> u8 {
         let watched = |domain: &u8| {
             self.observers
@@ -133,7 +133,7 @@ impl Port<'_> {
                 .is_some_and(|observers| observers.identity() == source)
     }
 
-    /// Shows a message of a timeTransmitter to those who compare.
+    /// Passes a timeTransmitter's message to the observers.
     fn observe(
         &mut self,
         message: &Message<'_>,
@@ -164,7 +164,7 @@ impl Port<'_> {
         Ok(())
     }
 
-    /// What the clock showed, on the timescale of messages, whoever is followed.
+    /// The clock's time on the timescale of messages, regardless of the followed timeTransmitter.
     fn timestamped(&self, timestamps: &Timestamps, timeline: &Timeline) -> Option<Timestamped> {
         let timestamp = self
             .clock
@@ -177,7 +177,7 @@ impl Port<'_> {
         ))
     }
 
-    /// Sends what those who compare ask for.
+    /// Sends the observers' requests.
     pub(super) fn ask_for_comparison(&mut self, now: MonotonicTime) {
         let minor_version = self.engine.configuration.minor_version;
         let Some(observers) = &mut self.observers else {
@@ -190,7 +190,7 @@ impl Port<'_> {
         }
     }
 
-    /// What decides which messages can be used now.
+    /// The state that decides which messages can be used now.
     fn standing(&self, is_known: bool) -> Standing {
         let is_answer = |awaited: &&Awaited| awaited.kind == Kind::PeerDelayResponse;
         Standing {
@@ -247,7 +247,7 @@ impl Port<'_> {
         }
         let before = Span::from_nanoseconds(correction.into());
         let entry = Entry {
-            at: at.saturating_sub(correction), // as the engine does
+            at: at.saturating_sub(correction), // like the engine
             run: Run::of(&timestamp, timeline.utc_shift),
             on_monotonic: timestamp
                 .on_monotonic
@@ -271,14 +271,15 @@ impl Port<'_> {
         Ok(())
     }
 
-    /// Where the neighbour is the timeTransmitter itself, its answer bounds the offset from below.
+    /// Uses a neighbour's answer, which bounds the offset from below if the neighbour is the
+    /// timeTransmitter.
     fn take_peer_response(&mut self, message: &Message<'_>, entry: Entry) {
         let sequence = message.sequence();
         let is_awaited = |awaited: &Awaited| {
             awaited.kind == Kind::PeerDelayRequest && awaited.sequence == sequence
         };
         if self.outlet.awaited.iter().any(is_awaited) {
-            // the answer was faster than our own timestamp
+            // the answer came before our own transmit timestamp
             self.ledger.peer = Some(PeerExchange {
                 sequence,
                 request: None,
@@ -313,7 +314,7 @@ impl Port<'_> {
         }
     }
 
-    /// The clock's reading and the time for messages; counted if there is none.
+    /// Returns the clock's time and the time for messages; counts the loss if there is none.
     fn placed(
         &mut self,
         timestamps: &Timestamps,
@@ -343,7 +344,7 @@ impl Port<'_> {
         }
     }
 
-    /// Takes the timestamps of what went out, and the losses.
+    /// Takes transmit timestamps and losses.
     pub(super) fn take_transmit_timestamps(&mut self, timeline: &Timeline) {
         let mut records = [TransmitRecord::EMPTY; BATCH];
         loop {
@@ -405,7 +406,7 @@ impl Port<'_> {
         self.take_records();
     }
 
-    /// Whether timestamps come again.
+    /// Notes the outcome of an attempt to get timestamps again.
     fn take_attempt(&mut self, outcome: &TransmitOutcome, timeline: &Timeline) {
         self.outlet.vigil.attempted(None);
         if self.time_sent(outcome, timeline).is_some() {
@@ -413,7 +414,8 @@ impl Port<'_> {
         }
     }
 
-    /// When a message left, by the clock that timestamps and for the engine; counted if that is not known.
+    /// Returns when a message left, on the timestamping clock and for the engine; counts the loss
+    /// if it is unknown.
     fn time_sent(
         &mut self,
         outcome: &TransmitOutcome,
@@ -464,7 +466,7 @@ impl Port<'_> {
                     response,
                 });
             }
-            // its two timestamps are subtracted from each other at the other end
+            // the other end subtracts its two timestamps from each other
             Kind::PeerDelayResponse if awaited.answers != Some(run) => {
                 self.outlet.counts.lost(Lost::ClockGeneration);
                 return;
@@ -479,7 +481,7 @@ impl Port<'_> {
     }
 }
 
-/// The engine counts from 1970 and knows nothing before; zero is no timestamp.
+/// Converts a time for the engine, which counts from 1970 and uses zero for no timestamp.
 fn engine_time(at: i64) -> Option<Time> {
     u64::try_from(at)
         .ok()

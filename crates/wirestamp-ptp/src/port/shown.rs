@@ -1,4 +1,5 @@
-//! The offset that a port shows between its Syncs: that of the last one, and later the same carried forward to now.
+//! The offset that a port reports between Syncs: that of the last one, and later an extrapolation
+//! to now.
 
 use super::Port;
 use super::ledger::Run;
@@ -6,22 +7,22 @@ use crate::configuration::Configuration;
 use crate::report::{Held, Sample};
 use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource};
 
-/// So many Syncs may be lost,
+/// The number of Syncs that may be lost,
 const SYNCS: i128 = 3;
-/// and so long it takes until a sample is final, before the last one is not shown as it is.
+/// plus the time until a sample is final, before the last offset is extrapolated.
 const SETTLES: Span = Span::from_seconds(5);
-/// Syncs are sent at least so often.
+/// The longest Sync interval.
 const LONGEST: Span = Span::from_seconds(64);
 
-/// The last sample that counts.
+/// The last final sample.
 #[derive(Debug)]
 pub(super) struct Shown {
     sample: Option<(MonotonicTime, Held)>,
-    /// Samples of before do not count.
+    /// Samples before this time are not used.
     since: MonotonicTime,
-    /// The interval of Syncs, by the configuration,
+    /// The configured interval of Syncs,
     expected: Span,
-    /// and between the last two samples.
+    /// and that between the last two samples.
     seen: Span,
 }
 
@@ -36,7 +37,7 @@ impl Shown {
         }
     }
 
-    /// Another clock is followed, or a clock was stepped.
+    /// Forgets the last sample, after a change of the followed clock or a step.
     pub(super) fn forget(&mut self, now: MonotonicTime) {
         (self.sample, self.since) = (None, now);
     }
@@ -75,18 +76,19 @@ impl Shown {
 }
 
 impl Port<'_> {
-    /// A sample of this port is final.
+    /// Notes a final sample.
     pub(crate) fn settled(&mut self, sample: &Sample) {
         self.shown.note(sample);
     }
 
-    /// All that was measured is of no use any more.
+    /// Forgets all measurements.
     pub(super) fn forget(&mut self) {
         self.estimator.reset();
         self.shown.forget(self.now());
     }
 
-    /// Returns the offset at the last Sync; if that was long ago, the offset now. Nothing while no sample is final yet.
+    /// Returns the offset at the last Sync or, if that was long ago, the offset now. `None` while
+    /// no sample is final.
     pub(crate) fn held(&self, now: MonotonicTime) -> Option<Held> {
         let was_shown = self.shown.sample.is_some();
         self.shown.at(now).or_else(|| {
@@ -95,8 +97,8 @@ impl Port<'_> {
         })
     }
 
-    /// Returns the offset now: it has drifted since the last Sync, and somebody may have moved the clock by as much as a
-    /// reading of it does not show.
+    /// Returns the offset now. Its error bound includes the drift since the last Sync, and the
+    /// largest change of the clock that a reading does not show.
     pub(crate) fn carried(&self, now: MonotonicTime) -> Option<Held> {
         let age_ns = (now - self.estimated_at).saturating_nanoseconds();
         let (estimator, holdover) = match &self.holdover {
@@ -119,7 +121,7 @@ impl Port<'_> {
         })
     }
 
-    /// Returns the nanoseconds that were added to the clock's own times.
+    /// Returns the shift in nanoseconds that was added to the clock's own times.
     pub(super) fn shift_of(&self, run: Run) -> i64 {
         match self.clock.borrow().source() {
             TimestampSource::Software => run.utc_shift,

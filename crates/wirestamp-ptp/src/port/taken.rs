@@ -1,20 +1,20 @@
-//! How many messages of each kind a port took: for who asks why nothing is measured.
+//! Counts of accepted messages by kind, which explain missing measurements.
 
 use crate::message::{Kind, Message};
 
-/// Counts of messages that were taken, and of requests that were sent.
+/// Counts of accepted messages and of sent requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Taken {
     pub(crate) announces: u64,
     pub(crate) syncs: u64,
-    /// Syncs that a Follow_Up belongs to.
+    /// Two-step Syncs, which have a Follow_Up.
     pub(crate) two_step_syncs: u64,
     pub(crate) follow_ups: u64,
-    /// Answers of the timeTransmitter, or peer to peer of the neighbour.
+    /// Responses of the timeTransmitter, or of the neighbour with peer delay.
     pub(crate) responses: u64,
-    /// Our requests for these.
+    /// Our requests for these responses.
     pub(crate) requests: u64,
-    /// The domain of the last message of another one.
+    /// The domain of the last message of another domain.
     pub(crate) other_domain: Option<u8>,
 }
 
@@ -32,7 +32,8 @@ impl Taken {
         }
     }
 
-    /// A message was not of the wanted domain: gPTP's differ from it though they may have its number.
+    /// Notes a message of another domain. A gPTP message is of another domain even if the number is
+    /// the same.
     pub(super) fn note_domain(&mut self, message: &[u8], wanted: u8) {
         const DOMAIN: usize = 4;
         let domain = message.get(DOMAIN).copied();

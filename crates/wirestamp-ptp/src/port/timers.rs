@@ -1,8 +1,8 @@
-//! A port's timers: when each goes off. Runs nothing.
+//! A port's timers.
 
 use wirestamp::MonotonicTime;
 
-/// Which timer.
+/// A timer of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timer {
     Announce,
@@ -11,7 +11,7 @@ pub(super) enum Timer {
     AnnounceReceipt,
 }
 
-/// All of a port's timers.
+/// The timers of a port.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     due: [Option<MonotonicTime>; 4],
@@ -29,7 +29,7 @@ impl Timers {
         self.due[timer as usize] = Some(at);
     }
 
-    /// Takes one that is due.
+    /// Takes a due timer.
     pub(super) fn take(&mut self, now: MonotonicTime) -> Option<Timer> {
         let timer = ALL
             .into_iter()
@@ -38,7 +38,7 @@ impl Timers {
         Some(timer)
     }
 
-    /// When the next goes off.
+    /// Returns when the next timer is due.
     pub(super) fn next(&self) -> Option<MonotonicTime> {
         self.due.iter().flatten().copied().min()
     }

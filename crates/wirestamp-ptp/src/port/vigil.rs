@@ -1,29 +1,30 @@
-//! Whether the Syncs of a port get the timestamps that they need. A port whose do not come gives no time: it keeps back what
-//! only a timeTransmitter sends, tries with messages that carry none, and goes on when their timestamps come.
+//! Supervision of transmit timestamps. A port whose Syncs get no timestamps transmits no time: it
+//! suppresses all messages that only a timeTransmitter sends, sends test messages without a time,
+//! and resumes when their timestamps come.
 
 use wirestamp::{MonotonicTime, Span, TransmitId};
 
-/// So many Syncs in a row, over at least so long, without a usable timestamp: more than one lost timestamp, and longer than
-/// a correlator takes to know another clock.
+/// The number of consecutive Syncs, and the least time, without a usable timestamp: more than a
+/// single lost timestamp, and longer than a correlator takes for another clock.
 const SYNCS: u32 = 3;
 const PATIENCE: Span = Span::from_seconds(1);
-/// From one attempt to the next.
+/// The interval between attempts.
 const ATTEMPT: Span = Span::from_seconds(1);
 
-/// The timestamps of what a port transmits.
+/// The state of a port's transmit timestamps.
 #[derive(Debug, Default)]
 pub(super) struct Vigil {
-    /// Since when they do not come, and how many.
+    /// Since when timestamps are missing, and how many.
     since: Option<MonotonicTime>,
     missed: u32,
-    /// The role is given up; when the next attempt is due.
+    /// Set if the role is given up: when the next attempt is due.
     attempt_at: Option<MonotonicTime>,
     attempt: Option<TransmitId>,
     sequence: u16,
 }
 
 impl Vigil {
-    /// A Sync stays without a usable timestamp.
+    /// Notes a Sync without a usable timestamp.
     pub(super) fn missed(&mut self, now: MonotonicTime) {
         let since = *self.since.get_or_insert(now);
         self.missed = self.missed.saturating_add(1);
@@ -32,7 +33,7 @@ impl Vigil {
         }
     }
 
-    /// A message has its timestamp.
+    /// Notes a message with a timestamp.
     pub(super) fn came(&mut self) {
         *self = Self {
             sequence: self.sequence,
@@ -40,7 +41,7 @@ impl Vigil {
         };
     }
 
-    /// Whether the port gives no time.
+    /// Returns whether the port transmits no time.
     pub(super) fn is_silent(&self) -> bool {
         self.attempt_at.is_some()
     }
@@ -49,7 +50,7 @@ impl Vigil {
         self.attempt_at
     }
 
-    /// The number of the attempt that is due now.
+    /// Returns the number of the attempt if one is due.
     pub(super) fn due(&mut self, now: MonotonicTime) -> Option<u16> {
         let due = self.attempt_at.filter(|at| *at <= now)?;
         self.attempt_at = Some(due.max(now) + ATTEMPT);
@@ -57,7 +58,7 @@ impl Vigil {
         Some(self.sequence)
     }
 
-    /// The attempt was sent under this identifier, if it was.
+    /// Notes the transmit ID of the attempt, if it was sent.
     pub(super) fn attempted(&mut self, id: Option<TransmitId>) {
         self.attempt = id;
     }

@@ -1,5 +1,5 @@
-//! Samples that are held until the clock that timestamps was read often enough after them: somebody may have stepped it, or
-//! another one may be behind the interface, just before a Sync came. Then the sample is withdrawn, with the reason.
+//! Samples that wait until the timestamping clock was read often enough after them. A sample is
+//! withdrawn, with the reason, if the clock was stepped or replaced just before its Sync came.
 
 use super::outcome::Point;
 use crate::lost::Lost;
@@ -7,10 +7,11 @@ use crate::node::Node;
 use crate::report::Sample;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A sample of the node at a place, by its number there.
+/// A sample, by the index of its node and its number there.
 type Number = (usize, u64);
 
-/// Along a chain, the bound of a sample includes that of the sample `on` of the clock before.
+/// A waiting sample. Along a chain, its error bound includes that of the sample `on` of the
+/// previous clock.
 #[derive(Debug)]
 struct Waiting<S> {
     sample: S,
@@ -25,15 +26,15 @@ struct Queue<S> {
     settled: u64,
 }
 
-/// The samples of all clocks, held and final.
+/// The samples of all clocks, waiting and final.
 #[derive(Debug)]
 pub(super) struct Held<S = Sample> {
     queues: BTreeMap<usize, Queue<S>>,
-    /// Why these do not count.
+    /// The reasons of withdrawn samples.
     refused: BTreeMap<Number, Lost>,
-    /// Those that are final.
+    /// The final samples.
     pub(super) points: Vec<Point>,
-    /// How many were withdrawn, by reason.
+    /// The numbers of withdrawn samples by reason.
     pub(super) withdrawn: BTreeMap<&'static str, u64>,
 }
 
@@ -47,7 +48,7 @@ impl<S> Held<S> {
         }
     }
 
-    /// Adds a sample of the node at this place, and the truth about it.
+    /// Adds a sample of a node, with the truth about it.
     pub(super) fn add(&mut self, place: usize, sample: S, point: Point, on: Option<Number>) {
         let queue = self.queues.entry(place).or_insert_with(|| Queue {
             waiting: VecDeque::new(),
@@ -56,14 +57,15 @@ impl<S> Held<S> {
         queue.waiting.push_back(Waiting { sample, point, on });
     }
 
-    /// Returns the newest sample of the node at this place.
+    /// Returns the newest sample of a node.
     pub(super) fn newest(&self, place: usize) -> Option<Number> {
         let queue = self.queues.get(&place)?;
         let all = queue.settled + queue.waiting.len() as u64;
         Some((place, all.checked_sub(1)?))
     }
 
-    /// Settles the samples at this place of which `last_word` says whether they count, in order.
+    /// Settles the samples of a node in order, as far as `last_word` knows whether they are
+    /// confirmed.
     fn settle_by(&mut self, place: usize, last_word: impl Fn(&S) -> Option<Result<(), Lost>>) {
         while let Some((point, word)) = self.oldest(place, &last_word) {
             match word {
@@ -74,7 +76,8 @@ impl<S> Held<S> {
         }
     }
 
-    /// The truth about the oldest sample at this place and whether it counts; `None`: it still waits.
+    /// Returns the truth about the oldest sample of a node, and whether it is confirmed; `None` if
+    /// it still waits.
     fn oldest(
         &self,
         place: usize,
@@ -86,7 +89,7 @@ impl<S> Held<S> {
         Some((first.point, on.and(word)))
     }
 
-    /// Whether the sample that another one includes counts; `None`: it still waits.
+    /// Returns whether the sample that another one includes is confirmed; `None` if it still waits.
     fn standing(&self, on: Option<Number>) -> Option<Result<(), Lost>> {
         let Some((place, number)) = on else {
             return Some(Ok(()));
@@ -96,7 +99,7 @@ impl<S> Held<S> {
         is_settled.then(|| word.map_or(Ok(()), |reason| Err(*reason)))
     }
 
-    /// Withdraws the oldest that waits at this place.
+    /// Withdraws the oldest waiting sample of a node.
     fn refuse(&mut self, place: usize, reason: Lost) {
         if let Some(queue) = self.queues.get(&place) {
             self.refused.insert((place, queue.settled), reason);
@@ -118,12 +121,12 @@ impl<S> Held<S> {
 }
 
 impl Held {
-    /// Settles those of a node that are final now.
+    /// Settles the samples of a node that are final now.
     pub(super) fn settle(&mut self, place: usize, node: &Node<'_>) {
         self.settle_by(place, |sample| node.last_word(sample));
     }
 
-    /// The network has come to its end: reads the clocks for what still waits.
+    /// Settles all waiting samples at the end, after reading the clocks.
     pub(super) fn settle_all(&mut self, place: usize, node: &Node<'_>) {
         let queue = self.queues.get(&place);
         if let Some(newest) = queue.and_then(|queue| queue.waiting.back()) {

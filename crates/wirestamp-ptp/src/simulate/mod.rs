@@ -1,8 +1,8 @@
-//! Simulated PTP networks: clocks of this crate on simulated NICs, in virtual time, and
-//! their samples compared with the truth. Has no protocol of its own.
+//! Simulated PTP networks: this crate's clocks on simulated NICs in virtual time, with their
+//! samples compared with the true clocks.
 //!
-//! Every cable is a simulation of its own with a NIC at each end; all of them pass the
-//! same virtual time in small steps. The truth is read from the simulated counters.
+//! Each cable is a simulation of its own with a NIC at each end; all advance through the same
+//! virtual time in small steps. The true times are read from the simulated counters.
 
 pub mod campaign;
 mod held;
@@ -24,18 +24,18 @@ impl Scenario {
         &scenarios::ALL
     }
 
-    /// The one of this name.
+    /// Finds a scenario by name.
     ///
     /// # Errors
-    /// `InvalidInput`, naming those that there are.
+    /// `InvalidInput` for an unknown name; the message lists the scenarios.
     pub fn find(name: &str) -> Result<&'static Self> {
         scenarios::find(name)
     }
 
-    /// Runs it; the same seed gives the same outcome to the bit.
+    /// Runs the scenario. The same seed gives the same outcome to the bit.
     ///
     /// # Errors
-    /// Those of starting its clocks.
+    /// The errors of starting its clocks.
     pub fn run(&self, seed: u64) -> Result<Outcome> {
         let network = Network::build(self, seed)?;
         network.run(self, seed)

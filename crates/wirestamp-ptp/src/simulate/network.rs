@@ -1,4 +1,4 @@
-//! The cables and clocks of a simulated network, and how time passes in all of them.
+//! The cables and clocks of a simulated network, and the advance of virtual time.
 
 use super::held::Held;
 use super::outcome::{Outcome, Point};
@@ -21,7 +21,7 @@ struct End {
     side: usize,
 }
 
-/// A clock: its role, priority, and the ends that it has ports on.
+/// A clock: its role, priority, and the cable ends of its ports.
 struct Plan {
     role: Role,
     priority: u8,
@@ -38,7 +38,7 @@ struct Cable {
 pub(super) struct Network {
     cables: Vec<Cable>,
     plans: Vec<Plan>,
-    /// How many of the plans, from the first, are timeTransmitters of their own time.
+    /// The number of plans, from the first, that are grandmasters.
     transmitters: usize,
 }
 
@@ -93,7 +93,8 @@ impl Network {
                 node.serve();
                 let origin = node.status().grandmaster.clock;
                 for sample in node.provisional_samples() {
-                    // before it has heard the first timeTransmitter, a boundary clock gives its own time
+                    // a boundary clock transmits its own time until it hears the first
+                    // timeTransmitter
                     if self.is_chain() && origin != identity(1) {
                         continue;
                     }
@@ -116,7 +117,7 @@ impl Network {
         Ok(Outcome::of(scenario.name, seed, told.held, counts))
     }
 
-    /// The latest of the cables' times: they differ by what calls took.
+    /// The latest of the cables' times, which differ by the duration of calls.
     fn now(&self) -> MonotonicTime {
         let times = self.cables.iter().map(|cable| cable.world.truth().now());
         times.fold(MonotonicTime::MIN, MonotonicTime::max)
@@ -127,7 +128,7 @@ impl Network {
         let Some((at, truth)) = self.truth(end, &sample) else {
             return;
         };
-        // a boundary clock is as wrong as those before it, too
+        // a boundary clock also has the errors of those before it
         let place_before = place.checked_sub(1).filter(|_| self.is_chain());
         let before = place_before.map_or(0, |before| told.bounds[before]);
         let on = place_before.and_then(|before| told.held.newest(before));
@@ -155,7 +156,7 @@ impl Network {
         self.transmitters == 1 && self.plans.iter().any(|plan| plan.ends.len() == 2)
     }
 
-    /// When the Sync came and by how much the clock at `end` was off then.
+    /// Returns the arrival of the Sync and the true offset of the clock at `end` then.
     fn truth(&self, end: End, sample: &Sample) -> Option<(MonotonicTime, i64)> {
         if sample.source == TimestampSource::Software {
             return Some((self.now(), 0)); // all of them read the same clock
@@ -165,7 +166,7 @@ impl Network {
         let ticks = HardwareTicks::new(sample.local_ns as u64);
         let index = cable.ends[end.side].index();
         let at = arrival(&truth, index, ticks).or_else(|| truth.monotonic_time_of(index, ticks))?;
-        // along a chain the time is that of the first timeTransmitter
+        // along a chain the reference is the first timeTransmitter
         let origin = if self.is_chain() {
             End { cable: 0, side: 0 }
         } else {
@@ -183,8 +184,9 @@ impl Network {
     }
 }
 
-/// When the message came that the NIC gave this timestamp, by the clock that was behind it then: a clock that came since, or
-/// was set back, may show the same again. `None` if it was the second arrival of a doubled message.
+/// Returns when the message with this NIC timestamp arrived, by the NIC's clock at that time,
+/// because a later or a set-back clock may show the same value again. `None` for the second arrival
+/// of a duplicated message.
 fn arrival(truth: &Truth, index: InterfaceIndex, ticks: HardwareTicks) -> Option<MonotonicTime> {
     let newest_first = (0..truth.datagrams()).rev();
     newest_first
@@ -192,10 +194,10 @@ fn arrival(truth: &Truth, index: InterfaceIndex, ticks: HardwareTicks) -> Option
         .find(|at| truth.hardware_ticks_at(index, *at) == Some(ticks))
 }
 
-/// The samples until now.
+/// The samples so far.
 struct Told {
     held: Held,
-    /// Each clock's last bound, with those before it.
+    /// The last error bound of each clock, including those of the clocks before it.
     bounds: Vec<i64>,
     begun: MonotonicTime,
 }

@@ -1,4 +1,4 @@
-//! What a simulated network came to: errors and bounds against the truth. Runs nothing.
+//! The outcome of a simulation: errors and error bounds compared with the truth.
 
 use super::Limits;
 use super::held::Held;
@@ -6,19 +6,19 @@ use crate::lost::Counts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A sample and the truth about it; times in nanoseconds.
+/// A sample compared with the truth; times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Point {
-    /// Virtual time since the start.
+    /// The virtual time since the start.
     pub at_ns: i64,
     /// The clock that measured it; 1 is the first after the timeTransmitters.
     pub clock: usize,
-    /// The sample.
+    /// The measured offset.
     pub offset_ns: i64,
     /// The measured offset minus the true one.
     pub error_ns: i64,
-    /// What the error may be: on a chain, the sum of the bounds on the way.
+    /// The error bound; on a chain, the sum of the bounds of all clocks so far.
     pub error_bound_ns: i64,
 }
 
@@ -26,26 +26,27 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The scenario.
+    /// The name of the scenario.
     pub scenario: &'static str,
-    /// Decides all that is random.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The number of samples.
     pub samples: usize,
-    /// Samples whose bound contains the truth.
+    /// The number of samples whose error bound contains the truth.
     pub covered: usize,
     /// Of the absolute error.
     pub median_error_ns: i64,
     /// Of the absolute error.
     pub largest_error_ns: i64,
-    /// Of the bound.
+    /// The median of the error bounds.
     pub median_error_bound_ns: i64,
-    /// The timeReceivers' exchanges without a sample, and what they ignored.
+    /// The timeReceivers' counts of exchanges without a sample and of ignored messages.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Samples that were withdrawn, by reason: the clock that timestamps was changed before them, as later readings show.
+    /// The numbers of withdrawn samples by reason: later cross timestamps showed that the
+    /// timestamping clock was changed before them.
     pub withdrawn: BTreeMap<&'static str, u64>,
-    /// Every sample.
+    /// All samples.
     #[serde(skip)]
     pub points: Vec<Point>,
 }
@@ -86,7 +87,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the limits that do not hold, in words.
+    /// Returns a description of each limit that is exceeded.
     pub fn violations(&self, limits: &Limits) -> Vec<String> {
         let mut broken = Vec::new();
         let mut check = |holds: bool, text: String| {

@@ -1,24 +1,24 @@
-//! The scenarios: what the network is like, what happens to it, and what must hold.
-//! Modelled on the lists of chrony's and linuxptp's simulation tests.
+//! The scenarios: the network, events, and limits of the results. They follow the lists of chrony's
+//! and linuxptp's simulation tests.
 //!
-//! The limits follow from the scenario's own numbers, not from results. With the interval T, the
-//! link's jitter J and outliers O (means of exponentials), the asymmetry A, clocks D apart whose
-//! rate bends by B, N exchanges in the filter's memory and H hops on the way:
+//! The limits are computed from the scenario's parameters, not from results. With the interval T,
+//! the link's jitter J and outliers O (means of exponentials), the asymmetry A, the drift D between
+//! the clocks, whose rate changes by B, N exchanges in the filter's memory and H hops:
 //!
 //! ```text
 //! median error    ≤ H (R + A/2 + B (32 T)²/8 + 6 J/N)
 //! largest error   ≤ H (R + A/2 + B (32 T)²/8 + D T + (5 J + 3 O)/2)
 //! ```
 //!
-//! R = 20 ns is the jitter of the timestamps themselves. An asymmetry can't be measured: half of it is
-//! error. A rate that bends leaves the line through the memory of 32 exchanges by the third term.
-//! The fastest of N exchanges is late by J/N on average in each direction, and the slope through
-//! them may add five times that; a single exchange would be off by 0.35 J in the median. The first
-//! exchange has no filter yet: the clocks drift apart between its messages, and its packets may
-//! be late as seldom ones are. A boundary clock passes on a time that it corrects all the while,
-//! which the next one sees as jitter: there J and D T count thrice. Of the samples that could be,
-//! eight intervals are for selecting the timeTransmitter, and three quarters of those that survive
-//! the losses must be reported.
+//! R = 20 ns is the jitter of the timestamps themselves. An asymmetry cannot be measured: half of
+//! it is error. The third term is the deviation of a changing rate from the line through the memory
+//! of 32 exchanges. The fastest of N exchanges is late by J/N on average in each direction, and the
+//! slope through them may add five times that; a single exchange would have a median error of 0.35
+//! J. The first exchange has no filter yet: the clocks drift apart between its messages, and its
+//! packets may be outliers. A boundary clock continuously corrects the time that it passes on,
+//! which the next one sees as jitter: there J and D T count three times. Eight intervals are
+//! allowed for selecting the timeTransmitter, and three quarters of the samples that survive the
+//! losses must be reported.
 
 use crate::configuration::{Configuration, DelayMechanism, Role, Source};
 use wirestamp::{Error, ErrorKind, Result};
@@ -27,53 +27,53 @@ use wirestamp::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Scenario {
-    /// What it is called.
+    /// The name of the scenario.
     pub name: &'static str,
-    /// In one line.
+    /// A one-line description.
     pub description: &'static str,
-    /// Virtual seconds.
+    /// The duration in virtual seconds.
     pub seconds: u32,
     pub(super) shape: Shape,
-    /// Each cable's simulation, beyond the preset.
+    /// The simulation of each cable, in addition to the preset.
     pub(super) cables: &'static str,
     pub(super) source: Source,
     pub(super) p2p: bool,
-    /// How often all clocks are served, in microseconds.
+    /// The interval in which all clocks are served, in microseconds.
     pub(super) step_us: i64,
-    /// Bound of the rate's change, in thousand-millionths a second.
+    /// The largest change of the frequency, in ppb per second.
     pub(super) wander_ppb: u32,
-    /// By how much the times in messages may be off.
+    /// The largest error of the times in messages.
     pub(super) transmitter_resolution_ns: u32,
-    /// Messages a second, as a power of two of the seconds between two.
+    /// The message interval, as the binary logarithm of seconds.
     pub(super) log_interval: i8,
-    /// What `cables` says of the network and the clocks, for the limits.
+    /// The parameters of `cables` that the limits depend on.
     pub(super) network: Numbers,
 }
 
-/// What the limits follow from.
+/// The parameters that the limits depend on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Numbers {
     jitter_ns: i64,
     outlier_ns: i64,
     asymmetry_ns: i64,
     drift_ppb: i64,
-    /// By so many thousand-millionths the rate may change in a second.
+    /// The largest change of the rate, in ppb per second.
     bend_ppb: i64,
-    /// Exchanges that survive, in a hundred.
+    /// The percentage of exchanges that survive.
     surviving: i64,
 }
 
-/// Which clock is connected to which.
+/// The topology of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A timeTransmitter and a timeReceiver.
     Pair,
-    /// A timeTransmitter, so many cables with boundary clocks between them, a timeReceiver.
+    /// A timeTransmitter and a timeReceiver, with this many cables and boundary clocks in between.
     Chain(usize),
-    /// A timeTransmitter with so many timeReceivers, each on a cable of its own.
+    /// A timeTransmitter with this many timeReceivers, each on a cable of its own.
     Star(usize),
-    /// Two timeTransmitters, a timeReceiver with a port to each; the cable of the better one is pulled
-    /// after so many seconds, and put back after as many again.
+    /// Two timeTransmitters and a timeReceiver with a port to each. The cable of the better one is
+    /// unplugged after this many seconds, and plugged in after as many again.
     Redundant(u32),
 }
 
@@ -91,9 +91,9 @@ pub struct Limits {
 
 /// The jitter of timestamps.
 const TIMESTAMPS_NS: i64 = 20;
-/// Exchanges that the filter remembers.
+/// The number of exchanges that the filter remembers.
 const MEMORY: i64 = 32;
-/// Intervals until a timeTransmitter is selected and measured.
+/// The number of intervals until a timeTransmitter is selected and measured.
 const SELECTING: i64 = 8;
 
 const SHORT_CABLE: Numbers = Numbers {
@@ -158,7 +158,7 @@ pub(super) const ALL: [Scenario; 14] = [
         description: "a cheap oscillator: 80 ppm off, swinging by 1 ppm every 40 s",
         cables: "[sim1.clock]\nfrequency_error_ppb = 80_000\nwander_ppb = 3.0\nswing_ppb = 1_000.0\nswing_period = \"40s\"",
         wander_ppb: 300,
-        // the swing is steepest where it passes its middle: 2π · 1,000 ppb / 40 s
+        // the swing is steepest in the middle: 2π · 1,000 ppb / 40 s
         network: Numbers {
             drift_ppb: 80_000,
             bend_ppb: 157,
@@ -215,7 +215,7 @@ pub(super) const ALL: [Scenario; 14] = [
         description: "a boundary clock between two NICs whose clocks are related by cross timestamps",
         shape: Shape::Chain(2),
         wander_ppb: 20_000,
-        // by so much the way from one NIC's clock to the other's may be off
+        // the error of the conversion from one NIC's clock to the other's
         transmitter_resolution_ns: 2_000,
         ..PAIR
     },
@@ -226,7 +226,7 @@ pub(super) const ALL: [Scenario; 14] = [
         shape: Shape::Chain(10),
         cables: "[link]\ndelay = { base = \"20us\", jitter = \"2us\" }",
         source: Source::Software,
-        // the time that a boundary clock passes on is corrected all the time
+        // a boundary clock continuously corrects the time that it passes on
         wander_ppb: 20_000,
         transmitter_resolution_ns: 2_000,
         network: Numbers {
@@ -296,7 +296,7 @@ impl Scenario {
         }
     }
 
-    /// Cables.
+    /// Returns the number of cables.
     pub(super) fn cable_count(&self) -> usize {
         match self.shape {
             Shape::Pair => 1,
@@ -305,7 +305,7 @@ impl Scenario {
         }
     }
 
-    /// The simulation of cable `number`.
+    /// Returns the simulation of cable `number`.
     pub(super) fn cable(&self, number: usize) -> String {
         let pulled = match self.shape {
             Shape::Redundant(after) if number == 0 => format!(

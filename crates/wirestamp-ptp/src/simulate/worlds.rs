@@ -1,22 +1,25 @@
-//! Worlds in which somebody steps, slews or exchanges the clocks at any time: every sample of `ptp --simulate` against the truth.
+//! Simulations in which clocks are stepped, slewed or replaced at any time, with every sample of
+//! `ptp --simulate` compared with the truth.
 //!
-//! `WORLDS` sets how many worlds are tried (by default a few), `WORLDS_FROM` the number of the first.
+//! `WORLDS` sets the number of simulations (a few by default), `WORLDS_FROM` the number of the
+//! first.
 
 use super::{Point, Scenario};
 use crate::configuration::Source;
 use wirestamp_test_worlds::{Chance, Change, Changed, Clocks, FEW, Found, worlds};
 
 const MS: i64 = 1_000_000;
-/// A Sync that waited longer than a whole exchange takes can hide that the timeTransmitter's clock is another one. Until the next
-/// request was answered, the bound then lacks as much as that Sync waited at most (docs/error-bound.md, Theorem 11).
+/// A Sync that waits longer than a whole exchange can hide a change of the timeTransmitter's clock.
+/// Until the next request is answered, the error bound can then be too small by up to that wait
+/// (docs/error-bound.md, Theorem 11).
 const HIDDEN: i64 = 300 * MS;
 const WAITED: i64 = 5 * MS;
-/// The one with queues.
+/// The network with queues.
 const WITH_QUEUES: &str = "jitter";
-/// Of one cable: a change comes once.
+/// Networks with one cable, so that a change comes once.
 const NETWORKS: [&str; 5] = ["quiet", "peer-delay", WITH_QUEUES, "loss", "timestamp-loss"];
 
-/// A network of the list with other events, for 6 s.
+/// Returns a network of the list with other events, for 6 s.
 fn changed(chance: &mut Chance, changes: &[Change]) -> (Scenario, String, Vec<i64>) {
     let usual = Scenario::find(chance.one_of(&NETWORKS)).expect("one of the list");
     let clocks = Clocks {
@@ -45,7 +48,7 @@ fn changed(chance: &mut Chance, changes: &[Change]) -> (Scenario, String, Vec<i6
     (scenario, told, failovers)
 }
 
-/// What the error may be beside the stated bound.
+/// Returns the allowed error in addition to the stated bound.
 fn hidden(scenario: &Scenario, failovers: &[i64], point: &Point) -> i64 {
     let after = |at: &i64| (-MS..HIDDEN).contains(&(point.at_ns - at));
     let is_hidden = scenario.name == WITH_QUEUES && failovers.iter().any(after);
@@ -54,7 +57,7 @@ fn hidden(scenario: &Scenario, failovers: &[i64], point: &Point) -> i64 {
 
 fn held(changes: &[Change], what: &str) {
     let mut found = Found::default();
-    // a network costs as much as many measurements
+    // a network takes as long as many measurements
     let all = worlds();
     let is_slice = all.end - all.start == FEW;
     let some = all.clone().filter(|world| !is_slice || world % 4 == 3);

@@ -1,7 +1,7 @@
-//! Measures each configured source beside the one that the engine follows, so that they can be
-//! compared: pinned timeTransmitters, and further domains. Uses the Sync and Follow_Up messages
-//! that come anyway, and delay requests of its own, one for each domain, under a port number that
-//! the engine does not use.
+//! Measurement of the configured sources other than the followed one, for comparison: pinned
+//! timeTransmitters and further domains. It uses the received Sync and Follow_Up messages, and
+//! sends delay requests of its own, one per domain, with a port number that the engine does not
+//! use.
 //!
 //! Source: IEEE 1588-2008, 9.3.4 (order of data sets), 11.3 (delay request-response).
 
@@ -19,9 +19,9 @@ use std::time::Duration;
 use wirestamp::{MonotonicTime, Span, TransmitId};
 use wirestamp_offset::Estimator;
 
-/// Added to a port's number: whose delay requests these are.
+/// Added to the port number in these delay requests.
 const PORT: u16 = 0x8000;
-/// Without a Sync for so long no delay request is sent.
+/// The time without a Sync after which no delay requests are sent.
 const IDLE: Span = Span::from_seconds(10);
 
 /// The sources of one port.
@@ -34,14 +34,14 @@ pub(super) struct Observers {
     random: SmallRng,
 }
 
-/// How often is asked, and how long anyone may be silent.
+/// The intervals of requests, and the longest silence.
 #[derive(Debug, Clone, Copy)]
 struct Timing {
     delay_seconds: f64,
     announce_timeout: Span,
-    /// A source whose last estimate is older is silent.
+    /// The age of the last estimate from which on a source counts as silent.
     silent_after: Span,
-    /// By how much the way from the timeTransmitter is longer than the mean.
+    /// The asymmetry: the delay from the timeTransmitter minus the mean.
     asymmetry: i64,
 }
 
@@ -57,8 +57,8 @@ struct Domain {
 }
 
 impl Observers {
-    /// Those of a port, if there is anything to compare. Peer to peer there is not: no message
-    /// bounds the offset from below where the neighbour is another clock.
+    /// Creates the observers of a port, if there is anything to compare. Not with peer delay, where
+    /// no message bounds the offset from below if the neighbour is another clock.
     pub(super) fn new(
         configuration: &crate::configuration::Configuration,
         port: PortIdentity,
@@ -82,7 +82,7 @@ impl Observers {
             ask_at: MonotonicTime::MIN,
             synced_at: None,
         };
-        // the one that is followed is measured by the port itself
+        // the port itself measures the followed one
         let followed = domain(configuration.domain, &pins);
         let others = trust.compare_domains.iter();
         let others =
@@ -112,7 +112,7 @@ impl Observers {
         }))
     }
 
-    /// Whether messages of this domain concern it.
+    /// Returns whether messages of this domain are observed.
     pub(super) fn watches(&self, domain: u8) -> bool {
         self.domains.iter().any(|known| known.number == domain)
     }
@@ -121,7 +121,7 @@ impl Observers {
         self.identity
     }
 
-    /// Whether the arrival of this Sync is of any use.
+    /// Returns whether the arrival of this Sync is needed.
     pub(super) fn wants(&self, message: &Message<'_>) -> bool {
         let domain = self
             .domains
@@ -135,7 +135,7 @@ impl Observers {
         })
     }
 
-    /// A message of a trusted sender; a Sync with the time of its arrival.
+    /// Processes a message of a trusted sender; a Sync with its arrival time.
     pub(super) fn hear(
         &mut self,
         message: &Message<'_>,
@@ -191,7 +191,7 @@ impl Observers {
         }
     }
 
-    /// When a delay request is to be sent, if any.
+    /// Returns when the next delay request is due, if any.
     pub(super) fn next_at(&self, now: MonotonicTime) -> Option<MonotonicTime> {
         self.domains
             .iter()
@@ -200,7 +200,7 @@ impl Observers {
             .min()
     }
 
-    /// The delay request that is due now, of one domain. Its identifier is wanted by [`asked`](Self::asked).
+    /// Returns the due delay request of a domain. Call [`asked`](Self::asked) with its transmit ID.
     pub(super) fn request(
         &mut self,
         now: MonotonicTime,
@@ -222,14 +222,14 @@ impl Observers {
         ))
     }
 
-    /// It was sent under this identifier.
+    /// Notes that the request was sent with this transmit ID.
     pub(super) fn asked(&mut self, domain: u8, id: TransmitId) {
         if let Some(domain) = self.domains.iter_mut().find(|known| known.number == domain) {
             domain.request = Some(Request { id, sent: None });
         }
     }
 
-    /// Whether this is the identifier of one of its requests.
+    /// Returns whether this is the transmit ID of one of its requests.
     pub(super) fn awaits(&self, id: TransmitId) -> bool {
         self.domains.iter().any(|domain| {
             domain
@@ -238,7 +238,7 @@ impl Observers {
         })
     }
 
-    /// Its request left at that time.
+    /// Notes the transmit timestamp of a request.
     pub(super) fn left(&mut self, id: TransmitId, sent: Timestamped) {
         let (run, asymmetry) = (self.run, self.timing.asymmetry);
         for domain in &mut self.domains {
@@ -254,7 +254,7 @@ impl Observers {
         }
     }
 
-    /// The clock was stepped or restarted: everything is learnt again.
+    /// Forgets all measurements, after the clock was stepped or restarted.
     pub(super) fn restarted(&mut self) {
         for domain in &mut self.domains {
             domain.request = None;
@@ -262,7 +262,7 @@ impl Observers {
         }
     }
 
-    /// Lets the caller change each estimator.
+    /// Returns all estimators.
     pub(super) fn estimators(&mut self) -> impl Iterator<Item = &mut Estimator> {
         self.domains
             .iter_mut()
@@ -270,7 +270,7 @@ impl Observers {
             .map(|source| &mut source.estimator)
     }
 
-    /// The sources that are heard, without `followed` in the followed domain, which the port measures itself.
+    /// Returns the recently heard sources, without `followed`, which the port measures itself.
     pub(super) fn heard(
         &self,
         followed: Option<PortIdentity>,
@@ -299,13 +299,13 @@ impl Observers {
         })
     }
 
-    /// How long a source may be silent.
+    /// Returns the longest silence of a source.
     pub(super) fn silent_after(&self) -> Span {
         self.timing.silent_after
     }
 }
 
-/// A source that was heard lately.
+/// A recently heard source.
 #[derive(Debug)]
 pub(crate) struct Heard<'a> {
     pub(crate) domain: u8,
@@ -314,7 +314,7 @@ pub(crate) struct Heard<'a> {
 }
 
 impl Heard<'_> {
-    /// Its estimate at a local time.
+    /// Returns its estimate at a local time.
     pub(crate) fn at(&self, at: i64) -> Option<Measured> {
         self.estimator.held_at(at).map(|estimate| Measured {
             offset: estimate.offset,

@@ -1,4 +1,4 @@
-//! One source that is compared: who it is, and the halves of its exchanges.
+//! A source that is compared: its identity and its incomplete exchanges.
 
 use super::super::ledger::Run;
 use crate::message::{Kind, Message, PortIdentity};
@@ -6,33 +6,34 @@ use crate::trust::Pin;
 use wirestamp::{MonotonicTime, Span, TransmitId};
 use wirestamp_offset::{Estimator, Told};
 
-/// Where an Announce has priorities, quality and identity of its grandmaster, and its distance: less is better.
+/// The octets of an Announce with its grandmaster's priorities, quality and identity, and its
+/// distance; lower values are better.
 const DATA_SET: std::ops::Range<usize> = 47..63;
 
-/// A time of the clock that timestamps, on the timescale of messages, and the run that it belongs to.
+/// A time of the timestamping clock, on the timescale of messages, with its clock generation.
 pub(in crate::port) type Timestamped = (i64, Run);
 
-/// A delay request under way.
+/// A delay request in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
     pub(super) id: TransmitId,
     pub(super) sent: Option<Timestamped>,
 }
 
-/// One source.
+/// A source.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// `None`: the best one that announces itself in the domain.
+    /// The pin; `None` for the best timeTransmitter that announces itself in the domain.
     pub(super) pin: Option<Pin>,
     announced: Option<Announced>,
     pub(super) estimator: Estimator,
     sync: Option<PendingSync>,
-    /// When the timeTransmitter received the request under way.
+    /// The time at which the timeTransmitter received the request in progress.
     pub(super) answered: Option<i64>,
     pub(super) estimated_at: MonotonicTime,
 }
 
-/// Who announces itself as the best of a domain.
+/// The best announced timeTransmitter of a domain.
 #[derive(Debug, Clone, Copy)]
 struct Announced {
     identity: PortIdentity,
@@ -40,7 +41,7 @@ struct Announced {
     at: MonotonicTime,
 }
 
-/// The halves of a Sync: when it arrived, and when it was sent.
+/// The two parts of a Sync: its arrival and its transmit time.
 #[derive(Debug, Clone, Copy)]
 struct PendingSync {
     sequence: u16,
@@ -81,7 +82,7 @@ impl Source {
         }
     }
 
-    /// Without a pin the best one that is not silent counts.
+    /// Processes an Announce. Without a pin, the best one that is not silent is used.
     pub(super) fn announced(&mut self, message: &Message<'_>, timeout: Span, now: MonotonicTime) {
         if self.pin.is_some() {
             return;
@@ -128,7 +129,8 @@ impl Source {
             sync.received = received.map(|(at, run)| (at.saturating_sub(correction), run));
         }
         if message.kind == Kind::FollowUp || !message.is_two_step() {
-            // a Follow_Up's correction is added to what it says, that of a Sync was taken off above
+            // a Follow_Up's correction is added to its timestamp; that of a Sync was subtracted
+            // above
             let correction = if message.kind == Kind::FollowUp {
                 message.correction().saturating_nanoseconds()
             } else {
@@ -151,7 +153,7 @@ impl Source {
         }
     }
 
-    /// Both halves of the request's exchange, if they are there and of the run that goes on.
+    /// Uses the request's exchange, if it is complete and of the current generation.
     pub(super) fn delay(&mut self, request: Request, current: Option<Run>, asymmetry: i64) {
         let (Some((sent, run)), Some(answered)) = (request.sent, self.answered) else {
             return;

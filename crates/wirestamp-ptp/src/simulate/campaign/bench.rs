@@ -1,5 +1,5 @@
-//! A run: a timeTransmitter and a timeReceiver that steers its clock device, what happens to them,
-//! and the truth beside what they say.
+//! The execution of a run: a timeTransmitter, and a timeReceiver that steers its clock device, with
+//! disturbances, compared with the truth.
 
 use super::device::Device;
 use super::expect::{Expectation, Routes};
@@ -17,17 +17,19 @@ use wirestamp::{
     UdpSocket,
 };
 
-/// Nothing lasts longer without a look, while something runs,
+/// The longest time between checks while both programs run,
 const LOOK: f64 = 1.0;
-/// and this while only the timeReceiver does.
+/// and while only the timeReceiver does.
 const LONG_LOOK: f64 = 20.0;
-/// After the stated recovery the clock is watched for so many seconds and a selection.
+/// How long the clock is watched after the computed recovery, in seconds, in addition to a
+/// selection.
 const WATCHED: f64 = 20.0;
-/// Programs are started so often in a run, at most.
+/// The most starts of programs in a run.
 const STARTS: usize = 8;
-/// What failed is kept so often.
+/// The most failures that are kept.
 const FAILURES: usize = 5;
-/// More turns in a second of virtual time mean that a program never waits.
+/// The largest number of iterations per second of virtual time: more mean that a program never
+/// waits.
 const MOST_TURNS: u32 = 5_000;
 
 /// The two programs and their world.
@@ -40,10 +42,10 @@ struct Bench<'a> {
     receiver: Option<Node<'a>>,
     started: [usize; 2],
     killed: Rc<Cell<bool>>,
-    /// What the clock device shows instead of its adjustment.
+    /// The value that the clock device shows instead of its adjustment.
     shown: Rc<Cell<Option<f64>>>,
     begun: MonotonicTime,
-    /// By how much the timeTransmitter's clock shows more than the time that is right.
+    /// The error of the timeTransmitter's clock: its time minus the right time.
     lie: i64,
     phase: Watched,
     failures: Vec<String>,
@@ -55,10 +57,10 @@ struct Bench<'a> {
 struct Watched {
     expected: Expectation,
     begin: f64,
-    /// Until then the error bound may contain what was true before.
+    /// The time until which the error bound may contain the earlier truth.
     excess_until: f64,
     excess_ns: f64,
-    /// When the clock was last outside of its steady-state error.
+    /// The time at which the clock was last outside its steady-state error.
     outside_at: f64,
     worst_after_ns: i64,
     furthest_ns: i64,
@@ -69,10 +71,10 @@ struct Watched {
 }
 
 impl Plan {
-    /// Runs it. `traced`: keeps a trace with a row for each second.
+    /// Runs the plan. With `traced`, keeps a trace with a row for each second.
     ///
     /// # Errors
-    /// Those of starting its clocks.
+    /// The errors of starting its clocks.
     pub fn run(&self, traced: bool) -> Result<Run> {
         let simulation = Simulation::from_toml(&self.simulation(), self.seed)?;
         let ends = [simulation.interface("sim0")?, simulation.interface("sim1")?];
@@ -238,10 +240,10 @@ impl<'a> Bench<'a> {
         self.start_transmitter()
     }
 
-    /// Lets the stated recovery pass and watches what follows.
+    /// Lets the computed recovery pass, and watches the clock afterwards.
     fn finish(&mut self, name: &'static str, lasted: f64) -> Result<Phase> {
         let ended = self.seconds();
-        // a bound may be wrong again from here on, where a step ended the disturbance
+        // if a step ended the disturbance, a bound may be wrong again from here on
         if let Some((excess_for, _)) = self.phase.expected.excess {
             self.phase.excess_until = ended + excess_for;
         }
@@ -296,7 +298,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Compares with the clock as it would be if nobody had touched it.
+    /// Compares with the clock as it would be without steering.
     fn ends_no_further_than_free(&mut self, when: &str) {
         let moved = self
             .world
@@ -308,7 +310,7 @@ impl<'a> Bench<'a> {
             self.phase.estimate.map_or(0, |(_, bound)| bound),
         );
         let free = offset - moved;
-        // of a step just before the loss nobody can know, and nobody follows it after
+        // a step just before the loss cannot be known, and is not followed afterwards
         let allowed = if self.transmitter.is_some() {
             bound
         } else {
@@ -405,12 +407,12 @@ impl<'a> Bench<'a> {
         self.world.truth().now()
     }
 
-    /// Virtual time since the start.
+    /// Returns the virtual time since the start in seconds.
     fn seconds(&self) -> f64 {
         (self.now() - self.begun).saturating_nanoseconds() as f64 / 1e9
     }
 
-    /// How far the steered clock is ahead of the timeTransmitter's.
+    /// Returns the steered clock minus the timeTransmitter's.
     fn offset_at(&self, at: MonotonicTime) -> Option<i64> {
         let truth = self.world.truth();
         let shown =
@@ -438,7 +440,7 @@ impl<'a> Bench<'a> {
         self.hold_against(truth, sample.offset, "sample");
     }
 
-    /// Holds the clock, and what the timeReceiver says of it now, against the truth.
+    /// Compares the clock, and the timeReceiver's current estimate, with the truth.
     fn look(&mut self) {
         let (now, offset) = (self.seconds(), self.offset());
         let right = offset.saturating_add(self.lie);
@@ -493,7 +495,7 @@ impl<'a> Bench<'a> {
         self.keep(note, false);
     }
 
-    /// Keeps what is seen now, once a second if nothing is special about it.
+    /// Adds a row to the trace, at most once a second unless there is a note.
     fn keep(&mut self, note: String, seldom: bool) {
         let (at, offset_ns, estimate) = (self.seconds(), self.offset(), self.phase.estimate);
         let adjustment_ppm = self

@@ -1,4 +1,4 @@
-//! The simulated clock device as the program steers it. Passes on what the device says.
+//! The simulated clock device that the program steers.
 
 use crate::steering::SteeredClock;
 use std::cell::Cell;
@@ -10,9 +10,9 @@ use wirestamp::{Result, Span};
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) device: ClockDevice,
-    /// Once the program was killed, whatever it would still do is left undone.
+    /// Whether the program was killed, after which its commands are ignored.
     pub(super) killed: Rc<Cell<bool>>,
-    /// The adjustment that it still shows, in ppm, though the hardware has lost it.
+    /// The adjustment in ppm that it still shows although the hardware has lost it.
     pub(super) shown: Rc<Cell<Option<f64>>>,
 }
 
@@ -44,7 +44,7 @@ impl SteeredClock for Device {
     }
 
     fn rate_step(&self) -> f64 {
-        // rounded to the nearest step, and by this interface
+        // rounding to the nearest step, and rounding by this interface
         self.device.resolution_ppb() / 2e3 + 1e-6
     }
 

@@ -3,7 +3,7 @@
 use rand::rngs::SmallRng;
 use rand::{RngCore, SeedableRng};
 
-/// A stream of random numbers of its own for every run of a campaign.
+/// An independent stream of random numbers for each run of a campaign.
 #[derive(Debug)]
 pub(super) struct Draw(SmallRng);
 
@@ -27,17 +27,17 @@ impl Draw {
         self.unit() < probability
     }
 
-    /// A whole number, both ends included.
+    /// A whole number between `least` and `most`, inclusive.
     pub(super) fn between(&mut self, least: i64, most: i64) -> i64 {
         least + (self.unit() * (most - least + 1) as f64) as i64
     }
 
-    /// Each power of ten is as likely as every other one.
+    /// A number with a uniformly distributed logarithm.
     pub(super) fn spread(&mut self, least: f64, most: f64) -> f64 {
         least * (self.unit() * (most / least).ln()).exp()
     }
 
-    /// The same, of either sign.
+    /// The same, with a random sign.
     pub(super) fn signed(&mut self, least: f64, most: f64) -> i64 {
         let size = self.spread(least, most) as i64;
         if self.happens(0.5) { size } else { -size }

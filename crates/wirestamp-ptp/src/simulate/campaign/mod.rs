@@ -1,13 +1,14 @@
-//! A campaign against the steering of a clock: seeded runs over settings, oscillators, networks,
-//! clock devices and disturbances, each held against what was computed for it beforehand.
+//! A campaign that tests the steering of a clock: seeded runs over settings, oscillators, networks,
+//! clock devices and disturbances, each checked against limits that are computed in advance.
 //!
 //! In every run:
-//! - the error bound of every estimate, held ones too, contains the truth. During a lie the truth is
-//!   the time that the timeTransmitter shows. After its clock was stepped, the bound may contain the
-//!   time before the step until the estimator can know better; what that takes is stated, too;
-//! - the clock is back within its steady-state error within a time stated beforehand;
-//! - at the end, and at the end of an outage, the clock is no further away than it would be if
-//!   nobody had touched it, by more than the error bound;
+//! - the error bound of every estimate, including extrapolated ones, contains the truth. While the
+//!   timeTransmitter's clock is wrong, the truth is the time that it shows. After a step of its
+//!   clock, the bound may contain the time before the step until the estimator can detect it; this
+//!   time is computed too;
+//! - the clock returns to its steady-state error within a time that is computed in advance;
+//! - at the end, and at the end of an outage, the clock is at most the error bound further away
+//!   than without steering;
 //! - no error remains, and the timeTransmitter is followed.
 
 mod bench;
@@ -26,12 +27,12 @@ use std::sync::mpsc;
 use std::thread;
 use wirestamp::Result;
 
-/// So many runs, and the seed that decides all of them.
+/// A number of runs with a seed that determines them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Campaign {
-    /// How many.
+    /// The number of runs.
     pub runs: u32,
-    /// Decides everything that is random.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
@@ -41,10 +42,10 @@ impl Campaign {
         Plan::draw(self.seed, run)
     }
 
-    /// Runs all of them on as many threads as there are processors; `each` sees every run, in order.
+    /// Runs all on as many threads as there are processors. Calls `each` for every run, in order.
     ///
     /// # Errors
-    /// The first of those of [`Plan::run`].
+    /// The first error of [`Plan::run`].
     pub fn run(&self, mut each: impl FnMut(&Run)) -> Result<Totals> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let next = AtomicU32::new(0);

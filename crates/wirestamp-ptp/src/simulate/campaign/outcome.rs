@@ -1,4 +1,4 @@
-//! What a run, and a whole campaign, came to.
+//! The results of a run and of a campaign.
 
 use super::plan::Plan;
 use serde::Serialize;
@@ -8,23 +8,24 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Phase {
-    /// Which disturbance.
+    /// The name of the disturbance.
     pub name: &'static str,
-    /// When it began, in seconds of virtual time since the start.
+    /// The beginning, in seconds of virtual time since the start.
     pub begin: f64,
-    /// How long the disturbance lasted, in seconds.
+    /// The duration of the disturbance in seconds.
     pub lasted: f64,
-    /// The clock was last outside of its steady-state error so many seconds after the disturbance.
+    /// The time in seconds after the disturbance at which the clock was last outside its
+    /// steady-state error.
     pub recovered: f64,
-    /// That must be so within this time, as stated before the run.
+    /// The limit of `recovered`, computed before the run.
     pub stated: f64,
-    /// The steady-state error that was stated before the run, in nanoseconds.
+    /// The steady-state error in nanoseconds, computed before the run.
     pub steady_ns: i64,
     /// The largest offset afterwards, in nanoseconds.
     pub worst_ns: i64,
-    /// The furthest that the clock was from the right time, in nanoseconds.
+    /// The largest distance of the clock from the right time, in nanoseconds.
     pub furthest_ns: i64,
-    /// Estimates whose error bound was held against the truth.
+    /// The number of estimates whose error bound was compared with the truth.
     pub checked: u64,
     /// The largest error of an estimate relative to its error bound.
     pub worst_of_bound: f64,
@@ -34,15 +35,15 @@ pub struct Phase {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Run {
-    /// Its parameters.
+    /// The parameters of the run.
     pub plan: Plan,
-    /// Seconds of virtual time.
+    /// The duration in seconds of virtual time.
     pub seconds: f64,
-    /// Its phases, the start first.
+    /// The phases, beginning with the start.
     pub phases: Vec<Phase>,
-    /// What did not hold, in words.
+    /// A description of each failed check.
     pub failures: Vec<String>,
-    /// The trace, if it was asked for.
+    /// The trace, if requested.
     #[serde(skip)]
     pub trace: Vec<Trace>,
 }
@@ -51,15 +52,15 @@ pub struct Run {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Trace {
-    /// Seconds of virtual time since the start.
+    /// The time in seconds of virtual time since the start.
     pub at: f64,
     /// The true offset of the steered clock, in nanoseconds.
     pub offset_ns: i64,
-    /// The adjustment in force, in ppm.
+    /// The frequency adjustment in ppm.
     pub adjustment_ppm: f64,
     /// The newest estimate's offset and error bound, in nanoseconds.
     pub estimate: Option<(i64, i64)>,
-    /// What happened.
+    /// A remark on what happened.
     pub note: String,
 }
 
@@ -67,39 +68,39 @@ pub struct Trace {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Group {
-    /// How often it was.
+    /// The number of phases of this kind.
     pub phases: u64,
-    /// In runs with the default configuration.
+    /// The number of these in runs with the default configuration.
     pub defaults: u64,
-    /// The largest offset afterwards relative to the stated steady-state error.
+    /// The largest offset afterwards, relative to the computed steady-state error.
     pub worst_of_steady: f64,
     /// The largest offset afterwards, in nanoseconds.
     pub worst_ns: i64,
-    /// The longest recovery relative to the stated time.
+    /// The longest recovery, relative to its computed limit.
     pub worst_of_stated: f64,
     /// The longest recovery, in seconds.
     pub slowest: f64,
     /// The largest error of an estimate relative to its error bound.
     pub worst_of_bound: f64,
-    /// Estimates whose error bound was held against the truth.
+    /// The number of estimates whose error bound was compared with the truth.
     pub checked: u64,
-    /// Runs that failed and had such a phase.
+    /// The number of failed runs with such a phase.
     pub failed: u64,
 }
 
-/// The results of the runs of a campaign.
+/// The results of a campaign.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Totals {
     /// Runs.
     pub runs: u64,
-    /// Of those, with the default configuration.
+    /// The number of runs with the default configuration.
     pub defaults: u64,
     /// Runs that failed.
     pub failed: u64,
-    /// Hours of virtual time.
+    /// The duration in hours of virtual time.
     pub hours: f64,
-    /// By kind of disturbance.
+    /// The results by kind of disturbance.
     pub groups: BTreeMap<&'static str, Group>,
 }
 

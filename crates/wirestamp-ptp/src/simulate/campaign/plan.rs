@@ -1,6 +1,6 @@
-//! The parameters of a run, drawn from its seed: settings, oscillators, network, clock device, and
-//! what happens when. Draws only what the assumptions of the error bound allow, except where a
-//! disturbance is meant to break them.
+//! The parameters of a run, drawn from its seed: settings, oscillators, network, clock device and
+//! disturbances. All are within the assumptions of the error bound, except disturbances that are
+//! meant to violate them.
 
 use super::draw::Draw;
 use super::expect::{Expectation, Routes};
@@ -11,13 +11,13 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Plan {
-    /// Its number in the campaign.
+    /// The number of the run in the campaign.
     pub run: u32,
-    /// Decides everything that is random in it.
+    /// The seed of all random numbers in the run.
     pub seed: u64,
     /// Whether the timeReceiver runs with the default configuration.
     pub defaults: bool,
-    /// `None`: not configured.
+    /// The configured limit; `None` if not configured.
     pub(super) slew_limit_ppm: Option<u32>,
     pub(super) max_drift_ppm: u32,
     pub(super) wander_ppb: u32,
@@ -34,11 +34,11 @@ pub struct Plan {
     pub(super) disturbances: Vec<Disturbance>,
 }
 
-/// How an oscillator errs.
+/// The errors of an oscillator.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Oscillator {
     pub(super) error_ppb: i32,
-    /// Random walk of the frequency, per square root of a second.
+    /// The random walk of the frequency, in ppb per square root of a second.
     pub(super) wander_ppb: f64,
 }
 
@@ -46,11 +46,11 @@ pub(super) struct Oscillator {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Network {
     pub(super) delay_ns: i64,
-    /// Mean of the exponential part.
+    /// The mean of the exponential delay.
     pub(super) jitter_ns: i64,
     /// Added in the direction to the timeTransmitter.
     pub(super) asymmetry_ns: i64,
-    /// Share of the packets.
+    /// The fraction of lost packets.
     pub(super) loss: f64,
 }
 
@@ -62,11 +62,11 @@ pub(super) struct Device {
     pub(super) step_ppb: f64,
 }
 
-/// What happens once the clock is in its steady state. Times in seconds, offsets in nanoseconds.
+/// A disturbance of the steady state. Times are in seconds, offsets in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(super) enum Disturbance {
-    /// Nothing: the start alone.
+    /// No disturbance: the start only.
     Nothing { seconds: f64 },
     /// The timeTransmitter's clock is stepped and stays there.
     Step { by_ns: i64 },
@@ -74,29 +74,30 @@ pub(super) enum Disturbance {
     Lie { by_ns: i64, seconds: f64 },
     /// The timeTransmitter is off.
     Outage { seconds: f64 },
-    /// Its clock is stepped, and while the timeReceiver catches up it is lost.
+    /// The timeTransmitter's clock is stepped, and it is lost while the timeReceiver catches up.
     OutageWhileSlewing {
         by_ns: i64,
         after: f64,
         seconds: f64,
     },
-    /// The cable is pulled and put back.
+    /// The cable is unplugged and plugged in again.
     LinkDown { seconds: f64 },
-    /// Routes change: so much longer from the timeTransmitter, and to it.
+    /// The routes change: the delays from and to the timeTransmitter become longer.
     DelayStep { from_ns: i64, to_ns: i64 },
     /// The timeTransmitter ends and starts again.
     TransmitterRestart { seconds: f64 },
-    /// The timeReceiver ends in order and starts again.
+    /// The timeReceiver ends regularly and starts again.
     ReceiverRestart { seconds: f64 },
-    /// The timeReceiver is killed in the midst of catching up: nobody ends its correction.
+    /// The timeReceiver is killed while it catches up, so that nothing ends its correction.
     ReceiverKilled {
         by_ns: i64,
         after: f64,
         seconds: f64,
     },
-    /// Every change of the clock is refused for a while.
+    /// The device rejects every change for a while.
     DeviceRefuses { seconds: f64 },
-    /// The driver loses the frequency adjustment. Read back it is gone; or, as by Linux' kernel, what was asked for.
+    /// The driver loses the frequency adjustment. Reading it back shows that; or, as with Linux'
+    /// kernel, the requested value.
     AdjustmentLost { shown: bool },
 }
 
@@ -120,10 +121,10 @@ impl Disturbance {
     }
 }
 
-/// A recovery that is stated to take longer is not drawn, in seconds.
+/// The longest computed recovery that is drawn, in seconds.
 const LONGEST_RECOVERY: f64 = 3_600.0;
-/// Nor is a disturbance that is expected to move the clock further, in nanoseconds: the panic limit
-/// is a second.
+/// The largest expected movement of the clock that is drawn, in nanoseconds: the panic limit is a
+/// second.
 const FURTHEST: f64 = 5e8;
 
 impl Plan {
@@ -179,7 +180,7 @@ impl Plan {
         }
     }
 
-    /// The system clock of Linux, igb and igc, an 82574, an mlx5, a coarse one.
+    /// Draws a device: the system clock of Linux, igb and igc, an 82574, an mlx5, or a coarse one.
     fn draw_device(&mut self, draw: &mut Draw) {
         const DEVICES: [Device; 6] = [
             Device {
@@ -214,13 +215,13 @@ impl Plan {
             },
         ];
         self.device = DEVICES[draw.between(0, DEVICES.len() as i64 - 1) as usize];
-        // the program refuses to begin with a limit beyond the device's
+        // the program rejects a limit beyond the device's
         let most = self.device.limit_ppb / 1_000;
         self.slew_limit_ppm = self.slew_limit_ppm.map(|limit| limit.min(most));
     }
 
-    /// Drifts that the settings allow, up to 100 ppm, and wander of a sixth of what they allow: the
-    /// random walk has a tail.
+    /// Draws drifts that the settings allow, up to 100 ppm, and a sixth of the allowed wander,
+    /// because the random walk has a tail.
     fn draw_oscillators(&mut self, draw: &mut Draw) {
         let most = (f64::from(self.max_drift_ppm) * 900.0).min(100_000.0);
         let drift = draw.between(-(most as i64), most as i64);
@@ -248,7 +249,7 @@ impl Plan {
     fn draw_disturbances(&mut self, draw: &mut Draw) {
         let mut routes = Routes::default();
         for _ in 0..draw.between(1, 2) {
-            // what would take too long to observe is drawn again
+            // disturbances that would take too long to observe are drawn again
             for _ in 0..40 {
                 let disturbance = self.draw_disturbance(draw);
                 let expected = Expectation::of(self, &disturbance, routes);
@@ -268,7 +269,7 @@ impl Plan {
                 seconds: draw.spread(10.0, 1_000.0),
             },
             1 | 2 => Disturbance::Step { by_ns },
-            // beyond the panic limit, too, but for its neighbourhood
+            // also beyond the panic limit, but not near it
             3 => Disturbance::Lie {
                 by_ns: draw.signed(1.5e9, 1e10),
                 seconds: draw.spread(1.0, 30.0),
@@ -312,7 +313,7 @@ impl Plan {
         }
     }
 
-    /// The configuration of either side.
+    /// Returns the configuration of either side.
     pub(super) fn configuration(&self, role: Role) -> Configuration {
         let mut configuration = Configuration {
             role,
@@ -321,7 +322,7 @@ impl Plan {
             } else {
                 128
             },
-            // the timeTransmitter's clock is moved by nobody; read like this it has no correlator
+            // the timeTransmitter's clock is not steered; with this setting it has no correlator
             clock: Clock::Nic,
             ..Configuration::default()
         };
@@ -338,7 +339,7 @@ impl Plan {
         configuration
     }
 
-    /// The simulation that it runs in.
+    /// Returns the simulation of the run.
     pub(super) fn simulation(&self) -> String {
         const START: i64 = 1_700_000_000_000_000_000;
         let clock = |name: &str, oscillator: &Oscillator, start: i64| {
