@@ -22,6 +22,7 @@ pub(super) mod compare;
 mod drawn;
 pub(super) mod export;
 pub(super) mod files;
+mod parts;
 pub(super) mod picture;
 mod rows;
 mod text;
@@ -88,7 +89,8 @@ struct Latency {
     warm_up_ns: i64,
     /// Whether a signal ended the run early.
     interrupted: bool,
-    /// Added to every value in the file of histograms; null: none was written.
+    /// Added to every value in the file of histograms; values far below the others have histograms of their own, with
+    /// another tag. Null: none was written.
     histogram_offset_ns: Option<Offsets>,
     /// Limits of the command line (--max-p99 and the like).
     limits: Vec<limits::Judged>,

@@ -1,9 +1,11 @@
 //! The file of `latency --histogram`: an interval log as HdrHistogram's tools read it, with a
 //! histogram for each path.
 //!
-//! HdrHistogram holds no negative values. If a path has some, all its values are shifted up by one
-//! offset, a power of ten, and the tag says by how much: `wire+10000ns`. Subtract it from each figure.
+//! HdrHistogram holds no negative values. If a path has some, its values are shifted up by a power of ten, and the tag
+//! says by how much: `wire+10000ns`. Subtract it from each figure. Values far below the others have a histogram of their
+//! own, with another shift.
 
+use super::parts::{Part, parts};
 use crate::output::Target;
 use hdrhistogram::Histogram as HdrHistogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
@@ -69,33 +71,24 @@ pub(in crate::commands) fn interval_log(
         .with_start_time(began)
         .begin_log_with(&mut log, &mut serializer)?;
     for &(name, histogram) in paths {
-        let offset = offset(histogram);
-        if offset > 0 {
-            writer.write_comment(&format!(
-                "[{name}: {offset} ns were added to every value, some are negative]"
-            ))?;
+        for part in parts(histogram) {
+            let offset = part.offset;
+            if offset > 0 {
+                writer.write_comment(&format!(
+                    "[{name}: {offset} ns were added to every value, some are negative]"
+                ))?;
+            }
+            let tag = tag(name, offset);
+            writer.write_histogram(&shifted(&part)?, Duration::ZERO, took, Tag::new(&tag))?;
         }
-        writer.write_histogram(
-            &shifted(histogram, offset)?,
-            Duration::ZERO,
-            took,
-            Tag::new(&tag(name, offset)),
-        )?;
     }
     Ok(log)
 }
 
-/// By how many nanoseconds the values of a path are shifted in the file: 0, or the smallest
-/// power of ten that leaves none of them negative.
+/// By how many nanoseconds the usual values of a path are shifted in the file: 0, or a power of ten that leaves none of
+/// them negative.
 pub(in crate::commands) fn offset(histogram: &Histogram) -> u64 {
-    let below = histogram.minimum().map_or(0, |minimum| {
-        minimum.saturating_nanoseconds().min(0).unsigned_abs()
-    });
-    (0..=19)
-        .map(|power| 10_u64.pow(power))
-        .find(|offset| *offset >= below)
-        .filter(|_| below > 0)
-        .unwrap_or(0)
+    parts(histogram).first().map_or(0, |part| part.offset)
 }
 
 /// How the file names the histogram of a path.
@@ -107,18 +100,16 @@ pub(in crate::commands) fn tag(path: &str, offset: u64) -> String {
     }
 }
 
-/// The middle of each bucket and `offset`, as often as it counted.
-fn shifted(histogram: &Histogram, offset: u64) -> Result<HdrHistogram<u64>, Box<dyn StdError>> {
-    let mut converted = HdrHistogram::new(if offset == 0 {
+/// Each value and the offset, as often as it counted.
+fn shifted(part: &Part) -> Result<HdrHistogram<u64>, Box<dyn StdError>> {
+    let mut converted = HdrHistogram::new(if part.offset == 0 {
         DIGITS
     } else {
         DIGITS_WHEN_SHIFTED
     })?;
-    for bucket in histogram.buckets() {
-        let middle = (bucket.lowest.nanoseconds() + bucket.highest.nanoseconds()).div_euclid(2);
-        // the bucket of the smallest value reaches below it, by less than its own width
-        let value = u64::try_from((middle + i128::from(offset)).max(0))?;
-        converted.record_n(value, bucket.count)?;
+    for (value, count) in &part.values {
+        let value = i128::from(*value) + i128::from(part.offset);
+        converted.record_n(u64::try_from(value).unwrap_or(u64::MAX), *count)?;
     }
     Ok(converted)
 }
@@ -221,8 +212,46 @@ mod tests {
 
     #[test]
     fn any_value_can_be_written() {
-        let ours = of([i64::MIN, -1, 0]);
-        assert_eq!(offset(&ours), 10_u64.pow(19));
-        assert_eq!(shifted(&ours, offset(&ours)).expect("fits").len(), 3);
+        let far = -5_000_000_000_000_000_000;
+        for (values, expected) in [
+            (vec![], vec![(0, 0)]),
+            (
+                vec![i64::MIN, -1, 0],
+                vec![(100_000, 2), (10_u64.pow(19), 1)],
+            ),
+            (vec![far, far, i64::MAX], vec![(10_u64.pow(19), 3)]),
+        ] {
+            let parts = parts(&of(values)).into_iter();
+            let found = parts.map(|part| (part.offset, shifted(&part).expect("fits").len()));
+            assert_eq!(found.collect::<Vec<_>>(), expected);
+        }
+    }
+
+    /// An offset before the first step, and one before the second.
+    #[test]
+    fn values_far_below_the_others_do_not_round_them() {
+        let [first, second] = [-1_700_000_000_000_000_000, -40_000_000];
+        let ours = of((0..1_000)
+            .map(|step| step % 100 - 50)
+            .chain([first, second]));
+        let log = interval_log(
+            "a test",
+            &[("offset", &ours)],
+            SystemTime::now(),
+            Duration::ZERO,
+        );
+        let read = read_back(&log.expect("written"));
+        let counts = read
+            .iter()
+            .map(|(tag, theirs)| (tag.as_str(), theirs.len()));
+        assert_eq!(
+            counts.collect::<Vec<_>>(),
+            [
+                ("offset+100000ns", 1_000),
+                ("offset+10000000000ns", 1),
+                ("offset+10000000000000000000ns", 1),
+            ]
+        );
+        assert_eq!(read[0].1.value_at_quantile(0.25), 100_000 - 26);
     }
 }
