@@ -55,6 +55,41 @@ fn packets_that_do_not_leave_are_said_to_have_no_neighbour() {
     }
 }
 
+/// Packets from a secondary address: this host's ICMP comes from the primary one. Where a router says so, packets have left.
+#[test]
+fn a_router_that_has_no_way_is_no_missing_neighbour() {
+    let Some(net) = Net::new("router") else {
+        return;
+    };
+    let [near, far] = &net.0;
+    for command in [
+        format!("-n {near} link set lo up"),
+        format!("-n {near} addr add 10.78.1.3/24 dev sba"),
+        format!("-n {near} route add 10.78.8.0/24 via {NOBODY} src 10.78.1.3"),
+        format!("-n {near} route add 10.78.9.0/24 via 10.78.1.2"),
+        format!("netns exec {far} sysctl -qw net.ipv4.ip_forward=1 net.ipv4.icmp_ratelimit=0"),
+        format!("-n {far} route add unreachable 10.78.9.0/24"),
+    ] {
+        assert!(ip(&command).status.success(), "{command}");
+    }
+    let why = "packets did not leave: no neighbour has the address";
+    for (peer, is_neighbour) in [("10.78.8.8", true), ("10.78.9.9", false)] {
+        for arguments in [
+            &["latency", "--peer", peer, "-c", "3", "--timeout", "1s"][..],
+            &["ntp", peer, "-c", "1"],
+        ] {
+            let output = inside(near, arguments).output().expect("it runs");
+            assert_eq!(output.status.code(), Some(1), "{output:?}");
+            let words = words(&output);
+            assert_eq!(words.contains(why), is_neighbour, "{words}");
+            assert!(
+                is_neighbour || words.contains("no route to host"),
+                "{words}"
+            );
+        }
+    }
+}
+
 #[cfg(feature = "monitor")]
 #[test]
 fn a_monitor_says_of_packets_that_do_not_leave_what_commands_say() {

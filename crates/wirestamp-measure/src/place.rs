@@ -89,7 +89,7 @@ impl Place {
         Some(found.unwrap_or_else(|| Err(unknown())))
     }
 
-    /// The interface of a simulation that has an address.
+    /// The interface that has an address.
     pub(crate) fn owner(&self, address: IpAddr) -> Option<Interface> {
         let has = |interface: &Interface| {
             let mut own = interface.description().addresses.iter();

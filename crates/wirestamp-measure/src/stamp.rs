@@ -184,7 +184,7 @@ impl StampTask {
             too_large: 0,
             is_too_large: false,
             diverted: diverted(configuration, host),
-            undelivered: Undelivered::default(),
+            undelivered: Undelivered::of(&host.place),
             hears_of_neighbours: configuration.interface.is_none() || host.place.is_simulated(),
             slowest: Span::ZERO,
             phase: Phase::Measuring,

@@ -2,11 +2,12 @@
 //! timestamp comes. That is no fault of the timestamps.
 
 use crate::host::told;
+use crate::place::Place;
 use crate::state::{Reasons, TimestampCounts};
 use crate::task::counts;
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use wirestamp::timestamp::{IcmpError, Notice};
 use wirestamp::{Error, ErrorKind, MissingReason, MonotonicTime, Span, UdpSocket};
 
@@ -23,9 +24,13 @@ const SEE_NEIGHBOURS: &str = "see that it is on, and on this link (ip neigh)";
 /// What is known of a socket's packets.
 #[derive(Debug, Default)]
 pub(crate) struct Undelivered {
+    /// Where this host's addresses are looked up.
+    place: Option<Place>,
+    /// The last who said that no packet reaches the host, and whether that is this host.
+    reporter: Option<(IpAddr, bool)>,
     /// What ICMP said last.
     said: Option<Error>,
-    /// When it said last that no packet reaches the host.
+    /// When this host said last that it finds no neighbour.
     no_way: Option<MonotonicTime>,
     /// Packets whose timestamp does not come, and since when: ICMP may still say that they did not leave.
     in_doubt: VecDeque<(MissingReason, MonotonicTime)>,
@@ -36,6 +41,14 @@ pub(crate) struct Undelivered {
 }
 
 impl Undelivered {
+    /// Of a socket of this place.
+    pub(crate) fn of(place: &Place) -> Self {
+        Self {
+            place: Some(place.clone()),
+            ..Self::default()
+        }
+    }
+
     /// What ICMP said last of these packets since one was answered.
     pub(crate) fn said(&self) -> Option<&Error> {
         self.said.as_ref()
@@ -43,7 +56,7 @@ impl Undelivered {
 
     /// One was answered: what ICMP said of those before is over.
     pub(crate) fn answered(&mut self) {
-        (self.said, self.no_way) = (None, None);
+        (self.said, self.no_way, self.reporter) = (None, None, None);
     }
 
     /// What the system says as well when ICMP has said that the peer cannot be reached. Returns what says more.
@@ -58,11 +71,44 @@ impl Undelivered {
         let now = socket.now();
         let icmp = newest(socket);
         if let Some(icmp) = &icmp {
-            self.no_way = has_no_way(icmp).then_some(now);
-            self.said = Some(in_words(icmp, socket, peer));
+            let local = socket.local_address().map(|own| own.ip());
+            self.hear(icmp, now, local.ok(), peer);
         }
         self.settle(now);
         icmp.and(self.said())
+    }
+
+    /// ICMP says something of packets that the socket with this address has sent.
+    fn hear(
+        &mut self,
+        icmp: &IcmpError,
+        now: MonotonicTime,
+        local: Option<IpAddr>,
+        peer: SocketAddr,
+    ) {
+        let no_neighbour = has_no_way(icmp) && self.is_of_this_host(icmp, local);
+        self.no_way = no_neighbour.then_some(now);
+        self.said = Some(match no_neighbour {
+            true => no_neighbour_of(peer, icmp.code),
+            false => in_words(icmp, peer),
+        });
+    }
+
+    /// Whether this host says so. A router that says it has had the packet. Linux answers from another of its addresses
+    /// if the socket's is a secondary one.
+    fn is_of_this_host(&mut self, icmp: &IcmpError, local: Option<IpAddr>) -> bool {
+        let Some(reporter) = icmp.reporter.map(|reporter| reporter.to_canonical()) else {
+            return false;
+        };
+        if local.is_some_and(|local| local.to_canonical() == reporter) {
+            return true;
+        }
+        let known = self.reporter.filter(|(known, _)| *known == reporter);
+        let place = self.place.as_ref();
+        let look = || place.is_some_and(|place| place.owner(reporter).is_some());
+        let is_own = known.map_or_else(look, |(_, is_own)| is_own);
+        self.reporter = Some((reporter, is_own));
+        is_own
     }
 
     /// Whether a packet may still turn out not to have left.
@@ -128,16 +174,14 @@ impl Undelivered {
     }
 }
 
-/// What ICMP says. A router that says it has had the packet.
-fn in_words(icmp: &IcmpError, socket: &UdpSocket, peer: SocketAddr) -> Error {
-    let own = socket.local_address().ok();
-    let own = own.map(|own| own.ip().to_canonical());
-    let reporter = icmp.reporter.map(|reporter| reporter.to_canonical());
-    if has_no_way(icmp) && reporter.is_some() && reporter == own {
-        let (kind, target) = (ErrorKind::Unreachable, peer.to_string());
-        let error = Error::new(kind, "ask", target, NO_NEIGHBOUR).with_code(icmp.code);
-        return error.with_remedy(SEE_NEIGHBOURS);
-    }
+fn no_neighbour_of(peer: SocketAddr, code: i32) -> Error {
+    let (kind, target) = (ErrorKind::Unreachable, peer.to_string());
+    let error = Error::new(kind, "ask", target, NO_NEIGHBOUR).with_code(code);
+    error.with_remedy(SEE_NEIGHBOURS)
+}
+
+/// What ICMP says otherwise.
+fn in_words(icmp: &IcmpError, peer: SocketAddr) -> Error {
     let error = io::Error::from_raw_os_error(icmp.code);
     told("ask", &peer.to_string(), &error)
 }
@@ -266,6 +310,31 @@ mod tests {
         assert!(!undelivered.note(REASON, at(1)));
         undelivered.settle(at(6));
         assert_eq!(counts_of(1, &undelivered), [0, 1, 0]);
+    }
+
+    /// A router had the packet: that it left and has no timestamp is a fault of the timestamps.
+    #[test]
+    fn packets_did_not_leave_only_if_this_host_says_so() {
+        let [own, other] = ["192.0.2.1", "192.0.2.254"].map(|ip| Some(ip.parse().expect("one")));
+        let peer = SocketAddr::from(([198, 51, 100, 1], 123));
+        for (reporter, is_own) in [(own, true), (other, false), (None, false)] {
+            let mut undelivered = Undelivered::default();
+            assert!(!undelivered.note(REASON, at(0)));
+            let icmp = IcmpError {
+                destination: Some(peer),
+                reporter,
+                code: 113,
+                icmp_type: 3,
+                icmp_code: 1,
+            };
+            undelivered.hear(&icmp, at(3), own, peer);
+            undelivered.settle(at(3));
+            let said = undelivered.said().expect("it said something");
+            assert_eq!(said.cause() == NO_NEIGHBOUR, is_own, "{said}");
+            assert_eq!(undelivered.count(), u64::from(is_own), "{reporter:?}");
+            undelivered.settle(at(5));
+            assert_eq!(counts_of(1, &undelivered)[1], u64::from(!is_own));
+        }
     }
 
     #[test]

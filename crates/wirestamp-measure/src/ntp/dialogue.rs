@@ -111,7 +111,7 @@ impl Dialogue {
             kissed: None,
             is_late: false,
             missing: BTreeMap::new(),
-            undelivered: Undelivered::default(),
+            undelivered: Undelivered::of(&host.place),
             adjustments: Adjustments::default(),
             provisional: Provisional::default(),
             confirmed: Confirmed::default(),
