@@ -43,6 +43,7 @@ impl Carried {
             new.sent += old.sent;
             new.received += old.received;
             new.lost += old.lost;
+            add_reasons(&mut new.stamps, &old.stamps);
             add_counts(&mut new.timestamps, &old.timestamps);
         });
         let ports = running.ptp.iter_mut().zip(&old.ptp);
@@ -135,9 +136,7 @@ fn add_peer(new: &mut PeerState, old: &PeerState) {
     new.lost += old.lost;
     new.refused += old.refused;
     new.followed_up += old.followed_up;
-    if new.source == old.source {
-        new.stamps += old.stamps;
-    }
+    add_reasons(&mut new.stamps, &old.stamps);
     add_reasons(&mut new.rejected, &old.rejected);
     add_counts(&mut new.timestamps, &old.timestamps);
 }
@@ -147,9 +146,7 @@ fn add_server(new: &mut NtpServerState, old: &NtpServerState) {
     new.responses += old.responses;
     new.samples += old.samples;
     new.unanswered += old.unanswered;
-    if new.source == old.source {
-        new.stamps += old.stamps;
-    }
+    add_reasons(&mut new.stamps, &old.stamps);
     new.interleaved += old.interleaved;
     add_reasons(&mut new.rejected, &old.rejected);
     add_reasons(&mut new.steps, &old.steps);
@@ -182,6 +179,52 @@ fn add_reasons(new: &mut Reasons, old: &Reasons) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirestamp::TimestampSource;
+
+    fn used(source: TimestampSource, count: u64) -> State {
+        let stamps = crate::state::by_source(source, count);
+        let mut state = State::default();
+        state.peers.push(PeerState {
+            source: source.name().to_owned(),
+            stamps: stamps.clone(),
+            ..PeerState::default()
+        });
+        state.paths.push(PathState {
+            source: source.name().to_owned(),
+            stamps: stamps.clone(),
+            ..PathState::default()
+        });
+        let server = NtpServerState {
+            source: Some(source.name().to_owned()),
+            stamps,
+            ..NtpServerState::default()
+        };
+        state.ntp.get_or_insert_default().servers.push(server);
+        state
+    }
+
+    /// As when a NIC is gone and the kernel timestamps what its successor sends.
+    #[test]
+    fn timestamps_of_either_source_are_counted_once_when_the_source_changes() {
+        use TimestampSource::{Hardware, Software};
+        let at = MonotonicTime::MIN;
+        let mut shown = used(Hardware, 7);
+        for (source, count, expected) in [(Software, 2, [7, 2]), (Hardware, 1, [8, 2])] {
+            let carried = Carried::new(shown, at);
+            shown = used(source, count);
+            carried.add_to(&mut shown);
+            let servers = shown.ntp.iter().flat_map(|ntp| &ntp.servers);
+            let all = servers.map(|server| &server.stamps);
+            let all = all.chain(shown.peers.iter().map(|peer| &peer.stamps));
+            let all: Vec<_> = all
+                .chain(shown.paths.iter().map(|path| &path.stamps))
+                .collect();
+            assert_eq!(all.len(), 3);
+            for stamps in all {
+                assert_eq!([stamps["hardware"], stamps["software"]], expected);
+            }
+        }
+    }
 
     #[test]
     fn a_port_that_is_down_says_why_and_not_why_it_was_silent() {

@@ -16,7 +16,7 @@ use crate::provisional::{LOOKED, Provisional};
 use crate::report::Report;
 use crate::sample::{Kind, Subject};
 use crate::sink::Sink;
-use crate::state::{PeerState, Reasons, State};
+use crate::state::{PeerState, Reasons, State, by_source};
 use crate::task::{SILENT, Task, Turn};
 use crate::undelivered::Undelivered;
 use crate::unstamped::Unstamped;
@@ -447,7 +447,7 @@ impl Task for StampTask {
             interface: self.configuration.interface.clone(),
             relation: self.configuration.clocks.name().to_owned(),
             source: self.source().name().to_owned(),
-            stamps: self.stamps,
+            stamps: by_source(self.source(), self.stamps),
             sent: self.sent,
             answered: self.answered,
             lost: self.judged - self.answered,

@@ -23,6 +23,7 @@ pub use ntp::{NtpServerState, NtpState};
 pub use path::PathState;
 pub use ptp::PtpState;
 pub use reasons::Reasons;
+pub(crate) use reasons::by_source;
 pub use reflector::ReflectorState;
 pub use stamp::PeerState;
 pub use task::TaskState;

@@ -4,7 +4,7 @@ use super::dialogue::Dialogue;
 use super::{hint, reason};
 use crate::moment::Moment;
 use crate::options::Ntp;
-use crate::state::{NtpServerState, Reasons};
+use crate::state::{NtpServerState, Reasons, by_source};
 use std::net::Ipv4Addr;
 use wirestamp::{Bounded, Span};
 use wirestamp_ntp::{Leap, LocalTime, Measurement, ServerState};
@@ -47,7 +47,10 @@ pub(super) fn of(
             .map(|at| (moment.now - at).saturating_nanoseconds()),
         interface: dialogue.connected.interface.clone(),
         source: Some(dialogue.connected.stamper.source().name().to_owned()),
-        stamps: dialogue.connected.stamper.count(),
+        stamps: by_source(
+            dialogue.connected.stamper.source(),
+            dialogue.connected.stamper.count(),
+        ),
         authenticated: dialogue.association.is_some(),
         timestamps: dialogue.undelivered.timestamps(dialogue.socket()),
         ..NtpServerState::default()

@@ -5,7 +5,7 @@ use crate::moment::Moment;
 use crate::nic::timestamps_everything;
 use crate::options::{Path, Timestamper};
 use crate::sample::{Departure, Kind, Sample, Segment, Subject};
-use crate::state::{PathState, State};
+use crate::state::{PathState, State, by_source};
 use crate::task::{Task, Turn, is_no_end};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -24,6 +24,8 @@ pub(super) struct EachTask {
     due: MonotonicTime,
     /// Packets that the system did not send, and what it said last.
     not_sent: u64,
+    /// Timestamps that were used.
+    stamps: u64,
     error: Option<String>,
 }
 
@@ -38,6 +40,7 @@ impl EachTask {
             run,
             packets,
             not_sent: 0,
+            stamps: 0,
             error: None,
         })
     }
@@ -55,13 +58,16 @@ impl EachTask {
     }
 
     /// Yields the packets whose times are final.
-    fn pass(&self, turn: &mut Turn<'_>) {
+    fn pass(&mut self, turn: &mut Turn<'_>) {
         let subject = Subject {
             kind: Kind::Path,
             name: &self.configuration.interface,
         };
         for packet in self.packets.try_iter() {
             let (values, known) = segments(&packet);
+            let stamped = values[..known].iter();
+            let stamped = stamped.filter(|(segment, _)| *segment != Segment::Wire);
+            self.stamps += stamped.count() as u64;
             turn.sink.passed(subject, &packet);
             turn.sink.sample(&Sample {
                 subject,
@@ -139,9 +145,11 @@ impl Task for EachTask {
     }
 
     fn show(&self, _moment: &Moment, into: &mut State) {
+        let name = &self.configuration.interface;
         into.paths.push(PathState {
             error: self.error.clone(),
-            ..shown(&self.configuration.interface, &self.run, self.not_sent)
+            stamps: by_source(self.run.source(), self.stamps),
+            ..shown(name, &self.run, self.not_sent)
         });
     }
 }

@@ -118,9 +118,9 @@ pub struct NtpServerState {
     /// Whose timestamps count: "hardware" or "software".
     #[serde(default)]
     pub source: Option<String>,
-    /// Timestamps of that source, of requests and responses.
+    /// Timestamps of requests and responses that were used, by source.
     #[serde(default)]
-    pub stamps: u64,
+    pub stamps: Reasons,
     /// Whether each response was authenticated (NTS).
     #[serde(default)]
     pub authenticated: bool,

@@ -1,5 +1,6 @@
 //! Send and receive paths of this host.
 
+use super::reasons::Reasons;
 use super::timestamps::TimestampCounts;
 use crate::delays::Delays;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,9 @@ pub struct PathState {
     /// Whose timestamps count: `hardware` or `software`.
     #[serde(default)]
     pub source: String,
+    /// Timestamps that were used, of packets that left and arrived, by source.
+    #[serde(default)]
+    pub stamps: Reasons,
     /// Packets sent.
     pub sent: u64,
     /// Packets that arrived.

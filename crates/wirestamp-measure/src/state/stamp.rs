@@ -22,9 +22,9 @@ pub struct PeerState {
     /// Whose timestamps count: `hardware` or `software`. A packet that has none of these has none.
     #[serde(default)]
     pub source: String,
-    /// Timestamps of that source, of packets and replies.
+    /// Timestamps of packets and replies that were used, by source.
     #[serde(default)]
-    pub stamps: u64,
+    pub stamps: Reasons,
     /// Packets sent since the start.
     pub sent: u64,
     /// Packets whose reply came in time.

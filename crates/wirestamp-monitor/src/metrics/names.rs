@@ -47,6 +47,7 @@ fn everything() -> Snapshot {
             cross_width_ns: Some(1),
         })],
         peers: vec![made!(PeerState {
+            stamps: reasons(),
             rejected: reasons(),
             path_delay_ns: Some(1),
             path_delay_bound_ns: Some(1),

@@ -98,7 +98,7 @@ impl Row {
             leap: server.leap.clone(),
             interface: server.interface.clone(),
             source: server.source.clone(),
-            stamps: server.stamps,
+            stamps: server.stamps.values().sum(),
             authenticated: server.authenticated,
             requests: server.requests,
             responses: server.responses,

@@ -44,36 +44,24 @@ pub(super) fn paths(paths: &[PathState], into: &mut Families<'_>) -> Result<(), 
 
 /// Timestamps that were used, of all tasks, by who made them.
 pub(super) fn used(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
-    let one = |kind, name, source, count: u64| {
-        let labels = vec![("kind", kind), ("name", name), ("source", source)];
-        (labels, count as f64)
-    };
     let peers = snapshot.peers.iter();
-    let peers = peers.map(|peer| one("stamp", &peer.name, &peer.source, peer.stamps));
+    let peers = peers.map(|peer| ("stamp", peer.name.as_str(), &peer.stamps));
     let servers = snapshot.ntp.iter().flat_map(|ntp| &ntp.servers);
-    let servers = servers.filter_map(|server| {
-        let source = server.source.as_deref()?;
-        Some(one("ntp", &server.name, source, server.stamps))
-    });
-    let ports = snapshot.ptp.iter().flat_map(|port| {
-        let each = port.stamps.iter();
-        each.map(|(source, count)| one("ptp", &port.interface, source, *count))
-    });
-    let paths = snapshot.paths.iter().map(|path| {
-        let of = |segment| path.delays.get(segment).map_or(0, |delays| delays.count);
-        let count = of("send_path") + of("receive_path");
-        one("path", &path.interface, &path.source, count)
-    });
-    let reflector = snapshot.reflector.iter().flat_map(|reflector| {
-        let each = reflector.stamps.iter();
-        each.map(|(source, count)| one("reflector", "reflector", source, *count))
-    });
+    let servers = servers.map(|server| ("ntp", server.name.as_str(), &server.stamps));
+    let ports = snapshot.ptp.iter();
+    let ports = ports.map(|port| ("ptp", port.interface.as_str(), &port.stamps));
+    let paths = snapshot.paths.iter();
+    let paths = paths.map(|path| ("path", path.interface.as_str(), &path.stamps));
+    let reflector = snapshot.reflector.iter();
+    let reflector = reflector.map(|reflector| ("reflector", "reflector", &reflector.stamps));
     let all = peers.chain(servers).chain(ports).chain(paths);
     into.counter(
         "wirestamp_timestamps_used",
         None,
         "Timestamps, transmit and receive, that a measurement used, by source",
-        all.chain(reflector),
+        all.chain(reflector).flat_map(|(kind, name, stamps)| {
+            by(vec![("kind", kind), ("name", name)], "source", stamps)
+        }),
     )
 }
 
