@@ -28,7 +28,8 @@ export function showAttention(snapshot) {
   }
   snapshot.ntp?.servers.forEach((server) => {
     old(`NTP server ${server.name}`, server.age_ns, staleAfter(server, 300), server.error);
-    if (server.age_ns === null && server.unanswered > 3) found.push(`NTP server ${server.name}: no answer yet${because(server.error)}`);
+    const since = server.responses === 0 ? "no answer yet" : `${count(server.responses)} of ${count(server.requests)} requests answered, no measurement yet`;
+    if (server.age_ns === null && server.unanswered + server.responses > 3) found.push(`NTP server ${server.name}: ${since}${because(server.error)}`);
   });
   snapshot.peers.forEach((peer) => {
     old(`STAMP session ${peer.name}`, peer.age_ns, staleAfter(peer, 10), peer.error);
