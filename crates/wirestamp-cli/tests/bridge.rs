@@ -174,6 +174,6 @@ fn of_a_tunnel_it_is_believed_what_came() {
     }
     // as who measures there finds out
     let echo = run(&["latency", "vx0", "-c", "3", "--echo", "10.79.1.2:7"]);
-    let text = String::from_utf8_lossy(&echo.stderr);
-    assert!(!text.contains("not supported"), "{text}");
+    let said: Value = serde_json::from_slice(&echo.stdout).expect("JSON");
+    assert_eq!(said["error"]["kind"], "unreachable", "{said}");
 }
