@@ -17,7 +17,7 @@ from . import flows, interrupted, kernel, places, quantiles, sound
 from . import progress as bars
 from .claims import Claims
 from .ordered import in_order
-from .schema import TABLES, sound_condition
+from .schema import ADDED, TABLES, sound_condition, written
 from .scope import ALL
 from .store import Again, Refused, files
 
@@ -186,11 +186,17 @@ class Duck:
         """A table as a view of its files, or of those named."""
         table, names = found.table, found.segments.instead(found.keys if names is None else names)
         if not names:
-            self.add(table, TABLES[table].empty_table())
+            self.add(table, written(table).empty_table())
             return
         conditions = " AND ".join(filter(None, [where, self._tables.condition(found)]))
-        self._guarded(lambda: self._connection.read_parquet(names, hive_partitioning=False).create_view(f"{table}_files", replace=True))
-        self._connection.sql(f'CREATE OR REPLACE VIEW "{table}" AS SELECT {_columns(table)} FROM {table}_files {conditions and "WHERE "}{conditions}')
+        added = ADDED.get(table, [])
+        self._guarded(lambda: self._connection.read_parquet(names, hive_partitioning=False, union_by_name=bool(added)).create_view(f"{table}_files", replace=True))
+        source = f"{table}_files"
+        if added:
+            # where no file has a column, it is NULL all the same
+            nothing = ", ".join(f'NULL::BIGINT AS "{field.name}"' for field in added)
+            source = f"(SELECT * FROM {source} UNION ALL BY NAME SELECT {nothing} WHERE false)"
+        self._connection.sql(f'CREATE OR REPLACE VIEW "{table}" AS SELECT {_columns(table)} FROM {source} {conditions and "WHERE "}{conditions}')
 
     def quoted(self, text):
         """A text in a statement."""
@@ -352,12 +358,12 @@ class Spark:
             rows = self._rows(found)
             if condition := self._tables.condition(found):
                 rows = rows.filter(condition)
-            rows.select(*TABLES[table].names).createOrReplaceTempView(table)
+            rows.select(*written(table).names).createOrReplaceTempView(table)
         return self._session.sql(quantiles.exact(statement))
 
     def _rows(self, found):
         """A table as Spark reads it, without files that were removed meanwhile."""
-        schema = TABLES[found.table]
+        schema = written(found.table)
         while found.keys:
             with contextlib.suppress(Again):
                 return self._read(found.keys, schema)
@@ -496,7 +502,7 @@ def fitting(batch, schema):
 
 
 def _columns(table):
-    return ", ".join(f'"{name}"' for name in TABLES[table].names)
+    return ", ".join(f'"{name}"' for name in written(table).names)
 
 
 def _exactly(rows, schema):

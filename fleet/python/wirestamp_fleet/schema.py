@@ -34,7 +34,7 @@ TABLES = {
 }
 
 ADDED = {"estimates": [pa.field("right_servers", pa.int64())]}
-"""Columns that files of before do not have. No analysis needs them."""
+"""Columns that files of before do not have: they are NULL there. No analysis needs them."""
 
 
 def written(table):
@@ -42,12 +42,22 @@ def written(table):
     return pa.schema([*TABLES[table], *ADDED.get(table, [])])
 
 
-def complete(rows, table):
+def had(table, names):
+    """Those columns that are written which a file with these names has."""
+    return pa.schema([field for field in written(table) if field.name in names])
+
+
+def filled(rows, table):
     """Rows with all columns that are written: of files of before, those that they do not have are NULL."""
     for field in ADDED.get(table, []):
         if field.name not in rows.schema.names:
             rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
-    return rows.select(written(table).names).cast(written(table))
+    return rows.select(written(table).names)
+
+
+def complete(rows, table):
+    """The same, of the types that are written."""
+    return filled(rows, table).cast(written(table))
 
 
 MOST = 2**53

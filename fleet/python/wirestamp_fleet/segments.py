@@ -17,7 +17,7 @@ import pyarrow.parquet as parquet
 
 from . import cache, writing
 from .places import Refused
-from .schema import TABLES, VERSION
+from .schema import ADDED, TABLES, VERSION
 
 FILE = "file"
 """A column beside the table's: which of the footer's files a row is of."""
@@ -122,7 +122,7 @@ class Segments:
 def _folder(place):
     """In the user's cache, because whoever writes recordings need not be trusted with those of others. Another version of the tables has another one."""
     caches = cache.folder()
-    known = os.fsencode(os.path.abspath(place.root)) + f"\0{VERSION}\0{TABLES}".encode()
+    known = os.fsencode(os.path.abspath(place.root)) + f"\0{VERSION}\0{TABLES}{ADDED}".encode()
     return caches and caches / hashlib.sha256(known).hexdigest()[:32]
 
 

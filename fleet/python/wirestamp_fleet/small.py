@@ -11,7 +11,7 @@ import pyarrow.parquet as parquet
 
 from . import sound
 from .ordered import in_order
-from .schema import TABLES
+from .schema import filled, had, written
 from .segments import Segments
 
 SMALL = 1 << 16
@@ -99,14 +99,14 @@ class _Group:
 
 def _group(place, table, names, keys):
     """What is usual is looked at together, and else each file by itself. Those with too many rows are left to others."""
-    folder, nothing = os.path.dirname(names[0]), TABLES[table].empty_table()
+    folder, nothing = os.path.dirname(names[0]), written(table).empty_table()
     with contextlib.suppress(pa.ArrowException, OSError, ValueError):
         found = [(name, rows) for name in names if (rows := _rows(place, table, name, keys)) is not None]
         if not found:
             return _Group(folder, {}, [], nothing)
         rows, refused = pa.concat_tables([rows for _, rows in found]), collections.Counter()
         if sound.unsound(rows, table, refused) is None and not refused:
-            return _Group(folder, {name: (None, []) for name, _ in found}, [(name, len(rows)) for name, rows in found], rows.cast(TABLES[table]))
+            return _Group(folder, {name: (None, []) for name, _ in found}, [(name, len(rows)) for name, rows in found], rows.cast(written(table)))
     seen, good, tables = {}, [], [nothing]
     for name in names:
         try:
@@ -115,7 +115,7 @@ def _group(place, table, names, keys):
                 continue
             seen[name] = sound.look(place, name, table)
             if seen[name][0] is None:
-                tables.append(rows.cast(TABLES[table]))
+                tables.append(rows.cast(written(table)))
                 good.append((name, len(rows)))
         except (pa.ArrowException, OSError, ValueError) as error:
             wrong, refused = sound.look(place, name, table)
@@ -131,7 +131,8 @@ def _rows(place, table, name, keys):
             raise ValueError(wrong)
         if file.metadata.num_rows * DENSE > keys[name][0]:
             return None
-        rows = file.read(TABLES[table].names, use_threads=False).replace_schema_metadata(None)
+        names = had(table, file.schema_arrow.names).names
+        rows = file.read(names, use_threads=False).replace_schema_metadata(None)
         if len(rows) != file.metadata.num_rows:
             raise ValueError("incomplete")
-        return rows
+        return filled(rows, table)

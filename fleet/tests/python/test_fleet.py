@@ -321,11 +321,30 @@ class Simulated(unittest.TestCase):
         now = rows.slice(7).set_column(rows.num_columns - 1, rows.schema.field("right_servers"), two)
         writing.write_file(now.replace_schema_metadata(rows.schema.metadata), path.with_name("now.parquet"))
         self.assertEqual(self.clocks(folder=folder), self.clocks())
+        conditions = "SELECT right_servers, COUNT(*) AS n FROM estimates GROUP BY 1 ORDER BY 1 NULLS FIRST"
+        of_both = [{"right_servers": None, "n": 7}, {"right_servers": 2, "n": rows.num_rows - 7}]
+        self.assertEqual(lines(run("query", folder, conditions)[1]), of_both)
         self.assertEqual(run("compact", folder)[::2], (0, ""))
+        self.assertEqual(lines(run("query", folder, conditions)[1]), of_both)
         [merged] = (folder / "estimates").rglob("merged-*.parquet")
         merged = parquet.ParquetFile(merged).read()
         self.assertEqual(sorted(merged["right_servers"].to_pylist(), key=str), [2] * (rows.num_rows - 7) + [None] * 7)
         self.assertEqual(self.clocks(folder=folder), self.clocks())
+
+    def test_a_query_has_the_condition_of_a_claim_of_files_that_do_not_have_it(self):
+        folder = self.copy()
+        [path] = (folder / "estimates").rglob("*.parquet")
+        rows = parquet.ParquetFile(path).read()
+        for several in (1, 3):
+            path.unlink()
+            of_before = rows.drop_columns(["right_servers"]).replace_schema_metadata(rows.schema.metadata)
+            for number in range(several):
+                path = path.with_name(f"before{number}.parquet")
+                writing.write_file(of_before, path)
+            asked = run("query", folder, "SELECT COUNT(*) AS n, COUNT(right_servers) AS known FROM estimates")
+            self.assertEqual(lines(asked[1]), [{"n": several * rows.num_rows, "known": 0}], asked)
+            [named] = lines(run("query", folder, "SELECT * FROM estimates LIMIT 1")[1])
+            self.assertIn("right_servers", named)
 
     def bad_delays(self):
         place = pathlib.Path(self.temporary.name) / "bad.csv"
