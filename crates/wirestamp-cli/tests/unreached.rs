@@ -225,6 +225,7 @@ fn link_local_addresses_are_read_alike_everywhere() {
     for arguments in [
         &["latency", "--peer", &peer, "-c", "5"][..],
         &["ntp", &peer, "-c", "1"],
+        &["reflect", "--listen", &peer, "--for", "1s"],
     ] {
         let output = inside(near, arguments).output().expect("it runs");
         assert_ne!(output.status.code(), Some(0), "{}", text(&output));

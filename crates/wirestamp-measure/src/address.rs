@@ -96,18 +96,28 @@ pub(crate) fn own_zone(name: &str) -> Option<u32> {
 ///
 /// # Errors
 /// `InvalidInput` if neither the address nor anything else names the interface.
-pub(crate) fn check_zone(remote: SocketAddr, interface: Option<&str>) -> Result<()> {
-    let SocketAddr::V6(address) = remote else {
-        return Ok(());
-    };
-    let is_named = address.scope_id() != 0 || interface.is_some();
-    if is_named || !address.ip().is_unicast_link_local() {
+pub(crate) fn check_zone(
+    operation: &'static str,
+    address: SocketAddr,
+    interface: Option<&str>,
+) -> Result<()> {
+    if !lacks_zone(address) || interface.is_some() {
         return Ok(());
     }
-    let cause = "a link-local address is one on each interface, and none is named";
     let (kind, target) = (ErrorKind::InvalidInput, address.ip().to_string());
     let remedy = format!("name it behind the address: {target}%eth0");
-    Err(Error::new(kind, "send packets", target, cause).with_remedy(remedy))
+    Err(Error::new(kind, operation, target, LACKS_ZONE).with_remedy(remedy))
+}
+
+/// Why a link-local address alone is none.
+pub const LACKS_ZONE: &str = "a link-local address is one on each interface, and none is named";
+
+/// Whether an address is link-local and does not name its interface.
+pub fn lacks_zone(address: SocketAddr) -> bool {
+    let SocketAddr::V6(address) = address else {
+        return false;
+    };
+    address.scope_id() == 0 && address.ip().is_unicast_link_local()
 }
 
 #[cfg(test)]
@@ -153,7 +163,7 @@ mod tests {
     fn a_link_local_address_needs_its_interface() {
         let check = |remote: &str, interface| {
             let remote = remote.parse().expect("an address");
-            check_zone(remote, interface).map_err(|error| error.to_string())
+            check_zone("send packets", remote, interface).map_err(|error| error.to_string())
         };
         let error = check("[fe80::1]:9", None).expect_err("which?");
         assert!(

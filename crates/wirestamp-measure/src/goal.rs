@@ -1,6 +1,6 @@
 //! The host that a measurement asks: its name, and what must be found out before it can be asked.
 
-pub use crate::address::{address, host_and_port};
+pub use crate::address::{LACKS_ZONE, address, host_and_port, lacks_zone};
 
 use crate::address::{of_text, own_zone, without_zone};
 use crate::nts::{Agreed, Association, KEY_EXCHANGE_PORT, Trust};

@@ -107,7 +107,7 @@ impl Host {
                 interface,
             });
         }
-        check_zone(remote, None)?;
+        check_zone("send packets", remote, None)?;
         let local = local_address(remote)?;
         // packets to an own address never reach its NIC
         let interface = if remote.ip() == local.ip() {

@@ -1,5 +1,6 @@
 //! Where it is measured: this system, or a simulation.
 
+use crate::address::check_zone;
 use crate::goal::{Goal, host_and_port, literal, unresolved};
 use crate::options::{Family, Reflector};
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
@@ -151,6 +152,11 @@ impl Place {
         };
         if !wanted.listen.is_empty() {
             let listen = wanted.listen.iter().copied().map(port);
+            if !self.is_simulated() {
+                let named = wanted.interface.as_deref();
+                let mut each = listen.clone();
+                each.try_for_each(|address| check_zone("answer packets", address, named))?;
+            }
             return listen
                 .map(|address| self.bind_own(wanted.interface.as_deref(), address))
                 .collect();

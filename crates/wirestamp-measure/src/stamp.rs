@@ -117,7 +117,7 @@ impl StampTask {
             Ipv6Addr::UNSPECIFIED.into()
         };
         if !host.place.is_simulated() {
-            check_zone(peer, configuration.interface.as_deref())?;
+            check_zone("send packets", peer, configuration.interface.as_deref())?;
         }
         let socket = host
             .place

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use wirestamp::Result;
+use wirestamp_measure::goal::{LACKS_ZONE, lacks_zone};
 
 /// If the address has none.
 const PORT: u16 = 9862;
@@ -87,6 +88,11 @@ impl Http {
                 "there is no TLS on this system".into(),
                 "leave certificate and key out, and put a reverse proxy with TLS before it",
             ));
+        }
+        if self.enabled && lacks_zone(self.listen) {
+            let cause = format!("{}: {LACKS_ZONE}", self.listen);
+            let remedy = "name it behind the address: [fe80::1%eth0]:9862";
+            return Err(invalid("[http] listen", cause, remedy));
         }
         let is_guarded = self.certificate.is_some() || self.listen.ip().is_loopback();
         if self.enabled && !is_guarded && !self.allow_plaintext {

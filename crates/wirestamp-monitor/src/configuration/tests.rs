@@ -38,6 +38,10 @@ fn wrong_ones_are_refused_with_field_and_remedy() {
         ),
         ("[http]\nlisten = \"0.0.0.0:9862\"", "allow_plaintext"),
         (
+            "[http]\nallow_plaintext = true\nlisten = \"[fe80::1]:9862\"",
+            "name it behind the address: [fe80::1%eth0]:9862",
+        ),
+        (
             "[http]
 tls_key = \"k\"",
             "unknown field",
