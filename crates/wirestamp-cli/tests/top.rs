@@ -296,6 +296,17 @@ fn without_a_terminal_it_says_what_to_do_instead() {
     assert!(told.stdout.is_empty());
 }
 
+/// It would print after a hundred years, or measure 3 s in spite of what was asked.
+#[test]
+fn once_is_not_for_ever() {
+    let mut command = Command::new(PROGRAM);
+    command.args(["--sim", "igc", "top", "--once", "--for", "ever"]);
+    let output = command.output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--for ever"), "{said}");
+}
+
 #[test]
 fn once_prints_a_page_of_text_without_any_control_character() {
     let shown = top(&["--once", "--self", "--sim", "igc", "--for", "1s"]);

@@ -17,7 +17,7 @@ mod tests;
 mod text;
 
 use super::monitor;
-use crate::arguments::{Color, Form, Global, Top, limited};
+use crate::arguments::{Color, EVER, Form, Global, Top, limited};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::{Output, width};
@@ -95,6 +95,10 @@ fn check(arguments: &Top, session: &Session, output: &Output) -> Result<(), Erro
     if session.is_simulated() && arguments.address.is_some() {
         let cause = "a monitor that is asked has its own interfaces";
         return wrong("--sim", cause, "leave out --sim or the address");
+    }
+    if arguments.once && arguments.duration == Some(EVER) {
+        let remedy = "name a time, such as 10s, or leave --once out";
+        return wrong("--for ever", "--once prints when it has measured", remedy);
     }
     if arguments.once {
         return match output.form() {
