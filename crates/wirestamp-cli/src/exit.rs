@@ -28,7 +28,7 @@ Exit codes:
   5  not supported by this system, driver or NIC
   6  measured, but packets or timestamps were lost
   7  the clock to be steered is off by more than may be followed
-  8  measured, and a limit is exceeded (latency --max-p99 and the like)
+  8  measured, and a limit is exceeded (latency --max-p99, ntp --max-offset and the like)
   9  the two runs that were compared differ
 
 SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run early, with its summary; a second one ends the program

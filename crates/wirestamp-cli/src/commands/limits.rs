@@ -12,7 +12,8 @@ use wirestamp::Span;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Judged {
-    /// As this object names it: wire_ns.p99; or lost_percent.
+    /// The limited figure: wire_ns.p99, as this object names it; lost_percent; or worst_case_offset_ns, the greatest distance
+    /// from UTC that the clock may have.
     figure: String,
     /// The limit, in nanoseconds or percent.
     limit: Number,
@@ -78,7 +79,7 @@ pub(super) fn judge_one(figure: &str, limit: Duration, measured: Option<i64>) ->
     }
 }
 
-/// How to end: `lost` says whether packets or timestamps were.
+/// How to end: `is_lossy` says whether packets or timestamps were lost.
 pub(super) fn exit(judged: &[Judged], is_lossy: bool) -> Exit {
     if judged.iter().any(|one| !one.kept) {
         Exit::OverLimit
