@@ -187,7 +187,7 @@ fn a_session_without_an_end_writes_a_line_each_second_and_its_rows_as_they_becom
     });
     assert!(seconds[0] < seconds[1], "{lines:?}");
     send("INT", &child);
-    // what was in flight counts as lost
+    // packets in flight count as lost
     let code = child.wait().expect("ends").code();
     assert!(matches!(code, Some(0 | 6)), "{code:?}");
     let rest: Vec<_> = written.map(|line| line.expect("text")).collect();
@@ -206,7 +206,7 @@ fn a_session_without_an_end_writes_a_line_each_second_and_its_rows_as_they_becom
     }
     send("INT", &child);
     let rest: Vec<_> = lines.map(|line| line.expect("text")).collect();
-    // what was in flight counts as lost
+    // packets in flight count as lost
     let code = child.wait().expect("ends").code();
     assert!(matches!(code, Some(0 | 6)), "{code:?}");
     let is_row = |line: &String| serde_json::from_str::<Value>(line).is_ok();

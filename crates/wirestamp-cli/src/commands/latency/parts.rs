@@ -4,6 +4,7 @@
 //! below the others, such as a clock's offset before its first step, would take the digits of all. Such values have a
 //! histogram of their own.
 
+use wirestamp::Span;
 use wirestamp::latency::Histogram;
 
 /// Up to this shift, five digits keep nanoseconds.
@@ -15,7 +16,7 @@ const TIMES: u64 = 100;
 /// Values of a path that are in one histogram of the file.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// What is added to each, ns: 0, or a power of ten that leaves none of them negative.
+    /// Added to each, ns: 0, or a power of ten that leaves none of them negative.
     pub(super) offset: u64,
     /// Ascending, each with how often it was counted.
     pub(super) values: Vec<(i64, u64)>,
@@ -44,7 +45,7 @@ fn middles(histogram: &Histogram) -> Vec<(i64, u64)> {
     let buckets = histogram.buckets().map(|bucket| {
         // the bucket of the smallest value reaches below it
         let [lowest, highest] = [bucket.lowest.max(least), bucket.highest];
-        let [lowest, highest] = [lowest, highest].map(|span| span.saturating_nanoseconds());
+        let [lowest, highest] = [lowest, highest].map(Span::saturating_nanoseconds);
         (lowest.midpoint(highest), bucket.count)
     });
     buckets.collect()
