@@ -64,10 +64,10 @@ impl Fit {
             let bends = f64::from(previous.bend.max(this.bend));
             let passed = bends + (off - there).max(0.0);
             // if only wander bent it, the longer chord's own bend is a limit too
-            let bend = if self.knots.changed {
-                passed
-            } else {
+            let bend = if self.knots.agree_from(before) {
                 passed.min(bent(wander, all))
+            } else {
+                passed
             };
             self.knots.all_mut()[before].bend = at_least(bend);
         }

@@ -119,6 +119,11 @@ impl Knots {
         begins && latest <= third.at
     }
 
+    /// Whether readings have shown no change since the instant at `place`.
+    pub(super) fn agree_from(&self, place: usize) -> bool {
+        place >= usize::from(self.count - self.agreeing)
+    }
+
     /// The knot to drop to make room, one that adds little.
     pub(super) fn crowded(&self, now: MonotonicTime) -> Option<usize> {
         (usize::from(self.count) == KEPT).then(|| self.dispensable(now))
@@ -126,7 +131,7 @@ impl Knots {
 
     pub(super) fn remove(&mut self, place: usize) {
         self.all.copy_within(place + 1.., place);
-        let agrees = place >= usize::from(self.count - self.agreeing);
+        let agrees = self.agree_from(place);
         self.agreeing -= u8::from(agrees);
         self.count -= 1;
     }
@@ -176,6 +181,19 @@ mod tests {
     fn the_one_with_the_closest_neighbours_for_its_age_goes() {
         let knots = knots([0, 20, 40, 60, 80, 81, 82, 97, 98, 100]);
         assert_eq!(knots.crowded(knots.newest().at), Some(5));
+    }
+
+    #[test]
+    fn readings_agree_from_the_first_instant_after_a_change() {
+        let mut knots = knots([0, 20, 40, 60, 80, 81, 82, 97, 98, 100]);
+        assert!(knots.agree_from(0));
+        knots.contradict();
+        assert!(!knots.agree_from(KEPT - 1));
+        knots.remove(3);
+        knots.push(*knots.newest());
+        assert!(knots.agree_from(KEPT - 1) && !knots.agree_from(KEPT - 2));
+        knots.remove(0);
+        assert!(knots.agree_from(KEPT - 2) && !knots.agree_from(KEPT - 3));
     }
 
     #[test]

@@ -88,7 +88,9 @@ fn forgets(raw: i64, told: (f64, f64), bend: f32, changed: bool, expected: f64) 
     let [first, mut second, third, last] = knots();
     (second.at, second.bend) = (MonotonicTime::from_nanoseconds(2_000 + raw), bend);
     let mut fit = remembering(&[first, second, third, last]);
-    fit.knots.changed = changed;
+    if changed {
+        fit.knots.contradict();
+    }
     let brackets = &mut fit.learning.as_mut().expect("open").brackets;
     brackets[1] = [told.0 as f32, told.1 as f32];
     let kept = [brackets[0], brackets[2], brackets[3]];
@@ -120,6 +122,31 @@ fn without_a_change_a_longer_chord_has_no_more_than_its_own_bend() {
     forgets(30, (-20.0, 6.0), 25.0, false, 76.75);
     forgets(30, (-1.0, 30.0), 25.0, false, 80.0);
     forgets(30, (-1.0, 30.0), 25.0, true, 82.75);
+}
+
+/// Of five instants of which the last were remembered after the change, the one at `place` goes.
+#[track_caller]
+fn forgets_after_a_change(after: usize, place: usize, expected: &[f64]) {
+    let [first, mut second, third, last] = knots();
+    second.at = MonotonicTime::from_nanoseconds(2_030);
+    let before = knot(1_000_u64.wrapping_neg(), -2_000, (-9.0, 9.0), 0.0, 5.0);
+    let all = [before, first, second, third, last];
+    let mut fit = remembering(&all[..all.len() - after]);
+    fit.knots.contradict();
+    all[all.len() - after..]
+        .iter()
+        .for_each(|knot| fit.knots.push(*knot));
+    let brackets = &mut fit.learning.as_mut().expect("open").brackets;
+    brackets[2] = [-1.0, 30.0];
+    fit.forget(place);
+    bends(&fit, expected);
+}
+
+/// The longer chord lies after the change: its own bend is a limit again, however long the generation lasts.
+#[test]
+fn a_chord_after_a_change_is_bent_by_wander_alone() {
+    forgets_after_a_change(4, 2, &[5.0, 80.0, 5.0, 0.0]);
+    forgets_after_a_change(3, 2, &[5.0, 82.75, 5.0, 0.0]);
 }
 
 #[test]
