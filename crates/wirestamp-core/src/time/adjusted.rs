@@ -14,7 +14,7 @@ const MOST: i128 = 1_000;
 ///
 /// ```
 /// use wirestamp_core::time::{Adjusted, Bounded, MonotonicTime, Span};
-/// let reading = |second, by| Adjusted {
+/// let reading = |second: i64, by| Adjusted {
 ///     at: MonotonicTime::from_nanoseconds(second * 1_000_000_000),
 ///     by: Bounded::new(Span::from_nanoseconds(by), Span::from_nanoseconds(40)),
 /// };
