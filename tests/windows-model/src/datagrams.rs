@@ -53,6 +53,7 @@ forward! {
     fn recv = transfer::recv, (to: *mut u8, bytes: i32, flags: i32);
     fn recvfrom = transfer::recvfrom, (to: *mut u8, bytes: i32, flags: i32, name: *mut u8, name_length: *mut i32);
     fn shutdown = exports::shutdown, (how: i32);
+    fn getsockopt = exports::getsockopt, (level: i32, name: i32, value: *mut u8, length: *mut i32);
     fn getpeername = exports::getpeername, (name: *mut u8, name_length: *mut i32);
     fn WSASend = buffers::WSASend, (
         data: *mut WsaBuffer, count: u32, bytes: *mut u32, flags: u32, overlapped: *mut Overlapped, routine: CompletionRoutine

@@ -59,6 +59,7 @@ real! { c"winews2.dll":
     fn connect(socket: SocketHandle, name: *const u8, length: i32) -> i32;
     fn getsockname(socket: SocketHandle, name: *mut u8, length: *mut i32) -> i32;
     fn setsockopt(socket: SocketHandle, level: i32, name: i32, value: *const u8, length: i32) -> i32;
+    fn getsockopt(socket: SocketHandle, level: i32, name: i32, value: *mut u8, length: *mut i32) -> i32;
     fn WSAEventSelect(socket: SocketHandle, event: *mut c_void, events: i32) -> i32;
     fn WSAEnumNetworkEvents(socket: SocketHandle, event: *mut c_void, events: *mut NetworkEvents) -> i32;
     fn WSAPoll(sockets: *mut c_void, count: u32, milliseconds: i32) -> i32;

@@ -9,11 +9,13 @@ use std::ffi::c_void;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::OnceLock;
 use wirestamp_win32::abi::address::AddressBytes;
-use wirestamp_win32::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEOPNOTSUPP, WSAEWOULDBLOCK};
+use wirestamp_win32::abi::codes::{
+    WSAEFAULT, WSAEINVAL, WSAEOPNOTSUPP, WSAEWOULDBLOCK, WSANOTINITIALISED,
+};
 use wirestamp_win32::abi::numbers::{
     AF_INET, AF_INET6, FIONBIO, IPPROTO_UDP, SIO_GET_EXTENSION_FUNCTION_POINTER,
-    SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING, SIO_UDP_CONNRESET, SOCK_DGRAM, TIMESTAMPING_FLAG_TX,
-    WSA_FLAG_OVERLAPPED,
+    SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING, SIO_UDP_CONNRESET, SO_TYPE, SOCK_DGRAM, SOL_SOCKET,
+    TIMESTAMPING_FLAG_TX, WSA_FLAG_OVERLAPPED,
 };
 use wirestamp_win32::abi::winsock::{
     CompletionRoutine, Guid, INVALID_SOCKET, Overlapped, SOCKET_ERROR, SocketHandle,
@@ -189,12 +191,25 @@ unsafe fn exchange(output: *mut c_void) {
 /// # Safety
 /// Each pointer is null or points to memory of the length given with it.
 unsafe fn stampless(
+    socket: SocketHandle,
     known: &mut Known,
     code: u32,
     input: *const c_void,
     length: u32,
     bytes: *mut u32,
 ) -> i32 {
+    if !STARTED.is_any() {
+        return failed(WSANOTINITIALISED);
+    }
+    let (mut kind, mut room) = (0i32, size_of::<i32>() as i32);
+    let place = (&raw mut kind).cast();
+    // SAFETY: the pointers are valid for the call.
+    if unsafe { real::getsockopt(socket, SOL_SOCKET, SO_TYPE, place, &raw mut room) } != 0 {
+        return SOCKET_ERROR; // no socket
+    }
+    if kind != SOCK_DGRAM {
+        return failed(WSAEOPNOTSUPP);
+    }
     if code == SIO_GET_TX_TIMESTAMP {
         return failed(if known.timestamps_sent {
             WSAEWOULDBLOCK
@@ -254,11 +269,13 @@ export_forward! {
     fn bind(socket: SocketHandle, name: *const u8, length: i32) -> i32 {
         // SAFETY: the caller's promise.
         let local = unsafe { address::at(name, length) }.ok();
-        match local.filter(|local| is_simulated(*local)) {
+        match (shadow::of(socket), local.filter(|local| is_simulated(*local))) {
             // SAFETY: the caller's promise.
-            Some(local) => unsafe { bind_shadow(socket, local, name, length) },
+            (Some(bound), _) => unsafe { exports::bind(bound, name, length) },
             // SAFETY: the caller's promise.
-            None => unsafe { real::bind(socket, name, length) },
+            (None, Some(local)) => unsafe { bind_shadow(socket, local, name, length) },
+            // SAFETY: the caller's promise.
+            (None, None) => unsafe { real::bind(socket, name, length) },
         }
     }
 
@@ -327,7 +344,7 @@ export_forward! {
         let shadow = shadow::of_or(socket, |known| match code {
             SIO_TIMESTAMPING | SIO_GET_TX_TIMESTAMP => {
                 // SAFETY: the caller's promise.
-                Some(unsafe { stampless(known, code, input, input_length, bytes) })
+                Some(unsafe { stampless(socket, known, code, input, input_length, bytes) })
             }
             SIO_UDP_CONNRESET if input_length as usize >= size_of::<u32>() => {
                 // SAFETY: the caller's promise: there are so many bytes.

@@ -11,6 +11,10 @@ impl Started {
         Self(Mutex::new(0))
     }
 
+    pub(crate) fn is_any(&self) -> bool {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) > 0
+    }
+
     /// Calls `start`, and counts it if the result is 0.
     pub(crate) fn start(&self, start: impl FnOnce() -> i32) -> i32 {
         let mut count = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,11 +1,15 @@
 //! `select` and `WSAPoll`: by the shadows where all sockets have one, by the system where none has. Where some have, both
 //! are asked in turn, every millisecond.
 
+use crate::sockets::failed;
 use crate::{real, shadow};
 use std::ffi::c_void;
 use std::ptr;
 use std::time::{Duration, Instant};
+use wirestamp_win32::abi::codes::{WSAEINVAL, WSAENOTSOCK};
+use wirestamp_win32::abi::numbers::POLLNVAL;
 use wirestamp_win32::abi::winsock::SocketHandle;
+use wirestamp_win32::winsock::exports;
 use wirestamp_win32::winsock::waiting::{self, Polled, SocketSet, TimeValue};
 
 /// As many sockets as a set has in the programs that run here.
@@ -114,11 +118,14 @@ fn look_at_system(sets: &[Set; 3]) -> (i32, [Set; 3]) {
 
 /// When a wait ends; `None`: never.
 ///
+/// # Errors
+/// `WSAEINVAL` for a negative time.
+///
 /// # Safety
 /// `time` is null or readable.
-unsafe fn deadline(time: *const i32) -> Option<Instant> {
+unsafe fn deadline(time: *const i32) -> Result<Option<Instant>, i32> {
     if time.is_null() {
-        return None;
+        return Ok(None);
     }
     // SAFETY: the caller's promise.
     let seconds = unsafe { time.read_unaligned() };
@@ -126,9 +133,26 @@ unsafe fn deadline(time: *const i32) -> Option<Instant> {
     let second = unsafe { time.add(1) };
     // SAFETY: the caller's promise.
     let microseconds = unsafe { second.read_unaligned() };
-    let span = Duration::from_secs(seconds.unsigned_abs().into())
-        + Duration::from_micros(microseconds.unsigned_abs().into());
-    Some(Instant::now() + span)
+    let [seconds, microseconds] =
+        [seconds, microseconds].map(|number| u64::try_from(number).map_err(|_| WSAEINVAL));
+    let span = Duration::from_secs(seconds?) + Duration::from_micros(microseconds?);
+    Ok(Some(Instant::now() + span))
+}
+
+/// One look at a socket of the system's; a negative number is left out, and what is no socket is found as that.
+fn look_at_one(one: &mut Polled) -> i32 {
+    one.returned = 0;
+    if one.socket.cast_signed() < 0 {
+        return 0;
+    }
+    // SAFETY: one descriptor of ours.
+    let answer = unsafe { real::WSAPoll(ptr::from_mut(one).cast(), 1, 0) };
+    // SAFETY: takes nothing.
+    if answer < 0 && unsafe { exports::WSAGetLastError() } == WSAENOTSOCK {
+        one.returned = POLLNVAL;
+        return 1;
+    }
+    answer
 }
 
 fn is_over(until: Option<Instant>) -> bool {
@@ -145,7 +169,10 @@ export_forward! {
             return unsafe { real::select(count, read.cast(), write.cast(), except.cast(), time.cast()) };
         }
         // SAFETY: the caller's promise.
-        let until = unsafe { deadline(time) };
+        let until = match unsafe { deadline(time) } {
+            Ok(until) => until,
+            Err(code) => return failed(code),
+        };
         loop {
             let (ours, shadows) = look_at_shadows(&sets);
             if ours < 0 {
@@ -193,8 +220,7 @@ export_forward! {
                         one.returned = other.returned;
                         answer
                     }
-                    // SAFETY: one descriptor of ours.
-                    None => unsafe { real::WSAPoll((&raw mut one).cast(), 1, 0) },
+                    None => look_at_one(&mut one),
                 };
                 if answer < 0 {
                     return answer;

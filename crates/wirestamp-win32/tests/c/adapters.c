@@ -152,6 +152,7 @@ static void an_adapter_that_is_switched_on_timestamps_in_hardware(void)
     CHECK_EQUAL(active.SoftwareCapabilities.AllReceive, FALSE); /* both together are not supported */
 }
 
+#ifndef _WIN32 /* not in the import library that scripts/windows/consumers makes */
 static void the_first_versions_names_have_this_versions_structure(void)
 {
     INTERFACE_TIMESTAMP_CAPABILITIES one = capabilities(GetInterfaceCurrentTimestampCapabilities, L"sim0");
@@ -161,6 +162,7 @@ static void the_first_versions_names_have_this_versions_structure(void)
     other = capabilities(GetInterfaceSupportedTimestampCapabilities, L"sim0");
     CHECK(memcmp(&one, &other, 23) == 0);
 }
+#endif
 
 static void queries_answer(DWORD active, DWORD supported, DWORD capture)
 {
@@ -286,9 +288,17 @@ static void a_wrong_simulation_is_refused(void)
 {
     WSADATA data;
     NET_LUID luid;
+#ifdef _WIN32
+    CHECK(freopen("NUL", "w", stderr) != NULL);
+#else
     CHECK(freopen("/dev/null", "w", stderr) != NULL); /* where the reason is told */
+#endif
     CHECK_EQUAL(WSAStartup(MAKEWORD(2, 2), &data), WSASYSNOTREADY);
+#ifdef _WIN32
+    (void)luid; /* the model has the system answer */
+#else
     CHECK_EQUAL(ConvertInterfaceAliasToLuid(L"lo", &luid), ERROR_INVALID_PARAMETER);
+#endif
 }
 
 #define ROW(name) { #name, name, NULL }
@@ -303,7 +313,9 @@ static const struct test tests[] = {
     ROW(loopback_has_no_clock),
     ROW(null_and_unknown_adapters_are_refused),
     ON("windows-modern", an_adapter_that_is_switched_on_timestamps_in_hardware),
+#ifndef _WIN32
     ON("windows-modern", the_first_versions_names_have_this_versions_structure),
+#endif
     ON("windows-modern", a_cross_timestamp_is_bracketed),
     ON("windows-modern", cross_timestamps_tell_the_rate),
     ON("windows-bad-driver", a_bad_driver_is_named),

@@ -1,4 +1,5 @@
 /* Completion ports, cancelling, and results by HANDLE. */
+#define ROWS_ON_SIM0
 #include "sockets.h"
 
 #define KEY 77u

@@ -1,5 +1,6 @@
-/* Runs the cases of a C test program, each in a process of its own, with the environment that it names. On Windows (Wine
- * with the model) only cases with a simulation run.
+/* Runs the cases of a C test program, each in a process of its own, with the environment that it names. Where a program
+ * defines ROWS_ON_SIM0, the cases that name none (NULL) run once more with their sockets on a simulated interface. On Windows
+ * (Wine with the model) only cases with a simulation run.
  *
  * usage of every test program: PROGRAM [CASE...]      default: all cases */
 #ifndef HARNESS_H
@@ -21,12 +22,23 @@
 #define TESTS "crates/wirestamp-win32/tests/c"
 #endif
 
+#ifdef ROWS_ON_SIM0
+#undef ROWS_ON_SIM0
+#define ROWS_ON_SIM0 1
+#else
+#define ROWS_ON_SIM0 0
+#endif
+#define ON_SIM0 "WIRESTAMP_SIM=windows-modern OPEN_ON_SIM0=1"
+
 /* A row of what is promised, and what shows it. */
 struct test {
     const char *name;
     void (*run)(void);
     const char *environment; /* "NAME=value NAME=value", or NULL: no simulation */
 };
+
+/* The environment of a case about what is the system's own on Windows: no simulation, nor ever one. */
+#define OF_LINUX ""
 
 #define CHECK(condition)                                                            \
     do {                                                                            \
@@ -59,17 +71,17 @@ static inline void set_environment(const char *settings, int wanted)
 }
 
 /* Whether the case passed: a process of its own is this program again. */
-static inline int run_case(const struct test *test)
+static inline int run_case(const struct test *test, const char *environment)
 {
     int passed;
     fflush(stdout);
-    set_environment(test->environment, 1);
+    set_environment(environment, 1);
     passed = _spawnl(_P_WAIT, _pgmptr, "test", "--alone", test->name, (char *)NULL) == 0;
-    set_environment(test->environment, 0);
+    set_environment(environment, 0);
     return passed;
 }
 /* What is not simulated is another system's there: facts.c compares that. */
-#define IS_OF_THIS_SYSTEM(test) ((test)->environment != NULL)
+#define IS_OF_THIS_SYSTEM(test) ((test)->environment != NULL && *(test)->environment != 0)
 #else
 static inline void set_environment(const char *settings)
 {
@@ -83,7 +95,7 @@ static inline void set_environment(const char *settings)
 }
 
 /* Whether the case passed. */
-static inline int run_case(const struct test *test)
+static inline int run_case(const struct test *test, const char *environment)
 {
     int status = 0;
     pid_t child;
@@ -92,7 +104,7 @@ static inline int run_case(const struct test *test)
     if (child == 0) {
         alarm(100); /* a hang is a failure */
         unsetenv("WIRESTAMP_SIM");
-        if (test->environment != NULL) set_environment(test->environment);
+        if (environment != NULL && *environment != 0) set_environment(environment);
         test->run();
         exit(0);
     }
@@ -115,11 +127,14 @@ static inline int run_tests(const struct test *tests, int count, int wanted, cha
     for (i = 0; i < count; i++) {
         int chosen = wanted == 0;
         for (j = 0; j < wanted; j++) chosen |= strcmp(names[j], tests[i].name) == 0;
-        if (!chosen || !IS_OF_THIS_SYSTEM(&tests[i])) continue;
-        run++;
-        if (run_case(&tests[i])) continue;
-        printf("FAILED %s\n", tests[i].name);
-        failed++;
+        if (chosen && IS_OF_THIS_SYSTEM(&tests[i])) {
+            run++;
+            if (!run_case(&tests[i], tests[i].environment)) failed++, printf("FAILED %s\n", tests[i].name);
+        }
+        if (chosen && ROWS_ON_SIM0 && tests[i].environment == NULL) {
+            run++;
+            if (!run_case(&tests[i], ON_SIM0)) failed++, printf("FAILED %s on sim0\n", tests[i].name);
+        }
     }
     printf("%d passed, %d failed\n", run - failed, failed);
     return failed > 0 || run == 0;

@@ -43,25 +43,6 @@ static inline SOCKET open_at(const SOCKADDR *address, int length)
     return s;
 }
 
-/* A socket on the loopback interface. */
-static inline SOCKET open_udp(void)
-{
-    SOCKADDR_IN address;
-    memset(&address, 0, sizeof(address));
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return open_at((SOCKADDR *)&address, sizeof(address));
-}
-
-static inline SOCKET open_udp6(void)
-{
-    SOCKADDR_IN6 address;
-    memset(&address, 0, sizeof(address));
-    address.sin6_family = AF_INET6;
-    CHECK_EQUAL(inet_pton(AF_INET6, "::1", &address.sin6_addr), 1);
-    return open_at((SOCKADDR *)&address, sizeof(address));
-}
-
 /* A socket on an interface's first IPv4 address. */
 static inline SOCKET open_on(const WCHAR *adapter)
 {
@@ -80,6 +61,26 @@ static inline SOCKET open_on(const WCHAR *adapter)
     CHECK(found);
     free(all);
     address.sin_port = 0;
+    return open_at((SOCKADDR *)&address, sizeof(address));
+}
+
+/* A socket on the loopback interface, or on the simulated one where OPEN_ON_SIM0 is set. */
+static inline SOCKET open_udp(void)
+{
+    SOCKADDR_IN address;
+    if (getenv("OPEN_ON_SIM0") != NULL) return open_on(L"sim0");
+    memset(&address, 0, sizeof(address));
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return open_at((SOCKADDR *)&address, sizeof(address));
+}
+
+static inline SOCKET open_udp6(void)
+{
+    SOCKADDR_IN6 address;
+    memset(&address, 0, sizeof(address));
+    address.sin6_family = AF_INET6;
+    CHECK_EQUAL(inet_pton(AF_INET6, getenv("OPEN_ON_SIM0") != NULL ? "2001:db8::1" : "::1", &address.sin6_addr), 1);
     return open_at((SOCKADDR *)&address, sizeof(address));
 }
 

@@ -1,4 +1,5 @@
 /* Waiting for several sockets, by select and WSAPoll, and the names of addresses. */
+#define ROWS_ON_SIM0
 #include "sockets.h"
 
 static struct timeval milliseconds(long number)
@@ -56,10 +57,12 @@ static void wrong_sets_are_refused(void)
     CHECK_EQUAL(code(select(0, &read, NULL, NULL, &negative)), WSAEINVAL);
     CHECK_EQUAL(closesocket(s), 0);
     CHECK_EQUAL(code(select(0, &read, NULL, NULL, NULL)), WSAENOTSOCK);
+#ifndef _WIN32 /* Wine's own function reads so many, and asks last whether Winsock was started */
     read.fd_count = 0xFFFFFFFF;
     CHECK_EQUAL(code(select(0, &read, NULL, NULL, NULL)), WSAEINVAL);
     CHECK_EQUAL(WSACleanup(), 0);
     CHECK_EQUAL(code(select(0, &read, NULL, NULL, NULL)), WSANOTINITIALISED);
+#endif
 }
 
 static SOCKET sender, receiver;
@@ -234,7 +237,7 @@ static const struct test tests[] = {
     ROW(poll_reports_each_socket),
     { "sockets_here_and_in_the_simulation_are_waited_for_together",
       sockets_here_and_in_the_simulation_are_waited_for_together, "WIRESTAMP_SIM=windows-modern" },
-    ROW(names_have_windows_numbers),
-    ROW(texts_of_addresses_have_their_port),
+    { "names_have_windows_numbers", names_have_windows_numbers, OF_LINUX },
+    { "texts_of_addresses_have_their_port", texts_of_addresses_have_their_port, OF_LINUX },
 };
 RUN_TESTS(tests)
