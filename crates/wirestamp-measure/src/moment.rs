@@ -1,6 +1,6 @@
 //! Instants of this host.
 
-use wirestamp::time::UtcCrossTimestamp;
+use wirestamp::time::{RealTimeClock, UtcCrossTimestamp};
 use wirestamp::{Bounded, MonotonicTime, Span, UdpSocket, UtcTime};
 
 /// An instant on both of the system's clocks.
@@ -12,15 +12,18 @@ pub struct Moment {
     pub reading: UtcCrossTimestamp,
     /// How far adjustments had moved the monotonic clock ([`Adjusted`](wirestamp::time::Adjusted)); `None`: unknown.
     pub adjusted: Option<Bounded<Span>>,
+    /// How the real-time clock can run against the monotonic clock.
+    pub real_time_clock: RealTimeClock,
 }
 
 impl Moment {
-    /// Returns the instant at which a reading of both clocks was over.
+    /// Returns the instant at which a reading of both clocks was over, on a host whose clocks run as Linux' do.
     pub const fn of(reading: UtcCrossTimestamp) -> Self {
         Self {
             now: reading.after,
             reading,
             adjusted: None,
+            real_time_clock: RealTimeClock::LINUX,
         }
     }
 
@@ -34,6 +37,7 @@ impl Moment {
         let adjusted = socket.adjusted();
         Self {
             adjusted: Some(adjusted.until(&adjusted, moment.reading.before)),
+            real_time_clock: socket.real_time_clock(),
             ..moment
         }
     }

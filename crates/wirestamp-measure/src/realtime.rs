@@ -38,8 +38,7 @@ impl Realtime {
         self.tai_offset = tai_offset;
     }
 
-    /// Compares its distance to the monotonic clock with the one before. On Linux the two are slewed alike, so that each difference is a step;
-    /// elsewhere it may run faster or slower by 0.1 %.
+    /// Compares its distance to the monotonic clock with the one before: more than a slew can explain is a step.
     pub(crate) fn look(&mut self, moment: &Moment, sink: &mut dyn Sink) -> MonotonicTime {
         let Moment { now, reading, .. } = *moment;
         if now < self.due {
@@ -47,20 +46,14 @@ impl Realtime {
         }
         self.due = now + LOOK;
         let before = self.last.replace(reading);
-        if let Some(before) = before {
+        if let Some(before) = before
+            && moment.real_time_clock.slewed(&before, &reading).is_none()
+        {
             let moved = (reading.utc - before.utc) - (reading.before - before.before);
-            let slewed = if cfg!(target_os = "linux") {
-                0
-            } else {
-                (reading.before - before.before).nanoseconds() / 1_000
-            };
-            let unsure = (reading.after - reading.before) + (before.after - before.before);
-            if moved.abs() > unsure + Span::from_nanoseconds(slewed + 10) {
-                self.generation += 1;
-                self.steps += 1;
-                let message = format!("the real-time clock was stepped by {moved}");
-                sink.event(EventKind::ClockStep, "realtime", message);
-            }
+            self.generation += 1;
+            self.steps += 1;
+            let message = format!("the real-time clock was stepped by {moved}");
+            sink.event(EventKind::ClockStep, "realtime", message);
         }
         self.due
     }

@@ -21,6 +21,7 @@ mod bounded;
 pub(crate) mod display;
 mod hardware;
 mod instant;
+mod real_time_clock;
 mod rfc3339;
 mod span;
 #[cfg(feature = "std")]
@@ -33,6 +34,7 @@ pub use hardware::{Frequency, HardwareTicks};
 pub use instant::{
     Clock, Monotonic, MonotonicTime, Ptp, PtpTime, Time, TimeOutOfRange, Utc, UtcTime,
 };
+pub use real_time_clock::RealTimeClock;
 pub use rfc3339::Rfc3339;
 pub use span::Span;
-pub use utc::{RealTimeClock, ResolvedUtc, UtcCrossTimestamp, UtcModel};
+pub use utc::{ResolvedUtc, UtcCrossTimestamp, UtcModel};

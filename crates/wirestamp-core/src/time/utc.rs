@@ -25,24 +25,6 @@ pub struct UtcCrossTimestamp {
     pub after: MonotonicTime,
 }
 
-/// The properties of a system's real-time clock relative to its monotonic clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RealTimeClock {
-    /// The largest slew relative to the monotonic clock, in ppm, steps aside; 0 if both are slewed
-    /// alike.
-    pub slew_parts_per_million: u32,
-    /// The coarser of the ticks of both clocks, to which their values are rounded down.
-    pub tick: Span,
-}
-
-impl RealTimeClock {
-    /// Linux: slewed together with the monotonic clock, counting nanoseconds.
-    pub const LINUX: Self = Self {
-        slew_parts_per_million: 0,
-        tick: Span::from_nanoseconds(1),
-    };
-}
-
 /// The result of converting a timestamp of the real-time clock to the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResolvedUtc {

@@ -4,6 +4,7 @@
 mod tests;
 
 use super::confirmed::{Confirmed, Measured};
+use super::shown::moment_of;
 use crate::adjustments::Adjustments;
 use crate::goal::Found;
 use crate::host::{Connected, Host};
@@ -19,7 +20,6 @@ use crate::unstamped::Unstamped;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::slice;
-use wirestamp::time::UtcCrossTimestamp;
 use wirestamp::{
     Bounded, Error, ErrorKind, HostTime, Incoming, MonotonicTime, Result, Span, TimestampSource,
     Timestamps, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
@@ -174,19 +174,10 @@ impl Dialogue {
 
     /// The moment that the last sample is of.
     pub(super) fn newest(&self) -> Option<Moment> {
-        let sampled = self.sampled?;
-        let LocalTime {
-            utc,
-            monotonic,
-            adjusted,
-        } = sampled;
-        let unsure = monotonic.bound + utc.bound;
-        let moment = Moment::of(UtcCrossTimestamp {
-            before: monotonic.value - unsure,
-            utc: utc.value,
-            after: monotonic.value + unsure,
-        });
-        Some(Moment { adjusted, ..moment })
+        let clock = self.connected.socket.real_time_clock();
+        self.sampled
+            .as_ref()
+            .map(|sampled| moment_of(sampled, clock))
     }
 
     /// The socket, if what it has can be used.

@@ -6,6 +6,7 @@ use crate::moment::Moment;
 use crate::options::Ntp;
 use crate::state::{NtpServerState, Reasons, by_source};
 use std::net::Ipv4Addr;
+use wirestamp::time::{RealTimeClock, UtcCrossTimestamp};
 use wirestamp::{Bounded, Span};
 use wirestamp_ntp::{Leap, LocalTime, Measurement, ServerState};
 
@@ -142,48 +143,28 @@ fn local_time(moment: &Moment) -> LocalTime {
     }
 }
 
+/// The instant of a sample, as wide as its times are unsure.
+pub(super) fn moment_of(sampled: &LocalTime, real_time_clock: RealTimeClock) -> Moment {
+    let LocalTime {
+        utc,
+        monotonic,
+        adjusted,
+    } = *sampled;
+    let unsure = monotonic.bound + utc.bound;
+    let reading = UtcCrossTimestamp {
+        before: monotonic.value - unsure,
+        utc: utc.value,
+        after: monotonic.value + unsure,
+    };
+    Moment {
+        adjusted,
+        real_time_clock,
+        ..Moment::of(reading)
+    }
+}
+
 /// Returns by how much the real-time clock has moved against the monotonic clock since then; `None`: it was stepped.
 fn moved_since(then: &LocalTime, now: &Moment) -> Option<Bounded<Span>> {
-    let reading = &now.reading;
-    let passed = reading.before - then.monotonic.value;
-    let moved = (reading.utc - then.utc.value) - passed;
-    let unsure = (reading.after - reading.before)
-        + then.utc.bound
-        + then.monotonic.bound
-        + Span::from_nanoseconds(10);
-    // on Linux both clocks are slewed alike: their distance changes by steps alone
-    let slewed = match cfg!(target_os = "linux") {
-        true => Span::ZERO,
-        false => Span::from_nanoseconds(passed.nanoseconds().abs() / 1_000),
-    };
-    explained(Bounded::new(moved, unsure), slewed)
-}
-
-/// The part of a movement that a slew of up to 0.1 % can be; `None`: it is none, whatever the readings' errors are. A step that is as
-/// small as a slew looks the same. One that is smaller than the readings' errors does not show.
-fn explained(moved: Bounded<Span>, slewed: Span) -> Option<Bounded<Span>> {
-    let (least, most) = (moved.least().max(-slewed), moved.most().min(slewed));
-    if least > most {
-        return None;
-    }
-    let middle = Span::from_nanoseconds((least.nanoseconds() + most.nanoseconds()).div_euclid(2));
-    Some(Bounded::new(middle, most - middle))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_looks_like_a_slew_moves_the_offset() {
-        let ns = |nanoseconds| Span::from_nanoseconds(nanoseconds);
-        let of = |moved, slewed| explained(Bounded::new(ns(moved), ns(50)), ns(slewed));
-        let known = |value, bound| Some(Bounded::new(ns(value), ns(bound)));
-        assert_eq!(of(50, 0), known(0, 0));
-        assert_eq!(of(51, 0), None);
-        assert_eq!(of(51, 1), known(1, 0));
-        assert_eq!(of(-20, 100), known(-20, 50));
-        assert_eq!(of(5_000, 5_300), known(5_000, 50));
-        assert_eq!(of(5_351, 5_300), None);
-    }
+    let then = moment_of(then, now.real_time_clock).reading;
+    now.real_time_clock.slewed(&then, &now.reading)
 }

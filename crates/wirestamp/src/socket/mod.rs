@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32};
 use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::time::{Adjusted, MonotonicTime, UtcCrossTimestamp};
+use wirestamp_core::time::{Adjusted, MonotonicTime, RealTimeClock, UtcCrossTimestamp};
 use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -132,6 +132,11 @@ impl<T: Supported> Socket<T> {
     /// Reads the real-time clock between two readings of the monotonic clock.
     pub fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         self.host.utc_cross_timestamp()
+    }
+
+    /// Returns the limits within which this host's real-time clock runs against its monotonic clock.
+    pub fn real_time_clock(&self) -> RealTimeClock {
+        self.host.real_time_clock()
     }
 
     /// Reads how far frequency adjustments by a time daemon or adjtime(2) have moved the monotonic
