@@ -262,7 +262,7 @@ fn a_kiss_code_is_said_as_what_it_means() {
         (b"STEP", "unsynchronized", "stepped"),
         (b"NKEY", "denied", "key"),
         (b"DENY", "denied", "refuses"),
-        (b"X123", "denied", "reason of its own"),
+        (b"X123", "denied", "gives this code as the reason"),
     ] {
         let server = run(Manner::Kisses(code), |_| {}).server;
         let error = server.error.expect("it says why");
