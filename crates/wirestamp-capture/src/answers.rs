@@ -1,9 +1,11 @@
-//! How long answers take, in one capture: UDP requests and their answers, TCP handshakes, TCP segments and their acknowledgments.
+//! Response times in one capture: UDP requests and their answers, TCP handshakes, TCP segments and
+//! their acknowledgments.
 //!
-//! Times are those at which packets passed where the capture was made. An answer only counts if its request is certain: a UDP answer
-//! while exactly one request waits (and, once it could be to several, when all of these were answered or timed out), a TCP
-//! acknowledgment of bytes that were sent once. The rest counts as ambiguous. Memory is bounded: [`MOST_CONNECTIONS`], and
-//! [`MOST_WAITING`] packets of each.
+//! Times are those at which packets passed the capturing interface. An answer is used only if its
+//! request is certain: a UDP answer while exactly one request waits (and, after an ambiguous
+//! answer, once all possible requests are answered or timed out), or a TCP acknowledgment of bytes
+//! that were sent once. All others count as ambiguous. Memory is bounded by [`MOST_CONNECTIONS`],
+//! and [`MOST_WAITING`] packets of each.
 
 mod report;
 mod roles;
@@ -22,13 +24,13 @@ use waits::{Wait, Waits};
 use wirestamp_core::Result;
 use wirestamp_core::capture::CapturedDirection;
 
-/// So many connections are followed at a time; beyond, the oldest is forgotten.
+/// The most connections that are followed at a time; beyond that the oldest is forgotten.
 pub const MOST_CONNECTIONS: usize = 65_536;
-/// So many packets of a connection wait for their answer.
+/// The most packets of a connection that wait for their answer.
 pub const MOST_WAITING: usize = 1_024;
-/// A longer payload of UDP fits no Ethernet frame.
+/// The longest UDP payload that fits into an Ethernet frame.
 const LONGEST_DATAGRAM: u32 = 1_472;
-/// So many services have figures of their own; the others have none, and are counted.
+/// The most services with results of their own; packets of others are only counted.
 pub const MOST_SERVICES: usize = 1_024;
 
 #[derive(Debug, Default)]
@@ -43,24 +45,24 @@ struct Counts {
     across_step: u64,
 }
 
-/// A time, and how far it can be from the truth.
+/// A time with its error bound.
 #[derive(Debug, Clone, Copy)]
 struct When {
-    /// On a line that never goes back, and the number of the clock's run there.
+    /// The time on a monotonic scale, and the clock generation there.
     line_ns: i64,
     run: u32,
-    /// The latest run that had begun.
+    /// The latest generation that had begun.
     since: u32,
     utc_ns: Option<i64>,
     bound_ns: Option<u64>,
-    /// The clock's run according to the file, and the numbers of both counters at this packet.
+    /// The clock generation in the file, and both counters at this packet.
     named: Option<ClockRun>,
     counted: Counted,
-    /// Of a request: how long the longest answer was that came since.
+    /// For a request: the length of the longest answer since.
     longest_answer: u32,
 }
 
-/// The parts of a packet that are used.
+/// The parts of a packet that are needed.
 #[derive(Debug, Clone, Copy)]
 struct Observed {
     when: When,
@@ -68,7 +70,7 @@ struct Observed {
     found: Result<Segment, Unreadable>,
 }
 
-/// Of an IP packet.
+/// The parts of an IP packet.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     flow: Flow,
@@ -88,31 +90,34 @@ impl Segment {
     }
 }
 
-/// A connection, as its client calls it.
+/// A connection, from its client's view.
 #[derive(Debug)]
 struct Connection {
     service: usize,
-    /// UDP requests that wait.
+    /// The UDP requests that wait.
     requests: VecDeque<When>,
     /// Whether it is unknown which of them were answered.
     uncertain: bool,
-    /// UDP: whether it is unknown who asks, because the first packet came from a service.
+    /// UDP: whether it is unknown which end sends requests, because the first packet came from a
+    /// service.
     is_unclear: bool,
-    /// The length of the shortest UDP answer that came while one request alone waited: it is one answer, not several, joined.
+    /// The length of the shortest UDP answer while a single request waited, which is one answer and
+    /// not several joined ones.
     shortest: Option<u32>,
-    /// TCP, by who sent: the client first.
+    /// TCP: the state by sender, the client first.
     sent: [Sender; 2],
-    /// Which way packets go, by who sent. On loopback each is captured both ways, and counts once.
+    /// The direction of packets by sender. On loopback each packet is captured in both directions,
+    /// and counts once.
     ways: [Option<CapturedDirection>; 2],
 }
 
 #[derive(Debug, Default)]
 struct Sender {
-    /// A SYN, and the acknowledgment that it needs.
+    /// The SYN, and the acknowledgment number that answers it.
     syn: Option<(u32, When)>,
-    /// Segments, and the acknowledgments that they need.
+    /// Segments, and the acknowledgment numbers that answer them.
     segments: VecDeque<(u32, When)>,
-    /// The number behind everything that was sent.
+    /// The sequence number after all sent bytes.
     next: Option<u32>,
 }
 
@@ -127,10 +132,12 @@ struct Answers {
     left_out: u64,
 }
 
-/// Measures how long answers take in a capture. A UDP request that nothing answers for `timeout_ns` is unanswered.
+/// Measures the response times in a capture. A UDP request without an answer for `timeout_ns`
+/// counts as unanswered.
 ///
 /// # Errors
-/// As [`Reader::next_packet`]; `InvalidInput` if the packets are further from the order of time than 65,536 places.
+/// As [`Reader::next_packet`]; `InvalidInput` if a packet is more than 65,536 positions out of
+/// order.
 pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
     let mut answers = Answers {
         waits: Waits::new(timeout_ns),
@@ -211,7 +218,7 @@ fn observe(packet: &FilePacket<'_>) -> Observed {
 impl Answers {
     fn observe(&mut self, found: &Segment, way: Option<CapturedDirection>, when: When) {
         let (client, by_client) = match &found.tcp {
-            // the SYN alone shows who asks
+            // only the SYN shows who the client is
             Some(tcp) if tcp.syn => (
                 if tcp.ack {
                     found.flow.reversed()
@@ -223,7 +230,7 @@ impl Answers {
             _ => self.client(found.flow),
         };
         if found.flow == found.flow.reversed() {
-            return; // to itself: questions and answers look alike
+            return; // to itself: requests and answers cannot be distinguished
         }
         let is_unclear = !by_client && found.tcp.is_none() && !self.forgotten.has(&client);
         let Some(service) = self.connect(client, is_unclear) else {
@@ -236,7 +243,7 @@ impl Answers {
         let known = &mut connection.ways[usize::from(!by_client)];
         *known = known.or(way);
         if *known != way && way.is_some() {
-            return; // the same packet again
+            return; // the same packet, captured again
         }
         let counts = &mut self.counts[service].1;
         match &found.tcp {
@@ -246,7 +253,7 @@ impl Answers {
         }
     }
 
-    /// The service that a client's connection is to; the connection is known from now on.
+    /// Adds a client's connection, and returns its service.
     fn connect(&mut self, client: Flow, is_unclear: bool) -> Option<usize> {
         if let Some(known) = self.connections.get(&client) {
             return Some(known.service);
@@ -290,7 +297,8 @@ impl Answers {
         }
     }
 
-    /// `may_be_answers`: so many packets could not be used.
+    /// Ends the analysis. `may_be_answers` is the number of unusable packets that may have been
+    /// answers.
     fn finish(&mut self, may_be_answers: u64) -> Vec<ServiceReport> {
         while let Some(client) = self.order.pop_front() {
             self.forget(client);
@@ -341,7 +349,7 @@ impl Connection {
         }
     }
 
-    /// A UDP request is not followed any more.
+    /// Counts a UDP request that is no longer followed.
     fn gave_up(&self, asked: &When, wait: Wait, counts: &mut Counts) {
         match wait {
             Wait::Over if self.may_be_several(asked.longest_answer) => counts.undecided += 1,
@@ -351,8 +359,9 @@ impl Connection {
         }
     }
 
-    /// Returns whether a UDP answer of this length may be several, joined: GSO cuts it only later, or GRO joined it. Where no
-    /// answer of the flow is known to be one, nobody knows.
+    /// Returns whether a UDP answer of this length may be several joined ones (GSO splits it later,
+    /// or GRO joined it), or whether that is unknown because no answer of the flow is known to be a
+    /// single one.
     fn may_be_several(&self, length: u32) -> bool {
         let is_longer = self.shortest.is_none_or(|shortest| length > shortest);
         length > LONGEST_DATAGRAM || length > 0 && is_longer
@@ -374,7 +383,7 @@ impl Connection {
         self.uncertain = self.requests.len() > usize::from(!self.uncertain);
         if self.uncertain {
             counts.ambiguous += 1;
-            self.requests.pop_back(); // the oldest one waits on: the doubt ends with its timeout
+            self.requests.pop_back(); // the oldest one continues to wait, and the uncertainty ends with its timeout
         } else if let Some(asked) = self.requests.pop_front() {
             counts.took(|counts| &mut counts.answers, asked, when);
         }
@@ -383,7 +392,7 @@ impl Connection {
     fn tcp(&mut self, tcp: &Tcp, length: u32, by_client: bool, when: When, counts: &mut Counts) {
         let (own, other) = if by_client { (0, 1) } else { (1, 0) };
         if tcp.ack {
-            // a service's packets acknowledge the client's, and so stand first
+            // this end's packets acknowledge the other end's
             let answered = &mut self.sent[other];
             if let Some((_, since)) = answered
                 .syn
@@ -420,7 +429,7 @@ impl Connection {
             return;
         }
         if tcp.syn {
-            // sent again: nobody knows which one is answered
+            // sent again, so it is unknown which one is answered
             let again = sender.next == Some(end);
             counts.ambiguous += u64::from(again);
             sender.syn = (!again).then_some((end, when));
@@ -450,13 +459,13 @@ impl Connection {
     }
 }
 
-/// Whether one number of TCP's comes before another: they wrap around.
+/// Whether a TCP sequence number is before another, modulo 2³².
 fn is_before(one: u32, other: u32) -> bool {
     (one.wrapping_sub(other) as i32) < 0
 }
 
 impl Counts {
-    /// Records an answer at `until` to a packet that was sent at `since`.
+    /// Records an answer at `until` to a packet sent at `since`.
     fn took(&mut self, of: impl Fn(&mut Self) -> &mut Spread, since: When, until: When) {
         let Some((from, to)) = since.utc_ns.zip(until.utc_ns) else {
             self.without_time += 1;

@@ -1,18 +1,20 @@
-//! The number of a packet wherever it is captured: the same on two hosts that know nothing of each other.
+//! A number that identifies a packet, the same on every host that captures it.
 
 use crate::packet::{Flow, Ip};
 use std::net::IpAddr;
 
-/// So much of the payload is part of it.
+/// The number of payload bytes that are hashed.
 const DIGESTED: usize = 64;
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// Returns the number of a packet in its flow: FNV-1a (64 bits) over source and destination with their ports, protocol, IPv4 identification,
-/// place of the fragment, length of the payload, numbers and flags of TCP, and the first 64 bytes of the payload. `None`: too little of
-/// it was captured.
+/// Returns the number of a packet in its flow: FNV-1a (64 bits) over source and destination with
+/// their ports, protocol, IPv4 identification, fragment offset, payload length, TCP sequence
+/// numbers and flags, and the first 64 bytes of the payload. `None` if too little of it was
+/// captured.
 ///
-/// Packets that look alike have the same number, and somebody who wants to can make packets that have.
+/// Identical packets have the same number, and an attacker can create different packets with the
+/// same number.
 pub fn number(packet: &Ip<'_>) -> Option<i64> {
     let needed = DIGESTED.min(packet.payload_length as usize);
     let payload = packet.payload.get(..needed)?;
@@ -46,7 +48,8 @@ pub fn number(packet: &Ip<'_>) -> Option<i64> {
     Some(hash as i64)
 }
 
-/// Returns the names of both ends of a flow, address and port: `192.0.2.1:319`, `[2001:db8::1]:319`; an address alone without ports.
+/// Returns the addresses and ports of both ends of a flow: `192.0.2.1:319`, `[2001:db8::1]:319`;
+/// only the address if the protocol has no ports.
 pub fn endpoints(flow: &Flow) -> [String; 2] {
     let name = |address: IpAddr, port: u16| match (flow.protocol, address) {
         (6 | 17, IpAddr::V6(address)) => format!("[{address}]:{port}"),

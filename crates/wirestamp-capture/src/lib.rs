@@ -1,16 +1,19 @@
-//! Writes and reads captured packets as pcapng with each packet's clock, error bound and clock generation; compares two captures; and
-//! measures how long answers take in one.
+//! Captured packets in files: writing pcapng with each packet's clock, error bound and clock
+//! generation, reading pcapng and pcap, comparing two captures, and measuring response times in
+//! one.
 //!
-//! Opens no socket and no file, and reads no clock. Captures are hostile input: memory is bounded everywhere.
+//! It opens no sockets and no files, and reads no clock. Capture files are untrusted input: memory
+//! use is bounded everywhere.
 //!
-//! - [`pcapng`] writes, [`read`] reads (pcapng and pcap), [`note`] is the comment about a packet's timestamp;
-//! - [`merge`] puts the packets of several captures of one interface in order of time;
-//! - [`run`] is an uninterrupted run of a real-time clock, within which times may be subtracted;
+//! - [`pcapng`] writes files, [`read`] reads pcapng and pcap, [`note`] is the comment about a
+//!   packet's timestamp;
+//! - [`merge`] sorts the packets of several captures of an interface by time;
+//! - [`run`] is a generation of a real-time clock, within which times may be subtracted;
 //! - [`link`] finds the IP header behind the link header;
 //! - [`packet`] parses a packet: addresses, ports, payload;
-//! - [`identity`] is the number that a packet has on every host that sees it;
+//! - [`identity`] computes a number for a packet that is the same on every host that captures it;
 //! - [`compare`] finds the same packets in two captures;
-//! - [`answers`] pairs requests with their answers in one.
+//! - [`answers`] matches requests with their answers in one capture.
 
 #![forbid(unsafe_code)]
 

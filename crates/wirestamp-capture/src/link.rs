@@ -1,9 +1,10 @@
-//! The headers before the IP header: the link types of capture files, VLAN tags, MPLS labels, PPPoE, LLC and SNAP.
+//! Parsing of the headers before the IP header: the link types of capture files, VLAN tags, MPLS
+//! labels, PPPoE, LLC and SNAP.
 
 use crate::packet::Unreadable;
 use wirestamp_core::capture::LinkType;
 
-/// So many tags and labels before an IP header are read.
+/// The most tags and labels before an IP header.
 const MOST_TAGS: usize = 16;
 
 /// The header that the packets of a capture file begin with.
@@ -16,7 +17,7 @@ pub enum Link {
     Ethernet,
     /// An IP header (12, 14, 101, 228, 229).
     Ip,
-    /// BSD's loopback: the address family in the byte order of the host that captured (0).
+    /// BSD's loopback: the address family in the byte order of the capturing host (0).
     Null,
     /// OpenBSD's loopback: the address family in network byte order (108).
     Loop,
@@ -36,7 +37,7 @@ impl From<LinkType> for Link {
 }
 
 impl Link {
-    /// Returns the link type with this number in capture files. `None`: wirestamp does not read it.
+    /// Returns the link type with this number in capture files; `None` if it is not supported.
     pub fn numbered(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::Null,
@@ -50,17 +51,17 @@ impl Link {
     }
 }
 
-/// A packet behind its link header, tags and labels.
+/// A packet after its link header, tags and labels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Network<'a> {
-    /// The outermost VLAN's number.
+    /// The outermost VLAN ID.
     pub(crate) vlan: Option<u16>,
-    /// Which protocol follows.
+    /// The protocol that follows.
     pub(crate) ether_type: u16,
     pub(crate) data: &'a [u8],
 }
 
-/// Returns the name of a link type that wirestamp does not read, or its number alone.
+/// Returns the name of an unsupported link type, or its number.
 pub(crate) fn name(number: u32) -> String {
     let name = match number {
         9 => "PPP",
@@ -85,7 +86,7 @@ pub(crate) fn name(number: u32) -> String {
     format!("{number} ({name})")
 }
 
-/// Finds the IP header behind the link header.
+/// Finds the IP header after the link header.
 pub(crate) fn network(link: Link, data: &[u8]) -> Result<Network<'_>, Unreadable> {
     let (ether_type, data) = match link {
         Link::Ip => return by_version(data, None),
@@ -105,7 +106,7 @@ pub(crate) fn network(link: Link, data: &[u8]) -> Result<Network<'_>, Unreadable
     unwrap(ether_type, data)
 }
 
-/// Takes tags and labels away.
+/// Removes tags and labels.
 fn unwrap(mut ether_type: u16, mut data: &[u8]) -> Result<Network<'_>, Unreadable> {
     let mut vlan = None;
     for _ in 0..MOST_TAGS {
@@ -121,7 +122,7 @@ fn unwrap(mut ether_type: u16, mut data: &[u8]) -> Result<Network<'_>, Unreadabl
                     return by_version(data, vlan);
                 }
             }
-            // PPPoE; behind its header stands the protocol of PPP
+            // PPPoE; its header is followed by the PPP protocol
             0x8864 => {
                 ether_type = match word(data, 6)? {
                     0x0021 => 0x0800,
@@ -130,7 +131,7 @@ fn unwrap(mut ether_type: u16, mut data: &[u8]) -> Result<Network<'_>, Unreadabl
                 };
                 data = behind(data, 8)?;
             }
-            // a length, and then LLC; the header of SNAP has a type again
+            // a length, followed by LLC; a SNAP header has a type again
             3..=1_500 => match data.get(..6).ok_or(Unreadable::CutOff)? {
                 [0xaa, 0xaa, 3, 0, 0, 0] => {
                     (ether_type, data) = (word(data, 6)?, behind(data, 8)?);
@@ -151,7 +152,7 @@ fn unwrap(mut ether_type: u16, mut data: &[u8]) -> Result<Network<'_>, Unreadabl
     Err(Unreadable::Encapsulated)
 }
 
-/// An IP packet without a type before it.
+/// Parses an IP packet without a preceding type.
 fn by_version(data: &[u8], vlan: Option<u16>) -> Result<Network<'_>, Unreadable> {
     let ether_type = match data.first().ok_or(Unreadable::CutOff)? >> 4 {
         4 => 0x0800,
@@ -165,8 +166,9 @@ fn by_version(data: &[u8], vlan: Option<u16>) -> Result<Network<'_>, Unreadable>
     })
 }
 
-/// Whether packets of a protocol have no IP packet in them: ARP, LLDP, PTP, EAPOL, slow protocols, PPPoE's discovery, Wake-on-LAN,
-/// loopback tests, pause frames, CFM, AVTP, PROFINET, EtherCAT, GOOSE and sampled values.
+/// Whether a protocol never contains IP packets: ARP, LLDP, PTP, EAPOL, slow protocols, PPPoE
+/// discovery, Wake-on-LAN, loopback tests, pause frames, CFM, AVTP, PROFINET, EtherCAT, GOOSE and
+/// sampled values.
 fn is_never_ip(ether_type: u16) -> bool {
     matches!(
         ether_type,

@@ -1,52 +1,53 @@
-//! Puts the packets of several captures of one interface into one order of time, while they come.
+//! Merges the packets of several captures of an interface in time order, while they arrive.
 //!
-//! Each capture hands over its packets encoded, in batches, and says until when it has handed over all. A packet is given out once
-//! no other capture can still have an earlier one; after [`LONGEST`], or when [`MOST`] bytes wait, whatever the others do.
+//! Each capture passes its packets in encoded batches, with the time up to which they are complete.
+//! A packet is released once no other capture can still have an earlier one, or after [`LONGEST`],
+//! or when [`MOST`] bytes wait.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A packet waits no longer than this for packets of other captures.
+/// The longest time that a packet waits for packets of other captures.
 pub const LONGEST: Duration = Duration::from_secs(1);
-/// So many bytes wait at most.
+/// The most bytes that wait.
 pub const MOST: usize = 256 << 20;
 
-/// Packets of one capture, encoded one behind the other.
+/// Encoded packets of one capture.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Their bytes.
+    /// The encoded packets, one after the other.
     pub bytes: Vec<u8>,
-    /// One for each, in order.
+    /// A mark for each packet, in order.
     pub marks: Vec<Mark>,
 }
 
-/// A packet of a batch.
+/// The position and the properties of a packet in a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// When it was captured, in nanoseconds since 1970; if that is not known, when the one before it was.
+    /// The capture time in nanoseconds since 1970; if unknown, that of the previous packet.
     pub time: u64,
-    /// Where its bytes end in the batch.
+    /// The end of its bytes in the batch.
     pub end: usize,
-    /// How long it was.
+    /// The length of the packet.
     pub length: u32,
-    /// Whether its time is known.
+    /// Whether its capture time is known.
     pub has_utc: bool,
 }
 
-/// The packets that were given out.
+/// The counts of released packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// Packets.
+    /// The number of packets.
     pub packets: u64,
-    /// How long they were together.
+    /// The total length of the packets.
     pub packets_bytes: u64,
-    /// Those whose time is not known.
+    /// The number of packets with an unknown capture time.
     pub without_utc: u64,
-    /// Those that stand behind a later one.
+    /// The number of packets that come after a later one.
     pub out_of_order: u64,
 }
 
-/// Packets that wait for their turn.
+/// The merger: packets that wait to be released.
 #[derive(Debug)]
 pub struct Merge {
     queues: Vec<Queue>,
@@ -59,7 +60,7 @@ pub struct Merge {
 #[derive(Debug, Default)]
 struct Queue {
     batches: VecDeque<Held>,
-    /// Earlier packets than this one don't come any more.
+    /// No packets earlier than this time will come.
     until: u64,
     given: u64,
 }
@@ -68,12 +69,12 @@ struct Queue {
 struct Held {
     batch: Batch,
     next: usize,
-    /// When it was put in, as the caller counts.
+    /// When it was added, on the caller's clock.
     since: Duration,
 }
 
 impl Merge {
-    /// For so many captures.
+    /// Creates a merger for this many captures.
     pub fn new(queues: usize) -> Self {
         let mut all = Vec::new();
         all.resize_with(queues, Queue::default);
@@ -86,7 +87,8 @@ impl Merge {
         }
     }
 
-    /// Takes a batch of a capture, at `now` of any clock that is not stepped. The capture has no packet left that is earlier than `until`.
+    /// Adds a batch of a capture, at `now` of a clock that is not stepped. The capture must have no
+    /// more packets before `until`.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -100,7 +102,8 @@ impl Merge {
         }
     }
 
-    /// Gives out the packets that are due at `now`, at most `packets`, and not many more than `bytes`. Returns whether more are due.
+    /// Releases the packets that are due at `now`, at most `packets`, and about `bytes` bytes.
+    /// Returns whether more are due.
     pub fn take(&mut self, to: &mut Vec<u8>, packets: u64, bytes: usize, now: Duration) -> bool {
         let most = self.totals.packets.saturating_add(packets);
         loop {
@@ -114,12 +117,12 @@ impl Merge {
         }
     }
 
-    /// Returns the counts of packets that were given out.
+    /// Returns the counts of released packets.
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// How many packets of a capture were given out.
+    /// Returns the number of released packets of a capture.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -127,7 +130,8 @@ impl Merge {
         self.queues[queue].given
     }
 
-    /// Whose packet is next, and up to which time its followers are too. `None`: nothing is due.
+    /// Returns the queue of the next packet, and the time up to which the packets after it are due
+    /// too; `None` if none is due.
     fn first(&self, now: Duration) -> Option<(usize, u64)> {
         let heads = self.queues.iter().enumerate();
         let (time, place) = heads
@@ -147,7 +151,7 @@ impl Merge {
         (time <= limit).then_some((place, limit))
     }
 
-    /// Gives out the head of a queue, and the packets that follow it up to `limit`, within one batch.
+    /// Releases the head of a queue, and the packets after it up to `limit`, within one batch.
     fn give(&mut self, place: usize, limit: u64, most: u64, to: &mut Vec<u8>) {
         let queue = &mut self.queues[place];
         let Some(held) = queue.batches.front_mut() else {
@@ -178,7 +182,7 @@ impl Merge {
 }
 
 impl Queue {
-    /// The time of the next packet, and since when its batch waits.
+    /// Returns the time of the next packet, and since when its batch waits.
     fn head(&self) -> Option<(u64, Duration)> {
         let held = self.batches.front()?;
         Some((held.batch.marks.get(held.next)?.time, held.since))

@@ -1,8 +1,10 @@
-//! The comment about a packet's timestamp: people read it in Wireshark, and programs read it too.
+//! The comment about a packet's timestamp, which is readable in Wireshark and by programs.
 //!
-//! The text is `wirestamp: CLOCK clock, error bound N ns, generation N`, CLOCK being `software` (the kernel's timestamp, of the
-//! real-time clock) or `hardware` (the NIC's). With a hardware timestamp, `, UTC generation N` follows: the run of the real-time clock. Where the timestamp could not be converted to UTC it is
-//! `wirestamp: CLOCK clock, no UTC: REASON`, and the packet's time is 0, which is 1970.
+//! The text is `wirestamp: CLOCK clock, error bound N ns, generation N`. CLOCK is `software` (the
+//! kernel's timestamp, on the real-time clock) or `hardware` (the NIC's). With a hardware
+//! timestamp, `, UTC generation N` follows: the generation of the real-time clock. If the timestamp
+//! could not be converted to UTC, the text is `wirestamp: CLOCK clock, no UTC: REASON`, and the
+//! packet's time is 0, which is 1970.
 
 use crate::run::ClockRun;
 use std::fmt;
@@ -10,23 +12,23 @@ use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::correlate::{ClockGeneration, ConversionError};
 use wirestamp_core::time::Span;
 
-/// How good a packet's timestamp is, and whose.
+/// The source and the quality of a packet's timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Note {
-    /// Whose clock made it.
+    /// The source of the timestamp.
     pub clock: TimestampSource,
-    /// How it stands with UTC.
+    /// The quality of the time in UTC, or the reason why there is none.
     pub utc: Result<Known, ConversionError>,
 }
 
 /// The error bound and the clock generations of a time in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// The truth lies within this distance.
+    /// The error bound.
     pub bound: Span,
-    /// Which uninterrupted run of the clock made the timestamp.
+    /// The generation of the clock that made the timestamp.
     pub generation: ClockGeneration,
-    /// Of a hardware timestamp: which uninterrupted run of the real-time clock its time in UTC is of.
+    /// For a hardware timestamp: the generation of the real-time clock for its time in UTC.
     pub utc_generation: Option<ClockGeneration>,
 }
 
@@ -53,7 +55,8 @@ impl fmt::Display for Note {
     }
 }
 
-/// Reads the error bound out of a comment, in nanoseconds. `None`: the comment is no note, or says that there is none.
+/// Parses the error bound in nanoseconds from a comment; `None` if the comment is not a note, or
+/// has no error bound.
 pub fn bound(comment: &str) -> Option<u64> {
     let rest = comment.strip_prefix("wirestamp: ")?;
     let (_, rest) = rest.split_once(" clock, error bound ")?;
@@ -61,8 +64,9 @@ pub fn bound(comment: &str) -> Option<u64> {
     bound.parse().ok()
 }
 
-/// Reads which run of the real-time clock a time is of, out of a comment. `None`: it does not say. (The generation that stands with a
-/// hardware timestamp is one of the NIC's clock; behind it stands the real-time clock's, in files of newer versions.)
+/// Parses the generation of the real-time clock from a comment; `None` if it has none. (With a
+/// hardware timestamp the first generation is that of the NIC's clock; files of newer versions have
+/// the real-time clock's after it.)
 pub fn clock_run(comment: &str) -> Option<ClockRun> {
     let rest = comment.strip_prefix("wirestamp: ")?;
     let (clock, rest) = rest.split_once(" clock, error bound ")?;
@@ -80,7 +84,7 @@ pub fn clock_run(comment: &str) -> Option<ClockRun> {
     })
 }
 
-/// Reads whether a comment says that the packet has no UTC.
+/// Returns whether a comment states that the packet has no UTC.
 pub fn is_without_utc(comment: &str) -> bool {
     comment.starts_with("wirestamp: ") && comment.contains(" clock, no UTC: ")
 }

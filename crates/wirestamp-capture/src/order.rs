@@ -1,9 +1,11 @@
-//! The packets of a file in order of time: several interfaces or queues write them as they come, and files are put behind each other.
-//! `WINDOW` packets are put in order together; a packet further from its place is an error.
+//! The packets of a file in time order: several interfaces or queues write them as they come, and
+//! files may be concatenated. Packets are sorted within a window of `WINDOW` packets; a packet
+//! farther from its position is an error.
 //!
-//! A step of the clock is no disorder. Where the file says which run of the clock a time is of, no run begins before the last packet of
-//! the run before, on a line of time that never goes back. It is unknown how far a step moved the line: runs are numbered for
-//! those who compare the line with others.
+//! A step of the clock is not disorder. If the file has clock generations, they are placed on a
+//! monotonic time scale, on which no generation begins before the last packet of the previous one.
+//! The size of a step on this scale is unknown; generations are numbered so that the scale can be
+//! compared with others.
 
 use crate::read::{FilePacket, Reader};
 use crate::run::ClockRun;
@@ -12,68 +14,70 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::ops::RangeInclusive;
 use wirestamp_core::Result;
 
-/// So many packets are put in order together.
+/// The number of packets that are sorted together.
 pub(crate) const WINDOW: usize = 65_536;
-/// Packets of the NIC's timestamps and of the kernel's stand in a file so far out of order, in nanoseconds; further back is a step.
+/// The largest disorder between packets with NIC and kernel timestamps, in nanoseconds; farther
+/// back is a step.
 const DISORDER: i64 = 1_000_000;
-/// So many runs of the clock are remembered.
+/// The number of clock generations that are remembered.
 const MOST_RUNS: usize = 64;
-/// Packets of a section that goes on may stand so far behind the latest of the one before, in nanoseconds: several queues write them.
+/// The largest time, in nanoseconds, by which packets of a continued section may be before the
+/// latest of the previous one, because several queues write them.
 const SLACK: i64 = 1_000_000_000;
 
-/// Reads packets in order; `read` takes the needed parts of each.
+/// A reader of packets in order; `read` extracts the needed parts of each.
 pub(crate) struct Ordered<'a, 'r, T, F> {
     reader: &'a mut Reader<'r>,
     read: F,
     window: usize,
     waiting: BinaryHeap<Reverse<Placed<T>>>,
     line: Line,
-    /// Packets read.
+    /// The number of packets read.
     place: u64,
-    /// The one that was given out last.
+    /// The time of the last returned packet.
     given_ns: i64,
     ended: bool,
     out_of_order: u64,
 }
 
-/// A packet, as `read` took it.
+/// A packet, as extracted by `read`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Placed<T> {
-    /// Its time, on a line that never goes back. Of a packet without a time: that of the one before it.
+    /// The time on the monotonic scale; for a packet without a time, that of the previous one.
     pub(crate) line_ns: i64,
-    /// How many runs of the clock began before that of its time, from the first step on; 0 where the file does not say which run a
-    /// time is of. Of a packet without a time: the last.
+    /// The number of its clock generation, counted from the first step; 0 if the file has no
+    /// generations. For a packet without a time, the last one.
     pub(crate) run: u32,
     place: u64,
     pub(crate) packet: T,
 }
 
-/// Where the runs of a clock lie on one line of time.
+/// The positions of a clock's generations on the monotonic time scale.
 #[derive(Debug, Default)]
 struct Line {
     runs: VecDeque<Run>,
     first_ns: Option<i64>,
     latest_ns: Option<i64>,
-    /// The latest before the first step.
+    /// The latest time before the first step.
     unstepped_ns: Option<i64>,
     steps: u64,
-    /// The number of the last run.
+    /// The number of the last generation.
     number: u32,
 }
 
-/// A run of a clock.
+/// A generation of a clock.
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
     section: u32,
-    /// Its number by the counter of the kernel's timestamps, and by that of the NIC's.
+    /// Its number in the counter of the kernel's timestamps, and in that of the NIC's.
     counted: [Option<u32>; 2],
     number: u32,
-    /// Added to its times.
+    /// The shift that is added to its times.
     shift: i64,
 }
 
 impl Line {
-    /// When a packet is on the line, and the number of its run.
+    /// Returns a packet's time on the scale, and the number of its generation.
     fn place(&mut self, packet: &FilePacket<'_>) -> (i64, u32) {
         let Some(utc_ns) = packet.utc_ns else {
             return (self.latest_ns.unwrap_or(i64::MIN), self.number);
@@ -114,7 +118,8 @@ impl Line {
         let shift = match self.latest_ns {
             Some(latest) if !is_first => {
                 self.steps += 1;
-                // ahead, it stays where it is: after a pause, or a step to where the other capture's clock is
+                // a later time is not shifted: it follows a pause, or a step to the other capture's
+                // clock
                 latest.saturating_sub(utc_ns).max(0)
             }
             Some(latest) => self.shift_of_section(latest, utc_ns),
@@ -136,8 +141,9 @@ impl Line {
         run
     }
 
-    /// Whether the last run seems to be the one that this counter calls so: the other one has noticed its beginning, and its times
-    /// go on. Both notice the same steps but for the smallest.
+    /// Whether the last generation seems to be the one with this number of the counter: the other
+    /// counter has noticed its beginning, and its times continue. Both notice the same steps except
+    /// the smallest.
     fn has_begun(&self, section: u32, named: ClockRun, utc_ns: i64) -> bool {
         let (own, other) = (named.place(), 1 - named.place());
         let mut runs = self
@@ -166,8 +172,9 @@ impl Line {
 }
 
 impl Line {
-    /// Returns the shift for the times of another section. A capture that goes on has the clock as the last run left it. One that begins
-    /// while the first one had seen no step yet was made beside it.
+    /// Returns the shift for the times of another section. A continued capture has the clock of the
+    /// last generation. One that begins before the first step of the first capture was made at the
+    /// same time.
     fn shift_of_section(&self, latest: i64, utc_ns: i64) -> i64 {
         let last = self.runs.back().map_or(0, |run| run.shift);
         let unstepped = self.first_ns.zip(self.unstepped_ns);
@@ -193,19 +200,19 @@ impl<'a, 'r, T, F: FnMut(&FilePacket<'_>) -> T> Ordered<'a, 'r, T, F> {
         }
     }
 
-    /// The next packet. `None`: there is none.
+    /// Returns the next packet; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Placed<T>>> {
         self.fill()?;
         let mut next = self.waiting.pop().map(|Reverse(placed)| placed);
         if let Some(placed) = &mut next {
             self.given_ns = placed.line_ns;
-            // no packet before it has a time
+            // no earlier packet has a time
             placed.line_ns = self.line.at_least_first(placed.line_ns);
         }
         Ok(next)
     }
 
-    /// When it is, on the line of time, and the number of its run.
+    /// Returns the next packet's time on the scale, and the number of its generation.
     pub(crate) fn peek(&mut self) -> Result<Option<(i64, u32)>> {
         self.fill()?;
         let next = self.waiting.peek();
@@ -243,7 +250,7 @@ impl<'a, 'r, T, F: FnMut(&FilePacket<'_>) -> T> Ordered<'a, 'r, T, F> {
         self.reader
     }
 
-    /// How many packets stand behind a later one.
+    /// Returns the number of packets that come after a later one.
     pub(crate) fn out_of_order(&self) -> u64 {
         self.out_of_order
     }
@@ -253,7 +260,7 @@ impl<'a, 'r, T, F: FnMut(&FilePacket<'_>) -> T> Ordered<'a, 'r, T, F> {
         self.line.steps
     }
 
-    /// From when until when was captured, on the line of time.
+    /// Returns the period of the capture on the time scale.
     pub(crate) fn lasted(&self) -> Option<RangeInclusive<i64>> {
         let lasted = self.reader.lasted()?;
         let last = self.line.runs.back().map_or(0, |run| run.shift);

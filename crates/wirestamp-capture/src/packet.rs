@@ -1,5 +1,6 @@
-//! The parts of a captured packet: addresses, ports, the payload, and the numbers that distinguish it from others. `etherparse` parses
-//! them; of a truncated or malformed packet, the parts before the fault are used.
+//! The parts of a captured packet: addresses, ports, payload, and the numbers that distinguish it
+//! from others. `etherparse` parses them; of a truncated or malformed packet, the parts before the
+//! fault are used.
 
 use crate::link::{self, Link};
 use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, LinkSlice, TransportSlice};
@@ -10,20 +11,20 @@ use wirestamp_core::capture::LinkType;
 /// A connection in one direction: the 5-tuple.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Flow {
-    /// From this address.
+    /// The source address.
     pub source: IpAddr,
-    /// To this one.
+    /// The destination address.
     pub destination: IpAddr,
-    /// IP protocol number: 6 is TCP, 17 is UDP.
+    /// The IP protocol number: 6 for TCP, 17 for UDP.
     pub protocol: u8,
-    /// Source port; 0 where the protocol has none, and in fragments.
+    /// The source port; 0 in fragments, and if the protocol has none.
     pub source_port: u16,
-    /// Destination port.
+    /// The destination port; 0 likewise.
     pub destination_port: u16,
 }
 
 impl Flow {
-    /// The other direction.
+    /// Returns the flow in the other direction.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {
@@ -35,7 +36,7 @@ impl Flow {
         }
     }
 
-    /// The protocol's name, or its number.
+    /// Returns the name of the protocol, or its number.
     pub fn protocol_name(&self) -> String {
         match self.protocol {
             1 => "ICMP".into(),
@@ -47,7 +48,7 @@ impl Flow {
     }
 }
 
-/// `UDP 192.0.2.1:7 > 192.0.2.2:9`.
+/// Prints `UDP 192.0.2.1:7 > 192.0.2.2:9`.
 impl fmt::Display for Flow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.protocol_name();
@@ -59,48 +60,48 @@ impl fmt::Display for Flow {
 /// The fields of a TCP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tcp {
-    /// Number of the first byte.
+    /// The sequence number of the first byte.
     pub sequence: u32,
-    /// Number of the next byte that is expected.
+    /// The acknowledgment number: the next expected byte.
     pub acknowledgment: u32,
-    /// SYN, ACK, FIN and RST.
+    /// The SYN flag.
     pub syn: bool,
-    /// ACK.
+    /// The ACK flag.
     pub ack: bool,
-    /// FIN.
+    /// The FIN flag.
     pub fin: bool,
-    /// RST.
+    /// The RST flag.
     pub rst: bool,
 }
 
 /// An IP packet, as far as it was captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ip<'a> {
-    /// Whose it is.
+    /// The flow of the packet.
     pub flow: Flow,
-    /// The outermost VLAN's number, 0 without one, of a packet whose tag is in its data.
+    /// The outermost VLAN ID of a packet with the tag in its data; 0 without one.
     pub vlan: u16,
-    /// IPv4's identification.
+    /// The IPv4 identification.
     pub identification: Option<u16>,
-    /// Where a fragment belongs, in bytes; 0 in whole packets.
+    /// The fragment offset in bytes; 0 in whole packets.
     pub fragment: u16,
     /// Whether it is a fragment.
     pub is_fragment: bool,
-    /// TCP's header.
+    /// The TCP header.
     pub tcp: Option<Tcp>,
-    /// Behind the headers, as far as it was captured.
+    /// The captured payload after the headers.
     pub payload: &'a [u8],
-    /// How long that was on the wire.
+    /// The length of the payload on the wire.
     pub payload_length: u32,
 }
 
-/// Why a packet's IP header could not be read.
+/// The reason why a packet's IP header could not be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
-    /// It is no IP packet and has none in it, as ARP.
+    /// It neither is nor contains an IP packet, such as ARP.
     NotIp,
-    /// There may be an IP packet in it, behind headers that wirestamp does not read.
+    /// It may contain an IP packet after unsupported headers.
     Encapsulated,
     /// Too little of it was captured, or its headers contradict each other.
     CutOff,
@@ -112,13 +113,13 @@ pub enum Unreadable {
 pub struct Unusable {
     /// Packets that are not IP.
     pub not_ip: u64,
-    /// Packets behind headers that wirestamp does not read.
+    /// Packets with unsupported headers.
     pub encapsulated: u64,
     /// Packets of which too little was captured.
     pub cut_off: u64,
-    /// Packets without a time. They are looked for as the others are, but nothing is measured by them.
+    /// Packets without a timestamp. They are matched like others, but give no measurements.
     pub without_time: u64,
-    /// Blocks of the file of whose type nothing is known.
+    /// Blocks of the file with an unknown type.
     pub unknown_blocks: u64,
 }
 
@@ -132,15 +133,16 @@ impl Unusable {
     }
 }
 
-/// Reads an IP packet. `None`: it is none, or too little of it was captured to find its flow.
+/// Parses an IP packet; `None` if it is not one, or too little was captured to determine its flow.
 pub fn ip(link_type: LinkType, data: &[u8]) -> Option<Ip<'_>> {
     read(link_type.into(), data, 0).ok()
 }
 
-/// Reads an IP packet of a file. `length`: how long the packet was on the wire, with its link header; 0 if that is not known.
+/// Parses an IP packet of a file. `length` is the length on the wire including the link header; 0
+/// if unknown.
 ///
 /// # Errors
-/// Why it is not known which packet it is.
+/// The reason why the packet cannot be identified.
 pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> {
     let network = link::network(link, data)?;
     let sliced = LaxSlicedPacket::from_ether_type(EtherType(network.ether_type), network.data);
@@ -189,7 +191,7 @@ pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> 
     };
     let whole = net.ip_payload_ref().ok_or(Unreadable::CutOff)?;
     let (protocol, is_fragment) = (whole.ip_number.0, whole.fragmented);
-    // a length of 0: longer than the field can say, by segmentation that the NIC does
+    // a length of 0: more than the field can hold, by segmentation offload
     let wire = wire.unwrap_or_else(|| {
         let not_captured = (length as usize).saturating_sub(data.len());
         whole.payload.len().saturating_add(not_captured)
@@ -232,7 +234,7 @@ pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> 
                 rst: tcp.rst(),
             });
         }
-        // ports that were cut off: nobody knows whose packet it is
+        // without its ports the flow is unknown
         None if !is_fragment && matches!(protocol, 6 | 17) => {
             return Err(Unreadable::CutOff);
         }
@@ -241,7 +243,7 @@ pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> 
     Ok(found)
 }
 
-/// A packet in a line, for those who watch.
+/// Describes a packet in one line, for live output.
 pub fn describe(link_type: LinkType, data: &[u8]) -> String {
     if let Some(found) = ip(link_type, data) {
         return format!("{} {} bytes", found.flow, found.payload_length);

@@ -1,7 +1,8 @@
-//! Writes pcapng: times in UTC with nanoseconds, and a [`Note`] about each. Encodes into memory; who writes it where is the caller's
-//! affair.
+//! An encoder of pcapng: times in UTC with nanoseconds, and a [`Note`] for each. It encodes into
+//! memory; the caller writes the file.
 //!
-//! Our own because packets are encoded where they are written from, without an allocation or a copy in between, which none of the crates does.
+//! It is our own because it encodes packets into the buffer that is written, without an allocation
+//! or a copy in between, which no existing crate does.
 //!
 //! Source: draft-ietf-opsawg-pcapng, sections 4.1 to 4.6.
 
@@ -14,81 +15,82 @@ const INTERFACE: u32 = 1;
 const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// Where the VLAN tag of an Ethernet frame stands: behind both addresses.
+/// The position of the VLAN tag of an Ethernet frame, after both addresses.
 const TAG: usize = 12;
 
-/// The capture, for the head of a file.
+/// The properties of a capture for the head of a file.
 #[derive(Debug, Clone)]
 pub struct Head<'a> {
-    /// The program that writes it.
+    /// The program that writes the file.
     pub program: &'a str,
     /// The interface's name.
     pub interface: &'a str,
-    /// The filter, as it was written.
+    /// The filter expression.
     pub filter: Option<&'a str>,
-    /// The header that packets begin with.
+    /// The header that packets begin with (the link type).
     pub link_type: LinkType,
-    /// How much of each packet is captured at most.
+    /// The largest number of bytes captured of each packet.
     pub snap_length: u32,
-    /// Among how many captures the packets were divided: each is an interface of the file, with statistics of its own. 1: not divided.
+    /// The number of captures that share the packets: each is an interface of the file with its own
+    /// statistics. 1 if they are not shared.
     pub queues: u32,
 }
 
 /// A packet to write.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
-    /// Which capture it comes from, of [`Head::queues`].
+    /// The capture that it comes from, below [`Head::queues`].
     pub queue: u32,
-    /// When, in nanoseconds since 1970; `None`: that is not known, as the note says.
+    /// The time in nanoseconds since 1970; `None` if unknown, as the note explains.
     pub utc: Option<u64>,
     /// The captured bytes, without the VLAN tag.
     pub data: &'a [u8],
-    /// How long it was, without its VLAN tag.
+    /// The length on the wire without the VLAN tag.
     pub length: u32,
-    /// The tag, behind its type.
+    /// The type of the VLAN tag, and the tag.
     pub vlan: Option<(u16, VlanTag)>,
-    /// Which way it went.
+    /// The direction.
     pub direction: CapturedDirection,
-    /// About the timestamp.
+    /// The note about the timestamp.
     pub note: Note,
 }
 
-/// The counts of a queue while a file grew.
+/// The counts of a queue for one file.
 #[derive(Debug, Clone, Copy)]
 pub struct Statistics {
-    /// Which capture, of [`Head::queues`].
+    /// The capture, below [`Head::queues`].
     pub queue: u32,
-    /// How many packets it received and dropped.
+    /// The numbers of packets received and dropped.
     pub counted: CaptureStatistics,
-    /// How many packets of it are in the file.
+    /// The number of its packets in the file.
     pub packets: u64,
-    /// From when, in nanoseconds since 1970.
+    /// The begin of the file, in nanoseconds since 1970.
     pub begun: u64,
-    /// Until when.
+    /// The end of the file, in nanoseconds since 1970.
     pub ended: u64,
 }
 
-/// Encodes one file after another. The bytes gather in [`bytes`](Self::bytes).
+/// An encoder of pcapng files, one after another, into [`bytes`](Self::bytes).
 #[derive(Debug, Default)]
 pub struct Encoder {
     bytes: Vec<u8>,
-    /// The end of a packet's block: options, for the note and direction that the last one had.
+    /// The end of a packet's block: the options for the last packet's note and direction.
     tail: Vec<u8>,
     tail_of: Option<(Note, CapturedDirection)>,
 }
 
 impl Encoder {
-    /// Makes one that has encoded nothing.
+    /// Creates an encoder.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the bytes that were encoded since the last [`clear`](Self::clear).
+    /// Returns the bytes encoded since the last [`clear`](Self::clear).
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Forgets the encoded bytes, once they are written.
+    /// Discards the encoded bytes after they are written.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
@@ -98,7 +100,7 @@ impl Encoder {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Begins a file.
+    /// Encodes the head of a file.
     pub fn head(&mut self, head: &Head<'_>) {
         let start = self.begin(SECTION);
         self.word(BYTE_ORDER);
@@ -123,14 +125,14 @@ impl Encoder {
         if head.queues > 1 {
             self.option(3, format!("queue {queue} of {}", head.queues).as_bytes());
         }
-        self.option(9, &[9]); // times count nanoseconds
+        self.option(9, &[9]); // times are in nanoseconds
         if let Some(filter) = head.filter {
             self.option(11, &[&[0], filter.as_bytes()].concat());
         }
         self.end(start);
     }
 
-    /// Adds a packet.
+    /// Encodes a packet.
     #[inline]
     pub fn packet(&mut self, packet: &Packet<'_>) {
         if self.tail_of != Some((packet.note, packet.direction)) {
@@ -172,7 +174,7 @@ impl Encoder {
         self.bytes.extend_from_slice(&(total as u32).to_le_bytes());
     }
 
-    /// Ends a file, for each of its queues: its counts, and how many packets of it are in the file.
+    /// Encodes the statistics of a queue at the end of a file.
     pub fn statistics(&mut self, of: &Statistics) {
         let start = self.begin(STATISTICS);
         self.word(of.queue);
@@ -200,7 +202,7 @@ impl Encoder {
         let flags: u32 = match direction {
             CapturedDirection::Received => 1,
             CapturedDirection::Sent => 2,
-            _ => 1 | 4 << 2, // received, though for somebody else
+            _ => 1 | 4 << 2, // received, but addressed to another host
         };
         self.option(2, &flags.to_le_bytes());
         self.word(0); // no more options
@@ -208,7 +210,7 @@ impl Encoder {
         self.tail_of = Some((note, direction));
     }
 
-    /// A block whose length is not known yet; returns where it begins.
+    /// Begins a block whose length is not known yet, and returns its position.
     fn begin(&mut self, kind: u32) -> usize {
         let start = self.bytes.len();
         self.word(kind);

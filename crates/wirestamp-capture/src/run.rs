@@ -1,19 +1,20 @@
-//! Runs of a host's real-time clock, as the program counted them that wrote a file. The kernel's timestamps and those of the
-//! NIC have a counter each: a step that one of them noticed may have escaped the other, so that equal numbers of both prove nothing.
+//! Generations of a host's real-time clock, as counted by the program that wrote a file. Kernel and
+//! NIC timestamps have separate counters: one may miss a step that the other noticed, so equal
+//! numbers of both do not mean the same generation.
 
 use wirestamp_core::capability::TimestampSource;
 
-/// An uninterrupted run of the real-time clock.
+/// A generation of the real-time clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClockRun {
-    /// Whose counter it is: that of the kernel's timestamps (software), or of the NIC's.
+    /// The counter: that of the kernel's timestamps (software), or of the NIC's (hardware).
     pub counter: TimestampSource,
-    /// The number of steps that this counter has noticed.
+    /// The number of steps that this counter has noticed before.
     pub generation: u32,
 }
 
 impl ClockRun {
-    /// The run of a time for which the file names none.
+    /// The generation of a time for which the file has none.
     pub(crate) const FIRST: Self = Self {
         counter: TimestampSource::Software,
         generation: 0,
@@ -27,21 +28,22 @@ impl ClockRun {
     }
 }
 
-/// The numbers of both counters of a file until a packet, the packet's own among them.
+/// Both counters of a file up to a packet, including the packet's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counted([Option<u32>; 2]);
 
 impl Counted {
-    /// Notes that a packet is of this run. Returns the numbers of both counters at it.
+    /// Notes a packet's generation, and returns both counters at it.
     pub(crate) fn note(&mut self, run: ClockRun) -> Self {
         self.0[run.place()] = Some(run.generation);
         *self
     }
 
-    /// Whether no step came between a packet at which `self` was known and a later one of `run`, at which `until` was.
+    /// Returns whether no step came between a packet with the counters `self` and a later one of
+    /// generation `run` with the counters `until`.
     pub(crate) fn is_same_run(&self, run: ClockRun, until: &Self) -> bool {
         let (own, other) = (run.place(), 1 - run.place());
-        // whoever has counted nothing has counted nothing before
+        // a counter without a value was 0 before
         let own_is_same = self.0[own].map_or(run.generation == 0, |known| known == run.generation);
         let other_was_stepped =
             matches!((self.0[other], until.0[other]), (Some(one), Some(next)) if one != next);

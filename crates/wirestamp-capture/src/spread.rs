@@ -1,12 +1,13 @@
-//! How times are distributed, in little memory while there are few of them.
+//! The distribution of times, in little memory for few values.
 
 use wirestamp_core::latency::Histogram;
 use wirestamp_core::time::Span;
 
-/// So many are kept one by one.
+/// The number of values that are kept individually.
 const FEW: usize = 512;
 
-/// Times in nanoseconds. Up to 512 of them are kept exactly; of more, quantiles are within 1/128, and minimum, maximum and mean exact.
+/// A distribution of times in nanoseconds. Up to 512 values are exact. Beyond that, quantiles are
+/// within 1/128 of the true value, and minimum, maximum and mean exact.
 #[derive(Debug, Clone, Default)]
 pub struct Spread {
     few: Vec<i64>,
@@ -15,29 +16,29 @@ pub struct Spread {
     without_bound: u64,
 }
 
-/// A summary of times.
+/// The summary statistics of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
-    /// How many there were.
+    /// The number of values.
     pub count: u64,
-    /// The smallest.
+    /// The minimum.
     pub minimum_ns: i64,
-    /// The one in the middle.
+    /// The median.
     pub p50_ns: i64,
-    /// Nine of ten are not above it.
+    /// The 90th percentile.
     pub p90_ns: i64,
-    /// 99 of 100 are not above it.
+    /// The 99th percentile.
     pub p99_ns: i64,
-    /// The largest.
+    /// The maximum.
     pub maximum_ns: i64,
-    /// Their mean.
+    /// The mean.
     pub mean_ns: i64,
-    /// How far each can be from the truth; `None` if that is not known of all of them.
+    /// The error bound that holds for every value; `None` if it is not known for all.
     pub error_bound_ns: Option<u64>,
 }
 
 impl Spread {
-    /// Takes one in. `bound`: how far it can be from the truth, if that is known.
+    /// Records a value with its error bound, if known.
     pub fn record(&mut self, nanoseconds: i64, bound: Option<u64>) {
         match bound {
             Some(bound) => self.widest_bound = self.widest_bound.max(Some(bound)),
@@ -57,7 +58,7 @@ impl Spread {
         }
     }
 
-    /// Summarises them, or their negatives. `None` without any.
+    /// Summarises the values, or their negatives; `None` if there are none.
     pub fn summary(&self, negative: bool) -> Option<Summary> {
         let signed = |time: i64| {
             if negative {
@@ -86,14 +87,14 @@ impl Spread {
         })
     }
 
-    /// How many there are.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.many
             .as_ref()
             .map_or(self.few.len() as u64, |histogram| histogram.count())
     }
 
-    /// The one in the middle.
+    /// The median.
     pub fn median(&self) -> Option<i64> {
         self.quantile(0.5)
     }

@@ -1,5 +1,5 @@
-//! The two sockets of a port: addresses, multicast groups, the octets that follow a
-//! message over IPv6, and what is said if they can't be had. Reads no message.
+//! The two sockets of a port: addresses, multicast groups, the octets after a message over IPv6,
+//! and the errors if a socket cannot be opened.
 //!
 //! Source: IEEE 1588-2008, annexes D (IPv4) and E (IPv6).
 
@@ -28,9 +28,9 @@ const GROUP_4: Ipv4Addr = Ipv4Addr::new(224, 0, 1, 129);
 const PEER_GROUP_4: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 107);
 const GROUP_6: Ipv6Addr = Ipv6Addr::new(0xff0e, 0, 0, 0, 0, 0, 0, 0x181);
 const PEER_GROUP_6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x6b);
-/// What follows a message over IPv6: room for a checksum correction on the way (annex E).
+/// The octets after a message over IPv6: room for a checksum correction on the path (annex E).
 const TRAILER: usize = 2;
-/// Transmit timestamps that may be awaited at a time.
+/// The capacity of transmit timestamps.
 pub(crate) const AWAITED: u16 = 64;
 
 /// The sockets of one port.
@@ -44,7 +44,7 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// Opens and configures both.
+    /// Opens and configures both sockets.
     pub(crate) fn open(
         interface: &Interface,
         configuration: &Configuration,
@@ -80,24 +80,26 @@ impl Sockets {
         })
     }
 
-    /// The number of the interface that they are bound to.
+    /// Returns the index of the interface that they are bound to.
     pub(crate) fn interface(&self) -> InterfaceIndex {
         self.interface.index()
     }
 
-    /// Has the system drop what is to be thinned out, or nothing any more. Returns whether it does.
+    /// Sets or removes the filter that drops messages of unknown senders. Returns whether the
+    /// system supports it.
     pub(crate) fn thin_out(&self, event: bool, thinned: Option<&Thinned>) -> bool {
         filter::set(if event { &self.event } else { &self.general }, thinned)
     }
 
-    /// How many datagrams the system has dropped so far, because they were thinned out or there was no room.
+    /// Returns the number of datagrams that the system has dropped, by the filter or for lack of
+    /// room.
     pub(crate) fn dropped(&self, event: bool) -> u64 {
         if event { &self.event } else { &self.general }
             .receive_counters()
             .dropped
     }
 
-    /// Sends a message; with an id, on the event port.
+    /// Sends a message, with an ID on the event port.
     pub(crate) fn send(&self, message: &[u8], peers: bool, id: Option<TransmitId>) -> Result<()> {
         let mut room = [0; LONGEST + TRAILER];
         let length = message.len().min(LONGEST);
@@ -113,7 +115,7 @@ impl Sockets {
             (&self.general, GENERAL)
         };
         let (group, peer_group) = groups(self.transport);
-        let limited = peers && self.hops != 1; // peer messages never leave the link
+        let limited = peers && self.hops != 1; // peer delay messages must not leave the link
         if limited {
             socket.set_multicast(self.interface.index(), 1, false)?;
         }
@@ -126,7 +128,7 @@ impl Sockets {
     }
 }
 
-/// Whether both ports can be had on this interface.
+/// Checks that both ports are free on this interface.
 pub(crate) fn check_free(interface: &Interface, configuration: &Configuration) -> Result<()> {
     let any: IpAddr = match configuration.transport {
         Transport::Udp4 => Ipv4Addr::UNSPECIFIED.into(),
@@ -149,7 +151,7 @@ fn groups(transport: Transport) -> (IpAddr, IpAddr) {
     }
 }
 
-/// What to do if a port can't be had.
+/// Adds the remedy if a port cannot be bound.
 fn explained(error: Error, port: u16) -> Error {
     match error.kind() {
         ErrorKind::Busy => {

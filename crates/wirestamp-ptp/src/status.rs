@@ -1,5 +1,6 @@
-//! The local socket that answers what state a running clock is in. Only the user who runs the clock can
-//! open it: its folder has mode 0700, and nobody else can replace a folder on the way to it. Linux only.
+//! The Unix socket that serves the status of a running clock. Only the user who runs the clock can
+//! open it: its folder has mode 0700, and no other user can replace a folder in its path. Linux
+//! only.
 
 use crate::report::Status;
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
@@ -13,37 +14,37 @@ use std::time::{Duration, Instant};
 use wirestamp::{Error, ErrorKind, Result};
 use wirestamp_sys::lock;
 
-/// Whoever does not read the answer in time does not get it.
+/// The time in which a client must read the answer.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Answers longer than this are not read.
+/// The longest answer that is read, in octets.
 const LONGEST: u64 = 1 << 20;
-/// How long another clock that starts or ends may hold the folder.
+/// How long to wait for another clock that is starting or ending.
 const TURN: Duration = Duration::from_secs(2);
-/// How many sockets this process has opened: no two have the same temporary name.
+/// The number of sockets that this process has opened, so that temporary names are unique.
 static OPENED: AtomicU32 = AtomicU32::new(0);
 const PREFIX: &str = "ptp-";
 const SUFFIX: &str = ".sock";
 
-/// Answers on the socket until it is dropped.
+/// A server of a clock's status, until it is dropped.
 #[derive(Debug)]
 pub struct StatusServer {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode: what has taken this place since is not ours to remove.
+    /// The device and inode of the socket: a file that has replaced it must not be removed.
     identity: (u64, u64),
 }
 
 impl StatusServer {
-    /// Opens the socket of the clock whose first interface is called `interface`.
+    /// Opens the status socket of the clock whose first interface is `interface`.
     ///
     /// # Errors
-    /// `Busy` if a clock of this interface answers already; `NotPermitted` if the folder belongs
-    /// to somebody else or others can open it; `Io`.
+    /// `Busy` if another clock of this interface is running; `NotPermitted` if the folder belongs
+    /// to another user or others can open it; `Io`.
     pub fn open(interface: &str) -> Result<Self> {
         Self::open_in(&folder()?, interface)
     }
 
-    /// The folder of this user's status sockets; made if it is not there.
+    /// Returns the folder of this user's status sockets, and creates it if necessary.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -61,7 +62,7 @@ impl StatusServer {
                     .with_remedy("end it, or use another interface"),
             )
         };
-        // between the look and the rename nobody else may do the same
+        // no other process may do the same between the check and the rename
         let Some(_turn) = turn(folder).map_err(failed)? else {
             return busy("another clock starts there");
         };
@@ -85,10 +86,10 @@ impl StatusServer {
         })
     }
 
-    /// Binds a socket at `new` and moves it to `path`, over one that was left behind.
+    /// Binds a socket at `new` and renames it to `path`, replacing one that was left behind.
     fn bind(new: &Path, path: &Path) -> io::Result<(UnixListener, (u64, u64))> {
         if fs::symlink_metadata(new).is_ok() {
-            fs::remove_file(new)?; // left behind by a process of the same number
+            fs::remove_file(new)?; // left behind by a process with the same ID
         }
         let listener = UnixListener::bind(new)?;
         fs::set_permissions(new, Permissions::from_mode(0o600))?;
@@ -98,13 +99,13 @@ impl StatusServer {
         Ok((listener, identity))
     }
 
-    /// Answers whoever asks now; waits for nobody.
+    /// Answers pending requests without waiting.
     pub fn answer(&self, status: impl FnOnce() -> Status) {
         let Ok((mut stream, _)) = self.listener.accept() else {
             return;
         };
         let text = serde_json::to_string(&status()).unwrap_or_default();
-        // who asked and went away is not told
+        // a client that has gone away gets no answer
         let _ = stream
             .set_write_timeout(Some(PATIENCE))
             .and_then(|()| stream.write_all(text.as_bytes()));
@@ -127,7 +128,8 @@ fn identity(file: &Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
 
-/// The right to change what is in `folder`, until it is dropped; `None` if another process keeps it.
+/// Locks `folder` for changes until the result is dropped; `None` if another process keeps the
+/// lock.
 fn turn(folder: &Path) -> io::Result<Option<File>> {
     let (file, begun) = (File::open(folder)?, Instant::now());
     while !lock::try_lock(&file)? {
@@ -139,11 +141,12 @@ fn turn(folder: &Path) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Asks a running clock of this user: that of `interface`, or the only one. Returns its
-/// status as JSON.
+/// Returns the status of a running clock of this user as JSON: that of `interface`, or the only
+/// one.
 ///
 /// # Errors
-/// `NoSuchDevice` if none runs; `InvalidInput` if several do and none was named; `Io`.
+/// `NoSuchDevice` if none is running; `InvalidInput` if several are and `interface` is `None`;
+/// `Io`.
 pub fn ask(interface: Option<&str>) -> Result<String> {
     ask_in(&folder()?, interface)
 }
@@ -218,7 +221,7 @@ fn name_of(path: &Path) -> Option<&str> {
         .strip_suffix(SUFFIX)
 }
 
-/// The folder of this user's sockets, made if it is not there.
+/// Returns the folder of this user's sockets, and creates it if necessary.
 fn folder() -> Result<PathBuf> {
     let user = fs::metadata("/proc/self")
         .map_err(|error| told("find this user", Path::new("/proc/self"), &error))?
@@ -231,7 +234,7 @@ fn folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Where that folder is. `sudo` may pass on the variable of the user who calls it: a folder of theirs,
+/// Returns the path of that folder. `sudo` may pass on the calling user's variable: their folder,
 /// in which they can replace ours at any time, is not used.
 fn place(runtime: Option<PathBuf>, temporary: &Path, user: u32) -> PathBuf {
     let runtime =
@@ -243,7 +246,8 @@ fn place(runtime: Option<PathBuf>, temporary: &Path, user: u32) -> PathBuf {
     }
 }
 
-/// Makes a folder that only `user` can enter; an error if it is not so, or if others can replace it.
+/// Creates a folder that only `user` can enter. Fails if others can enter or replace an existing
+/// one.
 fn own_folder(folder: &Path, user: u32) -> Result<()> {
     const OPERATION: &str = "use the folder of status sockets";
     let failed = |error: io::Error| told(OPERATION, folder, &error);
@@ -277,7 +281,7 @@ fn own_folder(folder: &Path, user: u32) -> Result<()> {
     Ok(())
 }
 
-/// Whether nobody but root and `user` can rename or remove what `user` has in this folder.
+/// Whether only root and `user` can rename or remove entries of `user` in this folder.
 fn keeps_its_entries(folder: &Metadata, user: u32) -> bool {
     const STICKY: u32 = 0o1000;
     const WRITABLE_BY_OTHERS: u32 = 0o022;

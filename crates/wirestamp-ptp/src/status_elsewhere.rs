@@ -1,4 +1,4 @@
-//! The answer where a running clock can't be asked: neither Linux nor Windows.
+//! The status server on systems other than Linux and Windows, where it is not supported.
 
 use crate::report::Status;
 use wirestamp::{Error, ErrorKind, Result};
@@ -14,12 +14,12 @@ fn not_supported(target: &str) -> Error {
     .with_remedy("use its own output, with --json for programs")
 }
 
-/// Answers nobody here.
+/// A status server, which cannot be created on this system.
 #[derive(Debug)]
 pub struct StatusServer(std::convert::Infallible);
 
 impl StatusServer {
-    /// Refuses.
+    /// Fails on this system.
     ///
     /// # Errors
     /// `NotSupported`.
@@ -27,7 +27,7 @@ impl StatusServer {
         Err(not_supported(interface))
     }
 
-    /// Refuses.
+    /// Fails on this system.
     ///
     /// # Errors
     /// `NotSupported`.
@@ -35,13 +35,13 @@ impl StatusServer {
         Err(not_supported("the folder of its sockets"))
     }
 
-    /// Is never called.
+    /// Never called.
     pub fn answer(&self, _: impl FnOnce() -> Status) {
         match self.0 {}
     }
 }
 
-/// Refuses.
+/// Fails on this system.
 ///
 /// # Errors
 /// `NotSupported`.

@@ -1,5 +1,5 @@
-//! The named pipe by which a running clock is asked how it is. Only the user who runs it
-//! can open it, from this machine. Populated on: Windows.
+//! The named pipe that serves the status of a running clock. Only the user who runs the clock can
+//! open it, and only from this machine. Windows only.
 
 use crate::report::Status;
 use interprocess::os::windows::named_pipe::pipe_mode::{self, Bytes};
@@ -12,15 +12,15 @@ use widestring::U16CString;
 use wirestamp::{Error, ErrorKind, Result};
 use wirestamp_sys::utc;
 
-/// Answers longer than this are not read.
+/// The longest answer that is read, in octets.
 const LONGEST: u64 = 1 << 20;
-/// Room for an answer that nobody has read yet: writing waits for nobody.
+/// The size of the pipe's buffer, so that writing an answer does not wait for the client.
 const ROOM: u32 = 1 << 16;
 const PIPES: &str = r"\\.\pipe\";
 const PREFIX: &str = "wirestamp-ptp-";
 const REMEDY: &str = "start one: wirestamp ptp IFACE";
 
-/// Answers on the pipe until it is dropped.
+/// A server of a clock's status, until it is dropped.
 pub struct StatusServer(PipeListener<pipe_mode::None, Bytes>);
 
 impl fmt::Debug for StatusServer {
@@ -29,13 +29,13 @@ impl fmt::Debug for StatusServer {
     }
 }
 
-/// What pipes of this user's clocks begin with.
+/// Returns the prefix of the pipes of this user's clocks.
 fn prefix() -> Result<String> {
     Ok(format!("{PREFIX}{}-", utc::user()?))
 }
 
 impl StatusServer {
-    /// Refuses: pipes have no folder of their own.
+    /// Fails: pipes have no folder.
     ///
     /// # Errors
     /// `NotSupported`.
@@ -49,10 +49,10 @@ impl StatusServer {
         ))
     }
 
-    /// Opens the pipe of the clock whose first interface is called `interface`.
+    /// Opens the status pipe of the clock whose first interface is `interface`.
     ///
     /// # Errors
-    /// `Busy` if a clock of this interface answers already; `Io`.
+    /// `Busy` if another clock of this interface is running; `Io`.
     pub fn open(interface: &str) -> Result<Self> {
         const OPERATION: &str = "open the status pipe";
         let path = format!("{PIPES}{}{interface}", prefix()?);
@@ -66,13 +66,13 @@ impl StatusServer {
             .with_remedy("end it, or use another interface")
         };
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::PermissionDenied => busy(), // it belongs to the first who made it
+            io::ErrorKind::PermissionDenied => busy(), // it belongs to the program that created it first
             _ => told(OPERATION, &path, &error),
         };
         if RecvPipeStream::<Bytes>::connect_by_path(PathBuf::from(&path)).is_ok() {
             return Err(busy());
         }
-        // everything to this user, nothing to anybody else
+        // full access for this user, none for others
         let rules =
             U16CString::from_str(format!("D:P(A;;GA;;;{})", utc::user()?)).unwrap_or_default();
         let listener = PipeListenerOptions::new()
@@ -87,22 +87,23 @@ impl StatusServer {
         listener.map(Self).map_err(failed)
     }
 
-    /// Answers whoever asks now; waits for nobody.
+    /// Answers pending requests without waiting.
     pub fn answer(&self, status: impl FnOnce() -> Status) {
         let Ok(mut stream) = self.0.accept() else {
             return;
         };
         let text = serde_json::to_string(&status()).unwrap_or_default();
-        // who asked and went away is not told
+        // a client that has gone away gets no answer
         let _ = stream.write_all(text.as_bytes());
     }
 }
 
-/// Asks a running clock of this user: that of `interface`, or the only one. Returns its
-/// status as JSON.
+/// Returns the status of a running clock of this user as JSON: that of `interface`, or the only
+/// one.
 ///
 /// # Errors
-/// `NoSuchDevice` if none runs; `InvalidInput` if several do and none was named; `Io`.
+/// `NoSuchDevice` if none is running; `InvalidInput` if several are and `interface` is `None`;
+/// `Io`.
 pub fn ask(interface: Option<&str>) -> Result<String> {
     const OPERATION: &str = "ask a running PTP clock";
     let prefix = prefix()?;

@@ -1,9 +1,8 @@
-//! Which time the messages of one clock's ports carry: one timescale for all ports,
-//! whatever clock timestamps each. Measures nothing.
+//! The time that messages carry: one timescale for all ports, whichever clock timestamps each.
 //!
-//! The port that follows a timeTransmitter keeps its own clock's time: its offset is what is being
-//! measured. Other ports pass the timeTransmitter's time on, by that offset; so a boundary clock
-//! transmits the right time although no clock is moved.
+//! The port that follows a timeTransmitter uses its own clock's time, whose offset is measured.
+//! Other ports subtract that offset and pass on the timeTransmitter's time, so a boundary clock
+//! transmits the right time even if no clock is steered.
 
 use crate::timestamping::{LocalTimestamp, TimestampClock};
 use std::cell::RefCell;
@@ -11,33 +10,34 @@ use std::rc::Rc;
 use wirestamp::TimestampSource;
 use wirestamp_offset::Estimate;
 
-/// A timestamping clock that several ports may read.
+/// A timestamping clock that several ports may share.
 pub(crate) type SharedClock = Rc<RefCell<TimestampClock>>;
 
-/// How timestamps become the times in messages.
+/// The conversion of timestamps to times in messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Timeline {
-    /// Whose time it is.
+    /// The clock whose time it is.
     pub(crate) reference: SharedClock,
-    /// What to add to timestamps of the system clock: it shows UTC, and PTP time may be wanted.
+    /// The shift for timestamps of the system clock, which shows UTC while PTP time may be
+    /// required.
     pub(crate) utc_shift: i64,
-    /// What the other ports take off.
+    /// The offset that the other ports subtract.
     pub(crate) taken_off: TakenOff,
 }
 
-/// By how much the time of the other ports differs from that of the reference.
+/// The difference between the time of the other ports and that of the reference.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TakenOff {
-    /// Nothing: nobody is followed, or the clock itself is steered.
+    /// Nothing: no timeTransmitter is followed, or the clock itself is steered.
     Nothing,
-    /// Somebody is followed, by how much the clock is off is not known yet: no time is passed on.
+    /// A timeTransmitter is followed, but the offset is not known yet: no time is passed on.
     Unknown,
     /// The offset of the reference.
     Offset(Estimate),
 }
 
 impl Timeline {
-    /// The time that a message carries. `None` if the two clocks can't be related now.
+    /// Returns the time that a message carries; `None` if the two clocks cannot be related now.
     pub(crate) fn place(&self, clock: &SharedClock, timestamp: &LocalTimestamp) -> Option<i64> {
         if Rc::ptr_eq(clock, &self.reference) {
             return Some(self.shifted(timestamp.at));
@@ -68,7 +68,7 @@ impl Timeline {
     }
 }
 
-/// The best guess of the offset some time after the last Sync.
+/// Returns the estimated offset some time after the last Sync.
 fn offset_at(estimate: &Estimate, at: i64) -> i64 {
     let drift = estimate.rate.unwrap_or(0.0) * at.saturating_sub(estimate.at) as f64;
     estimate.offset.saturating_add(drift.round() as i64)

@@ -1,5 +1,5 @@
-//! Which clock timestamps a port's messages, and turns its timestamps into nanoseconds with the
-//! run of the clock that they belong to. Mixes no two clocks: a timestamp of the other one is none.
+//! The clock that timestamps a port's messages, and the conversion of its timestamps to nanoseconds
+//! with their clock generation. Timestamps of other clocks are not used.
 
 mod moved;
 
@@ -16,31 +16,33 @@ use wirestamp::{
     TimestampPolicy, TimestampSource, Timestamps, UdpSocket,
 };
 
-/// The real-time clock may be slewed by this against the monotonic clock (Windows); more is a step.
+/// The largest slew of the real-time clock relative to the monotonic clock (Windows); more is a
+/// step.
 pub(crate) const SLEW: f64 = 1e-3;
-/// Readings of the two clocks are apart by less than this.
+/// The largest time between readings of the two clocks, in nanoseconds.
 const JITTER: i64 = 1_000;
-/// A NIC's clock moves in steps of up to this, whatever its frequency says.
+/// The largest step of a NIC's clock in nanoseconds, whatever its nominal frequency.
 const HARDWARE_STEP: i64 = 8;
 
-/// The guards of so many failovers are held at most; of more, the oldest is dropped.
+/// The most guards, one per failover; beyond that the oldest is dropped.
 const MOST_GUARDS: usize = 64;
 
 /// A timestamp in nanoseconds of the clock that made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalTimestamp {
     pub(crate) at: i64,
-    /// About the same instant on the monotonic clock,
+    /// The approximate time on the monotonic clock,
     pub(crate) system: MonotonicTime,
-    /// and as well as it is known; `None`: nobody knows how well.
+    /// and the same with an error bound; `None` if that is unknown.
     pub(crate) on_monotonic: Option<Bounded<MonotonicTime>>,
-    /// Which run of the clock.
+    /// The clock generation.
     pub(crate) generation: u32,
-    /// What it was made from, if what is said of it is not final yet.
+    /// The converted NIC timestamp, if it is still provisional.
     pub(crate) made: Option<Made>,
 }
 
-/// A time that a NIC's timestamp was placed at while a change of the NIC's clock may still show.
+/// A provisional conversion of a NIC's timestamp, which a change of the NIC's clock may still
+/// invalidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Made(HostTime);
 
@@ -49,7 +51,7 @@ impl Made {
         (!time.is_final).then_some(Self(time))
     }
 
-    /// When the timestamp was read.
+    /// The time at which the timestamp was read.
     pub(crate) fn read_at(&self) -> MonotonicTime {
         let hardware = self.0.hardware_timestamp();
         hardware.map_or(MonotonicTime::MAX, |hardware| hardware.read_at)
@@ -67,7 +69,7 @@ pub(crate) enum TimestampClock {
 #[derive(Debug, Default)]
 pub(crate) struct SystemClock {
     generation: u32,
-    /// UTC minus monotonic time, and when that was.
+    /// UTC minus monotonic time, with the time of the reading.
     distance: Option<(i64, MonotonicTime)>,
 }
 
@@ -77,23 +79,24 @@ pub(crate) struct NicClock {
     relation: Relation,
     frequency: Frequency,
     generation: u32,
-    /// Timestamping is on while these live: a guard for each NIC that was behind the interface, none if somebody else sees
-    /// to that.
+    /// The guards that keep hardware timestamping on, one for each NIC that served the interface;
+    /// none if another program keeps it on.
     guards: Vec<HardwareGuard>,
 }
 
-/// How the NIC's clock is related to the monotonic clock.
+/// The relation of the NIC's clock to the monotonic clock.
 #[derive(Debug)]
 enum Relation {
-    /// It runs by itself. The reader is for what the correlator's readings of before cannot say.
+    /// The clock is not steered, so a correlator converts its timestamps. The open clock is for
+    /// readings that the correlator cannot replace.
     Correlated(HostClock, Box<HardwareClock>),
-    /// We steer it, so it is read whenever its relation is wanted.
+    /// The clock is steered, so it is read whenever its relation is needed.
     Read(Box<HardwareClock>),
 }
 
 impl TimestampClock {
-    /// Chooses by configuration, verdict, and whether the NIC's clock can be read. Says why it is the system's if nobody asked
-    /// for that.
+    /// Selects the clock by the configuration, the PTP verdict, and whether the NIC's clock can be
+    /// read. If it is the system's without being requested, also returns the reason.
     pub(crate) fn choose(
         interface: &Interface,
         configuration: &Configuration,
@@ -121,7 +124,7 @@ impl TimestampClock {
         }
     }
 
-    /// What sockets are configured to.
+    /// Returns the source of timestamps to configure sockets with.
     pub(crate) fn timestamps(&self) -> Source {
         match self {
             Self::System(_) => Source::Software,
@@ -129,7 +132,7 @@ impl TimestampClock {
         }
     }
 
-    /// By how much a timestamp may be off, in nanoseconds.
+    /// Returns the largest error of a timestamp in nanoseconds.
     pub(crate) fn resolution(&self) -> i64 {
         match self {
             Self::System(_) => 1,
@@ -140,7 +143,7 @@ impl TimestampClock {
         }
     }
 
-    /// Turns the timestamps of a message into a time of this clock.
+    /// Converts the timestamps of a message to a time of this clock.
     pub(crate) fn read(
         &mut self,
         timestamps: &Timestamps,
@@ -152,7 +155,8 @@ impl TimestampClock {
         }
     }
 
-    /// Returns whether what was said of a timestamp is right after all, once that is known. The error says why it is not.
+    /// Returns whether a provisional conversion is confirmed, once that is known, or the reason why
+    /// it is not.
     pub(crate) fn last_word(&self, made: &Made) -> Option<std::result::Result<(), Lost>> {
         let borne_out = self
             .host()
@@ -163,10 +167,10 @@ impl TimestampClock {
         })
     }
 
-    /// Makes that known, if the clock can be read.
+    /// Reads the clock, if possible, to make the conversion final.
     pub(crate) fn confirm(&self, made: &Made) {
         if let (Some(host), Some(hardware)) = (self.host(), made.0.hardware_timestamp()) {
-            // one that can't be read confirms nothing
+            // if the clock cannot be read, nothing is confirmed
             let _ = host.confirm(&Timestamps::new(None, Some(*hardware)));
         }
     }
@@ -181,8 +185,8 @@ impl TimestampClock {
         }
     }
 
-    /// Where its reading `at`, of just now, lies on the monotonic clock, by a cross timestamp, and by
-    /// how much that may be off. For a clock that is steered: no correlator follows it.
+    /// Converts the recent time `at` to the monotonic clock with a new cross timestamp. For a
+    /// steered clock, which has no correlator.
     pub(crate) fn look(&self, at: i64, most_drift: f64) -> Option<Bounded<MonotonicTime>> {
         let Self::Nic(clock) = self else {
             return None;
@@ -203,7 +207,8 @@ impl TimestampClock {
         ))
     }
 
-    /// The NIC's clock minus UTC as the real-time clock shows it, in nanoseconds; `None`: not known, or it is the system's.
+    /// Returns the NIC's clock minus UTC by the real-time clock, in nanoseconds; `None` if unknown,
+    /// or if this is the system's clock.
     pub(crate) fn minus_utc(&self, socket: &UdpSocket) -> Option<i64> {
         let Self::Nic(clock) = self else {
             return None;
@@ -222,7 +227,7 @@ impl TimestampClock {
         Some(shown.saturating_sub(utc))
     }
 
-    /// What this clock shows at an instant of the monotonic clock.
+    /// Returns this clock's time at an instant of the monotonic clock.
     pub(crate) fn at(&self, instant: MonotonicTime) -> Option<i64> {
         match self {
             Self::System(clock) => clock
@@ -238,22 +243,23 @@ impl TimestampClock {
         }
     }
 
-    /// The interface is back: what we had switched on is off now.
+    /// Switches timestamping on again after the interface came back.
     pub(crate) fn came_back(&mut self, interface: &Interface) {
         let Self::Nic(clock) = self else {
             return;
         };
         clock.read_at(interface);
         if !clock.guards.is_empty() {
-            // they would switch off what goes by the same name now
+            // dropping them would switch off the new interface of the same name
             clock.guards.drain(..).for_each(HardwareGuard::keep);
             let guard = interface.enable_hardware(HardwareRequest::Ptp);
             clock.guards.extend(guard);
         }
     }
 
-    /// Another clock is behind the interface now; returns whether it timestamps. Hardware timestamping of its NIC is
-    /// switched on as that of the former was, which stays on: that one may be used again.
+    /// Switches to another clock of the interface, and returns whether it timestamps. Switches
+    /// hardware timestamping on at its NIC, and leaves it on at the former one, which may be used
+    /// again.
     pub(crate) fn replaced(&mut self, interface: &Interface) -> bool {
         let Self::Nic(clock) = self else {
             return false;
@@ -269,7 +275,7 @@ impl TimestampClock {
         true
     }
 
-    /// The clock may have been restarted, or was stepped: later timestamps are of another run.
+    /// Begins a new clock generation, after a step or a possible restart of the clock.
     pub(crate) fn restarted(&mut self) {
         match self {
             Self::System(clock) => clock.generation += 1,
@@ -278,7 +284,7 @@ impl TimestampClock {
     }
 }
 
-/// The NIC does not timestamp PTP: it could, or not.
+/// Returns the error for a NIC that does not timestamp PTP now, whether it could or not.
 fn no_hardware(interface: &Interface) -> Error {
     let supported = interface.supported();
     let could = supported.is_ok_and(|all| all.ptp_verdict() == PtpVerdict::Hardware);
@@ -350,7 +356,7 @@ impl NicClock {
         if active.ptp_verdict() != PtpVerdict::Hardware {
             return Err(no_hardware(interface));
         }
-        // a clock that we steer has no constant relation to the monotonic clock
+        // a steered clock has no constant relation to the monotonic clock
         let steered = configuration.clock == configuration::Clock::Nic;
         let options = CorrelatorOptions {
             period: std::time::Duration::from_secs(1),
@@ -372,7 +378,7 @@ impl NicClock {
         })
     }
 
-    /// Reads the clock that is behind the interface now.
+    /// Reads the interface's current clock.
     fn read_at(&mut self, interface: &Interface) {
         let (Relation::Read(reader) | Relation::Correlated(_, reader)) = &mut self.relation;
         if let Ok(other) = interface.hardware_clock() {

@@ -1,4 +1,4 @@
-//! Why a clock has measured nothing.
+//! The reasons why a clock has no measurements.
 
 use crate::lost::{Counts, Lost};
 use crate::message::Fault;
@@ -6,36 +6,36 @@ use crate::port::Taken;
 use std::fmt;
 use wirestamp::MissingReason;
 
-/// Why a clock has measured nothing. [`Display`](fmt::Display) says it in a sentence.
+/// The reason why a clock has no measurements. [`Display`](fmt::Display) prints a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unmeasured {
     /// No timeTransmitter was heard.
     Silent,
-    /// None was heard in the domain that is wanted, but in this one.
+    /// No timeTransmitter was heard in the configured domain, but one in this domain.
     OtherDomain(u8),
-    /// Only such were heard as are not pinned.
+    /// Only timeTransmitters that are not pinned were heard.
     Unpinned,
-    /// A timeTransmitter announces itself, and sends no Sync that comes here.
+    /// A timeTransmitter announces itself, but no Sync arrives.
     NoSync,
-    /// So many Syncs came, and no Follow_Up, which has their time.
+    /// This many Syncs came, but no Follow_Up, which has their transmit time.
     NoFollowUp(u64),
-    /// So many Syncs came without a timestamp of the clock that is wanted.
+    /// This many Syncs came without a timestamp of the requested clock.
     NoReceiveTimestamp(u64),
     /// Most of our requests left without a transmit timestamp.
     NoTransmitTimestamp(MissingReason),
-    /// So many requests were sent, and none was answered.
+    /// Requests were sent, but none was answered.
     NoResponse {
-        /// How many.
+        /// The number of requests.
         requests: u64,
-        /// Whether the neighbour was asked, instead of the timeTransmitter.
+        /// Whether the requests went to the neighbour instead of the timeTransmitter.
         is_peer: bool,
     },
-    /// So many exchanges contradicted those before.
+    /// This many exchanges contradicted earlier ones.
     Contradicted(u64),
-    /// Peer to peer, a transparent clock stands between.
+    /// There is a transparent clock in between, with which peer delay gives no error bound.
     TransparentClock,
-    /// There was no whole exchange yet.
+    /// There was no complete exchange yet.
     Incomplete,
 }
 
@@ -82,7 +82,7 @@ impl Unmeasured {
         }
     }
 
-    /// Returns what to do about it.
+    /// Returns the remedy.
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::Silent => "check domain, IP version, delay mechanism and firewall (UDP 319, 320)",
@@ -110,7 +110,7 @@ impl Unmeasured {
     }
 }
 
-/// Why more than half of the requests have no transmit timestamp: what most of these have in common.
+/// Returns the most frequent reason if more than half of the requests have no transmit timestamp.
 fn untimed_requests(taken: &Taken, counts: &Counts) -> Option<MissingReason> {
     let all = MissingReason::ALL.iter().copied();
     let count = |reason: MissingReason| counts.lost_for(Lost::TransmitTimestamp(reason));

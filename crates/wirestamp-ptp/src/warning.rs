@@ -1,37 +1,40 @@
-//! What a clock runs with that its user may not want.
+//! Warnings about a running clock.
 
 use wirestamp::Error;
 
-/// What a clock runs with that its user may not want. [`Display`](std::fmt::Display) says it in a sentence, with what to do.
+/// A warning about a running clock. [`Display`](std::fmt::Display) prints a sentence with the
+/// remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// Hardware timestamping was to be switched on, and the NIC does not timestamp: the system does.
+    /// Software timestamps are used although hardware timestamps are requested, because the NIC
+    /// does not timestamp.
     SoftwareInstead {
         /// The port's interface.
         interface: String,
-        /// Why not the NIC.
+        /// Why the NIC does not timestamp.
         error: Error,
     },
-    /// A bridge, bond or team takes what arrives at the interface: no message over UDP comes.
+    /// A bridge, bond or team takes the packets that arrive at the interface, so no UDP message
+    /// reaches the port.
     Diverted {
         /// The port's interface.
         interface: String,
-        /// Which takes it, and what to do.
+        /// A sentence that names it, and the remedy.
         why: String,
     },
-    /// The NIC's clock shows UTC, and its time is announced as PTP time, which is TAI: who takes UTC from it is wrong by the
-    /// whole offset.
+    /// The NIC's clock shows UTC, but its time is announced as PTP time, which is TAI: clocks that
+    /// derive UTC from it are wrong by the whole offset.
     ShowsUtc {
         /// The port's interface.
         interface: String,
-        /// TAI minus UTC in seconds, as it is announced.
+        /// The announced TAI minus UTC in seconds.
         utc_offset: i16,
     },
 }
 
 impl Warning {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::SoftwareInstead { .. } => "software_instead",

@@ -1,11 +1,12 @@
-//! Who asks and who answers, where no SYN shows it.
+//! The roles of client and service if no SYN shows them.
 
 use super::report::Service;
 use super::{Answers, MOST_CONNECTIONS};
 use crate::packet::Flow;
 use std::collections::HashSet;
 
-/// The latest connections that are followed no more, as their clients call them: later packets of the service are no requests.
+/// The latest connections that are no longer followed, whose later packets from the service are not
+/// requests.
 #[derive(Debug, Default)]
 pub(super) struct Forgotten {
     new: HashSet<Flow>,
@@ -26,7 +27,7 @@ impl Forgotten {
 }
 
 impl Answers {
-    /// The client's name of the connection that a packet of this flow belongs to, and whether the client sent it.
+    /// Returns the client's flow of a packet's connection, and whether the client sent the packet.
     pub(super) fn client(&self, flow: Flow) -> (Flow, bool) {
         let client = flow.reversed();
         let by_service = !self.connections.contains_key(&flow)
@@ -40,8 +41,9 @@ impl Answers {
         }
     }
 
-    /// Returns whether the first packet that is seen of a connection comes from a service, and so answers a packet that was not seen. Where
-    /// both ends are services, or have one port as NTP's servers do, it may ask as well.
+    /// Returns whether the first captured packet of a connection comes from a service, and
+    /// therefore answers a packet from before the capture. If both ends are services, or have the
+    /// same port like NTP servers, it may also be a request.
     fn seems_answered(&self, client: Flow) -> bool {
         let is_service = |name: Flow| self.services.contains_key(&service(name));
         client.source_port != client.destination_port
@@ -50,7 +52,7 @@ impl Answers {
     }
 }
 
-/// Whom a client's packets go to.
+/// Returns the service of a client's flow.
 pub(super) fn service(client: Flow) -> Service {
     Service {
         protocol: client.protocol,

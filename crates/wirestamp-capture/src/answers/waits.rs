@@ -1,22 +1,24 @@
-//! Whether the time of a request is over. A step may move the line of time ahead by any amount, so only durations within runs
-//! of the clock count: since the request in its own run, and each later run from its first packet to its last.
+//! Timeouts of requests. A step may move the time scale ahead by any amount, so only durations
+//! within clock generations count: in the request's own generation since the request, and in each
+//! later one from its first packet to its last.
 
 use super::When;
 use std::collections::VecDeque;
 
-/// So many runs are remembered; requests in earlier ones wait from the oldest of these.
+/// The number of generations that are remembered; requests in earlier ones count from the oldest of
+/// these.
 const MOST_RUNS: usize = 64;
 
-/// How far the file was read.
+/// The progress of reading the file, by clock generation.
 #[derive(Debug)]
 pub(super) struct Waits {
     timeout_ns: i64,
-    /// By number.
+    /// The generations by number.
     runs: VecDeque<Run>,
     latest_ns: i64,
 }
 
-/// A run of the clock, on the line of time.
+/// A clock generation on the time scale.
 #[derive(Debug)]
 struct Run {
     number: u32,
@@ -24,14 +26,14 @@ struct Run {
     latest_ns: i64,
 }
 
-/// How long a request waits.
+/// The state of a request's timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
     /// An answer may still come.
     Waits,
-    /// Its time is over.
+    /// The timeout is over.
     Over,
-    /// Its time is over if the clock was not stepped ahead: an answer may still come.
+    /// The timeout is over unless the clock was stepped ahead, so an answer may still come.
     AcrossStep,
 }
 
@@ -44,12 +46,13 @@ impl Waits {
         }
     }
 
-    /// A packet of this run is here on the line of time; packets come in order. Returns the latest run that has begun.
+    /// Notes the position of a packet of this generation on the time scale; packets come in order.
+    /// Returns the latest generation that has begun.
     pub(super) fn reach(&mut self, number: u32, line_ns: i64) -> u32 {
         self.latest_ns = self.latest_ns.max(line_ns);
         match self.runs.back_mut() {
             Some(run) if run.number == number => run.latest_ns = line_ns.max(run.latest_ns),
-            Some(run) if run.number > number => return run.number, // late, or of a run that is not known
+            Some(run) if run.number > number => return run.number, // late, or of an unknown generation
             _ => {
                 if self.runs.len() == MOST_RUNS {
                     self.runs.pop_front();
@@ -74,7 +77,7 @@ impl Waits {
         }
     }
 
-    /// How long ago a request was made, at least.
+    /// Returns the shortest possible time since a request.
     fn lasted(&self, asked: &When) -> i64 {
         let later = self.runs.iter().rev();
         let later = later.take_while(|run| run.number >= asked.since);

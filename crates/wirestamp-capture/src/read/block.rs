@@ -10,9 +10,9 @@ use pcap_parser::{LegacyPcapBlock, PcapBlockOwned, PcapHeader, PcapNGOption};
 use std::ops::RangeInclusive;
 use wirestamp_core::capture::CapturedDirection;
 
-/// Interfaces in one section of a file.
+/// The most interfaces in a section of a file.
 pub const MOST_INTERFACES: usize = 65_536;
-/// Where the data of a packet stands in its block.
+/// The position of a packet's data in its block.
 const DATA: usize = 28;
 
 /// The properties of an interface that its packets share.
@@ -23,29 +23,30 @@ struct Interface {
     snap_length: u32,
 }
 
-/// The section that is read: byte order and interfaces.
+/// The current section: its byte order and interfaces.
 #[derive(Debug, Default)]
 pub(super) struct Section {
     big_endian: bool,
     interfaces: Vec<Interface>,
-    /// A packet's fraction of a second was a second or more: its file counts something else than it says.
+    /// Whether a packet's fraction of a second was a second or more, so that the file uses another
+    /// unit than it states.
     contradicts: bool,
-    /// How many sections began before.
+    /// The number of earlier sections.
     pub(super) number: u32,
 }
 
 /// The meaning of a block.
 pub(super) enum Found {
     Packet(Owned),
-    /// From when until when the capture ran, and how many packets it dropped.
+    /// The period of the capture, and the number of dropped packets.
     Statistics(Option<RangeInclusive<i64>>, Option<u64>),
-    /// Says nothing of packets.
+    /// A block without information about packets.
     Other,
     /// Of an unknown type.
     Unknown,
 }
 
-/// A packet, but for its bytes, which are a range of the reader's buffer.
+/// A packet whose bytes are a range of the reader's buffer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owned {
     pub(super) utc_ns: Option<i64>,
@@ -58,11 +59,11 @@ pub(super) struct Owned {
     pub(super) captured: usize,
 }
 
-/// Why a block is of no use.
+/// The reason why a block cannot be used.
 #[derive(Debug)]
 pub(super) enum Wrong {
     Contradiction,
-    /// A packet of a link type that is not read.
+    /// A packet with an unsupported link type.
     LinkType(u32),
 }
 
@@ -110,7 +111,7 @@ impl Section {
                 self.packet(head, &[], 12, captured)
             }
             PcapBlockOwned::NG(Block::InterfaceStatistics(statistics)) => {
-                // of an interface that is not described: it says nothing of packets
+                // statistics of an undescribed interface, which do not concern packets
                 Ok(self
                     .interface(statistics.if_id)
                     .map_or(Found::Other, |interface| {
@@ -156,7 +157,7 @@ impl Section {
         self.packet(head, &packet.options, DATA, packet.packet_data().len())
     }
 
-    /// The obsolete Packet Block, without its type and lengths.
+    /// Parses the obsolete Packet Block, without its type and lengths.
     ///
     /// Source: draft-ietf-opsawg-pcapng, appendix A.
     fn obsolete(&self, block: &[u8]) -> Result<Found, Wrong> {
@@ -167,7 +168,7 @@ impl Section {
             let four = [head[at], head[at + 1], head[at + 2], head[at + 3]];
             options::word(four, self.big_endian)
         };
-        // the interface in two bytes, and the number of dropped packets
+        // two bytes for the interface, and two for the number of dropped packets
         let both = word(0);
         let interface = if self.big_endian {
             both >> 16
@@ -216,13 +217,13 @@ impl Section {
 #[derive(Debug, Clone, Copy)]
 struct Head {
     interface: u32,
-    /// Its time, as the interface counts. `None`: it has none.
+    /// The time in the interface's unit; `None` if it has none.
     count: Option<u64>,
     length: u32,
 }
 
 impl Interface {
-    /// How much of a packet of this length is captured.
+    /// Returns the captured part of a packet of this length.
     fn snapped(&self, length: u32) -> u32 {
         match self.snap_length {
             0 => length,
@@ -235,8 +236,9 @@ fn link(number: u32) -> Result<Link, u32> {
     Link::numbered(number).ok_or(number)
 }
 
-/// The bits above the link type say whether the check sequence was captured and how long it is; the lengths in IP headers leave it out.
-/// `thiszone` is ignored, as by all readers: writers set it to 0 or to anything.
+/// The interface of a pcap file. The bits above the link type state whether the frame check
+/// sequence was captured, which the lengths in IP headers exclude. `thiszone` is ignored, as by all
+/// readers, because writers set it to arbitrary values.
 fn of_pcap(header: &PcapHeader) -> Interface {
     Interface {
         link: link(header.network.0 as u32 & 0x03ff_ffff),
@@ -251,7 +253,7 @@ fn of_pcapng(description: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> O
         Some(value) => *value.first()?,
         None => 6,
     };
-    // pcap-parser 0.17 reads it as little-endian, whatever the section's byte order is
+    // pcap-parser 0.17 reads it as little-endian regardless of the section's byte order
     let offset = match value(14)? {
         Some(value) => options::double_word(value, big_endian)? as i64,
         None => 0,

@@ -1,5 +1,6 @@
-//! Reads captures, pcapng and pcap, of any program. Hostile input: a block is at most [`LARGEST_BLOCK`] bytes, interfaces at most
-//! [`MOST_INTERFACES`], and a block that can't be understood is an error or counted, never a plausible number.
+//! A reader of capture files, pcapng and pcap, of any program. Files are untrusted input: blocks
+//! have at most [`LARGEST_BLOCK`] bytes, sections at most [`MOST_INTERFACES`] interfaces, and a
+//! block that cannot be parsed is an error or counted, never a plausible number.
 
 mod block;
 mod options;
@@ -18,38 +19,40 @@ use wirestamp_core::capture::CapturedDirection;
 use wirestamp_core::time::Span;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A larger block is an error.
+/// The largest block in bytes; a larger one is an error.
 pub const LARGEST_BLOCK: usize = 16 << 20;
 const BUFFER: usize = 1 << 18;
 
 /// A packet of a capture file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePacket<'a> {
-    /// When, in nanoseconds since 1970. `None`: the file does not say, says that it is unknown, or has no valid time.
+    /// The time in nanoseconds since 1970; `None` if the file has none, states that it is unknown,
+    /// or has an invalid one.
     pub utc_ns: Option<i64>,
-    /// The error bound of that, where the file says it; in nanoseconds.
+    /// The error bound of the time in nanoseconds, if the file has one.
     pub bound_ns: Option<u64>,
-    /// Which uninterrupted run of the real-time clock the time is of, where the file says it. It counts from 0 in each section.
+    /// The generation of the real-time clock, if the file has it. It counts from 0 in each section.
     pub run: Option<ClockRun>,
-    /// The section of the file in which it stands. A file with several was put together from several captures.
+    /// The section of the file. A file with several sections was concatenated from several
+    /// captures.
     pub section: u32,
     /// The captured bytes.
     pub data: &'a [u8],
-    /// How long it was.
+    /// The length on the wire.
     pub length: u32,
-    /// The header that it begins with.
+    /// The header that it begins with (the link type).
     pub link: Link,
-    /// Which way it went, where the file says it.
+    /// The direction, if the file has it.
     pub direction: Option<CapturedDirection>,
 }
 
-/// A capture that is read.
+/// A reader of a capture file.
 pub struct Reader<'r> {
     inner: Box<dyn PcapReaderIterator + Send + 'r>,
     name: String,
     section: Section,
     largest: usize,
-    /// Of the block that was read last.
+    /// The length of the last block, which is consumed by the next read.
     pending: usize,
     unknown_blocks: u64,
     truncated: bool,
@@ -66,10 +69,10 @@ impl std::fmt::Debug for Reader<'_> {
 }
 
 impl<'r> Reader<'r> {
-    /// Begins to read. `name` is for messages.
+    /// Creates a reader. `name` is the file's name in error messages.
     ///
     /// # Errors
-    /// `InvalidInput` if it is no capture; `Io`.
+    /// `InvalidInput` if it is not a capture file; `Io`.
     pub fn new(name: impl Into<String>, input: impl Read + Send + 'r) -> Result<Self> {
         let name = name.into();
         let inner = create_reader(BUFFER, input).map_err(|error| match error {
@@ -90,27 +93,28 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Returns the file's name, for messages.
+    /// Returns the file's name in error messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many blocks were skipped of whose type nothing is known. There may be packets in them.
+    /// Returns the number of skipped blocks with an unknown type, which may contain packets.
     pub fn unknown_blocks(&self) -> u64 {
         self.unknown_blocks
     }
 
-    /// From when until when was captured, in nanoseconds since 1970, as the file's statistics say; they stand at its end.
+    /// Returns the period of the capture in nanoseconds since 1970, from the file's statistics,
+    /// which are at its end.
     pub fn lasted(&self) -> Option<RangeInclusive<i64>> {
         self.lasted.clone()
     }
 
-    /// How many packets were dropped while it was captured, as the file's statistics say.
+    /// Returns the number of packets dropped during the capture, from the file's statistics.
     pub fn dropped(&self) -> Option<u64> {
         self.dropped
     }
 
-    /// Returns the error of a packet that cannot be put in order.
+    /// Returns the error for a packet that is too far out of order.
     pub(crate) fn out_of_order(&self, packet: u64, early_ns: u64, window: usize) -> Error {
         let early = Span::from_nanoseconds(i128::from(early_ns));
         let cause = format!(
@@ -120,7 +124,7 @@ impl<'r> Reader<'r> {
             .with_remedy("sort the file: reordercap FILE SORTED (it comes with Wireshark)")
     }
 
-    /// Whether the file ends within a block, as one does whose writer was stopped.
+    /// Returns whether the file ends within a block, for example because its writer was stopped.
     pub fn is_truncated(&self) -> bool {
         self.truncated
     }
@@ -128,8 +132,8 @@ impl<'r> Reader<'r> {
     /// Reads the next packet; `None` at the end.
     ///
     /// # Errors
-    /// `InvalidInput` for a block that contradicts itself or is too large; `NotSupported` for a packet of a link type that wirestamp does
-    /// not read; `Io`.
+    /// `InvalidInput` for an inconsistent or too large block; `NotSupported` for a packet with an
+    /// unsupported link type; `Io`.
     pub fn next_packet(&mut self) -> Result<Option<FilePacket<'_>>> {
         let Some(owned) = self.read_on()? else {
             return Ok(None);
@@ -201,7 +205,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Reads on, into a larger buffer if need be.
+    /// Reads more data, into a larger buffer if necessary.
     fn more(&mut self, grow: bool) -> Result<()> {
         if grow {
             self.largest *= 2;
@@ -237,7 +241,7 @@ fn unread(name: &str, link_type: u32) -> Error {
     )
 }
 
-/// From the earlier start to the later end.
+/// Returns the period from the earlier start to the later end.
 fn hull(
     one: Option<RangeInclusive<i64>>,
     other: Option<RangeInclusive<i64>>,

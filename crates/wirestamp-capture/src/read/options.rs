@@ -1,4 +1,4 @@
-//! Options of pcapng's blocks, in the section's byte order.
+//! Options of pcapng blocks, in the section's byte order.
 
 use crate::note;
 use crate::run::ClockRun;
@@ -16,7 +16,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// `None`: an option is longer than its block.
+    /// Parses the options; `None` if one is longer than its block.
     pub(super) fn of(options: &[PcapNGOption<'_>], big_endian: bool) -> Option<Self> {
         let mut said = Self::default();
         for option in options {
@@ -37,7 +37,7 @@ impl Options {
     }
 }
 
-/// The options that stand at the end of a block. `None`: one is longer than the block.
+/// Parses the options at the end of a block; `None` if one is longer than the block.
 pub(super) fn parse(mut bytes: &[u8], big_endian: bool) -> Option<Vec<PcapNGOption<'_>>> {
     let mut options = Vec::new();
     while let Some((head, rest)) = bytes.split_first_chunk::<4>() {
@@ -62,7 +62,7 @@ pub(super) fn parse(mut bytes: &[u8], big_endian: bool) -> Option<Vec<PcapNGOpti
     Some(options)
 }
 
-/// The value of an option, if it is there. `None`: it is longer than its block.
+/// Returns the value of an option, if present; `None` if it is longer than its block.
 pub(super) fn value<'a>(options: &'a [PcapNGOption<'_>], code: u16) -> Option<Option<&'a [u8]>> {
     let found = options.iter().find(|option| option.code.0 == code);
     found.map_or(Some(None), |option| {
@@ -79,7 +79,7 @@ pub(super) fn word(four: [u8; 4], big_endian: bool) -> u32 {
     }
 }
 
-/// A number of eight bytes.
+/// Decodes a number of eight bytes.
 pub(super) fn double_word(value: &[u8], big_endian: bool) -> Option<u64> {
     let eight = *value.first_chunk()?;
     Some(if big_endian {
@@ -89,14 +89,14 @@ pub(super) fn double_word(value: &[u8], big_endian: bool) -> Option<u64> {
     })
 }
 
-/// A time: its upper half stands first, in either byte order.
+/// Decodes a time, whose upper half comes first in either byte order.
 pub(super) fn time(value: &[u8], big_endian: bool) -> Option<u64> {
     let (high, low) = value.first_chunk::<8>()?.split_at(4);
     let half = |half: &[u8]| Some(u64::from(word(*half.first_chunk()?, big_endian)));
     Some(half(high)? << 32 | half(low)?)
 }
 
-/// The direction in `epb_flags`, which `pack_flags` of obsolete blocks are alike.
+/// Returns the direction in `epb_flags`, or in the identical `pack_flags` of obsolete blocks.
 fn flags(value: &[u8], big_endian: bool) -> Option<CapturedDirection> {
     let flags = word(*value.first_chunk()?, big_endian);
     match (flags & 3, flags >> 2 & 7) {

@@ -1,20 +1,20 @@
-//! The unit in which a file counts time.
+//! The time unit of a file.
 
 const SECOND: u128 = 1_000_000_000;
 
-/// The unit and the zero of an interface's counts.
+/// The unit and the offset of an interface's times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Resolution {
     units: Units,
-    /// Seconds to be added.
+    /// The offset in seconds.
     offset: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Units {
-    /// So many digits stand behind the point of a second.
+    /// The unit is this many decimal digits of a second.
     Digits(u32),
-    /// So many bits do.
+    /// The unit is this many bits of a second.
     Bits(u32),
 }
 
@@ -26,7 +26,7 @@ impl Resolution {
         }
     }
 
-    /// `if_tsresol` and `if_tsoffset`.
+    /// Creates it from `if_tsresol` and `if_tsoffset`.
     pub(super) fn of_pcapng(resolution: u8, offset: i64) -> Self {
         let power = u32::from(resolution & 0x7f);
         let units = if resolution & 0x80 == 0 {
@@ -37,7 +37,7 @@ impl Resolution {
         Self { units, offset }
     }
 
-    /// The count of a time in a pcap file. `None`: the fraction is a second or more.
+    /// Returns the count of a time in a pcap file; `None` if the fraction is a second or more.
     pub(super) fn count(self, seconds: u32, fraction: u32) -> Option<u64> {
         let Units::Digits(digits) = self.units else {
             return None;
@@ -46,13 +46,13 @@ impl Resolution {
         (u64::from(fraction) < second).then(|| u64::from(seconds) * second + u64::from(fraction))
     }
 
-    /// Nanoseconds since 1970, if that is a time from 1677 to 2262.
+    /// Converts a count to nanoseconds since 1970, if it is from 1677 to 2262.
     pub(super) fn nanoseconds(self, count: u64) -> Option<i64> {
         let count = u128::from(count);
         let power = |digits| 10_u128.checked_pow(digits);
         let time = match self.units {
             Units::Digits(digits @ 0..=9) => count * power(9 - digits)?,
-            // beyond a power that fits, every count is less than a nanosecond
+            // if the power does not fit, every count is less than a nanosecond
             Units::Digits(digits) => power(digits - 9).map_or(0, |divisor| count / divisor),
             Units::Bits(bits) => (count * SECOND) >> bits,
         };

@@ -1,5 +1,5 @@
-//! A socket filter (classic BPF) that drops what is to be thinned out before it takes room in the socket's
-//! receive buffer. Makes the program; `sockets` attaches it.
+//! A socket filter (classic BPF) that drops messages of unknown senders during a flood, before they
+//! take room in the socket's receive buffer.
 //!
 //! Source: the kernel's `Documentation/networking/filter.rst`, `linux/filter.h`, `linux/bpf_common.h`. The
 //! packet that a UDP socket's filter sees begins with the UDP header.
@@ -9,7 +9,7 @@ use socket2::{SockFilter, SockRef};
 use std::net::IpAddr;
 use wirestamp::UdpSocket;
 
-/// Attaches the filter, or removes it. Returns whether it is in force.
+/// Attaches or removes the filter. Returns whether that worked.
 pub(super) fn set(socket: &UdpSocket, thinned: Option<&Thinned>) -> bool {
     let Some(descriptor) = socket.descriptor() else {
         return false;
@@ -22,7 +22,8 @@ pub(super) fn set(socket: &UdpSocket, thinned: Option<&Thinned>) -> bool {
         .iter()
         .map(|one| SockFilter::new(one.code, one.jt, one.jf, one.k))
         .collect();
-    // a filter replaces another at once; where there is no memory for two, one has to go first
+    // a filter replaces another atomically; if there is no memory for two, the old one must be
+    // removed first
     let attached = socket.attach_filter(&program);
     attached
         .or_else(|_| {
@@ -33,7 +34,7 @@ pub(super) fn set(socket: &UdpSocket, thinned: Option<&Thinned>) -> bool {
         .is_ok()
 }
 
-/// One instruction of the kernel's machine.
+/// An instruction of classic BPF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Instruction {
     pub(super) code: u16,
@@ -55,16 +56,16 @@ const JSET: u16 = 0x45;
 const RET: u16 = 0x06;
 
 const UDP_HEADER: u32 = 8;
-/// Where the network header begins, and where a random number is.
+/// The offsets of the network header and of a random number.
 const NETWORK: u32 = 0xfff0_0000;
 const RANDOM: u32 = 0xffff_f000 + 56;
 
-/// Where in the machine's memory something is kept: the sender's identity in three parts, the IP version,
-/// and the four words at the place of an IPv6 source address.
+/// The layout of the scratch memory: the sender's identity in three parts, the IP version, and the
+/// four words at the position of an IPv6 source address.
 const IDENTITY: [(u32, u32, u16); 3] = [(0, 20, LD_W), (1, 24, LD_W), (2, 28, LD_H)];
 const VERSION: u32 = 3;
 const ADDRESS: u32 = 4;
-/// The word of those that holds an IPv4 source address.
+/// The one of these words that has an IPv4 source address.
 const ADDRESS_4: u32 = ADDRESS + 1;
 
 const fn plain(code: u16, k: u32) -> Instruction {
@@ -79,7 +80,7 @@ const fn plain(code: u16, k: u32) -> Instruction {
 const PASS: Instruction = plain(RET, u32::MAX);
 const DROP: Instruction = plain(RET, 0);
 
-/// The program that thins out.
+/// Returns the filter program.
 pub(super) fn program(thinned: &Thinned) -> Vec<Instruction> {
     let other = let_through(thinned.exponents[OTHER]);
     let field = |code, at: u32| plain(code, UDP_HEADER + at);
@@ -133,7 +134,7 @@ pub(super) fn program(thinned: &Thinned) -> Vec<Instruction> {
     program
 }
 
-/// Lets one in 2^`exponent` through.
+/// Returns instructions that pass one in 2^`exponent` messages.
 fn let_through(exponent: u8) -> Vec<Instruction> {
     if exponent == 0 {
         return vec![PASS];
@@ -147,7 +148,7 @@ fn let_through(exponent: u8) -> Vec<Instruction> {
     vec![plain(LD_W, RANDOM), rest, DROP, PASS]
 }
 
-/// Goes on if one of these comparisons holds; otherwise `block` has the last word.
+/// Appends `block`, which is skipped if one of the comparisons holds.
 fn else_take(program: &mut Vec<Instruction>, comparisons: &[(u16, u32)], block: &[Instruction]) {
     for (number, (code, k)) in comparisons.iter().enumerate() {
         let rest = comparisons.len() - 1 - number;
@@ -161,7 +162,7 @@ fn else_take(program: &mut Vec<Instruction>, comparisons: &[(u16, u32)], block: 
     program.extend(block);
 }
 
-/// Passes the message if it is of this sender, and goes on otherwise.
+/// Returns instructions that pass the message if it is from this sender, and continue otherwise.
 fn pass_if(sender: &Sender) -> Vec<Instruction> {
     let mut wanted = Vec::new();
     if let Some(pin) = sender.identity {

@@ -1,4 +1,4 @@
-//! This system has no socket filter.
+//! Systems without a socket filter.
 
 use crate::trust::Thinned;
 use wirestamp::UdpSocket;

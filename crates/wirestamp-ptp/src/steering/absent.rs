@@ -1,11 +1,13 @@
-//! A steered clock that timestamps no more, because a bond has failed over to another NIC: somebody else may use it now.
+//! A steered clock that no longer timestamps, because a bond has failed over to another NIC.
+//! Another program may use the clock now.
 
 use super::{Leap, PAUSE, Steering};
 use wirestamp::MonotonicTime;
 
 impl Steering {
-    /// Another clock timestamps. Ends the current correction, until that has worked, and asks and commands nothing more.
-    /// Returns whether this is news: samples until now were of this clock.
+    /// Notes that another clock timestamps. Ends the current correction, repeatedly until that
+    /// succeeds, and then neither reads nor commands the clock. Returns whether this is a change:
+    /// earlier samples were of this clock.
     pub(crate) fn leave(&mut self, now: MonotonicTime) -> bool {
         let is_new = !std::mem::replace(&mut self.is_absent, true);
         self.leap = Leap::None;
@@ -16,18 +18,18 @@ impl Steering {
             is_corrected
         };
         if is_due {
-            let _ = self.command(0.0); // that it is absent says more than why it could not be reached
+            let _ = self.command(0.0); // its absence is the more useful report than the error
             self.next_at = now + PAUSE;
         }
         let _ = self.tell_unsynchronised();
         if is_new || is_due {
-            // samples are now of a clock whose commands nobody knows
+            // samples are now of a clock with an unknown history of commands
             self.commands.borrow_mut().forget(0.0);
         }
         is_new
     }
 
-    /// The clock timestamps. Returns whether this is news.
+    /// Notes that the clock timestamps. Returns whether this is a change.
     pub(crate) fn come_back(&mut self) -> bool {
         let is_new = std::mem::take(&mut self.is_absent);
         if is_new {

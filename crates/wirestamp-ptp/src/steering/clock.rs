@@ -1,51 +1,54 @@
-//! What a clock must offer to be steered.
+//! The interface of a clock that can be steered.
 
 use std::fmt;
 use wirestamp::{Result, Span};
 
-/// A clock that can be moved. Populated on: Linux and Windows, by
-/// [`Node::steer`](crate::Node::steer); tests bring their own.
+/// A clock that can be steered. [`Node::steer`](crate::Node::steer) provides those of Linux and
+/// Windows; tests implement their own.
 pub trait SteeredClock: fmt::Debug {
-    /// What it shows, in nanoseconds, as its timestamps do.
+    /// Reads the clock in nanoseconds, on the scale of its timestamps.
     ///
     /// # Errors
     /// As [`step`](Self::step).
     fn now(&self) -> Result<i64>;
 
-    /// Sets the clock forward by `by`, or back.
+    /// Steps the clock by `by` (positive: forward).
     ///
     /// # Errors
     /// `NotPermitted`; `NotSupported`; `NoSuchDevice`.
     fn step(&mut self, by: Span) -> Result<()>;
 
-    /// Makes it run faster than by itself, in millionths; negative: slower. It stays so.
+    /// Sets the frequency adjustment in ppm (positive: the clock runs faster). It stays set until
+    /// the next call.
     ///
     /// # Errors
     /// As [`step`](Self::step).
     fn set_rate(&mut self, ppm: f64) -> Result<()>;
 
-    /// The frequency adjustment that is in force, in ppm: before the first [`set_rate`](Self::set_rate) what another program left, after it
-    /// what the clock made of what it was asked for.
+    /// Returns the current frequency adjustment in ppm: before the first
+    /// [`set_rate`](Self::set_rate) the one that another program left, afterwards the clock's
+    /// rounded or clamped value.
     ///
     /// # Errors
     /// As [`step`](Self::step).
     fn rate(&self) -> Result<f64>;
 
-    /// The rate that is in force differs from the one that was asked for by no more than this,
-    /// in millionths.
+    /// Returns the largest difference between the requested and the resulting frequency adjustment,
+    /// in ppm.
     fn rate_step(&self) -> f64;
 
-    /// The largest frequency adjustment that the clock takes, either way, in ppm.
+    /// Returns the largest frequency adjustment in either direction, in ppm.
     fn max_frequency_adjustment(&self) -> f64 {
         500.0
     }
-    /// Whether [`slew`](Self::slew) works.
+    /// Returns whether [`slew`](Self::slew) is supported.
     fn slews_by_itself(&self) -> bool {
         false
     }
 
-    /// Moves the clock by so many microseconds, at most 500, evenly over its next whole second, by itself: also if
-    /// this program is killed before. Another call before that second begins takes its place; 0 takes it back.
+    /// Lets the clock slew by itself, by up to 500 microseconds, evenly over its next whole second,
+    /// even if this program is killed. Another call before that second begins replaces it; 0
+    /// cancels it.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -54,7 +57,7 @@ pub trait SteeredClock: fmt::Debug {
         Ok(())
     }
 
-    /// Reports to the system how good the clock is, where the system has a place for it.
+    /// Reports the quality of the clock to the system, if it supports this.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -64,13 +67,13 @@ pub trait SteeredClock: fmt::Debug {
     }
 }
 
-/// The quality of a clock.
+/// The quality of a steered clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ClockStatus {
-    /// The clock may be off by this; `None`: it is not synchronised.
+    /// The error bound of the clock; `None` if it is not synchronised.
     pub error_bound: Option<Span>,
-    /// The clock is probably off by this.
+    /// The estimated offset of the clock.
     pub offset: Span,
     /// Whether a leap second comes at the end of the UTC day.
     pub leap: Leap,
@@ -79,7 +82,7 @@ pub struct ClockStatus {
 /// A leap second at the end of the UTC day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Leap {
-    /// None.
+    /// No leap second.
     #[default]
     None,
     /// The last minute has 61 seconds.

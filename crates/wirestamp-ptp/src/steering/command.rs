@@ -1,11 +1,12 @@
-//! Commands to the steered clock, and what is in force after each of them, also if it failed.
+//! Commands to the steered clock, and its state after each of them, even if one failed.
 
 use super::servo::Correction;
 use super::{Acted, FINE, OWN_SLEW, STEP_TOLERANCE, Steering};
 use wirestamp::{Error, ErrorKind, MonotonicTime, Result, Span};
 
 impl Steering {
-    /// A correction, by the clock's own slew if it has one and this is worth it.
+    /// Applies a correction, by the clock's own slew if it has one and the correction is large
+    /// enough.
     pub(super) fn correct(&mut self, correction: Correction, now: MonotonicTime) -> Acted {
         if !self.clock.slews_by_itself() || correction.ppm.abs() <= FINE {
             let done = self.command(correction.ppm);
@@ -18,7 +19,7 @@ impl Steering {
         if !matches!(done.result, Some(Ok(()))) {
             return done;
         }
-        // microseconds in the one second that it lasts
+        // microseconds, because it lasts one second
         let by = correction.ppm.trunc();
         self.has_slew = true;
         self.corrected_until = Some(now + OWN_SLEW);
@@ -36,7 +37,7 @@ impl Steering {
         }
     }
 
-    /// Whether the clock shows what it should after a step.
+    /// Checks that the clock shows the expected time after a step.
     pub(super) fn stepped(&self, before: i64, by: i64) -> Result<()> {
         let shown = self.clock.now()?;
         if shown.abs_diff(before.saturating_add(by)) <= STEP_TOLERANCE {
@@ -55,7 +56,7 @@ impl Steering {
         ))
     }
 
-    /// Another program has changed the frequency: what the clock did since is not known.
+    /// Handles a frequency change by another program, which makes the clock's movement unknown.
     pub(super) fn meddled(&mut self, rate: f64) -> Acted {
         let cause = format!(
             "another program changed its frequency adjustment from {:.3} to {rate:.3} ppm",
@@ -76,7 +77,7 @@ impl Steering {
         }
     }
 
-    /// Asks for the base frequency and a correction, and notes what is in force after that.
+    /// Sets the base frequency plus a correction, and records the resulting adjustment.
     pub(super) fn command(&mut self, correction: f64) -> Acted {
         let base = self.servo.base();
         let before = self.clock.now();
@@ -98,7 +99,7 @@ impl Steering {
         } else {
             self.told
         };
-        // a device that has clamped or rounded what it was asked for says so here
+        // shows whether the device has clamped or rounded the requested adjustment
         self.told = told.unwrap_or(asked);
         let restarted = match (before, after) {
             (Ok(before), Ok(after)) => {
@@ -127,13 +128,13 @@ impl Steering {
         }
     }
 
-    /// From now on `rate` is in force, and was ever before.
+    /// Replaces the history by `rate`, as if it had always been set.
     pub(super) fn forget(&mut self, rate: f64) {
         self.told = rate;
         self.commands.borrow_mut().forget(rate * 1e-6);
     }
 
-    /// The clock was stepped: its earlier times mean nothing any more.
+    /// Discards the history after a step, because earlier times of the clock are no longer valid.
     pub(crate) fn restart_history(&mut self) {
         if let Ok(shown) = self.clock.now() {
             self.commands

@@ -1,10 +1,10 @@
-//! The answer where no clock can be steered: neither Linux nor Windows.
+//! Steering on systems other than Linux and Windows, where it is not supported.
 
 use super::SteeredClock;
 use crate::configuration::Clock;
 use wirestamp::{Error, ErrorKind, Interface, Result};
 
-/// Refuses.
+/// Fails on this system.
 pub(super) fn open(interface: &Interface, _: Clock) -> Result<Box<dyn SteeredClock>> {
     let cause = "clocks can be steered on Linux and Windows only";
     Err(Error::new(

@@ -1,5 +1,4 @@
-//! Linux's clocks that can be steered, and the look for other programs that steer them. How they are moved is the affair of
-//! `wirestamp-sys`.
+//! The clocks that can be steered on Linux, and the detection of other programs that steer them.
 
 use super::{ClockStatus, Leap, SteeredClock};
 use crate::configuration::Clock;
@@ -9,7 +8,7 @@ use std::path::Path;
 use wirestamp::{Error, ErrorKind, Interface, Result, Span};
 use wirestamp_sys::steered::{self, SteeredClock as LinuxClock};
 
-/// Programs that steer the system clock, as the kernel calls them (15 octets).
+/// Programs that steer the system clock, by their names in the kernel (15 octets).
 const SYSTEM_OWNERS: [&str; 8] = [
     "chronyd",
     "ntpd",
@@ -21,12 +20,12 @@ const SYSTEM_OWNERS: [&str; 8] = [
     "statime",
 ];
 
-/// The kernel takes rates in units of 2^-16 millionths,
+/// The kernel's unit of frequency adjustments is 2^-16 ppm,
 const SYSTEM_RATE_STEP: f64 = 1e-4;
-/// and hands them to NICs, of which the coarsest known (82574) takes every 0.095.
+/// and the coarsest known NIC (82574) has a resolution of 0.095 ppm.
 const ADAPTER_RATE_STEP: f64 = 0.048;
 
-/// Opens the clock, unless another program that steers it runs.
+/// Opens the clock, unless another program that steers it is running.
 pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn SteeredClock>> {
     if which == Clock::Nic {
         open_hardware(interface)

@@ -1,7 +1,8 @@
-//! Moves a clock towards the timeTransmitter's: when, how far, and who else may be doing it. Measures nothing.
+//! Steering of a clock towards the timeTransmitter's: when and how far to adjust it, and the
+//! detection of other programs that do.
 //!
-//! Whatever ends a correction (its time, the loss of the timeTransmitter, an error, a panic, the end of the program),
-//! the base frequency is what remains.
+//! Whenever a correction ends (after its time, or because of the loss of the timeTransmitter, an
+//! error, a panic or the end of the program), the base frequency remains.
 
 mod absent;
 mod clock;
@@ -27,40 +28,43 @@ use servo::{Decision, Servo};
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span};
 use wirestamp_offset::{Commands, Estimate, Estimator, SharedCommands};
 
-/// From one change to the next, at least.
+/// The shortest time between changes.
 const PAUSE: Span = Span::from_seconds(1);
-/// An offset beyond the limit may last so long before steering is given up: longer than somebody's short lie.
+/// How long an offset beyond the limit may last before steering ends: longer than a
+/// timeTransmitter's temporary error.
 const PATIENCE: Span = Span::from_seconds(60);
-/// After a step the clock shows what it should, but for this and what the call took, in nanoseconds.
+/// The largest deviation from the expected time after a step, in nanoseconds, in addition to the
+/// duration of the call.
 const STEP_TOLERANCE: u64 = 1_000_000_000;
-/// A larger correction, in ppm, is left to the clock's own slews, where it has them: they end even if this program is
-/// killed. Theirs begin and end at whole seconds only, and count microseconds.
+/// Larger corrections, in ppm, use the clock's own slews if it has them, which end even if this
+/// program is killed. They begin and end at whole seconds, and have a resolution of a microsecond.
 const FINE: f64 = 10.0;
-/// How long a slew of the clock's own takes at most until it is over.
+/// The longest time until a slew of the clock itself is over.
 const OWN_SLEW: Span = Span::from_seconds(2);
-/// Frequencies closer than this are the same, in ppm: less than any clock's smallest change.
+/// The difference in ppm below which frequencies count as equal: less than any clock's resolution.
 const SAME: f64 = 1e-3;
 
-/// An offset that is not followed, because it is beyond the configured limit.
+/// An offset that is not followed because it exceeds the configured limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RefusedOffset {
     /// Local clock minus the timeTransmitter's, in nanoseconds (positive: the local clock is ahead).
     pub offset_ns: i64,
-    /// What would have been followed, in nanoseconds.
+    /// The limit in nanoseconds.
     pub limit_ns: u64,
-    /// Whether this would have been the first step.
+    /// Whether following it would have been the first step.
     pub is_first: bool,
-    /// Whether it lasted so long that steering has ended. The base frequency stays in force.
+    /// Whether steering has ended because the offset lasted too long. The base frequency stays set.
     pub is_final: bool,
 }
 
 /// The result of an attempt to steer.
 #[derive(Debug, Default)]
 pub(crate) struct Acted {
-    /// The clock was stepped, or what it did is not known: earlier messages mean nothing.
+    /// Whether the clock was stepped or its movement is unknown, so that earlier messages are
+    /// invalid.
     pub(crate) restarted: bool,
-    /// Something was commanded, or should have been.
+    /// The result of a command, if there was one.
     pub(crate) result: Option<Result<()>>,
 }
 
@@ -70,32 +74,32 @@ pub(crate) struct Steering {
     clock: Box<dyn SteeredClock>,
     commands: SharedCommands,
     servo: Servo,
-    /// Added to the clock's own time in messages.
+    /// The shift from the clock's own time to the time in messages.
     shift: i64,
-    /// What the clock said after the last command, in ppm.
+    /// The adjustment that the clock reported after the last command, in ppm.
     told: f64,
-    /// Until when a correction is in force; `None`: only the base frequency is.
+    /// The end of the current correction; `None` if only the base frequency is set.
     corrected_until: Option<MonotonicTime>,
-    /// The last command failed, so something else than what was asked for may be in force.
+    /// Whether the last command failed, so that the adjustment is unknown.
     is_unsettled: bool,
-    /// A slew of the clock's own was asked for and may be to come.
+    /// Whether a slew of the clock itself was requested and may not be over.
     has_slew: bool,
-    /// Whether the clock counts as synchronised, for the system.
+    /// Whether the clock was reported to the system as synchronised.
     is_synchronised: bool,
     leap: Leap,
-    /// The estimate that was acted on last, by its local time.
+    /// The local time of the last used estimate.
     acted_on: Option<i64>,
     next_at: MonotonicTime,
-    /// When the clock is asked again what is in force.
+    /// When to verify the clock's adjustment again.
     verify_at: MonotonicTime,
     refused: Option<(RefusedOffset, MonotonicTime)>,
     has_ended: bool,
-    /// Another clock timestamps now.
+    /// Whether another clock timestamps now.
     is_absent: bool,
 }
 
 impl Steering {
-    /// `commands` becomes the history of this clock.
+    /// Creates a steering whose history is `commands`.
     pub(crate) fn new(
         clock: Box<dyn SteeredClock>,
         configuration: &Configuration,
@@ -126,7 +130,7 @@ impl Steering {
         })
     }
 
-    /// The clock that the configuration names; an error if another process steers it.
+    /// Opens the configured clock; fails if another process steers it.
     pub(crate) fn open(
         interface: &Interface,
         configuration: &Configuration,
@@ -149,21 +153,21 @@ impl Steering {
         Self::new(clock, configuration, commands).map(Some)
     }
 
-    /// Between which values the drift of the free-running clock may lie (1: by all): about zero, or about what
-    /// was in force when this began, since either may be what the clock's oscillator needs.
+    /// Returns the limits of the free-running clock's drift, as fractions: around zero, or around
+    /// the adjustment that was set at the start, because either may be what the oscillator needs.
     pub(crate) fn possible_drift(&self, most: f64) -> (f64, f64) {
         let begun = -self.told * 1e-6;
         (begun.min(0.0) - most, begun.max(0.0) + most)
     }
 
-    /// Returns the offset that is too large to follow now, if there is one.
+    /// Returns the offset that is currently too large to follow, if there is one.
     pub(crate) fn refused(&self) -> Option<RefusedOffset> {
         self.refused.map(|(refused, _)| refused)
     }
 
-    /// When there is something to do even without a message.
+    /// Returns when to act again even without a message.
     pub(crate) fn next_at(&self) -> MonotonicTime {
-        // a correction that could not be ended is over: only the next attempt is waited for
+        // after a failed attempt to end a correction, only the next attempt is due
         if self.is_unsettled {
             self.next_at
         } else {
@@ -171,7 +175,7 @@ impl Steering {
         }
     }
 
-    /// What times in messages have more than the clock shows.
+    /// Sets the shift from the clock's time to the times in messages.
     pub(crate) fn set_shift(&mut self, shift: i64) {
         if shift != self.shift {
             self.commands
@@ -181,12 +185,12 @@ impl Steering {
         }
     }
 
-    /// What the timeTransmitter says about the end of this day.
+    /// Sets the timeTransmitter's leap second announcement.
     pub(crate) fn set_leap(&mut self, leap: Leap) {
         self.leap = leap;
     }
 
-    /// Does what is due. `reference` is what is known of the timeTransmitter that is followed.
+    /// Does all that is due. `reference` is the estimator of the followed timeTransmitter.
     pub(crate) fn act(&mut self, reference: Option<&Estimator>, now: MonotonicTime) -> Acted {
         let usable = |known: &Estimator| {
             known
@@ -224,10 +228,10 @@ impl Steering {
         }
     }
 
-    /// Puts the base frequency in force, if something else is, and does nothing more.
+    /// Restores the base frequency, and does nothing afterwards.
     ///
     /// # Errors
-    /// Those of the clock.
+    /// The clock's own errors.
     pub(crate) fn end(&mut self) -> Result<()> {
         self.has_ended = true;
         let told = self.tell_unsynchronised();
@@ -253,7 +257,7 @@ impl Steering {
         self.clock.tell(ClockStatus::default())
     }
 
-    /// The bound, and the offset that is not yet taken out.
+    /// Reports the error bound and the remaining offset to the system.
     fn tell_errors(&mut self, estimate: &Estimate) -> Result<()> {
         let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
         let error_bound = Some(span(
@@ -270,7 +274,7 @@ impl Steering {
         })
     }
 
-    /// Puts the base frequency in force if something else is; what failed is tried again after a pause.
+    /// Restores the base frequency if necessary; a failure is tried again after a pause.
     fn restore(&mut self, now: MonotonicTime) -> Acted {
         let is_due = if self.is_unsettled {
             now >= self.next_at
@@ -287,9 +291,9 @@ impl Steering {
         done
     }
 
-    /// While nothing is followed no command finds out that the clock lost the last one: once in a while it is asked, and
-    /// if messages contradict each other the base frequency is commanded again, for a clock that does not know. `None`:
-    /// nothing was found out.
+    /// Verifies the adjustment at intervals while there are no commands that would show that the
+    /// clock has lost it. If messages contradict each other, sets the base frequency again, because
+    /// a clock may not report the loss. `None` if nothing was found.
     fn verify(&mut self, is_contradicted: bool, now: MonotonicTime) -> Option<Acted> {
         if self.acted_on.is_none() || self.has_ended || self.is_unsettled || now < self.verify_at {
             return None;
@@ -302,19 +306,19 @@ impl Steering {
             }
             Ok(_) if is_contradicted => {
                 let mut done = self.command(0.0);
-                done.result = done.result.filter(Result::is_err); // an earlier error is not over
+                done.result = done.result.filter(Result::is_err); // an earlier error persists
                 Some(done)
             }
             _ => None,
         }
     }
 
-    /// Whether a frequency that the clock says is in force is another one than it said after the last command.
+    /// Whether the adjustment that the clock reports differs from that after the last command.
     fn is_other(&self, rate: f64) -> bool {
         (rate - self.told).abs() > SAME.max(self.clock.rate_step())
     }
 
-    /// After an error nobody knows what is in force: the base frequency shall be.
+    /// Restores the base frequency after an error, which leaves the adjustment unknown.
     fn mended(&mut self, mut done: Acted) -> Acted {
         if matches!(done.result, Some(Err(_)))
             && (self.corrected_until.is_some() || self.is_unsettled)
@@ -355,7 +359,7 @@ impl Steering {
                     Ok(before) => before,
                     Err(error) => return Acted::failed(error),
                 };
-                self.servo = servo; // it is stepped, whatever happens now
+                self.servo = servo; // the clock was stepped, whatever happens now
                 let done = self.command(0.0);
                 let result = self.stepped(before, by).and(done.result.unwrap_or(Ok(())));
                 Acted {
@@ -405,9 +409,9 @@ impl Steering {
 }
 
 impl Drop for Steering {
-    /// Also while a panic unwinds.
+    /// Ends steering, also while a panic unwinds.
     fn drop(&mut self) {
-        // nobody is left to be told
+        // a drop cannot report errors
         let _ = self.end();
     }
 }
@@ -420,7 +424,7 @@ impl Acted {
         }
     }
 
-    /// With what came of something else that counts only if it failed.
+    /// Combines it with another result, which matters only if it is an error.
     fn and(self, other: Result<()>) -> Self {
         match (&self.result, other) {
             (Some(Err(_)), _) | (_, Ok(())) => self,
@@ -432,7 +436,7 @@ impl Acted {
     }
 }
 
-/// Returns an error for a configured limit that the clock does not have.
+/// Returns an error for a configured limit beyond the clock's.
 fn within_limit(settings: &configuration::Steering, most: f64) -> Result<()> {
     match settings.slew_limit_ppm {
         Some(limit) if f64::from(limit) > most => {

@@ -1,77 +1,81 @@
-//! The decision: step, or by how much to correct the frequency and for how long, or not to follow
-//! at all. Moves no clock.
+//! The servo: decides whether to step, how much to correct the frequency and for how long, or not
+//! to follow.
 //!
-//! The base frequency, which makes the clock run right, and the correction of the moment, which takes an offset away, are
-//! separate: only the first is learnt, and it is what remains whenever the second ends.
+//! The base frequency, which compensates the clock's frequency offset, and the temporary
+//! correction, which removes the offset, are separate. Only the base frequency is learnt, and it
+//! remains when the correction ends.
 
 use crate::configuration::Steering;
 use wirestamp::{MonotonicTime, Span};
 use wirestamp_offset::Estimate;
 
-/// In so many seconds an offset would be gone if nothing else happened: one that is certainly there,
+/// The seconds in which a certain offset is removed,
 const QUICK: f64 = 1.5;
-/// and one that may be nothing but the network's jitter.
+/// and those for an offset that may be only network jitter.
 const SLOW: f64 = 4.0;
-/// A correction ends after so many seconds even if the offset is not gone by then.
+/// The longest duration of a correction in seconds, even if an offset remains.
 const LONGEST: f64 = 4.0;
-/// Without a configured limit, a correction is at most this, in ppm: what the kernel's own slews have.
+/// The largest correction in ppm if no limit is configured: that of the kernel's own slews.
 pub(crate) const USUAL_LIMIT: f64 = 500.0;
-/// A correction after which messages contradicted each other halves what the next may be, if it was larger than this,
-/// in ppm: a smaller one is within the drift of any oscillator, so something else was the cause,
+/// If messages contradict each other after a correction larger than this, in ppm, the limit of the
+/// next one is halved. A smaller correction is within the drift of any oscillator, so it was not
+/// the cause.
 const SUSPECT: f64 = 10.0;
-/// and grows again by this factor with each one that is not contradicted.
+/// The factor by which the limit grows again with each correction without a contradiction.
 const REGAINED: f64 = 1.1;
 
-/// What to do with the clock.
+/// A decision about the clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Decision {
-    /// Set it by so many nanoseconds.
+    /// Step it by this many nanoseconds.
     Step { by: i64 },
-    /// Correct its frequency for a time.
+    /// Correct its frequency temporarily.
     Correct(Correction),
-    /// Nothing: the offset is beyond what may be followed, in nanoseconds.
+    /// Do nothing: the offset exceeds the limit, in nanoseconds.
     Refuse { limit: u64, first: bool },
 }
 
-/// A change of the frequency that ends.
+/// A temporary change of the frequency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Correction {
-    /// On top of the base frequency, in ppm.
+    /// The change relative to the base frequency, in ppm.
     pub(crate) ppm: f64,
-    /// How long it lasts.
+    /// Its duration.
     pub(crate) lasts: Span,
 }
 
-/// The frequency adjustment with which the clock runs right, and what is known of it, in ppm.
+/// The base frequency and its uncertainty, in ppm.
 #[derive(Debug, Clone, Copy)]
 struct Base {
     ppm: f64,
     bound: f64,
-    /// How far apart the guesses were, in ppm.
+    /// The spread of the guesses that it was learnt from, in ppm.
     spread: f64,
     at: MonotonicTime,
 }
 
-/// Takes the known drift out, and the offset over some seconds.
+/// A servo that compensates the learnt drift, and removes the offset over some seconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Servo {
     settings: Steering,
     base: Base,
-    /// What the clock takes in all, in ppm.
+    /// The clock's largest adjustment in ppm.
     most: f64,
-    /// What a correction may be now, in ppm.
+    /// The current limit of a correction in ppm.
     limit: f64,
     /// The last correction, in ppm.
     corrected: f64,
-    /// The base frequency may change by so much in a second, in ppm.
+    /// The largest change of the base frequency in a second, in ppm.
     wander: f64,
-    /// Since when the guesses of the drift agree as well as those that the base frequency was learnt from.
+    /// Since when the guesses of the drift have agreed as well as those that the base frequency was
+    /// learnt from.
     agreeing_since: Option<MonotonicTime>,
     started: bool,
 }
 
 impl Servo {
-    /// `frequency` is what is in force now, `most` what the clock takes, in ppm.
+    /// Creates a servo. `frequency` is the current adjustment, `most` the clock's largest one, in
+    /// ppm.
     pub(crate) fn new(settings: Steering, frequency: f64, most: f64, wander: f64) -> Self {
         let base = Base {
             ppm: frequency,
@@ -95,20 +99,20 @@ impl Servo {
         }
     }
 
-    /// What remains when nothing is corrected, in ppm.
+    /// Returns the base frequency in ppm.
     pub(crate) fn base(&self) -> f64 {
         self.base.ppm
     }
 
-    /// Messages contradicted each other while a correction was in force: perhaps the clock did not
-    /// follow it.
+    /// Notes that messages contradicted each other during a correction, which the clock may not
+    /// have followed.
     pub(crate) fn contradicted(&mut self) {
         if self.corrected.abs() > SUSPECT {
             self.limit /= 2.0;
         }
     }
 
-    /// `None`: the rate is not known yet, so nothing is done.
+    /// Returns the decision for an estimate; `None` if the frequency is not known yet.
     pub(crate) fn decide(&mut self, estimate: &Estimate, now: MonotonicTime) -> Option<Decision> {
         estimate.free_rate?;
         let first = !self.started;
@@ -140,12 +144,14 @@ impl Servo {
         Some(Decision::Correct(correction))
     }
 
-    /// Takes the estimated drift for the base frequency, unless the former one is known much better: after a
-    /// contradiction the first messages show little, and after a step that the path delay explains they mislead. Such a
-    /// step also moves the bounds of the drift: one that excludes what the messages show is better than nothing only.
+    /// Uses the estimated drift as the base frequency, unless the previous one is much better
+    /// known: after a contradiction the first messages show little, and after a step that the path
+    /// delay explains they are misleading. Such a step also moves the bounds of the drift: a value
+    /// at a bound that excludes the messages' drift is used only if there is no other.
     ///
-    /// The bound says how far a step may have misled, not how far the guess errs, and on a path that became longer it is
-    /// wide for good. So it counts only until messages have agreed for as long as any of them is remembered.
+    /// The error bound covers a misleading step, not the error of the guess, and on a path that
+    /// became longer it stays wide. It is therefore used only until messages have agreed for as
+    /// long as any of them is remembered.
     fn learn(&mut self, estimate: &Estimate, now: MonotonicTime) {
         let Some(rate) = estimate.free_rate else {
             return;
@@ -177,12 +183,12 @@ impl Servo {
         } else if spread.is_finite() {
             self.base.ppm.clamp(wanted - bound, wanted + bound)
         } else {
-            self.base.ppm // a few messages may lie: a step between two of them looks like a frequency
+            self.base.ppm // a few messages may be misleading: a step between two of them looks like a frequency
         };
         self.base.ppm = ppm.clamp(-self.most, self.most);
     }
 
-    /// Whether the guesses of the drift have agreed since before the oldest message that they come from.
+    /// Whether the guesses of the drift have agreed since before the oldest message that they use.
     fn have_all_agreed(&mut self, estimate: &Estimate, agrees: bool, now: MonotonicTime) -> bool {
         let since = self.agreeing_since.unwrap_or(now);
         self.agreeing_since = agrees.then_some(since);
@@ -215,8 +221,9 @@ impl Servo {
     }
 }
 
-/// As much of the offset as is corrected: all of it once the messages agree on the frequency, before that only what is
-/// there for certain. The guess of a few messages may be anything that is possible.
+/// Returns the part of the offset to correct: all of it once the messages agree on the frequency,
+/// before that only the certain part, because the guess from a few messages may be anywhere in the
+/// possible interval.
 fn followed(estimate: &Estimate) -> i64 {
     if estimate.rate_spread.is_finite() {
         return estimate.offset;

@@ -1,12 +1,11 @@
-//! Windows' real-time clock as one that can be steered. How it is moved is the affair of
-//! `wirestamp-sys`; NICs' clocks run freely on Windows.
+//! The steering of Windows' real-time clock. NIC clocks cannot be steered on Windows.
 
 use super::SteeredClock;
 use crate::configuration::Clock;
 use wirestamp::{Error, ErrorKind, Interface, Result, Span};
 use wirestamp_sys::utc::RealTimeClock;
 
-/// Opens the clock, unless a service that steers it runs.
+/// Opens the clock, unless a service that steers it is running.
 pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn SteeredClock>> {
     if which == Clock::Nic {
         let cause = "NICs' clocks run freely on Windows";

@@ -1,19 +1,20 @@
-//! Whether somebody moved the clock that timestamps since an instant: it is read, and held against how it ran before.
+//! Detection of changes to the timestamping clock since an instant: it is read, and compared with
+//! its earlier course.
 
 use super::{JITTER, NicClock, Relation, SLEW, TimestampClock};
 use wirestamp::time::UtcCrossTimestamp;
 use wirestamp::{Bounded, Correlator, MonotonicTime, Span, UdpSocket};
 
-/// An instant of the clock that timestamps, on the monotonic clock as well.
+/// An instant on the timestamping clock and on the monotonic clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Anchor {
-    /// In nanoseconds of the clock itself.
+    /// The clock's own time in nanoseconds.
     pub(crate) at: i64,
     pub(crate) on_monotonic: Bounded<MonotonicTime>,
 }
 
 impl Anchor {
-    /// On the monotonic clock, and its error bound in nanoseconds.
+    /// The time on the monotonic clock, and its error bound in nanoseconds.
     fn began(&self) -> (MonotonicTime, i64) {
         let Bounded { value, bound } = self.on_monotonic;
         (value, bound.saturating_nanoseconds())
@@ -21,10 +22,11 @@ impl Anchor {
 }
 
 impl TimestampClock {
-    /// By how much the clock may have been moved since then beside what it runs by itself, in nanoseconds: what a reading
-    /// of now cannot exclude. `None`: it was stepped, is another one, or cannot be read.
+    /// Returns the largest change of the clock since then that a reading now cannot exclude, in
+    /// nanoseconds. `None` if it was stepped, was replaced, or cannot be read.
     ///
-    /// A clock that we steer is nobody else's to move by little: a reading shows whether it was restarted.
+    /// A clock that this program steers is assumed not to be changed slightly by others; a reading
+    /// shows whether it was restarted.
     pub(crate) fn moved_since(&self, then: &Anchor, socket: &UdpSocket) -> Option<i64> {
         match self {
             Self::System(_) => real_time_clock_moved(then, &socket.utc_cross_timestamp()),
@@ -33,7 +35,8 @@ impl TimestampClock {
     }
 }
 
-/// The distance between real-time and monotonic clock is the same as then (Linux), or was slewed a little (Windows).
+/// Compares the difference of the real-time and the monotonic clock, which is constant (Linux) or
+/// slewed slightly (Windows).
 fn real_time_clock_moved(then: &Anchor, now: &UtcCrossTimestamp) -> Option<i64> {
     let (began, unsure) = then.began();
     let half = (now.after - now.before).saturating_nanoseconds() / 2 + 1;
@@ -61,7 +64,7 @@ impl NicClock {
         let Relation::Correlated(host, _) = &self.relation else {
             return moved(shown, elapsed, unsure.saturating_add(half), 2 * slewed).map(|_| 0);
         };
-        // that of now: after a change it is learnt anew
+        // the current one, which is learnt again after a change
         let correlator = host.correlator()?;
         let frequency = correlator.frequency()?;
         let middle = before + Span::from_nanoseconds(half.into());
@@ -72,13 +75,13 @@ impl NicClock {
         let unsure = unsure
             .saturating_add(half)
             .saturating_add((drifted * 1e-9).ceil() as i64);
-        // its frequency may have been another meanwhile
+        // its frequency may have differed in the meantime
         moved(shown, ran, unsure, slewed).map(|moved| moved.saturating_add(apart))
     }
 
-    /// How far the clock that shows `shown` then may be from the one that the correlator follows, in nanoseconds: another one
-    /// may be behind the interface without a report, and the correlator looks for it with each batch. `None`: farther than one
-    /// clock can be from itself.
+    /// Returns how far the clock that showed `shown` then may be from the correlator's clock, in
+    /// nanoseconds: the interface may have another clock without a notification, which the
+    /// correlator checks with each batch. `None` if it is farther than possible for the same clock.
     fn apart_from(
         &self,
         correlator: &Correlator,
@@ -93,8 +96,8 @@ impl NicClock {
     }
 }
 
-/// By how much a clock may have been moved that showed `shown` nanoseconds more where `ran` were due, known to `unsure`;
-/// `None`: more than readings or a slew explain.
+/// Returns the possible change of a clock that advanced by `shown` instead of `ran` nanoseconds,
+/// with the uncertainty `unsure`; `None` if that is more than readings or a slew explain.
 fn moved(shown: i64, ran: i64, unsure: i64, slewed: i64) -> Option<i64> {
     let difference = shown.saturating_sub(ran).saturating_abs();
     let explained = unsure.saturating_add(slewed).saturating_add(JITTER);

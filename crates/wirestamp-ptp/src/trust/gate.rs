@@ -1,5 +1,5 @@
-//! Which messages of others reach the engine: those that it would use, from pinned senders if
-//! there are pins, and no more requests than can be answered beside the clock's own work.
+//! The gate of a port: passes only messages that the engine would use, from pinned senders if there
+//! are pins, and limits the rate of requests.
 
 use super::limit::{Bucket, PerSource};
 use super::{Pin, Trust};
@@ -9,30 +9,33 @@ use crate::message::{Fault, Kind, Message, PortIdentity};
 use std::net::{IpAddr, SocketAddr};
 use wirestamp::{MonotonicTime, Result, Span};
 
-/// Delay requests a second that are answered: of one sender (twice what PTP's shortest interval
-/// asks for), and of all strangers; as many of all known senders.
+/// The limits of answered delay requests per second: for one sender (twice the rate of PTP's
+/// shortest interval), and for all unknown senders; known senders have another limit of the same
+/// size.
 const REQUESTS: (u32, u32) = (256, 4_096);
-/// Peer delay requests a second: each answer needs a transmit timestamp, and a link has one neighbour.
+/// The limits of peer delay requests per second: each answer needs a transmit timestamp, and a link
+/// has one neighbour.
 const PEER_REQUESTS: (u32, u32) = (256, 256);
-/// A neighbour is there for so long after its last peer delay request: twice PTP's longest interval, and some.
+/// How long a neighbour counts as present after its last peer delay request: somewhat more than
+/// twice PTP's longest interval.
 const NEIGHBOUR: Span = Span::from_seconds(150);
-/// After more peer delay requests of strangers than are answered, none are for so long.
+/// How long no peer delay requests of unknown senders are answered after they exceeded the limit.
 const SHUT: Span = Span::from_seconds(10);
-/// So many requests may come at once: of one sender, and of all.
+/// The bursts of requests from one sender and from all.
 const BURSTS: (u32, u32) = (16, 128);
-/// Answers to peers that may await their transmit timestamps, and as many again to pinned ones; the
-/// other places are for the clock's own messages.
+/// The most answers to peers that may await their transmit timestamps; pinned peers have as many
+/// again. The remaining capacity is for the clock's own messages.
 const MOST_ANSWERS: usize = 16;
 
-/// What a port is and whom it follows, as far as it decides which messages it can use.
+/// The state of a port that determines which messages it can use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing {
     pub(crate) identity: PortIdentity,
     pub(crate) parent: PortIdentity,
     pub(crate) state: PortState,
-    /// Answers to peers that await their transmit timestamps.
+    /// The number of answers to peers that await their transmit timestamps.
     pub(crate) answers: usize,
-    /// The sender was served for a while.
+    /// Whether the sender is known: it was served for a while.
     pub(crate) is_known: bool,
 }
 
@@ -46,16 +49,16 @@ pub(crate) struct Gate {
     receives_only: bool,
     requests: Shares,
     peer_requests: Shares,
-    /// Pinned senders do not share a limit with the others.
+    /// The limits of pinned senders, each with its own.
     pinned: Vec<Bucket>,
-    /// When a pinned neighbour, and one that is known, was last answered.
+    /// When a pinned and a known neighbour was last answered.
     pinned_neighbour: Option<MonotonicTime>,
     known_neighbour: Option<MonotonicTime>,
-    /// Until when strangers' peer delay requests are not answered.
+    /// Until when peer delay requests of unknown senders are not answered.
     shut_until: MonotonicTime,
 }
 
-/// Known senders do not share a limit with strangers.
+/// Separate limits for known and unknown senders.
 #[derive(Debug)]
 struct Shares {
     known: PerSource,
@@ -97,10 +100,10 @@ impl Gate {
         })
     }
 
-    /// Whether a timeTransmitter's message comes from a pinned one; from anyone if none is pinned.
+    /// Checks that a timeTransmitter's message comes from a pinned one, if any is pinned.
     ///
     /// # Errors
-    /// Which pin it does not fit.
+    /// The pin that it does not match.
     pub(crate) fn is_trusted(
         &self,
         message: &Message<'_>,
@@ -123,11 +126,11 @@ impl Gate {
         Ok(())
     }
 
-    /// Whether the engine gets a message. What it would ignore anyway is not worth reading a clock:
-    /// `Ok(false)`.
+    /// Returns whether to pass a message to the engine; `Ok(false)` if the engine would ignore it,
+    /// so that reading a clock is unnecessary.
     ///
     /// # Errors
-    /// Why the sender is not listened to.
+    /// The reason why the sender is rejected.
     pub(crate) fn admits(
         &mut self,
         message: &Message<'_>,
@@ -164,8 +167,9 @@ impl Gate {
         }
     }
 
-    /// Whether a peer delay request is answered. The answer goes to everyone on the link, and a neighbour may take one
-    /// that is not meant for it for a fault (ptp4l does): while a pinned neighbour asks, strangers get none.
+    /// Returns whether to answer a peer delay request. The answer goes to all hosts on the link,
+    /// and a neighbour may take one that is not meant for it as a fault (ptp4l does). While a
+    /// pinned neighbour sends requests, unknown senders get no answers.
     fn admits_peer(
         &mut self,
         message: &Message<'_>,
@@ -181,7 +185,7 @@ impl Gate {
         {
             return Err(Fault::Identity);
         }
-        // others can't use up the places of those who are pinned
+        // others cannot use up the capacity of pinned senders
         if standing.answers
             >= if is_pinned {
                 2 * MOST_ANSWERS

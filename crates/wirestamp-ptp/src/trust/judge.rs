@@ -1,10 +1,10 @@
-//! Whether several sources of time agree within their error bounds.
+//! The comparison of several time sources within their error bounds.
 
 use wirestamp::{MonotonicTime, Span};
 
-/// After a disagreement they must agree for so long before one is followed again.
+/// How long sources must agree after a disagreement before one is followed again.
 pub(crate) const AGREED_FOR: Span = Span::from_seconds(10);
-/// At the start the other sources are waited for so long, then the only one that is heard is followed.
+/// How long to wait for the other sources at the start, before a single one is followed.
 pub(crate) const WAITED_FOR: Span = Span::from_seconds(10);
 
 /// The agreement of the configured sources.
@@ -13,14 +13,14 @@ pub enum Agreement {
     /// Only one source is configured: there is nothing to compare.
     #[default]
     Single,
-    /// At the start: the other sources are waited for, ten seconds at most.
+    /// At the start, the other sources are awaited, for at most ten seconds.
     Waiting,
     /// The other configured sources are silent.
     Alone,
-    /// All that are heard agree within their error bounds.
+    /// All sources that are heard agree within their error bounds.
     Agree,
-    /// Two differ by more than their error bounds allow, or did in the last ten seconds: none
-    /// is followed.
+    /// Two sources differ by more than their error bounds allow, or did in the last ten seconds.
+    /// None is followed.
     Disagree,
 }
 
@@ -48,7 +48,7 @@ impl Agreement {
         }
     }
 
-    /// Whether a clock may be moved and time be passed on.
+    /// Returns whether a clock may be steered and time be passed on.
     pub(crate) fn allows_following(self) -> bool {
         !matches!(self, Self::Waiting | Self::Disagree)
     }
@@ -68,16 +68,16 @@ impl Measured {
     }
 }
 
-/// Watches the sources. A disagreement ends only with agreement: of two sources that disagreed,
-/// one that falls silent does not make the other right.
+/// The judge of the sources. A disagreement ends only with agreement: if one of two disagreeing
+/// sources falls silent, the other is not therefore right.
 #[derive(Debug)]
 pub(crate) struct Judge {
     agreement: Agreement,
-    /// By how much two right sources may differ beside their error bounds, in nanoseconds.
+    /// The allowed difference of two right sources beyond their error bounds, in nanoseconds.
     tolerance: u32,
-    /// The first estimate of any source.
+    /// The time of the first estimate of any source.
     heard_at: Option<MonotonicTime>,
-    /// Since when all that are heard agree, and there are two at least.
+    /// Since when at least two sources are heard and all agree.
     agreed_since: Option<MonotonicTime>,
 }
 
@@ -100,7 +100,7 @@ impl Judge {
         self.agreement
     }
 
-    /// Compares all sources that are heard at the same instant.
+    /// Compares all heard sources at the same instant.
     pub(crate) fn hear(&mut self, sources: &[Measured], now: MonotonicTime) {
         if self.agreement == Agreement::Single || sources.is_empty() {
             return;

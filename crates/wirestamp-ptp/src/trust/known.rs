@@ -1,22 +1,23 @@
-//! Senders that a flood of messages from strangers must not cost theirs: pinned ones, and those that were
-//! served for a while before the flood.
+//! Known senders, whose messages must not be lost in a flood from others: pinned ones, and those
+//! that were served for a while before the flood.
 
 use super::{Pin, Trust};
 use crate::message::PortIdentity;
 use std::net::IpAddr;
 use wirestamp::{MonotonicTime, Result, Span};
 
-/// So many senders are learnt at a time. With the pinned ones they must fit into a socket filter.
+/// The most learnt senders. Together with the pinned ones they must fit into a socket filter.
 const PLACES: usize = 32;
-/// The most senders that are known at a time.
+/// The most known senders.
 pub(crate) const MOST_KNOWN: usize = 64;
-/// A sender is known after so many served messages, the last of them so long after the first.
+/// The number of served messages, and the time between the first and the last, after which a sender
+/// is known.
 const SERVED: u32 = 3;
 const SERVED_FOR: Span = Span::from_seconds(2);
-/// A place is given away after such a silence: twice PTP's longest interval, and some.
+/// The silence after which a sender is forgotten: somewhat more than twice PTP's longest interval.
 const SILENT: Span = Span::from_seconds(150);
 
-/// Whose message it is: any sender that fits what is said here.
+/// A description of a sender; fields that are not set match any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sender {
     pub(crate) identity: Option<Pin>,
@@ -30,7 +31,7 @@ impl Sender {
     }
 }
 
-/// The senders that the configuration names.
+/// Returns the pinned senders of the configuration.
 pub(crate) fn pinned(trust: &Trust) -> Result<Vec<Sender>> {
     let identities = [trust.pins()?, trust.neighbour_pins()?].concat();
     let any = |list: Vec<_>| if list.is_empty() { vec![None] } else { list };
@@ -75,14 +76,14 @@ impl Place {
     }
 }
 
-/// The senders that were learnt. Its memory does not grow.
+/// The learnt senders, in fixed memory.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     places: Vec<Place>,
 }
 
 impl Known {
-    /// Notes that a message of this sender was of use. During a flood nobody new is learnt.
+    /// Notes that a message of this sender was useful. During a flood no new senders are learnt.
     pub(crate) fn served(
         &mut self,
         source: PortIdentity,

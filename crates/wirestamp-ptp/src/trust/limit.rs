@@ -1,16 +1,15 @@
-//! How many messages are let through: a token bucket, and one for each of many senders in a fixed
-//! amount of memory.
+//! Rate limits: a token bucket, and one for each of many senders in fixed memory.
 
 use crate::message::PortIdentity;
 use wirestamp::{MonotonicTime, Span};
 
-/// Lets so many messages a second through, and so many at once.
+/// A token bucket: limits the rate and the burst of messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bucket {
     burst: u32,
-    /// What it takes to earn one more.
+    /// The time per message.
     each: Span,
-    /// When the bucket is, or was, full again: a message moves it by `each`.
+    /// When the bucket is, or was, full again; each message moves it by `each`.
     full_at: MonotonicTime,
 }
 
@@ -34,10 +33,10 @@ impl Bucket {
     }
 }
 
-/// Senders that share a place share its limit; the seed decides who does.
+/// The number of entries. Senders with the same entry, which the seed determines, share its limit.
 const PLACES: usize = 64;
 
-/// A limit for each sender and one for all of them. Its memory does not grow.
+/// A limit for each sender and one for all, in fixed memory.
 #[derive(Debug)]
 pub(crate) struct PerSource {
     all: Bucket,
@@ -54,7 +53,7 @@ impl PerSource {
         }
     }
 
-    /// Whether one more message of this sender is let through.
+    /// Returns whether to pass another message of this sender.
     pub(crate) fn admits(&mut self, source: PortIdentity, now: MonotonicTime) -> bool {
         let place = self.place(source);
         let admitted = self.each[place].has_room(now) && self.all.has_room(now);
@@ -66,12 +65,12 @@ impl PerSource {
     }
 
     fn place(&self, source: PortIdentity) -> usize {
-        // FNV-1a from a start that nobody outside knows
+        // FNV-1a from a secret start value
         let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ self.seed;
         for byte in source.clock.into_iter().chain(source.port.to_be_bytes()) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
-        // its last octets have not reached all bits yet
+        // mixes the last octets into all bits
         hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
         (hash >> 32) as usize % PLACES
     }

@@ -1,5 +1,5 @@
-//! Whom a clock believes: pinned timeTransmitters and addresses, limits on what others may ask
-//! for, and whether several configured sources agree.
+//! The trust in other clocks: pinned timeTransmitters and addresses, rate limits, flood protection,
+//! and the comparison of several configured sources.
 
 mod gate;
 mod judge;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use wirestamp::{Error, ErrorKind, Result};
 
-/// So many sources can be compared.
+/// The most sources that can be compared.
 pub(crate) const MOST_SOURCES: usize = 8;
 const OPERATION: &str = "read the PTP configuration";
 
@@ -70,7 +70,7 @@ pub(crate) struct Pin {
 }
 
 impl Trust {
-    /// The sources that are compared, if that many can be.
+    /// Checks the number of sources that are compared.
     pub(crate) fn check(&self, domain: u8) -> Result<()> {
         let pins = self.pins()?;
         self.neighbour_pins()?;
@@ -104,7 +104,7 @@ impl Trust {
         parsed(&self.neighbours, "trust.neighbours")
     }
 
-    /// Whether more than one source is configured.
+    /// Returns whether more than one source is configured.
     pub(crate) fn compares(&self) -> bool {
         self.timetransmitters.len() > 1 || !self.compare_domains.is_empty()
     }
@@ -138,7 +138,7 @@ impl Pin {
     }
 }
 
-/// 16 hexadecimal digits, however they are separated.
+/// Parses 16 hexadecimal digits with arbitrary separators.
 pub(crate) fn clock_identity(text: &str) -> Option<[u8; 8]> {
     let digits: String = text
         .chars()

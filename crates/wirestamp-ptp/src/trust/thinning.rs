@@ -1,27 +1,27 @@
-//! How much of what strangers send is read while a flood comes in: of each kind of message one in 2^n, so few
-//! that senders who are known find room in the socket's receive buffer. Decides from counts; the system's
+//! The thinning of unknown senders' messages during a flood: of each kind one in 2^n is read, few
+//! enough that messages of known senders find room in the socket's receive buffer. The system's
 //! socket filter does it.
 
 use super::Sender;
 use crate::message::PortIdentity;
 use wirestamp::{MonotonicTime, Span};
 
-/// The kinds of messages by their number, and all that is no message of ours.
+/// The classes: the kinds of messages by their number, and all other datagrams.
 pub(crate) const CLASSES: usize = 17;
 pub(crate) const OTHER: usize = 16;
-/// Bytes of a message's header.
+/// The length of a message's header in bytes.
 pub(crate) const HEADER: usize = 34;
 const WINDOW: Span = Span::from_milliseconds(100);
-/// More strangers' messages in a window are a flood, which is thinned out to
+/// More messages of unknown senders in a window than this are a flood,
 const MOST: f64 = 2_000.0;
-/// so many, at most.
+/// which is thinned out to at most this many.
 const LEFT: f64 = 1_000.0;
-/// After so many windows that left room for it, more is let through.
+/// The number of windows with room after which more messages are passed.
 const CALM: u32 = 10;
-/// One in 65,536.
+/// The largest exponent: one in 65,536.
 const LARGEST: u8 = 16;
 
-/// What to let through: all messages of known senders, and of others one in 2^`exponents`.
+/// The messages to pass: all of known senders, and one in 2^`exponents` of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Thinned {
     pub(crate) domains: Vec<u8>,
@@ -29,7 +29,7 @@ pub(crate) struct Thinned {
     pub(crate) exponents: [u8; CLASSES],
 }
 
-/// Which class a datagram belongs to.
+/// Returns the class of a datagram.
 pub(crate) fn class_of(datagram: &[u8], domains: &[u8]) -> usize {
     match *datagram {
         [first, version, _, _, domain, ..]
@@ -44,7 +44,7 @@ pub(crate) fn class_of(datagram: &[u8], domains: &[u8]) -> usize {
     }
 }
 
-/// Who sent it, as far as that can be read.
+/// Returns the sender of a datagram, if it can be decoded.
 pub(crate) fn source_of(datagram: &[u8]) -> Option<PortIdentity> {
     let (clock, port) = (
         datagram.get(20..28)?.try_into().ok()?,
@@ -56,7 +56,7 @@ pub(crate) fn source_of(datagram: &[u8]) -> Option<PortIdentity> {
     })
 }
 
-/// The counts of one socket, and how much of it is dropped.
+/// The counts of one socket, and the current thinning.
 #[derive(Debug, Clone)]
 pub(crate) struct Thinning {
     begun: MonotonicTime,
@@ -95,16 +95,17 @@ impl Thinning {
         self.exponents != [0; CLASSES]
     }
 
-    /// Whether it is time for [`decide`](Self::decide): a window is over, or there is a flood.
+    /// Returns whether [`decide`](Self::decide) is due: a window is over, or there is a flood.
     pub(crate) fn is_due(&self, now: MonotonicTime) -> bool {
         now - self.begun >= WINDOW || f64::from(self.strangers.iter().sum::<u32>()) > MOST
     }
 
-    /// Decides from the window that ends now. `dropped`: datagrams of it that the system has dropped.
+    /// Updates the thinning at the end of a window, in which the system has dropped `dropped`
+    /// datagrams.
     pub(crate) fn decide(&mut self, now: MonotonicTime, dropped: u64) {
         let passed = (now - self.begun).nanoseconds().max(1) as f64;
         let read: u32 = self.strangers.iter().sum::<u32>() + self.known;
-        // who is thinned out is dropped, too: then it says nothing
+        // thinned-out messages count as dropped too, so the number means nothing then
         let missed = if self.is_on() || read == 0 {
             1.0
         } else {
@@ -126,7 +127,7 @@ impl Thinning {
         (self.begun, self.strangers, self.known) = (now, [0; CLASSES], 0);
     }
 
-    /// Halves whatever is most, until what is left is little enough.
+    /// Halves the largest class until the rest is small enough.
     fn thin_out(&mut self, expected: &mut [f64; CLASSES]) {
         while expected.iter().sum::<f64>() > LEFT {
             let thinnable = (0..CLASSES).filter(|class| self.exponents[*class] < LARGEST);
@@ -143,7 +144,7 @@ impl Thinning {
         }
     }
 
-    /// Doubles what is thinned out, as far as there is room.
+    /// Doubles the thinned-out classes as far as there is room.
     fn let_more_through(&mut self, expected: &[f64; CLASSES]) {
         let mut left = expected.iter().sum::<f64>();
         for (exponent, expected) in self.exponents.iter_mut().zip(expected) {

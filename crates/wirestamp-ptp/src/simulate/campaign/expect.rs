@@ -1,9 +1,9 @@
-//! What must hold in a run, computed from its parameters before it begins.
+//! The limits of a run's results, computed from its parameters before it begins.
 //!
-//! With the intervals I (Sync), D (Delay_Req) and A (Announce), a packet loss p, the jitter J (mean
-//! of an exponential), the frequency w that oscillators change by in √s, the resolution q of the
-//! device's adjustments and the correction limit v (the smaller of `slew_limit_ppm` and what the
-//! device can do beyond the frequency offset that it must make up):
+//! The parameters are the intervals I (Sync), D (Delay_Req) and A (Announce), the packet loss p,
+//! the jitter J (mean of an exponential), the random walk w of the oscillators' frequency per √s,
+//! the resolution q of the device's adjustments and the correction limit v (the smaller of
+//! `slew_limit_ppm` and the device's range beyond the frequency offset that it must compensate):
 //!
 //! ```text
 //! steady-state error E  = R + q t + 8 J + asymmetry/2 + 6 w t^(3/2)    R = 60 ns: timestamps, rounding
@@ -11,48 +11,48 @@
 //! holdover H(X)         = E + F X + 6 w X^(3/2)/√3
 //! ```
 //!
-//! A recovery takes, one after the other: noticing that the old estimate is wrong (one Delay_Req
-//! exchange and a Sync); selecting the timeTransmitter if it was gone (qualification takes two
-//! Announces, and up to four intervals); a new estimate (five Syncs, two delay exchanges); the
-//! correction itself, |offset|/v; forgetting what the filter remembers (32 exchanges); and closing
-//! in on the steady state (an exponential of 4 s). Lost messages are sent again so often that one
-//! arrives with a probability of 1 − 10⁻⁹.
+//! A recovery has these steps, one after the other: detecting that the old estimate is wrong (one
+//! Delay_Req exchange and a Sync); selecting the timeTransmitter if it was gone (qualification
+//! takes two Announces, and up to four intervals); a new estimate (five Syncs, two delay
+//! exchanges); the correction itself, |offset|/v; replacing the filter's memory (32 exchanges); and
+//! converging to the steady state (an exponential of 4 s). Lost messages are repeated so often that
+//! one arrives with a probability of 1 − 10⁻⁹.
 
 use super::plan::{Disturbance, Plan};
 
-/// Timestamps, rounding, and what the clock drifts between two looks, in nanoseconds.
+/// The error in nanoseconds due to timestamps, rounding, and the drift between two checks.
 const TIMESTAMPS: f64 = 60.0;
-/// Exchanges that the filter remembers.
+/// The number of exchanges that the filter remembers.
 const MEMORY: f64 = 32.0;
-/// So many deviations of a random walk are allowed for.
+/// The number of standard deviations that are allowed for a random walk.
 const DEVIATIONS: f64 = 6.0;
-/// A larger one is not followed, in nanoseconds.
+/// The largest step that is followed, in nanoseconds.
 const MAX_STEP: f64 = 1e9;
-/// A smaller offset is not stepped at the start, in nanoseconds.
+/// The smallest offset that is stepped at the start, in nanoseconds.
 const FIRST_STEP: f64 = 20_000.0;
 /// The correction limit if none is configured, in ppm.
 const SLEW_LIMIT: f64 = 500.0;
-/// Of the exponential by which small offsets are corrected, in seconds.
+/// The time constant of the correction of small offsets, in seconds.
 const TIME_CONSTANT: f64 = 4.0;
-/// Closing in on the steady state, in time constants of 4 s.
+/// The time to converge to the steady state, in seconds.
 const CLOSING: f64 = 48.0;
 
-/// What must hold in a phase of a run: the start, or a disturbance and the time after it.
+/// The limits of a phase of a run: the start, or a disturbance and the time after it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Expectation {
-    /// The clock is within this afterwards, in nanoseconds.
+    /// The steady-state error afterwards, in nanoseconds.
     pub(super) steady_ns: f64,
-    /// It is so after this many seconds from the end of the disturbance.
+    /// The recovery time in seconds, from the end of the disturbance.
     pub(super) recovery: f64,
-    /// No further than this is it ever from the right time, in nanoseconds.
+    /// The largest distance from the right time at any moment, in nanoseconds.
     pub(super) furthest_ns: f64,
-    /// How long the error bound may contain the time that was true before the disturbance, in
-    /// seconds, and by how much more it may then be off, in nanoseconds: only where the disturbance
-    /// breaks what the bound assumes.
+    /// How long the error bound may contain the time from before the disturbance, in seconds, and
+    /// its additional error then, in nanoseconds. Only for disturbances that violate the
+    /// assumptions of the bound.
     pub(super) excess: Option<(f64, f64)>,
 }
 
-/// How much longer packets take than at the start, in nanoseconds.
+/// The additional delays relative to the start, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Routes {
     from_ns: i64,
@@ -60,7 +60,7 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    /// What a disturbance makes of them.
+    /// Returns the routes after a disturbance.
     pub(super) fn after(self, disturbance: &Disturbance) -> Self {
         match *disturbance {
             Disturbance::DelayStep { from_ns, to_ns } => Self { from_ns, to_ns },
@@ -68,12 +68,12 @@ impl Routes {
         }
     }
 
-    /// The asymmetry.
+    /// Returns the asymmetry.
     fn uneven(self, plan: &Plan) -> f64 {
         (plan.network.asymmetry_ns + self.to_ns - self.from_ns) as f64
     }
 
-    /// The width of what is possible: the path delay both ways, and what jitter adds.
+    /// Returns the width of the possible interval: the path delay of both directions, plus jitter.
     fn width(self, plan: &Plan) -> f64 {
         let network = &plan.network;
         (2 * network.delay_ns
@@ -84,7 +84,7 @@ impl Routes {
     }
 }
 
-/// So often something is sent until it arrived `wanted` times.
+/// Returns how often something must be sent until it has arrived `wanted` times.
 fn tries(wanted: f64, arrives: f64) -> f64 {
     if arrives >= 1.0 {
         wanted
@@ -98,7 +98,7 @@ impl Plan {
         2f64.powi(self.log_sync.into())
     }
 
-    /// Delay requests are this far apart on average, and twice as far at most.
+    /// Returns the mean interval of delay requests; the longest one is twice this.
     fn delay_interval(&self) -> f64 {
         2f64.powi(self.log_delay.into())
     }
@@ -107,12 +107,13 @@ impl Plan {
         2f64.powi(self.log_announce.into())
     }
 
-    /// Of a Sync and its Follow_Up, or a Delay_Req and its Delay_Resp.
+    /// Returns the probability that a Sync and its Follow_Up, or a Delay_Req and its Delay_Resp,
+    /// arrive.
     fn exchange(&self) -> f64 {
         (1.0 - self.network.loss).powi(2)
     }
 
-    /// The frequency offset that the steered clock must make up, in ppm.
+    /// Returns the frequency offset that the steered clock must compensate, in ppm.
     fn drift_ppm(&self) -> f64 {
         let [theirs, ours] = self
             .oscillators
@@ -120,7 +121,7 @@ impl Plan {
         (ours - theirs) / 1e3
     }
 
-    /// The correction limit, in ppm.
+    /// Returns the correction limit in ppm.
     pub(super) fn correction_ppm(&self) -> f64 {
         let device = f64::from(self.device.limit_ppb) / 1e3 - self.drift_ppm().abs();
         self.slew_limit_ppm
@@ -128,18 +129,18 @@ impl Plan {
             .min(device)
     }
 
-    /// Seconds that the filter remembers.
+    /// Returns the filter's memory in seconds.
     fn memory(&self) -> f64 {
         MEMORY * self.sync_interval().max(self.delay_interval()) / self.exchange()
     }
 
-    /// What both oscillators' frequencies change by in √s, as a part of one.
+    /// Returns the random walk of both oscillators' frequencies per √s, as a fraction.
     fn wander(&self) -> f64 {
         let [theirs, ours] = self.oscillators.map(|oscillator| oscillator.wander_ppb);
         theirs.hypot(ours) * 1e-9
     }
 
-    /// The steady-state error, in nanoseconds, with `uneven` nanoseconds of asymmetry.
+    /// Returns the steady-state error in nanoseconds, with an asymmetry of `uneven` nanoseconds.
     fn steady(&self, uneven: f64) -> f64 {
         let memory = self.memory();
         let jitter = 8.0 * self.network.jitter_ns as f64;
@@ -148,100 +149,105 @@ impl Plan {
         TIMESTAMPS + jitter + uneven.abs() / 2.0 + wander + steps
     }
 
-    /// The error of the base frequency, as a part of one.
+    /// Returns the error of the base frequency as a fraction.
     fn frequency_error(&self) -> f64 {
         let memory = self.memory();
         let measured = (TIMESTAMPS + self.network.jitter_ns as f64) * 1e-9 / (memory / 8.0);
         self.device.step_ppb * 1e-9 + measured + DEVIATIONS * self.wander() * memory.sqrt()
     }
 
-    /// The same when five Syncs have come.
+    /// Returns the same after five Syncs.
     fn rough_frequency_error(&self) -> f64 {
         let jitter = 2.0 * (TIMESTAMPS + self.network.jitter_ns as f64) * 1e-9;
         self.frequency_error() + jitter / (2.0 * self.sync_interval())
     }
 
-    /// How far it goes, beyond that, where a new estimate has just begun and then is lost for so many seconds.
-    /// A step that the path delay explains looks like a change of frequency until the filter has forgotten it.
+    /// Returns the additional movement if a new estimate has just begun and is then lost for this
+    /// many seconds. A step that the path delay explains looks like a change of frequency until the
+    /// filter has forgotten it.
     fn relearning(&self, seconds: f64, step_ns: f64) -> f64 {
         let mistaken = 4.0 * step_ns * 1e-9 / self.memory();
         (2.0 * self.rough_frequency_error() + mistaken) * (seconds + self.memory()) * 1e9
     }
 
-    /// How far the clock goes until a route that became so much longer or shorter is all that the filter remembers, in
-    /// nanoseconds. The slope through the Syncs takes half of them to be the change: it is wrong by
-    /// change / (16 Syncs). The fastest request is sought among all that are remembered, moved by that slope; so half of
-    /// what it makes of the filter's memory, and half of the change itself, are taken for an offset. The correction
-    /// closes in on that with a time constant of 4 s, and the base frequency errs by the slope meanwhile.
+    /// Returns how far the clock moves, in nanoseconds, until the filter remembers only packets of
+    /// a changed route. The slope through the Syncs is wrong by change / (16 Syncs). The fastest
+    /// request is selected among all remembered ones, extrapolated by that slope; half of its
+    /// effect over the filter's memory, and half of the change itself, are therefore taken for an
+    /// offset. The correction converges to it with a time constant of 4 s, and meanwhile the base
+    /// frequency is wrong by the slope.
     fn mistaken_route(&self, change_ns: f64) -> f64 {
         let slope = change_ns / (MEMORY / 2.0 * self.sync_interval() / self.exchange());
         change_ns / 2.0 + slope * (self.memory() / 2.0 + TIME_CONSTANT)
     }
 
-    /// How far the clock goes in `seconds` without a reference, in nanoseconds.
+    /// Returns how far the clock moves in `seconds` without a reference, in nanoseconds.
     fn holdover(&self, seconds: f64) -> f64 {
         let wandered = DEVIATIONS * self.wander() * seconds.powf(1.5) / 3f64.sqrt();
         (self.frequency_error() * seconds + wandered) * 1e9
     }
 
-    /// From the timeTransmitter's first message until it is followed.
+    /// Returns the time from the timeTransmitter's first message until it is followed.
     pub(super) fn selecting(&self) -> f64 {
         let announces = tries(2.0, 1.0 - self.network.loss);
         self.announce_interval() * (4.0 + 2.0 * announces)
     }
 
-    /// A new estimate, and its use.
+    /// Returns the time until a new estimate is available and used.
     fn locking(&self) -> f64 {
         let syncs = self.sync_interval() * tries(5.0, self.exchange());
         let requests = 2.0 * self.delay_interval() * tries(2.0, self.exchange());
         syncs.max(requests) + 2.0
     }
 
-    /// Until a clock that stepped is noticed.
+    /// Returns the time until a step is detected.
     fn noticing(&self) -> f64 {
         (self.sync_interval() + 2.0 * self.delay_interval()) * tries(1.0, self.exchange())
     }
 
-    /// How far off an estimate may go when a clock is stepped so many seconds after the estimate began, beyond the size
-    /// of the step, in nanoseconds: at the end of a lie, whose beginning was a contradiction. The frequency is known from
-    /// messages since: two intervals of the width W, t seconds apart, limit it to 2 W/t, and at first it is anything that
-    /// `max_drift_ppm` allows. The step may be taken for such a frequency, and estimates go that way until the next
-    /// exchange contradicts them.
+    /// Returns the largest error of an estimate beyond the size of a step, in nanoseconds, if a
+    /// clock is stepped this many seconds after the estimate began: at the end of a lie, whose
+    /// beginning was a contradiction. The frequency is known from messages since: two intervals of
+    /// the width W, t seconds apart, limit it to 2 W/t, and at first only `max_drift_ppm` does. The
+    /// step may be taken for such a frequency, which estimates follow until the next exchange
+    /// contradicts them.
     fn mistaken_step(&self, seconds: f64, routes: Routes) -> f64 {
         let allowed = (f64::from(self.max_drift_ppm) + self.drift_ppm().abs()) * 1e3; // ns/s
         let since = (seconds - self.noticing()).max(0.0);
         allowed.min(2.0 * routes.width(self) / since) * self.noticing()
     }
 
-    /// What the base frequency makes of the clock, in ns/s.
+    /// Returns the movement of the clock by the base frequency, in ns/s.
     fn adjusted(&self) -> f64 {
         self.drift_ppm().abs() * 1e3
     }
 
-    /// From one command to the next: the pause, and a Sync; or, while messages contradict each other, another pause.
+    /// Returns the time between commands: the pause and a Sync or, while messages contradict each
+    /// other, another pause.
     fn commanding(&self) -> f64 {
         2.0 + self.sync_interval() * tries(1.0, self.exchange())
     }
 
-    /// How long a step may pass for path delay and frequency. The new time lies outside of what the old one allows
-    /// by e at most, and the frequency may be taken wrongly by r: after t seconds it lies e + r t - w t²/2 outside, with
-    /// the wander w that is configured. Messages contradict each other once that is more than the way from the truth to
-    /// the further side of what they allow, D, so r is no more than √(2 w (D - e)) if they never do; and then the
-    /// distance is gone after (√(2 w (D - e)) + √(2 w D))/w at the latest, which is most for e = 0.
+    /// Returns how long a step may look like path delay and frequency. The new time is outside the
+    /// old interval by at most e, and the frequency may be wrong by r: after t seconds it is e + r
+    /// t - w t²/2 outside, with the configured wander w. Messages contradict each other once that
+    /// exceeds the distance D from the truth to the farther end of their interval, so if they never
+    /// do, r is at most √(2 w (D - e)). The distance is then gone after at most (√(2 w (D - e)) +
+    /// √(2 w D))/w, which is largest for e = 0.
     fn explained(&self, step_ns: f64, routes: Routes) -> f64 {
         let outside = step_ns.min((routes.width(self) + routes.uneven(self).abs()) / 2.0);
         2.0 * (2.0 * outside / f64::from(self.wander_ppb)).sqrt()
     }
 
-    /// How long a correction takes that would take so many seconds if nothing interrupted it. Each three Announces that are
-    /// lost in a row end it until the timeTransmitter is selected again.
+    /// Returns how long a correction takes that would take this many seconds without interruption.
+    /// Three consecutive lost Announces interrupt it until the timeTransmitter is selected again.
     fn interrupted(&self, seconds: f64) -> f64 {
         let often = seconds * self.network.loss.powi(3) / self.announce_interval();
         let selected = self.announce_interval() * (4.0 + 2.0 / (1.0 - self.network.loss));
         seconds + (often + DEVIATIONS * often.sqrt()) * selected
     }
 
-    /// From an offset of so many nanoseconds to the steady state.
+    /// Returns the time from an offset in nanoseconds to the steady state.
     fn correcting(&self, offset_ns: f64) -> f64 {
         let quickest = self.interrupted(offset_ns.abs() / 1e3 / self.correction_ppm());
         quickest + 1.5 * self.memory() + CLOSING.max(8.0 * self.sync_interval())
@@ -249,11 +255,11 @@ impl Plan {
 }
 
 impl Expectation {
-    /// Of the start.
+    /// Returns the limits of the start.
     pub(super) fn of_start(plan: &Plan) -> Self {
         let steady_ns = plan.steady(plan.network.asymmetry_ns as f64);
         let found = plan.selecting() + plan.locking();
-        // its frequency is not known yet, nor can it be much better once a few messages have come
+        // its frequency is unknown at first, and a few messages do not determine it much better
         let drifted = plan.drift_ppm().abs() * 1e3 * found;
         let rough = 2.0 * plan.rough_frequency_error() * plan.memory() * 1e9;
         Self {
@@ -264,7 +270,7 @@ impl Expectation {
         }
     }
 
-    /// Of a disturbance that finds the routes so.
+    /// Returns the limits of a disturbance, given the routes before it.
     pub(super) fn of(plan: &Plan, disturbance: &Disturbance, before: Routes) -> Self {
         let routes = before.after(disturbance);
         let steady_ns = plan.steady(routes.uneven(plan));
@@ -280,7 +286,8 @@ impl Expectation {
             excess,
         };
         let explained = |by_ns: i64| plan.explained(by_ns.abs() as f64, routes);
-        // a timeTransmitter whose Announces were lost has just been selected again: its estimate is as new as amid a lie
+        // a timeTransmitter whose Announces were lost may just have been selected again, with an
+        // estimate as new as during a lie
         let begun = if plan.network.loss > 0.0 {
             plan.mistaken_step(0.0, routes)
         } else {
@@ -297,13 +304,13 @@ impl Expectation {
             Disturbance::Step { by_ns } => {
                 let size = by_ns.abs() as f64;
                 let mut step = after(found + explained(by_ns), size, stepped(by_ns));
-                // where the path delay explains it, the filter mistakes it as it does a changed route
+                // if the path delay explains it, the filter treats it like a changed route
                 step.furthest_ns += plan.mistaken_route(size.min(routes.width(plan)));
                 step
             }
             Disturbance::Lie { by_ns, seconds } => {
                 let size = by_ns.abs() as f64;
-                // beyond the panic limit it is not followed at all
+                // a step beyond the panic limit is not followed
                 let followed = if size < MAX_STEP {
                     size.min(moved(seconds + found))
                 } else {
@@ -379,7 +386,7 @@ impl Expectation {
                 )
             }
             Disturbance::AdjustmentLost { shown: false } => {
-                // what nobody sees is a step of what the clock went astray until the next command
+                // the undetected error is a step of the clock's movement until the next command
                 let (wait, by) = (plan.commanding(), plan.adjusted() * plan.commanding());
                 let explained = plan.explained(by, routes);
                 let excess = Some((wait + plan.noticing() + explained, by));
