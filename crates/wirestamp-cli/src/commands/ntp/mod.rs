@@ -184,8 +184,9 @@ fn judge(engine: &Engine, arguments: &arguments::Ntp, interrupted: bool) -> (Mea
         right_servers,
         ..
     } = together;
-    // the greatest that it can be
-    let most = offset_ns.zip(bound_ns);
+    // the greatest that it can be now: the last sample may be long ago
+    let now = engine.ntp_at(&engine.moment()).unwrap_or_default();
+    let most = now.offset_ns.zip(now.bound_ns);
     let most = most.map(|(offset, bound)| offset.saturating_abs().saturating_add(bound));
     let limit = |time| limits::judge_one("worst_case_offset_ns", time, most);
     let limits: Vec<_> = arguments.max_offset.map(limit).into_iter().collect();
