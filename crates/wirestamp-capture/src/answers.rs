@@ -392,7 +392,7 @@ impl Connection {
     fn tcp(&mut self, tcp: &Tcp, length: u32, by_client: bool, when: When, counts: &mut Counts) {
         let (own, other) = if by_client { (0, 1) } else { (1, 0) };
         if tcp.ack {
-            // this end's packets acknowledge the other end's
+            // index 0 is for the service's packets, which acknowledge the client's
             let answered = &mut self.sent[other];
             if let Some((_, since)) = answered
                 .syn

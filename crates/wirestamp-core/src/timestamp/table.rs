@@ -1,12 +1,11 @@
-//! The index from transmit id to place: a ring for ids that are counted up, a hash table for
-//! those that meet in it. Knows nothing of what the places hold. The ring is made once, the hash table grows
-//! by doubling.
+//! The index from transmit IDs to places: a ring for consecutive IDs, and a hash table for those
+//! that collide in it. The ring has a fixed size; the hash table grows by doubling.
 
 use super::TransmitId;
 use alloc::boxed::Box;
 use alloc::vec;
 
-/// An id and its place in one word, so that empty tables are zero pages that nobody has touched.
+/// An ID and its place in one word, so that empty tables are untouched zero pages.
 type Word = u64;
 
 const EMPTY: Word = 0;
@@ -16,7 +15,7 @@ fn word(id: TransmitId, place: u32) -> Word {
     u64::from(id.0) << 32 | u64::from(place + 1)
 }
 
-/// Where `id` is, if that is what the word says.
+/// Returns the place of `id` if the word is its entry.
 #[inline]
 fn place_of(id: TransmitId, word: Word) -> Option<u32> {
     if (word >> 32) as u32 == id.0 {
@@ -26,7 +25,8 @@ fn place_of(id: TransmitId, word: Word) -> Option<u32> {
     }
 }
 
-/// Each id has one word, by its low bits; one that finds it taken goes to the hash table.
+/// The index. Each ID has a word in the ring, by its low bits; if that is taken, it goes to the
+/// hash table.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     /// A power of two of them.
@@ -35,8 +35,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Room for `counted` ids (a power of two) that follow each other, and for `others` that meet in the ring before more is
-    /// made. Places must be below `u32::MAX`.
+    /// Creates an index with room for `counted` (a power of two) consecutive IDs, and initially for
+    /// `others` that collide. Places must be below `u32::MAX`.
     pub(super) fn new(others: usize, counted: usize) -> Self {
         Self {
             ring: vec![EMPTY; counted].into_boxed_slice(),
@@ -44,7 +44,7 @@ impl Table {
         }
     }
 
-    /// The place of `id`.
+    /// Returns the place of `id`.
     #[inline]
     pub(super) fn find(&self, id: TransmitId) -> Option<u32> {
         let found = place_of(id, self.ring[self.home(id)]);
@@ -55,7 +55,7 @@ impl Table {
         }
     }
 
-    /// Enters `id`, or changes its place.
+    /// Adds `id`, or changes its place.
     pub(super) fn set(&mut self, id: TransmitId, place: u32) {
         let home = self.home(id);
         let there = self.ring[home];
@@ -67,8 +67,8 @@ impl Table {
         }
     }
 
-    /// Takes the old id out, if it is in and has this place, and [sets](Self::set) the new one: ids that
-    /// are counted up follow each other in the ring.
+    /// Removes the old ID if it has this place, and [sets](Self::set) the new one: consecutive IDs
+    /// often use the same word of the ring.
     #[inline]
     pub(super) fn replace(
         &mut self,
@@ -85,7 +85,7 @@ impl Table {
         }
     }
 
-    /// Takes `id` out, if it is in and has this place.
+    /// Removes `id` if it has this place.
     pub(super) fn remove(&mut self, id: TransmitId, place: u32) {
         let home = self.home(id);
         if self.ring[home] == word(id, place) {
@@ -101,8 +101,8 @@ impl Table {
     }
 }
 
-/// Open addressing, linear probing, at most four fifths full. Removal moves later entries back
-/// instead of leaving tombstones, so a long life costs nothing.
+/// A hash table with open addressing and linear probing, at most four fifths full. Removal moves
+/// later entries back instead of leaving tombstones, so it does not degrade over time.
 #[derive(Debug, Clone)]
 struct Hashed {
     /// A power of two of them.
@@ -159,7 +159,7 @@ impl Hashed {
         self.count -= 1;
         let mut next = self.after(hole);
         while self.words[next] != EMPTY {
-            // may move back into the hole unless that lies before its home
+            // may move back into the hole unless that is before its home
             let home = self.home(TransmitId((self.words[next] >> 32) as u32));
             if self.distance(home, next) >= self.distance(hole, next) {
                 self.words[hole] = self.words[next];
@@ -170,7 +170,7 @@ impl Hashed {
         self.words[hole] = EMPTY;
     }
 
-    /// Where `id` is, or would be.
+    /// Returns the position where `id` is or would be.
     fn probe(&self, id: TransmitId) -> usize {
         let mut at = self.home(id);
         while self.words[at] != EMPTY && place_of(id, self.words[at]).is_none() {
@@ -179,7 +179,8 @@ impl Hashed {
         at
     }
 
-    /// Fibonacci hashing: 2³² divided by the golden ratio spreads runs of ids evenly.
+    /// Returns the home position by Fibonacci hashing: 2³² divided by the golden ratio spreads
+    /// consecutive IDs evenly.
     fn home(&self, id: TransmitId) -> usize {
         (id.0.wrapping_mul(0x9E37_79B9) >> self.shift) as usize
     }

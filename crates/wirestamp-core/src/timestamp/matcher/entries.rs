@@ -1,9 +1,9 @@
-//! The memory of a matcher: the ids on the usual way, an entry for each of the others, and the
-//! index by which both are found. Decides nothing about how ids end; an operation takes constant
-//! time, and as much again for each id that leaves the usual way, which it does at most once.
+//! The memory of a matcher: the IDs on the fast path (the window), an entry for each of the others,
+//! and the index that finds both. Operations take constant time, plus constant time for each ID
+//! that leaves the fast path, which happens at most once per ID.
 //!
-//! The entries are the older ones: an awaited id leaves the way after all that began before it, and
-//! before an entry ends, all that ended on the way have left it.
+//! Entries are older than the IDs on the fast path: an awaited ID leaves the path after all that
+//! began before it, and before an entry resolves, all that resolved on the path have left it.
 
 use super::lists::{List, Lists};
 use super::mark::Mark;
@@ -16,42 +16,43 @@ use crate::timestamp::{MissingReason, SoftwareTimestamp, TransmitId};
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
-/// In the index, an id that began on the usual way, by the low bits of its order; else its slot.
+/// Marks an index value as the low bits of the order of an ID that began on the fast path;
+/// otherwise it is a slot.
 const ON_THE_WAY: u32 = 1 << 31;
 const LOW_BITS: u32 = (1 << 30) - 1;
 
-/// An id that left the usual way.
+/// An ID that left the fast path.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) record: Record,
-    /// Why, on the lists of lost ids.
+    /// The reason, on the lists of missing IDs.
     pub(super) reason: MissingReason,
-    /// All timestamps that were asked for came.
+    /// Whether all requested timestamps came.
     pub(super) complete: bool,
-    /// The send of this use failed: only what came earlier means anything.
+    /// Whether the send of this use failed, so that only the earlier mark is valid.
     pub(super) cancelled: bool,
     pub(super) ended: MonotonicTime,
-    /// Counts ids as they begin.
+    /// The order in which IDs begin.
     pub(super) begun_order: u64,
-    /// Counts ids as they end.
+    /// The order in which IDs resolve.
     pub(super) ended_order: u64,
 }
 
-/// Where an id is.
+/// The state of an ID.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Known {
-    /// Sent, on the way, by its order.
+    /// Sent, on the fast path, by its order.
     Awaited(u64),
-    /// Timestamped, not fetched, in the window.
+    /// Timestamped and not fetched, on the fast path.
     Timestamped(u64),
-    /// It had all its timestamps, and was fetched.
+    /// Timestamped and fetched.
     Told(u64),
-    /// The slot of its entry.
+    /// Off the fast path, by the slot of its entry.
     Aside(u32),
 }
 
-/// Memory for the usual way is reserved; that of entries grows beyond what was reserved if more leave the way, up to
-/// the limit. What is never needed is never touched.
+/// The memory of a matcher. That of the fast path is reserved; that of entries grows beyond the
+/// reserve if more IDs leave the path, up to the limit. Unneeded memory is never touched.
 #[derive(Debug)]
 pub(super) struct Entries {
     window: Window,
@@ -61,13 +62,13 @@ pub(super) struct Entries {
     lists: Lists,
     index: Table,
     queue_times: QueueTimes,
-    /// How many have ended, of those that are entries.
+    /// The number of entries that have resolved.
     ended: u64,
 }
 
 impl Entries {
-    /// Room for `limit` ids and for the memory of as many; for `width` of them on the usual way, and at first for `reserved`
-    /// that leave it.
+    /// Creates room for `limit` IDs and for remembering as many, for `width` IDs on the fast path,
+    /// and initially for `reserved` that leave it.
     pub(super) fn new(limit: usize, width: usize, reserved: usize) -> Self {
         Self::following(limit, width, reserved, 1)
     }
@@ -86,8 +87,8 @@ impl Entries {
         }
     }
 
-    /// The same with room for `limit` ids, nothing awaited or on the way; also how many lost ids that
-    /// nobody had fetched found no room.
+    /// Returns a copy with room for `limit` IDs, without awaited IDs, and the number of unfetched
+    /// missing IDs that did not fit.
     pub(super) fn resized(&self, limit: usize, width: usize, reserved: usize) -> (Self, u64) {
         let next = self.window.next();
         let (mut resized, mut forgotten) = (Self::following(limit, width, reserved, next), 0);
@@ -132,7 +133,7 @@ impl Entries {
         self.limit
     }
 
-    /// Whether as many ids are open as there is room for.
+    /// Whether there is no room for another open ID.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.slab.len() - self.unused.len() + self.window.awaited() + self.window.waiting()
@@ -154,7 +155,7 @@ impl Entries {
         })
     }
 
-    /// The entry of an open id; it is made if there is none.
+    /// Returns the entry of an open ID, which it creates if there is none.
     pub(super) fn aside(&mut self, id: TransmitId) -> Option<u32> {
         match self.known(id)? {
             Known::Aside(slot) => return Some(slot),
@@ -185,12 +186,12 @@ impl Entries {
         &self.lists
     }
 
-    /// How many ids have begun.
+    /// Returns the number of IDs that have begun.
     pub(super) fn begun(&self) -> u64 {
         self.window.next() - 1
     }
 
-    /// Enters an id that is not open. There must be room.
+    /// Adds an ID that is not open. There must be room.
     #[inline]
     pub(super) fn begin(
         &mut self,
@@ -205,7 +206,7 @@ impl Entries {
         let order = self.window.next();
         let before = self.window.begin(id, now, sending, earlier);
         match order.checked_sub(self.window.remembers()) {
-            // forgotten, unless it was used again or left the way
+            // forgotten, unless it was used again or left the fast path
             Some(forgotten) => {
                 self.index
                     .replace((before, on_the_way(forgotten)), id, on_the_way(order));
@@ -214,7 +215,7 @@ impl Entries {
         }
     }
 
-    /// All timestamps of an awaited one came; those before it leave the way.
+    /// Notes that all timestamps of an awaited ID came. Earlier awaited ones leave the fast path.
     #[inline]
     pub(super) fn timestamp(&mut self, order: u64) {
         if !self.window.is_next(order) {
@@ -225,13 +226,13 @@ impl Entries {
         self.window.timestamp_first();
     }
 
-    /// Returns the timestamps of the first one that waits in the window.
+    /// Returns the timestamps of the first ID that waits in the window, and marks it as fetched.
     #[inline]
     pub(super) fn tell_first(&mut self) -> &Record {
         self.window.tell_first()
     }
 
-    /// Makes room on the way.
+    /// Makes room on the fast path.
     #[cold]
     fn widen(&mut self) {
         while self.window.is_full() {
@@ -245,7 +246,7 @@ impl Entries {
         }
     }
 
-    /// The awaited ones that began before `order` leave the way.
+    /// Moves the awaited IDs that began before `order` off the fast path.
     #[cold]
     pub(super) fn set_awaited_aside(&mut self, order: u64) {
         while let Some((order, record)) = self.window.take_awaited(order) {
@@ -253,7 +254,7 @@ impl Entries {
         }
     }
 
-    /// The timestamped ones that began before `order` leave the way.
+    /// Moves the timestamped IDs that began before `order` off the fast path.
     pub(super) fn set_timestamped_aside(&mut self, order: u64) {
         while let Some((order, record)) = self.window.take_waiting(order) {
             self.set_aside(order, record, List::Timestamped);
@@ -282,7 +283,7 @@ impl Entries {
         }
     }
 
-    /// Enters an entry as the newest of `list`; `None` if there is no room.
+    /// Inserts an entry as the newest of `list`; `None` if there is no room.
     fn insert(&mut self, entry: Entry, list: List) -> Option<u32> {
         let slot = match self.unused.pop() {
             Some(slot) => {
@@ -301,7 +302,7 @@ impl Entries {
         Some(slot)
     }
 
-    /// An entry of other memory, with what is kept beside it, if there is room.
+    /// Copies an entry of another memory, with its queueing time, if there is room.
     fn take_over(&mut self, other: &Self, slot: u32, list: List) {
         let taken = self.insert(other[slot], list);
         if let Some((taken, queued)) = taken.zip(other.queue_time_aside(slot)) {
@@ -310,7 +311,7 @@ impl Entries {
         }
     }
 
-    /// Whether it is kept when ids from now on enter the queueing discipline.
+    /// Sets whether the queueing times of later IDs are kept.
     pub(super) fn keep_queue_times(&mut self, keep: bool) {
         let (width, reserved) = if keep {
             (self.window.width(), self.slab.capacity())
@@ -320,14 +321,14 @@ impl Entries {
         self.queue_times.keep(width, reserved);
     }
 
-    /// The id of this order entered the queueing discipline.
+    /// Notes the queueing time of an ID on the fast path.
     pub(super) fn queued_on_the_way(&mut self, order: u64, queued: &SoftwareTimestamp) {
         if !self.window.record(order).is_preceded_by_software(queued) {
             self.queue_times.note(order, queued);
         }
     }
 
-    /// The id of this entry did.
+    /// Notes the queueing time of an entry's ID.
     pub(super) fn queued_aside(&mut self, slot: u32, queued: &SoftwareTimestamp) {
         let (record, order) = (&self[slot].record, self[slot].begun_order);
         if !record.is_preceded_by_software(queued) {
@@ -335,19 +336,19 @@ impl Entries {
         }
     }
 
-    /// When the first one that waits in the window entered the queueing discipline.
+    /// Returns the queueing time of the first ID that waits in the window.
     #[inline]
     pub(super) fn queue_time_of_first(&self) -> Option<SoftwareTimestamp> {
         self.queue_times.on_the_way(self.window.first_waiting())
     }
 
-    /// When the one of an entry did.
+    /// Returns the queueing time of an entry's ID.
     #[inline]
     pub(super) fn queue_time_aside(&self, slot: u32) -> Option<SoftwareTimestamp> {
         self.queue_times.aside(slot, self[slot].begun_order)
     }
 
-    /// The oldest of all awaited ones.
+    /// Returns the oldest awaited ID.
     #[inline]
     pub(super) fn oldest_awaited(&self) -> Option<&Record> {
         match self.lists.oldest(List::Awaited) {
@@ -356,7 +357,7 @@ impl Entries {
         }
     }
 
-    /// The same as an entry.
+    /// Returns the oldest awaited ID as an entry.
     pub(super) fn oldest_awaited_aside(&mut self) -> Option<u32> {
         if self.lists.length(List::Awaited) == 0 {
             let (order, record) = self.window.take_awaited(u64::MAX)?;
@@ -365,13 +366,13 @@ impl Entries {
         self.lists.oldest(List::Awaited)
     }
 
-    /// Makes an entry the newest of another list (or of its own).
+    /// Moves an entry to the end of a list, as the newest.
     pub(super) fn shift(&mut self, slot: u32, list: List) {
         self.lists.unlink(slot);
         self.lists.link(slot, list);
     }
 
-    /// An entry ends at `now`, after all that ended before.
+    /// Notes that an entry resolves at `now`, after all earlier ones.
     pub(super) fn end(&mut self, slot: u32, list: List, now: MonotonicTime) {
         self.set_timestamped_aside(u64::MAX);
         self.ended += 1;
@@ -381,7 +382,7 @@ impl Entries {
         self.shift(slot, list);
     }
 
-    /// Forgets an id.
+    /// Forgets an ID.
     pub(super) fn remove(&mut self, slot: u32) {
         self.index.remove(self[slot].record.id, slot);
         self.lists.unlink(slot);
@@ -390,7 +391,7 @@ impl Entries {
 }
 
 impl Entry {
-    /// What came last for the id.
+    /// Returns the mark of the last timestamps for the ID.
     pub(super) fn last_mark(&self) -> Mark {
         let last = if self.cancelled {
             Mark::NONE

@@ -1,22 +1,23 @@
-//! In which order the entries of a matcher stand: each on exactly one list. Knows nothing of
-//! what they hold; every operation takes constant time.
+//! The lists of a matcher's entries. Each entry is on exactly one list, and every operation takes
+//! constant time.
 
 use alloc::vec::Vec;
 
-/// Where an id stands. Each list runs from the oldest to the newest.
+/// The list of an entry. Each list is ordered from the oldest to the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum List {
-    /// Sent; in the order of sending.
+    /// Awaited, in the order of sending.
     Awaited,
-    /// Ended with a timestamp, not fetched; in the order of ending.
+    /// Timestamped and not fetched, in the order of resolution.
     Timestamped,
-    /// Ended without, not fetched; a late timestamp could still come.
+    /// Missing and not fetched; a late timestamp could still come.
     LostOpen,
-    /// Ended without, not fetched; none can come.
+    /// Missing and not fetched; no timestamp can come.
     LostFinal,
     /// Fetched; a late timestamp could still come.
     Abandoned,
-    /// Fetched; none can come. Kept to tell a duplicate from a timestamp for a later use.
+    /// Fetched; no timestamp can come. Kept to distinguish a duplicate from a timestamp of a later
+    /// use.
     Settled,
 }
 
@@ -31,7 +32,7 @@ impl List {
     ];
 }
 
-/// The ends of the lists are nodes as well, the first ones, so that no node is a special case.
+/// The number of list ends, which are the first nodes, so that there are no special cases.
 const ENDS: u32 = List::ALL.len() as u32;
 
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +42,7 @@ struct Node {
     list: List,
 }
 
-/// Every list is a circle through its end.
+/// The lists, each of which is a circle through its end.
 #[derive(Debug)]
 pub(super) struct Lists {
     nodes: Vec<Node>,
@@ -49,7 +50,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// For `reserved` slots before it grows, all of them on no list.
+    /// Creates lists with room for `reserved` slots before they grow.
     pub(super) fn new(reserved: usize) -> Self {
         let mut nodes = Vec::with_capacity(List::ALL.len() + reserved);
         nodes.extend(List::ALL.map(|list| Node {
@@ -63,7 +64,7 @@ impl Lists {
         }
     }
 
-    /// Makes the next slot: 0, 1, 2 and so on.
+    /// Adds the next slot: 0, 1, 2 and so on.
     pub(super) fn add(&mut self, list: List) {
         let slot = self.nodes.len() as u32 - ENDS;
         self.nodes.push(Node {
@@ -84,7 +85,7 @@ impl Lists {
         self.lengths[list as usize]
     }
 
-    /// Whether any has ended and was not fetched.
+    /// Whether any resolved entry was not fetched.
     #[inline]
     pub(super) fn hold_ended(&self) -> bool {
         let [_, timestamped, open, last, ..] = self.lengths;
@@ -100,18 +101,18 @@ impl Lists {
         slot(self.nodes[list as usize].previous)
     }
 
-    /// The next newer one on the same list.
+    /// Returns the next newer entry of the same list.
     #[inline]
     pub(super) fn newer(&self, than: u32) -> Option<u32> {
         slot(self.nodes[at(than)].next)
     }
 
-    /// The next older one on the same list.
+    /// Returns the next older entry of the same list.
     pub(super) fn older(&self, than: u32) -> Option<u32> {
         slot(self.nodes[at(than)].previous)
     }
 
-    /// Makes a slot that is on no list the newest of one.
+    /// Appends a slot that is on no list to a list, as the newest.
     #[inline]
     pub(super) fn link(&mut self, slot: u32, list: List) {
         let newest = self.nodes[list as usize].previous;
@@ -125,7 +126,7 @@ impl Lists {
         self.lengths[list as usize] += 1;
     }
 
-    /// Takes a slot off its list.
+    /// Removes a slot from its list.
     #[inline]
     pub(super) fn unlink(&mut self, slot: u32) {
         let Node {

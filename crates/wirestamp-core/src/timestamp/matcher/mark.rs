@@ -1,9 +1,9 @@
-//! What identifies a timestamp. Keeps none of its precision or origin.
+//! The identity of a timestamp, by which duplicates are recognised.
 
 use crate::time::UtcTime;
 use crate::timestamp::Timestamps;
 
-/// The kernel's or NIC's own figures, which stay the same when a timestamp is read twice.
+/// The values of the kernel and the NIC, which are the same when a timestamp is read twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
     software: i64,
@@ -11,7 +11,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// No timestamp was ever made at the earliest of all times, and raw zero means "no timestamp".
+    /// No timestamp: the earliest of all times never occurs, and a raw zero means "no timestamp".
     pub(super) const NONE: Self = Self {
         software: i64::MIN,
         hardware: 0,
@@ -44,7 +44,7 @@ impl Mark {
         }
     }
 
-    /// Whether one of the timestamps is the same one.
+    /// Whether the marks have a timestamp in common.
     #[inline]
     pub(super) fn shares(self, other: Self) -> bool {
         (self.software != Self::NONE.software && self.software == other.software)

@@ -1,6 +1,6 @@
-//! When datagrams entered the queueing discipline, beside the records they belong to, so that a socket that does not
-//! ask for it pays neither memory nor time. Each is kept with the order of its use of an id: another use
-//! of the same place never has it.
+//! The times at which datagrams entered the queueing discipline, stored separately from the
+//! records, so that sockets without this option need neither memory nor time for it. Each is stored
+//! with the order of its use of an ID, so that another use of the same place never gets it.
 
 use crate::time::{Bounded, MonotonicTime};
 use crate::timestamp::SoftwareTimestamp;
@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The time of one use of an id.
+/// The queueing time of one use of an ID.
 #[derive(Debug, Clone, Copy)]
 struct Queued {
     order: u64,
@@ -16,13 +16,13 @@ struct Queued {
 }
 
 impl Queued {
-    /// No use of an id has the order 0.
+    /// An empty value: no use of an ID has the order 0.
     const NONE: Self = Self {
         order: 0,
         first: SoftwareTimestamp::new(Bounded::exact(MonotonicTime::MIN)),
     };
 
-    /// Of several device layers the first counts: it is the earliest, and the top-most.
+    /// Notes a time. Of several device layers the first is used, which is the earliest and topmost.
     fn note(&mut self, order: u64, queued: &SoftwareTimestamp) {
         if self.order != order || queued.at.value < self.first.at.value {
             *self = Self {
@@ -38,18 +38,18 @@ impl Queued {
     }
 }
 
-/// Of the ids on the usual way and of those that left it.
+/// The queueing times of the IDs on the fast path and of those that left it.
 #[derive(Debug, Default)]
 pub(super) struct QueueTimes {
-    /// By order; a power of two of them. Empty where nobody asks.
+    /// Indexed by order; its length is a power of two. Empty if the times are not requested.
     on_the_way: Box<[Queued]>,
-    /// By slot, as far as any was there.
+    /// Indexed by slot, up to the last slot with a time.
     aside: Vec<Queued>,
 }
 
 impl QueueTimes {
-    /// Keeps those of `width` ids on the way from now on, a power of two, and of up to `reserved` aside before it
-    /// grows; 0: of none. Those aside stay.
+    /// Keeps the times of `width` IDs (a power of two) on the fast path from now on, and reserves
+    /// memory for `reserved` entries; with 0, keeps none. Times of existing entries stay.
     pub(super) fn keep(&mut self, width: usize, reserved: usize) {
         let more = reserved.saturating_sub(self.aside.len());
         self.aside.reserve(more);
@@ -58,7 +58,7 @@ impl QueueTimes {
         }
     }
 
-    /// Takes in the time of an id on the way.
+    /// Notes the time of an ID on the fast path.
     pub(super) fn note(&mut self, order: u64, queued: &SoftwareTimestamp) {
         let place = self.place(order);
         if let Some(kept) = self.on_the_way.get_mut(place) {
@@ -66,13 +66,13 @@ impl QueueTimes {
         }
     }
 
-    /// Returns the time of an id on the way.
+    /// Returns the time of an ID on the fast path.
     #[inline]
     pub(super) fn on_the_way(&self, order: u64) -> Option<SoftwareTimestamp> {
         self.on_the_way.get(self.place(order))?.of(order)
     }
 
-    /// Takes in the time of an id that has left the way.
+    /// Notes the time of an ID that has left the fast path.
     pub(super) fn set_aside(&mut self, slot: u32, order: u64, queued: &SoftwareTimestamp) {
         let slot = slot as usize;
         if self.aside.len() <= slot {
@@ -81,13 +81,13 @@ impl QueueTimes {
         self.aside[slot].note(order, queued);
     }
 
-    /// Returns the time of an id that has left the way.
+    /// Returns the time of an ID that has left the fast path.
     #[inline]
     pub(super) fn aside(&self, slot: u32, order: u64) -> Option<SoftwareTimestamp> {
         self.aside.get(slot as usize)?.of(order)
     }
 
-    /// Beyond the end where nothing is kept.
+    /// Returns the index of an order, which is beyond the end if no times are kept.
     #[inline]
     fn place(&self, order: u64) -> usize {
         order as usize & self.on_the_way.len().wrapping_sub(1)

@@ -1,21 +1,21 @@
-//! What is known of one use of an id, and which timestamps can be of it. Knows not how it ended.
+//! The record of one use of an ID, and the check which timestamps can belong to it.
 
 use super::mark::Mark;
 use crate::time::MonotonicTime;
 use crate::timestamp::{SoftwareTimestamp, Timestamps, TransmitId};
 
-/// One use of an id.
+/// One use of an ID.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record {
     pub(super) id: TransmitId,
-    /// The send has not returned yet.
+    /// Whether the send has not returned yet.
     pub(super) sending: bool,
     pub(super) begun: MonotonicTime,
-    /// When the deadline counts from: `begun`, or the end of a send that took long.
+    /// The beginning of the deadline: `begun`, or the end of a long send.
     pub(super) waited_from: MonotonicTime,
-    /// What came for the use before.
+    /// The mark of the previous use's timestamps.
     pub(super) earlier: Mark,
-    /// What came for this one.
+    /// The timestamps of this use.
     pub(super) timestamps: Timestamps,
 }
 
@@ -29,7 +29,7 @@ impl Record {
         timestamps: Timestamps::NONE,
     };
 
-    /// In place: most of a record is timestamps that are not there.
+    /// Begins a use in place, because most of a record is empty timestamps.
     #[inline]
     pub(super) fn begin(
         &mut self,
@@ -44,13 +44,13 @@ impl Record {
         self.timestamps.hardware = None;
     }
 
-    /// The send returned.
+    /// Notes that the send returned.
     #[inline]
     pub(super) fn sent(&mut self, now: MonotonicTime) {
         (self.waited_from, self.sending) = (now, false);
     }
 
-    /// Takes timestamps in, unless they came before, or were made or read before this use began.
+    /// Adds timestamps, unless they are duplicates, or were made or read before this use began.
     #[inline]
     pub(super) fn take(&mut self, timestamps: &Timestamps) -> bool {
         if self.is_preceded_by(timestamps) {
@@ -63,7 +63,7 @@ impl Record {
         self.timestamps.merge(*timestamps)
     }
 
-    /// Whether it was surely made before this use began.
+    /// Whether a timestamp was certainly made before this use began.
     #[inline]
     pub(super) fn is_preceded_by_software(&self, timestamp: &SoftwareTimestamp) -> bool {
         timestamp.at.value < self.begun && timestamp.at.value + timestamp.at.bound < self.begun

@@ -1,5 +1,5 @@
-//! A queue of bounded length that drops its oldest and counts them.
-//! Takes memory as it fills: most sockets never put anything in.
+//! A bounded queue that drops its oldest items and counts them. It allocates on demand, because
+//! most sockets never use it.
 
 use alloc::collections::VecDeque;
 
@@ -27,7 +27,7 @@ impl<T> Ring<T> {
         self.items.push_back(item);
     }
 
-    /// Moves the oldest into `out`; returns how many.
+    /// Moves the oldest items into `out`, and returns their number.
     pub(super) fn take(&mut self, out: &mut [T]) -> usize {
         let count = out.len().min(self.items.len());
         for (place, item) in out.iter_mut().zip(self.items.drain(..count)) {
@@ -36,7 +36,7 @@ impl<T> Ring<T> {
         count
     }
 
-    /// How many were dropped so far.
+    /// Returns the number of dropped items.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
     }

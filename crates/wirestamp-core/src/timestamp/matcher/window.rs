@@ -1,8 +1,9 @@
-//! The ids on the usual way: sent one after the other, timestamped in that order, fetched in that
-//! order. Two steps forward are all that happens to them; what leaves the way goes to the entries.
+//! The IDs on the fast path, which are sent, timestamped and fetched in the same order, so that two
+//! counters describe their state. IDs that leave the fast path become entries.
 //!
-//! Orders count the ids as they begin. Those in `told..timestamped` have their timestamps and wait to be
-//! fetched, those in `awaited..next` wait for timestamps; all others are fetched, or are not here.
+//! Orders count the IDs as they begin. Those in `told..timestamped` have their timestamps and wait
+//! to be fetched, those in `awaited..next` wait for timestamps; all others are fetched, or have
+//! left the fast path.
 
 use super::mark::Mark;
 use super::record::Record;
@@ -12,15 +13,15 @@ use alloc::boxed::Box;
 use alloc::vec;
 use core::mem;
 
-/// Id and mark of a use that is over: an array of numbers, so that it is made of zero pages that
-/// nobody has touched.
+/// The ID and mark of a past use: an array of numbers, so that it can be allocated as untouched
+/// zero pages.
 type Past = [u64; 3];
 
 #[derive(Debug)]
 pub(super) struct Window {
-    /// By order; a power of two of them.
+    /// Indexed by order; its length is a power of two.
     records: Box<[Record]>,
-    /// By order; a power of two of them, at least as many.
+    /// Indexed by order; its length is a power of two, at least that of `records`.
     history: Box<[Past]>,
     told: u64,
     timestamped: u64,
@@ -29,7 +30,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// For `width` ids on the way, which remembers `remembered`; `next`: the order of the first one.
+    /// Creates a window for `width` IDs that remembers `remembered` past ones. `next` is the order
+    /// of the first ID.
     pub(super) fn new(width: usize, remembered: usize, next: u64) -> Self {
         let width = width.next_power_of_two();
         Self {
@@ -42,7 +44,7 @@ impl Window {
         }
     }
 
-    /// The order of the next id to begin.
+    /// Returns the order of the next ID.
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.next
@@ -63,7 +65,7 @@ impl Window {
         order >= self.awaited
     }
 
-    /// The order of the first one that waits to be fetched, if one does.
+    /// Returns the order of the first ID that waits to be fetched, if there is one.
     #[inline]
     pub(super) fn first_waiting(&self) -> u64 {
         self.told
@@ -79,19 +81,19 @@ impl Window {
         (self.told..self.timestamped).contains(&order)
     }
 
-    /// Whether it is the oldest awaited one, and follows those that wait to be fetched.
+    /// Whether it is the oldest awaited ID, directly after those that wait to be fetched.
     #[inline]
     pub(super) fn is_next(&self, order: u64) -> bool {
         order == self.awaited && order == self.timestamped
     }
 
-    /// The oldest that is awaited.
+    /// Returns the oldest awaited ID.
     #[inline]
     pub(super) fn first_awaited(&self) -> Option<&Record> {
         (self.awaited < self.next).then(|| self.record(self.awaited))
     }
 
-    /// All that are awaited, oldest first.
+    /// Returns all awaited IDs, oldest first.
     pub(super) fn awaited_records(&self) -> impl Iterator<Item = &Record> {
         (self.awaited..self.next).map(|order| self.record(order))
     }
@@ -101,7 +103,7 @@ impl Window {
         self.next - self.told >= self.records.len() as u64
     }
 
-    /// The newest use of an id. There must be room. Returns the id whose place it takes.
+    /// Adds a use of an ID. There must be room. Returns the ID that it displaces.
     #[inline]
     pub(super) fn begin(
         &mut self,
@@ -116,29 +118,29 @@ impl Window {
         TransmitId(mem::replace(&mut self.past_mut(order)[0], u64::from(id.0)) as u32)
     }
 
-    /// How many can be on the way.
+    /// Returns the number of IDs that fit.
     pub(super) fn width(&self) -> usize {
         self.records.len()
     }
 
-    /// How many are remembered.
+    /// Returns the number of past uses that are remembered.
     pub(super) fn remembers(&self) -> u64 {
         self.history.len() as u64
     }
 
-    /// The timestamps of the oldest awaited one are all there.
+    /// Notes that all timestamps of the oldest awaited ID came.
     #[inline]
     pub(super) fn timestamp_first(&mut self) {
         self.awaited += 1;
         self.timestamped = self.awaited;
     }
 
-    /// Nothing waits to be fetched.
+    /// Notes that no ID waits to be fetched.
     pub(super) fn close(&mut self) {
         (self.told, self.timestamped) = (self.awaited, self.awaited);
     }
 
-    /// Returns the oldest one's timestamps.
+    /// Returns the timestamps of the oldest ID that waits, and marks it as fetched.
     #[inline]
     pub(super) fn tell_first(&mut self) -> &Record {
         let order = self.told;
@@ -148,14 +150,14 @@ impl Window {
         self.record(order)
     }
 
-    /// The oldest awaited one leaves the way, if it began before `order`.
+    /// Removes the oldest awaited ID if it began before `order`.
     pub(super) fn take_awaited(&mut self, order: u64) -> Option<(u64, Record)> {
         let first = (self.awaited < self.next.min(order)).then_some(self.awaited)?;
         self.awaited += 1;
         Some((first, *self.record(first)))
     }
 
-    /// The first of those that wait to be fetched leaves the way, if it began before `order`.
+    /// Removes the first ID that waits to be fetched if it began before `order`.
     #[inline]
     pub(super) fn take_waiting(&mut self, order: u64) -> Option<(u64, Record)> {
         let first = (self.told < self.timestamped.min(order)).then_some(self.told)?;
@@ -163,18 +165,18 @@ impl Window {
         Some((first, *self.record(first)))
     }
 
-    /// What identifies the timestamps of an id that was fetched.
+    /// Returns the mark of a fetched ID's timestamps.
     pub(super) fn mark(&self, order: u64) -> Mark {
         let [_, words @ ..] = self.past(order);
         Mark::from_words(*words)
     }
 
-    /// The id that had this order.
+    /// Returns the ID with this order.
     pub(super) fn id(&self, order: u64) -> TransmitId {
         TransmitId(self.past(order)[0] as u32)
     }
 
-    /// Remembers an id that was fetched from another window.
+    /// Remembers an ID that was fetched from another window.
     pub(super) fn remember(&mut self, order: u64, id: TransmitId, mark: Mark) {
         let [software, hardware] = mark.to_words();
         *self.past_mut(order) = [u64::from(id.0), software, hardware];
