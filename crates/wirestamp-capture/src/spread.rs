@@ -94,7 +94,7 @@ impl Spread {
             .map_or(self.few.len() as u64, |histogram| histogram.count())
     }
 
-    /// The median.
+    /// Returns the median; `None` if there are no values.
     pub fn median(&self) -> Option<i64> {
         self.quantile(0.5)
     }

@@ -105,7 +105,7 @@ impl Measuring {
         let contradicted = self.feed(bounds, sharper).is_err();
         if contradicted {
             self.reset();
-            // alone it cannot contradict anything
+            // a single sample cannot contradict anything
             let _taken = self.feed(bounds, false);
         }
         let free = bounds.free(exchange);

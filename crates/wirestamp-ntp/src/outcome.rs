@@ -18,7 +18,7 @@ pub enum Outcome {
     Ignored(Ignored),
 }
 
-/// Why a valid response gave no sample.
+/// The reason why a valid response gave no sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoSample {
@@ -60,7 +60,7 @@ pub enum Kiss {
     Other([u8; 4]),
 }
 
-/// Why a packet was ignored.
+/// The reason why a packet was ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ignored {

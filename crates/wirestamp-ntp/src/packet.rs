@@ -18,7 +18,7 @@ const LEAST_FIELD: usize = 16;
 /// The rounding of half the root delay and of the root dispersion, in units of 15.3 µs.
 const ROOT_ROUNDING: Span = Span::from_nanoseconds(22_889);
 
-/// Why a packet cannot be read.
+/// The reason why a packet cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {
@@ -69,13 +69,13 @@ pub struct Response {
     pub mode: u8,
     /// The state of the sender, as it states it.
     pub server: ServerState,
-    /// When the sender's clock was last set.
+    /// The time at which the sender's clock was last set.
     pub reference: NtpTimestamp,
     /// Transmit or receive timestamp of the request.
     pub origin: NtpTimestamp,
-    /// When the request arrived.
+    /// The receive timestamp of the request.
     pub receive: NtpTimestamp,
-    /// When this packet left, or in interleaved mode the one before.
+    /// The transmit timestamp of this packet, or in interleaved mode of the previous one.
     pub transmit: NtpTimestamp,
 }
 

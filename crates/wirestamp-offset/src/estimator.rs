@@ -123,8 +123,8 @@ impl Estimator {
         self.add_delay(delay);
     }
 
-    /// As [`to_reference`](Self::to_reference), with a path delay from another measurement (PTP: a timeTransmitter that
-    /// is a peer).
+    /// Takes a packet like [`to_reference`](Self::to_reference), with a path delay from another
+    /// measurement (PTP: a timeTransmitter that is a peer).
     ///
     /// # Errors
     /// As [`from_reference`](Self::from_reference).

@@ -39,7 +39,7 @@ pub enum Lost {
 }
 
 impl Lost {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TransmitTimestamp(MissingReason::BufferFull) => "transmit_timestamp_buffer_full",

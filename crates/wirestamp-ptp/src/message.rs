@@ -79,7 +79,7 @@ impl Fault {
         Self::NotRead,
     ];
 
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Truncated => "truncated",

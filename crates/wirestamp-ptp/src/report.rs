@@ -143,7 +143,7 @@ pub struct SourceStatus {
     pub domain: u8,
     /// The number of the port in this clock, from 1.
     pub port: u16,
-    /// As in [`Sample`], by its last Sync.
+    /// The offset as in [`Sample`], at its last Sync.
     #[serde(flatten, serialize_with = "offset")]
     pub offset: Bounded<Span>,
 }

@@ -130,7 +130,7 @@ pub(crate) use handle::Handle;
 pub(crate) use handle::Ring;
 
 impl<T: Supported> Socket<T> {
-    /// The system's socket; `None` for a simulated one.
+    /// Returns the system's socket; `None` for a simulated one.
     pub fn native(&self) -> Option<&T::Native> {
         match self {
             Self::Native(socket) => Some(socket),

@@ -5,7 +5,7 @@ use crate::time::{MonotonicTime, Span};
 use crate::timestamp::{SoftwareTimestamp, Timestamps, TransmitId, TransmitOutcome};
 use alloc::collections::{BTreeSet, TryReserveError, VecDeque};
 
-/// How long after its timeout a packet is given up: it can take this long from its receive
+/// The time after its timeout at which a packet is given up: it can take this long from its receive
 /// timestamp to the socket's queue.
 pub const GRACE: Span = Span::from_milliseconds(20);
 

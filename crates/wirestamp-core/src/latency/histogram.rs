@@ -21,8 +21,7 @@ pub struct Histogram {
     /// Negative values from the largest magnitude down, then zero and positive values.
     counts: Box<[u64; 2 * SIDE]>,
     count: u64,
-    /// The sum of all values is this plus the word that `record` adds to, because adding to one
-    /// word is faster.
+    /// The sum of all values is this plus `recent`: adding to one word is faster than to two.
     earlier: i128,
     recent: i64,
     minimum: i64,

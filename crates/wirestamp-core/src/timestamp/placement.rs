@@ -7,9 +7,9 @@ use crate::time::{Bounded, MonotonicTime, ResolvedUtc, Span, UtcModel, UtcTime};
 /// A software timestamp as the kernel made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelTime {
-    /// In UTC: Linux.
+    /// The real-time clock, in UTC (Linux).
     Utc(UtcTime),
-    /// On the monotonic clock: Windows.
+    /// The monotonic clock (Windows).
     Monotonic(MonotonicTime),
 }
 

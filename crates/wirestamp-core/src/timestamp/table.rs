@@ -29,7 +29,7 @@ fn place_of(id: TransmitId, word: Word) -> Option<u32> {
 /// hash table.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
-    /// A power of two of them.
+    /// Its length is a power of two.
     ring: Box<[Word]>,
     others: Hashed,
 }
@@ -105,7 +105,7 @@ impl Table {
 /// later entries back instead of leaving tombstones, so it does not degrade over time.
 #[derive(Debug, Clone)]
 struct Hashed {
-    /// A power of two of them.
+    /// Its length is a power of two.
     words: Box<[Word]>,
     shift: u32,
     count: usize,

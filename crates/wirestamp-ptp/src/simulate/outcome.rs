@@ -34,9 +34,9 @@ pub struct Outcome {
     pub samples: usize,
     /// The number of samples whose error bound contains the truth.
     pub covered: usize,
-    /// Of the absolute error.
+    /// The median of the absolute error.
     pub median_error_ns: i64,
-    /// Of the absolute error.
+    /// The largest absolute error.
     pub largest_error_ns: i64,
     /// The median of the error bounds.
     pub median_error_bound_ns: i64,

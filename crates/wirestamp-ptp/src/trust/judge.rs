@@ -37,7 +37,7 @@ impl std::fmt::Display for Agreement {
 }
 
 impl Agreement {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Single => "single",

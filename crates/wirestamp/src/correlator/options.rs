@@ -91,7 +91,7 @@ impl Default for CorrelatorOptions {
 pub struct CorrelatorStatus {
     /// The current generation of the hardware clock; `None` before the first cross timestamp.
     pub generation: Option<ClockGeneration>,
-    /// Why this generation began.
+    /// The event that began this generation.
     pub cause: Option<GenerationCause>,
     /// The number of cross timestamps that current conversions use.
     pub readings: usize,

@@ -50,7 +50,7 @@ pub struct ConversionErrors(Vec<(ConversionError, u64)>);
 pub struct GenerationSummary {
     /// The number of the generation.
     pub generation: ClockGeneration,
-    /// Why it began.
+    /// The event that began it.
     pub cause: GenerationCause,
     /// Its first cross timestamp, on the monotonic clock.
     pub first: MonotonicTime,

@@ -29,7 +29,7 @@ pub struct PacketLatency {
     pub wire: Option<Bounded<Span>>,
     /// The time from the receive timestamp to just after the receive call.
     pub receive_path: Option<Bounded<Span>>,
-    /// Why a time is missing; the first reason if there are several. `None` if none is missing.
+    /// The reason why a time is missing, the first if there are several; `None` if none is missing.
     pub missing: Option<NotMeasured>,
 }
 
@@ -44,7 +44,7 @@ impl PacketLatency {
     }
 }
 
-/// Why a packet's times are incomplete.
+/// The reason why a packet's times are incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotMeasured {

@@ -343,7 +343,8 @@ impl LatencyRun {
         Ok(self.tally.report(dropped, &self.ends.clocks))
     }
 
-    /// Runs the measurement to the end and returns the report. Calls `progress` about 200 times.
+    /// Runs the measurement to the end and returns the report. Calls `progress` at most about 200
+    /// times.
     ///
     /// # Errors
     /// As [`step`](Self::step).

@@ -201,7 +201,7 @@ impl XdpSender {
     /// Returns the numbers of frames by outcome.
     ///
     /// # Errors
-    /// `Io` if the system can't tell.
+    /// `Io` if the system cannot report them.
     pub fn statistics(&mut self) -> Result<XdpSendStatistics> {
         self.collect(self.host.now());
         self.inner.statistics()

@@ -60,7 +60,7 @@ impl Matcher {
         }
     }
 
-    /// Removes a resolved entry and returns its outcome.
+    /// Returns the outcome of a resolved entry, which counts as fetched from now on.
     pub(super) fn retire(&mut self, slot: u32) -> TransmitRecord {
         let list = self.entries.list(slot);
         let over = self.entries[slot].complete || list == List::LostFinal;

@@ -34,7 +34,7 @@ const FIRST_STEP: f64 = 20_000.0;
 const SLEW_LIMIT: f64 = 500.0;
 /// The time constant of the correction of small offsets, in seconds.
 const TIME_CONSTANT: f64 = 4.0;
-/// The time to converge to the steady state, in seconds.
+/// The time to converge to the steady state, in seconds: 12 time constants.
 const CLOSING: f64 = 48.0;
 
 /// The limits of a phase of a run: the start, or a disturbance and the time after it.
