@@ -42,7 +42,7 @@ impl LocalTime {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
-    /// When the response arrived.
+    /// The arrival of the response, on the real-time clock.
     pub at: UtcTime,
     /// The offset, local minus server: the middle of the possible interval. Its error bound is without the drift during the
     /// exchange.
@@ -64,7 +64,7 @@ pub(crate) struct Exchange {
     pub(crate) t1: LocalTime,
     /// When it arrived at the server.
     pub(crate) t2: NtpTimestamp,
-    /// When the response arrived.
+    /// The arrival of the response.
     pub(crate) t4: LocalTime,
 }
 

@@ -91,12 +91,12 @@ pub struct PortStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Held {
-    /// As in [`Sample`].
+    /// The offset, as in [`Sample`].
     #[serde(flatten, serialize_with = "offset")]
     pub offset: Bounded<Span>,
-    /// As in [`Sample`].
+    /// The mean path delay, as in [`Sample`].
     pub mean_path_delay_ns: i64,
-    /// As in [`Sample`].
+    /// The frequency offset, as in [`Sample`].
     pub frequency_ppb: Option<f64>,
     /// The time since the last Sync that gave a sample, in nanoseconds.
     pub age_ns: i64,

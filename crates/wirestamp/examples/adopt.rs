@@ -1,5 +1,4 @@
-//! Gives timestamps to a socket that the program has already: adopts it, uses it, and gives it
-//! back.
+//! Timestamps on an existing socket: adopts it, uses it, and converts it back.
 //!
 //! `cargo run --all-features --example adopt`
 
@@ -11,7 +10,7 @@ use wirestamp::{Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, UdpSo
 const PATIENCE: Duration = Duration::from_secs(1);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Any UDP socket will do: from std, from socket2, from a service manager as a descriptor.
+    // Any UDP socket works: from std, from socket2, or a descriptor from a service manager.
     let existing = net::UdpSocket::bind("127.0.0.1:0")?;
     let to = existing.local_addr()?;
 
@@ -39,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = io::stdout();
     writeln!(out, "send path {}, wire {}", left - before, arrived - left)?;
 
-    // Timestamping is off again; the options are as the owner had set them.
+    // Timestamping is off again, and the owner's options are restored.
     let existing = socket.into_std()?;
     existing.send_to(b"as before", to)?;
     writeln!(out, "{} bytes as before", existing.recv(&mut buffer)?)?;

@@ -1,5 +1,5 @@
-//! Returns every datagram to its sender: the peer that
-//! `wirestamp latency --peer` needs. Prints what can not be returned.
+//! A UDP echo service, the peer for `wirestamp latency --peer`: returns every datagram to its
+//! sender, and prints errors.
 //!
 //! `cargo run --all-features --example echo -- 0.0.0.0:7`
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let Some(source) = received.source else {
             continue;
         };
-        // a datagram that can't be returned is one that its sender counts as lost
+        // the sender counts a datagram that cannot be returned as lost
         if let Err(error) = socket.send_to(&buffer[..received.length], source, None) {
             writeln!(io::stderr(), "{source}: {error}")?;
         }

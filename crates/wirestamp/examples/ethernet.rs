@@ -1,5 +1,6 @@
-//! PTP over Ethernet, the first step of it: sends Sync messages to PTP's group, and tells when each left and when it
-//! arrived. The two interfaces are joined by a cable, are a veth pair, or are simulated.
+//! The first step of PTP over Ethernet: sends Sync messages to PTP's multicast group, and prints
+//! when each left and arrived. The two interfaces are connected by a cable, are a veth pair, or are
+//! simulated.
 //!
 //! `cargo run --all-features --example ethernet` (simulated), or with two interfaces as root:
 //! `cargo run --all-features --example ethernet -- eth0 eth1`
@@ -11,7 +12,7 @@ use wirestamp::ethernet::{Ethertype, MacAddress};
 use wirestamp::{HardwareRequest, Interface, Source, Timestamping, TransmitOutcome};
 
 const PATIENCE: Duration = Duration::from_secs(1);
-/// A PTPv2 Sync message of domain 0 without a time: message type, version, length.
+/// A PTPv2 Sync message of domain 0 without a timestamp: message type, version, length.
 const SYNC: [u8; 44] = {
     let mut message = [0; 44];
     (message[0], message[1], message[3]) = (0x00, 0x02, 44);
@@ -23,7 +24,7 @@ fn main() -> wirestamp::Result<()> {
     let near = Interface::find(&names.next().unwrap_or_else(|| "sim0".into()))?;
     let far = Interface::find(&names.next().unwrap_or_else(|| "sim1".into()))?;
 
-    // As long as the guards live, the NICs timestamp PTP; without them the kernel does.
+    // The NICs timestamp PTP while the guards live; without them only the kernel does.
     let guards = [&near, &far].map(|nic| nic.enable_hardware(HardwareRequest::PtpOverEthernet));
     let source = if guards.iter().all(Result::is_ok) {
         Source::Hardware

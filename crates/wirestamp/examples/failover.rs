@@ -1,5 +1,5 @@
-//! Follows the clock behind an interface, which a bond's failover replaces: sends packets that the NIC and the kernel
-//! timestamp, and prints whenever what came of them changes.
+//! Follows the clock of a bond across failovers: sends packets that the NIC and the kernel
+//! timestamp, and prints a line whenever their outcome changes.
 //!
 //! `cargo run --example failover -- bond0 192.0.2.7:319 60`: as root, to a host there, for 60 s
 
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .map_err(|_| "usage: failover INTERFACE ADDRESS:PORT SECONDS")?;
     let (to, seconds): (SocketAddr, u64) = (to.parse()?, seconds.parse()?);
     let nic = Interface::find(&name)?;
-    // A PTP event message, because some NICs timestamp no others.
+    // A PTP event message, because some NICs timestamp only these.
     let _hardware = nic.enable_hardware(HardwareRequest::Ptp)?;
     let correlator = Arc::new(nic.correlator(CorrelatorOptions::default())?);
     let clock = HostClock::hardware(Arc::clone(&correlator));
@@ -56,8 +56,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The NIC's timestamp on the monotonic clock, once that is final. A packet leaves after the kernel gave it to the driver,
-/// and before its timestamp was `fetched`, however long the driver or an emulator takes.
+/// The NIC's timestamp on the monotonic clock, once it is final. A packet leaves after the kernel
+/// passed it to the driver, and before its timestamp was `fetched`, however long the driver or an
+/// emulator takes.
 fn compared(clock: &HostClock, timestamps: &Timestamps, fetched: MonotonicTime) -> String {
     let Ok(kernels) = clock.place(timestamps, TimestampPolicy::OnlySoftware) else {
         return "missing: no software timestamp".to_owned();

@@ -1,5 +1,5 @@
-//! A program with its own socket and event loop (mio) that asks itself for ten echoes, and says of each when it
-//! left and when it arrived. wirestamp waits for nothing.
+//! A program with its own socket and event loop (mio) that sends itself ten datagrams, and prints
+//! when each left and arrived. wirestamp does not wait.
 //!
 //! `cargo run --all-features --example mio_loop`
 
@@ -25,7 +25,7 @@ mod linux {
 
     const DATAGRAMS: u32 = 10;
 
-    /// The program's own send; only the control messages are new.
+    /// The program's own send call; only the control messages are new.
     fn send(
         socket: &UdpSocket,
         to: SocketAddr,

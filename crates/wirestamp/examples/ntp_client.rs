@@ -1,8 +1,9 @@
-//! Asks an NTP server for the time once a second, and prints how far this host's clock is off, with an error bound.
-//! The bound is what the packet's way may hide: half of the round trip, and what the server says of itself.
+//! Queries an NTP server once a second, and prints the offset of this host's clock with an error
+//! bound. The bound is half of the round trip, for an unknown asymmetry, plus the root distance
+//! that the server reports.
 //!
-//! `cargo run --all-features --example ntp_client -- 192.0.2.7:123`; without an address it asks a server of its own on loopback, whose
-//! offset is 0 because both have one clock.
+//! `cargo run --all-features --example ntp_client -- 192.0.2.7:123`; without an address it queries
+//! a server of its own on loopback, whose offset is 0 because both use the same clock.
 
 use std::env;
 use std::io::{self, Write};
@@ -14,21 +15,21 @@ use wirestamp::{Span, Timestamping, Timestamps, TransmitOutcome, UdpSocket, UtcT
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Seconds from 1900, where NTP counts from, to 1970.
+/// The seconds from 1900, the start of NTP time, to 1970.
 const TO_1970: u64 = 2_208_988_800;
 
 /// A packet of 48 bytes (RFC 5905, section 7.3).
 struct Packet([u8; 48]);
 
 impl Packet {
-    /// Version 4; mode 3 is a client's, 4 a server's.
+    /// Version 4; mode 3 for a client, 4 for a server.
     fn of_mode(mode: u8) -> Self {
         let mut packet = Self([0; 48]);
         packet.0[0] = 4 << 3 | mode;
         packet
     }
 
-    /// The 8 bytes from `place` as a time: seconds since 1900 and a fraction.
+    /// Decodes the 8 bytes at `place` as a time: seconds since 1900 and a fraction.
     fn time(&self, place: usize) -> Outcome<UtcTime> {
         let bytes: [u8; 8] = self.0[place..place + 8].try_into()?;
         let whole = u64::from_be_bytes(bytes);
@@ -46,7 +47,7 @@ impl Packet {
         self.0[place..place + 8].copy_from_slice(&(seconds | fraction).to_be_bytes());
     }
 
-    /// What the server says that its time may be off by: root distance, in units of 2⁻¹⁶ s.
+    /// The server's root distance, its own error bound, from units of 2⁻¹⁶ s.
     fn root_distance(&self) -> Span {
         let field = |place| {
             let bytes = [place, place + 1, place + 2, place + 3].map(|place: usize| self.0[place]);
@@ -62,7 +63,7 @@ fn utc(timestamps: Timestamps) -> Outcome<UtcTime> {
     Ok(software.utc.ok_or("this system's timestamps are not UTC")?)
 }
 
-/// One exchange: the offset, and its error bound. Positive: the local clock is ahead.
+/// One exchange: returns the offset (positive: the local clock is ahead) with its error bound.
 fn ask(socket: &UdpSocket, server: SocketAddr) -> Outcome<(Span, Span)> {
     let request = Packet::of_mode(3);
     let sent = socket.send_to_timestamped(&request.0, server, PATIENCE)?;
@@ -78,7 +79,7 @@ fn ask(socket: &UdpSocket, server: SocketAddr) -> Outcome<(Span, Span)> {
     }
     let (left, arrived) = (utc(sent)?, utc(received.timestamps)?);
     let (there, back) = (answer.time(32)?, answer.time(40)?);
-    // as RFC 5905, section 8, but local minus server
+    // like RFC 5905, section 8, but local minus server
     let (forth, home) = (left - there, arrived - back);
     let round_trip = home - forth;
     let half = |span: Span| Span::from_nanoseconds(span.nanoseconds() / 2);
@@ -88,7 +89,7 @@ fn ask(socket: &UdpSocket, server: SocketAddr) -> Outcome<(Span, Span)> {
     ))
 }
 
-/// Answers as a server would whose clock is this host's.
+/// Answers like a server with this host's clock.
 fn serve(socket: &net::UdpSocket, times: u32) -> io::Result<()> {
     for _ in 0..times {
         let (_, client) = socket.recv_from(&mut [0; 48])?;

@@ -1,6 +1,6 @@
 //! One-way delay between two processes of one host: from the transmit timestamp in this process to
-//! the receive timestamp in the other. Both are of one clock, the host's monotonic one, so that the difference is
-//! the delay itself. (Between two hosts it would also hold the offset of their clocks.)
+//! the receive timestamp in the other. Both are on the host's monotonic clock, so the difference is
+//! the delay itself. (Between two hosts it would include the offset of their clocks.)
 //!
 //! `cargo run --all-features --example one_way_delay`
 

@@ -1,8 +1,8 @@
-//! From the NIC's clock (Linux: its PHC) to UTC: sends datagrams that the NIC timestamps, and prints when each left in UTC,
-//! with its error bound.
+//! Hardware timestamps in UTC: sends datagrams that the NIC timestamps with its clock (the PHC on
+//! Linux), and prints when each left in UTC, with an error bound.
 //!
-//! `cargo run --all-features --example phc_to_utc` on a simulated NIC, or as root on a real one, to a host there:
-//! `… --example phc_to_utc -- eth0 192.0.2.7:9`
+//! `cargo run --all-features --example phc_to_utc` on a simulated NIC, or as root on a real one,
+//! with a destination: `… --example phc_to_utc -- eth0 192.0.2.7:9`
 
 use std::env;
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => (address, 9).into(),
     };
 
-    // The NIC timestamps while this lives.
+    // The NIC timestamps while this guard lives.
     let _hardware = nic.enable_hardware(HardwareRequest::AllPackets)?;
     let correlator = nic.correlator(CorrelatorOptions::default())?;
     correlator.wait_until_ready(PATIENCE)?;

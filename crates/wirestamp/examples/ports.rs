@@ -1,5 +1,6 @@
-//! Says by which NIC's clock each packet of an interface converts that several NICs can be below: a bridge, a bond, a VLAN.
-//! Sends PTP messages to each address, and frames from each of the named senders to the interface.
+//! Shows which NIC's clock converts each packet of an interface above several NICs: a bridge, a
+//! bond or a VLAN. Sends PTP messages to each address, and frames from each of the named senders to
+//! the interface.
 //!
 //! `cargo run --example ports -- br0 192.0.2.7:319,192.0.2.8:319 eth0,eth1 eth0,eth1`: as root
 
@@ -22,7 +23,7 @@ type Failure = Box<dyn std::error::Error>;
 const PACKETS: usize = 6;
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(30);
-/// A PTP Sync, padded: some NICs timestamp no others.
+/// A PTP Sync, padded: some NICs timestamp only PTP messages.
 const SYNC: [u8; 46] = {
     let mut message = [0; 46];
     (message[1], message[3]) = (2, 44);
@@ -35,9 +36,9 @@ struct Nic {
     clock: HostClock,
 }
 
-/// What became of a packet.
+/// The outcome of a packet.
 enum Seen {
-    /// It was timestamped, after the first and before the second time.
+    /// It was timestamped between the two times.
     Between(Timestamps, Option<MonotonicTime>, MonotonicTime),
     Without(String),
 }
@@ -93,7 +94,7 @@ fn listed(names: &str) -> impl Iterator<Item = &str> {
     names.split(',').filter(|name| !name.is_empty())
 }
 
-/// Has the last timestamps confirmed, and all before them.
+/// Confirms the last timestamps, and all before them.
 fn confirm(all: &[(String, Vec<Seen>)], nics: &[Nic]) -> Result<(), Failure> {
     let packets = all.iter().flat_map(|(_, seen)| seen).rev();
     let last = packets.filter_map(|seen| match seen {
@@ -108,7 +109,7 @@ fn confirm(all: &[(String, Vec<Seen>)], nics: &[Nic]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How often each came.
+/// The number of each outcome.
 fn counted(seen: &[Seen], nics: &[Nic]) -> String {
     let mut counts = BTreeMap::new();
     for one in seen {
@@ -140,7 +141,7 @@ fn frames_sent(socket: &EthernetSocket) -> Vec<Seen> {
     each.collect()
 }
 
-/// It left after the kernel gave it to the driver, and before its timestamp was fetched.
+/// It left after the kernel passed it to the driver, and before its timestamp was fetched.
 fn left(outcome: wirestamp::Result<TransmitOutcome>, fetched: MonotonicTime) -> Seen {
     match outcome {
         Ok(TransmitOutcome::Timestamped(timestamps)) => {
@@ -153,7 +154,7 @@ fn left(outcome: wirestamp::Result<TransmitOutcome>, fetched: MonotonicTime) -> 
     }
 }
 
-/// It came after it was sent, and before the kernel had it.
+/// It arrived after it was sent, and before the kernel received it.
 fn received(frames: &EthernetSocket, sender: &EthernetSocket) -> Result<Vec<Seen>, Failure> {
     let mut seen = Vec::new();
     for _ in 0..PACKETS {
@@ -172,7 +173,7 @@ fn received(frames: &EthernetSocket, sender: &EthernetSocket) -> Result<Vec<Seen
     Ok(seen)
 }
 
-/// Which NICs' clocks convert it, and whether that lies between the two times.
+/// The NICs whose clocks convert it, and whether the result is between the two times.
 fn converted(
     timestamps: &Timestamps,
     nics: &[Nic],

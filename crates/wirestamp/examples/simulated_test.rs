@@ -1,6 +1,6 @@
-//! A deterministic test of one's own code: a function that measures how long a datagram was under way, run on
-//! simulated NICs whose truth is known. In a project of yours, `wirestamp` with feature `sim` is a dev-dependency, and what
-//! `main` does here is a `#[test]`.
+//! A deterministic test of your own code: a function that measures the delay of a datagram runs on
+//! simulated NICs with known true times. In your project, `wirestamp` with feature `sim` is a
+//! dev-dependency, and the code of `main` is a `#[test]`.
 //!
 //! `cargo run --all-features --example simulated_test`
 
@@ -11,7 +11,7 @@ use wirestamp::{Simulation, Span, Timestamping, TransmitOutcome, UdpSocket};
 
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The code under test: knows nothing of simulations.
+/// The code under test, which does not know about simulations.
 fn time_on_the_wire(from: &UdpSocket, to: &UdpSocket) -> wirestamp::Result<Option<Span>> {
     let sent = from.send_to_timestamped(b"how long?", to.local_address()?, PATIENCE)?;
     let received = to.receive(&mut [0; 64], PATIENCE)?;
@@ -25,7 +25,7 @@ fn time_on_the_wire(from: &UdpSocket, to: &UdpSocket) -> wirestamp::Result<Optio
         .map(|(left, arrived)| arrived.at.value - left.at.value))
 }
 
-/// A world as described, and a socket at each end of its cable.
+/// Returns a simulated world, with a socket at each end of its cable.
 fn world(toml: &str) -> wirestamp::Result<(Simulation, UdpSocket, UdpSocket)> {
     let simulation = Simulation::start(&Scenario::from_toml(toml)?, 1);
     let end = |name| {
@@ -39,7 +39,7 @@ fn world(toml: &str) -> wirestamp::Result<(Simulation, UdpSocket, UdpSocket)> {
 }
 
 fn main() -> wirestamp::Result<()> {
-    // A good network: the answer is the truth.
+    // A good network: the result is the true delay.
     let (simulation, from, to) = world("preset = \"ideal\"")?;
     let measured = time_on_the_wire(&from, &to)?.expect("both timestamps");
     let truth = simulation.world().truth().datagram(0).expect("it was sent");
@@ -47,11 +47,11 @@ fn main() -> wirestamp::Result<()> {
     assert_eq!(measured, arrived - truth.transmit_software_at);
     writeln!(io::stdout(), "measured {measured}, which is the truth").expect("printed");
 
-    // The same seed gives the same bits, however often and on whatever machine.
+    // The same seed gives the same bits in every run and on every machine.
     let (_again, from, to) = world("preset = \"ideal\"")?;
     assert_eq!(time_on_the_wire(&from, &to)?, Some(measured));
 
-    // A NIC that never gives a transmit timestamp: no answer, and in no time, because time is virtual.
+    // A NIC without transmit timestamps: no result, at once, because time is virtual.
     let (_silent, from, to) = world("preset = \"tx-never\"")?;
     assert_eq!(time_on_the_wire(&from, &to)?, None);
     writeln!(io::stdout(), "no transmit timestamp, no answer").expect("printed");

@@ -1,5 +1,6 @@
-//! An echo server on tokio that says how long each datagram waited between its receive timestamp and
-//! the task that serves it. Without an address it serves loopback, and three datagrams of its own.
+//! An echo server on tokio that prints how long each datagram waited between its receive timestamp
+//! and the task that serves it. Without an address it serves three datagrams of its own on
+//! loopback.
 //!
 //! `cargo run --all-features --example tokio_echo -- 0.0.0.0:7`
 
@@ -44,7 +45,7 @@ async fn ask_three_times(server: SocketAddr) -> io::Result<()> {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let given = env::args().nth(1);
     let address = given.as_deref().unwrap_or("127.0.0.1:0");
-    let socket = net::UdpSocket::bind(address).await?; // as the program had it before
+    let socket = net::UdpSocket::bind(address).await?; // the program's existing socket
     let socket = AsyncUdpSocket::adopt(socket)?;
     socket.socket().configure(Timestamping::new().receive())?;
     if given.is_some() {

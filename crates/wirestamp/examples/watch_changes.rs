@@ -1,5 +1,5 @@
-//! Watches a NIC for changes: link, address of its clock, timestamping configuration, removal. After each one it asks what is so
-//! now, because a report only says that something may have changed.
+//! Watches a NIC for changes: link, hardware clock, timestamping configuration, removal. After each
+//! report it queries the current state, because a report only states what may have changed.
 //!
 //! `cargo run --all-features --example watch_changes` on a simulated NIC that loses its cable and is removed, or for a
 //! minute on a real one: `… --example watch_changes -- eth0`
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => {
             let simulation = Simulation::preset("i225", 1)?;
             let world = simulation.world().clone();
-            // In a simulation changes are reported by the call that makes them.
+            // In a simulation the call that makes a change also reports it.
             watch(simulation.interface("sim0")?, Duration::ZERO, move || {
                 world.set_link(false);
                 world.set_link(true);
@@ -35,9 +35,9 @@ fn watch(
     cause_changes: impl FnOnce(),
 ) -> Result<(), Box<dyn std::error::Error>> {
     let (tell, changes) = mpsc::channel();
-    // First the watch, then the question what is so: no change falls between.
+    // Watch first and query afterwards, so that no change is missed.
     let watch = nic.watch(move |change| {
-        let _ = tell.send(change.kind); // nobody listens any more: the watch is about to end
+        let _ = tell.send(change.kind); // an error means that the receiver is gone and the watch is about to end
     })?;
     report(&mut nic, None)?;
     cause_changes();

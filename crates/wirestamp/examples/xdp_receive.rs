@@ -1,8 +1,8 @@
-//! Takes PTP messages over Ethernet from the driver, before the kernel has made anything of them, and tells when each came. The host
-//! does not see them any more while this runs.
+//! Receives PTP messages over Ethernet through AF_XDP, and prints when each came. The host does not
+//! get them while this runs.
 //!
-//! As root, on Linux: `cargo run --all-features --example xdp_receive -- eth0`.
-//! Many drivers restart the NIC for it, and its link is down for seconds.
+//! As root, on Linux: `cargo run --all-features --example xdp_receive -- eth0`. Many drivers
+//! restart the NIC for this, and the link is down for seconds.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,9 +1,11 @@
-//! Sends frames through memory shared with the driver, and tells when each left: by the NIC's clock, where driver and kernel have that for
-//! AF_XDP, and else why not. The frames are of an ethertype for experiments, to everybody.
+//! Sends frames through AF_XDP, and prints when each left by the NIC's clock, if driver and kernel
+//! support that, or else why there is no timestamp. The frames have an experimental ethertype and
+//! go to the broadcast address.
 //!
-//! As root, on Linux: `cargo run --all-features --example xdp_send -- eth0`. For the NIC's timestamps: `wirestamp enable eth0` before.
-//! `zero-copy` behind the name asks for zero copy, also where frames have no timestamp by it: many drivers restart the NIC for it, and its link is
-//! down for seconds.
+//! As root, on Linux: `cargo run --all-features --example xdp_send -- eth0`. For the NIC's
+//! timestamps: `wirestamp enable eth0` before. `zero-copy` after the name requests zero copy even
+//! if frames then get no timestamp: many drivers restart the NIC for it, and the link is down for
+//! seconds.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -28,7 +30,7 @@ fn send(
     packet.extend(own.octets());
     packet.extend(Ethertype::EXPERIMENTAL.get().to_be_bytes());
     packet.extend(b"wirestamp");
-    packet.resize(60, 0); // as Ethernet wants it
+    packet.resize(60, 0); // the minimum of Ethernet
 
     let mut options = XdpSendOptions::new();
     if zero_copy {
