@@ -37,7 +37,7 @@ fn watch(
     let (tell, changes) = mpsc::channel();
     // Watch first and query afterwards, so that no change is missed.
     let watch = nic.watch(move |change| {
-        let _ = tell.send(change.kind); // an error means that the receiver is gone and the watch is about to end
+        let _ = tell.send(change.kind); // the receiver may be gone at the end
     })?;
     report(&mut nic, None)?;
     cause_changes();
