@@ -110,7 +110,8 @@ mod tests {
     use wirestamp_core::time::{Bounded, MonotonicTime, Span};
     use wirestamp_core::timestamp::SoftwareTimestamp;
 
-    /// Else each packet of a socket that sends and receives would take the lock of all sockets.
+    /// Otherwise each packet of a socket that sends and receives would take the lock of all
+    /// sockets.
     #[test]
     fn what_a_socket_has_seen_in_both_directions_is_noted_once() {
         let software =

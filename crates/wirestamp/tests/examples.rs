@@ -6,7 +6,7 @@
 use std::env;
 use std::process::Command;
 
-/// Runs an example; what it prints. `None` where only tests were built, as for the sanitizers.
+/// Runs an example and returns its output; `None` if only tests were built, as for the sanitizers.
 fn output_of(example: &str) -> Option<String> {
     let mut folder = env::current_exe().expect("a program");
     folder.pop();
@@ -88,7 +88,7 @@ fn a_client_has_an_offset_with_an_error_bound_that_contains_it() {
             .and_then(|line| line.split_once(" ns ±"))
             .unwrap_or_else(|| panic!("{line}"));
         let number = |text: &str| text.parse::<i64>().expect("a number");
-        // both have one clock: the true offset is 0
+        // both use the same clock: the true offset is 0
         assert!(number(offset).abs() <= number(bound), "{output}");
     }
 }

@@ -1,5 +1,6 @@
-//! A receiver of many sockets on the running kernel, through a ring and by calls: what it lends, and that nothing is
-//! lost, mixed up or waited for in vain. In the simulator: `facade/receiver.rs`.
+//! A receiver of many sockets on the running kernel, through io_uring and by system calls: the lent
+//! packets are complete and correct, and no wait is missed. `facade/receiver.rs` has the tests in
+//! the simulator.
 
 #![cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 
@@ -12,7 +13,7 @@ use wirestamp::{ErrorKind, PacketReceiver, Simulation, Timestamping, UdpSocket};
 
 const SOON: Duration = Duration::from_secs(10);
 
-/// Through a ring where one can be had, and by calls.
+/// Through io_uring if available, and by system calls.
 fn both_ways(buffers: u16, test: impl Fn(PacketReceiver)) {
     test(PacketReceiver::with_buffers(1_472, buffers));
     test(PacketReceiver::with_buffers(1_472, buffers).without_ring());
@@ -30,7 +31,7 @@ fn address(socket: &UdpSocket) -> SocketAddr {
     socket.local_address().expect("bound")
 }
 
-/// Receives until `count` packets came: whose each is, and its payload.
+/// Receives until `count` packets came. Returns the socket and the payload of each.
 fn collect(receiver: &mut PacketReceiver, count: usize) -> Vec<(SocketToken, Vec<u8>)> {
     let mut came = Vec::new();
     while came.len() < count {
@@ -197,7 +198,7 @@ fn a_close_on_another_thread_ends_the_wait_and_is_told() {
         });
         assert_eq!(receiver.events(), [(token, ReceiverEvent::Closed)]);
         assert!(receiver.socket(token).is_none());
-        // the others go on, and it is told once
+        // the others continue, and it is reported once
         other.send_to(b"x", address(&other), None).expect("sent");
         assert_eq!(collect(&mut receiver, 1).len(), 1);
         assert_eq!(receiver.events(), []);

@@ -1,6 +1,6 @@
-//! Shows that conversions hold on recordings of a real driver's clock: no reading, and no timestamp
-//! between two readings, contradicts what was predicted from the readings before it. How the
-//! recordings were made is in `testdata/README.md`.
+//! Checks conversions on recordings of a real driver's clock: no cross timestamp, and no timestamp
+//! between two of them, contradicts the prediction from earlier ones. `testdata/README.md`
+//! describes the recordings.
 
 use flate2::read::GzDecoder;
 use std::fs::File;
@@ -9,18 +9,18 @@ use wirestamp::correlator::GenerationCause;
 use wirestamp::events::{Event, Reader, Replay, Row, Summary};
 use wirestamp::{ConversionError, CrossTimestamp, HardwareTimestamp, MonotonicTime, Span};
 
-/// What the replay of one recording showed.
+/// The results of replaying a recording.
 struct Seen {
-    /// Readings whose place was predicted from those before them.
+    /// Cross timestamps that were predicted from earlier ones.
     predicted: usize,
-    /// Those that lay outside; each must have opened a generation itself.
+    /// Those outside the prediction; each must have begun a generation.
     outside: usize,
-    /// Bounds of the predictions, in nanoseconds, sorted.
+    /// The error bounds of the predictions in nanoseconds, sorted.
     bounds: Vec<i128>,
     summary: Summary,
 }
 
-/// When a timestamp can have been made: between the readings around it.
+/// The possible time of a timestamp: between the cross timestamps around it.
 struct Window {
     after: MonotonicTime,
     before: Option<MonotonicTime>,
@@ -85,7 +85,7 @@ fn replay(name: &str) -> Seen {
     }
 }
 
-/// Between what times the reading's counter was reached, by what came before.
+/// The predicted interval of a cross timestamp.
 fn predict(
     replay: &Replay,
     reading: &CrossTimestamp,
@@ -104,7 +104,7 @@ fn predict(
     })
 }
 
-/// Every converted timestamp was made between the readings around it.
+/// Every converted timestamp is between the cross timestamps around it.
 fn check_timestamps(name: &str, rows: &[Row], windows: &[Window]) {
     assert_eq!(rows.len(), windows.len());
     for (row, window) in rows.iter().zip(windows) {
@@ -129,7 +129,7 @@ fn check_undisturbed(name: &str) {
         bounds,
         summary,
     } = replay(name);
-    // a timestamp that the NIC's one register lost is no timestamp
+    // a timestamp that the NIC's single register lost is not a timestamp
     assert_eq!(summary.converted, summary.timestamps, "{name}: {summary:?}");
     assert!(
         summary.readings >= 2_900 && summary.timestamps >= 500,
@@ -164,7 +164,8 @@ fn under_network_load() {
     check_undisturbed("igb-vm-network-load");
 }
 
-/// Two steps, four new rates, one new time: each is noticed by the first reading after it.
+/// Two steps, four new frequencies and one new time: each is detected by the first cross timestamp
+/// after it.
 fn check_adjusted(name: &str) {
     let Seen {
         predicted,
@@ -172,7 +173,7 @@ fn check_adjusted(name: &str) {
         summary,
         ..
     } = replay(name);
-    // a changed clock is refused or noticed at once
+    // a changed clock fails or is detected at once
     let noticed = summary.readings as usize - predicted + outside;
     assert!(
         predicted > 2_800 && noticed >= 8,

@@ -224,7 +224,7 @@ mod tests {
         assert!(!sent.is_served_by(on(F::None), RECEIVED));
     }
 
-    /// Whoever switched it on is none of our guards: another program.
+    /// It was switched on by another program, not by one of our guards.
     #[test]
     fn what_another_program_switched_on_stays_where_the_driver_can_do_both() {
         use ReceiveFilter as F;

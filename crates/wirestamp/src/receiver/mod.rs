@@ -341,7 +341,7 @@ fn without_socket() -> Error {
 mod tests {
     use super::*;
 
-    /// The kernel takes no command for a moment when the first socket is closed.
+    /// The kernel temporarily accepts no commands when the first socket is closed.
     #[test]
     fn no_event_is_lost_where_a_socket_cannot_be_removed_yet() {
         let busy = || Error::new(ErrorKind::Busy, "remove", "a socket", "no room");
@@ -368,7 +368,7 @@ mod tests {
         assert!(later.is_empty() && sockets[0].leaving);
     }
 
-    /// An error of the call would take its packets back.
+    /// An error of the call would lose its packets.
     #[test]
     fn why_a_socket_cannot_be_removed_is_an_event_of_that_socket() {
         let refused = Error::new(ErrorKind::Io, "remove", "a socket", "the ring is broken");

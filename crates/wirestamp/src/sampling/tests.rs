@@ -1,5 +1,4 @@
-//! The plan on an exact clock: what reading costs, how batches are spaced, and readings that are
-//! held up.
+//! The schedule on an exact clock: costs, intervals, and delayed cross timestamps.
 
 use super::*;
 use wirestamp_core::cross::CrossMethod;
@@ -7,8 +6,8 @@ use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{Frequency, HardwareTicks};
 use wirestamp_core::timestamp::HardwareTimestamp;
 
-/// Readings of a clock that is exact, `period` apart at most; each takes what its bracket
-/// is wide, every third of them `late` longer.
+/// Cross timestamps of an exact clock, at most `period` apart. Each takes as long as its bracket is
+/// wide; every third one takes `late` longer.
 struct Run {
     sampling: Sampling,
     correlation: Correlation,
@@ -105,8 +104,8 @@ fn reading_takes_no_more_than_the_budget() {
     }
 }
 
-/// Delays are not charged, and a budget that does not pay for three readings a period is
-/// exceeded by no more than these.
+/// Delays are not charged, and a budget that is too small for three cross timestamps per period is
+/// exceeded only by these.
 #[test]
 fn what_readings_were_delayed_for_is_not_charged_and_the_period_is_kept() {
     for (budget_us, width, late, a_second) in
@@ -162,8 +161,9 @@ fn delayed_readings_make_batches_longer() {
     );
 }
 
-/// Conversions each second of `hours`, with `share` of the readings held up for up to `most`
-/// nanoseconds: how many there are, how many of them fail, and the longest pause.
+/// Converts once a second for `hours`, with a fraction `share` of the cross timestamps delayed by
+/// up to `most` nanoseconds. Returns the number of conversions, the number of failures, and the
+/// longest pause.
 fn held_up(options: &CorrelatorOptions, hours: i64, share: f64, most: i64) -> (u32, u32, Duration) {
     let mut run = Run::new(options);
     let mut seed = 0x9E37_79B9_7F4A_7C15u64;
@@ -195,7 +195,7 @@ fn held_up(options: &CorrelatorOptions, hours: i64, share: f64, most: i64) -> (u
             run.now = after;
         }
         while due < run.now {
-            // while the batch was read, conversions rest on the one before
+            // while a batch is taken, conversions use the previous one
             let timestamp = HardwareTimestamp {
                 ticks: HardwareTicks::new(due as u64),
                 interface: InterfaceIndex::new(1),

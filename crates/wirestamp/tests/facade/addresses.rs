@@ -1,10 +1,11 @@
-//! Addresses as the standard library takes them: texts, pairs, several of which one will do.
+//! Addresses in the forms that the standard library accepts: texts, pairs, and several to try in
+//! order.
 
 use std::net::{SocketAddr, UdpSocket as StdSocket};
 use std::time::Duration;
 use wirestamp::{ErrorKind, UdpSocket};
 
-/// Of TEST-NET-1: no interface has it.
+/// An address of TEST-NET-1, which no interface has.
 const NOBODYS: SocketAddr = SocketAddr::new(
     std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)),
     0,

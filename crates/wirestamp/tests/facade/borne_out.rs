@@ -1,5 +1,5 @@
-//! Times that were used at once, in worlds in which somebody steps, adjusts or exchanges the clocks: what is borne out is right, and where nobody
-//! touches a clock all is.
+//! Provisional times in simulations in which clocks are stepped, adjusted or replaced: confirmed
+//! times are right, and all are confirmed if no clock is changed.
 
 use crate::pair::{bound, pass};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use wirestamp::{
 use wirestamp_test_worlds::{Chance, Change, Clocks, Found, worlds};
 
 const MS: i64 = 1_000_000;
-/// A step that may be hidden is smaller: twice the widest bracket of these clocks.
+/// Hidden steps are smaller: twice the widest bracket of these clocks.
 const HIDDEN: Span = Span::from_microseconds(80);
-/// So many packets, one each 7 ms; then the readings come that bear their times out.
+/// The number of packets, one each 7 ms, before the cross timestamps that confirm their times.
 const PACKETS: usize = 400;
 const AFTER: usize = 3_000;
 
-/// A time that was used, and when the packet really left.
+/// A provisional time, and the true time of the packet.
 struct Used(HostTime, MonotonicTime);
 
 fn world(number: u64, clocks: &Clocks<'_>, found: &mut Found) {
@@ -69,7 +69,7 @@ fn placed(clock: &HostClock, sent: Option<TransmitOutcome>, truth: &Truth) -> Op
     Some(Used(time, datagram.transmit_hardware_at?))
 }
 
-/// Whether it is not known yet whether the time is right.
+/// Whether the time is still provisional.
 fn judged(clock: &HostClock, used: &Used, found: &mut Found, world: impl Fn() -> String) -> bool {
     let Used(time, real) = used;
     match clock.bears_out(time) {
@@ -78,7 +78,7 @@ fn judged(clock: &HostClock, used: &Used, found: &mut Found, world: impl Fn() ->
         Some(true) => {
             let off = |time: &HostTime| time.monotonic.at.value - *real;
             let holds = |time: &HostTime| off(time).abs() <= time.monotonic.at.bound;
-            // a step that brackets hide shows in no final time either
+            // a step that brackets hide is not visible in final times either
             let bound = match holds(time) || again(clock, time).is_some_and(|time| holds(&time)) {
                 true => time.monotonic.at.bound,
                 false => HIDDEN,
@@ -89,15 +89,14 @@ fn judged(clock: &HostClock, used: &Used, found: &mut Found, world: impl Fn() ->
     false
 }
 
-/// How many values there were, and how many of them were lost.
-/// What is said of it now.
+/// The number of values, how many of them were lost, and the current result.
 fn again(clock: &HostClock, time: &HostTime) -> Option<HostTime> {
     let timestamps = Timestamps::new(None, time.hardware_timestamp().copied());
     let again = clock.place(&timestamps, TimestampPolicy::OnlyHardware);
     again.ok()
 }
 
-/// How many values there were, and how many of them were lost.
+/// The number of values, and how many of them were lost.
 fn tried(clocks: &Clocks<'_>, what: &str) -> [u64; 2] {
     let mut found = Found::default();
     worlds().for_each(|number| world(number, clocks, &mut found));
@@ -106,7 +105,7 @@ fn tried(clocks: &Clocks<'_>, what: &str) -> [u64; 2] {
     all
 }
 
-/// Where readings are of unknown width, a slew shows late.
+/// If brackets have an unknown width, a slew is detected late.
 const CLEAR: &[&str] = &[
     "i225",
     "igc",
@@ -138,8 +137,8 @@ fn a_time_that_is_borne_out_is_right_across_failovers() {
     assert!(tried(&clocks, "borne out, failovers")[1] > 0);
 }
 
-/// However wide the readings of a clock are and however it runs. Where some are far too late, what was said within the first tenth of a second may
-/// turn out to be doubtful.
+/// For brackets of any width and clocks of any frequency. If some cross timestamps are far too
+/// late, times of the first tenth of a second may turn out to be doubtful.
 #[test]
 fn where_nobody_changes_a_clock_every_time_is_borne_out() {
     let presets = [CLEAR, &["equal-brackets"]].concat();

@@ -1,5 +1,5 @@
-//! Other tasks of a thread have their turn however much there is to receive, to send and to fetch: each call is one that
-//! never has to wait, on the loopback interface.
+//! Other tasks of a thread run even if there is always something to receive, send or fetch: on the
+//! loopback interface, no call has to wait.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -11,9 +11,9 @@ use wirestamp::{
     Incoming, Outgoing, Received, Timestamping, TransmitId, TransmitRecord, UdpSocket,
 };
 
-/// More than a task may do in one turn: tokio's budget is 128.
+/// More operations than a task may do in one turn: tokio's budget is 128.
 const CALLS: u32 = 600;
-/// How many calls may be made between two turns of another task. A call may be two operations.
+/// The most calls between two turns of another task. A call may be two operations.
 const MOST_IN_A_ROW: u32 = 200;
 
 /// One socket that sends to itself.
@@ -34,7 +34,7 @@ impl Own {
         Self { socket, to }
     }
 
-    /// Sends without a wait of tokio's.
+    /// Sends without a tokio wait.
     fn send(&self, id: Option<TransmitId>) {
         let sent = self.socket.socket().send_to(b"x", self.to, id);
         sent.expect("sent");
@@ -45,7 +45,7 @@ impl Own {
     }
 }
 
-/// How many calls were made at most between two turns of another task on the same thread.
+/// The largest number of calls between two turns of another task on the same thread.
 fn most_in_a_row(call: &impl AsyncFn(&Own, u32)) -> u32 {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,5 +1,5 @@
-//! Worlds in which somebody steps, slews or exchanges the clocks at any time: every number that a measurement states is
-//! held against what really happened.
+//! Simulations in which clocks are stepped, slewed or replaced at any time: every reported number
+//! is compared with the truth.
 
 use crate::pair::{bound, pass};
 use std::sync::mpsc::channel;
@@ -12,7 +12,7 @@ use wirestamp::{
 };
 use wirestamp_test_worlds::{Chance, Change, Changed, Clocks, Found, worlds};
 
-/// Somebody else's doing, but for a failover.
+/// Changes by other programs, except failovers.
 const BY_HAND: &[Change] = &[Change::Step, Change::Step, Change::Adjust, Change::Slew];
 const FAILOVER: &[Change] = &[Change::Failover];
 
@@ -81,7 +81,7 @@ fn latency(world: u64, changes: &[Change], found: &mut Found) {
     }
 }
 
-/// Holds the times of one packet against the truth.
+/// Compares the times of one packet with the truth.
 fn check(
     truth: &Truth,
     source: TimestampSource,
@@ -111,7 +111,7 @@ fn check(
     if let (Some(path), Some(real)) = (packet.wire, real) {
         found.hold(path.value, path.bound, real, &world);
     }
-    // together they end just after the receive call, however the timestamps are placed
+    // together they end just after the receive call, whatever the conversion of the timestamps
     if let (Some(send), Some(wire), Some(receive), Some(received)) =
         (packet.send_path, packet.wire, packet.receive_path, received)
     {

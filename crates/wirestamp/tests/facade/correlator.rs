@@ -1,4 +1,4 @@
-//! The correlator in virtual time, against the truth.
+//! The correlator in virtual time, compared with the truth.
 
 use crate::pair::{Pair, pass, simulation};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +58,7 @@ impl Setup {
         pass(self.simulation.world(), time);
     }
 
-    /// Whether `timestamp`, of datagram `id`, converts to within its bound of the truth.
+    /// Whether `timestamp`, of datagram `id`, converts to the true time within its error bound.
     fn converts_honestly(&self, timestamp: &HardwareTimestamp, id: u32) -> bool {
         let truth = self
             .simulation
@@ -115,7 +115,7 @@ fn any_number_of_threads_convert_while_readings_are_taken() {
     });
 }
 
-/// Few readings, so that they can be counted.
+/// Few cross timestamps, so that they can be counted.
 const SPARING: CorrelatorOptions = CorrelatorOptions {
     period: Duration::from_secs(5),
     burst: 4,
@@ -297,8 +297,8 @@ fn options_that_make_no_sense_are_refused() {
     }
 }
 
-/// Reading takes time on the bus: no more than was asked for, on a fast NIC and a slow one;
-/// and what it buys is a better bound than the fixed period's.
+/// Cross timestamps take time on the bus: no more than the budget, on a fast and a slow NIC, and
+/// with better error bounds than the fixed period.
 #[test]
 fn an_adaptive_correlator_keeps_within_its_budget() {
     let (seconds, budget) = (120, Duration::from_micros(100));
@@ -327,7 +327,7 @@ fn an_adaptive_correlator_keeps_within_its_budget() {
             "{preset}: {reading_time} for {taken} readings"
         );
         let (few, _, fixed) = bound(preset, CorrelatorOptions::FIXED);
-        // 16 at the start and one every 5 s, 5 cross timestamps each; some are refused
+        // 16 batches at the start and one every 5 s, with 5 cross timestamps each; some fail
         assert!((100..=5 * (16 + 24)).contains(&few), "{preset}: {few}");
         if preset != "slow-cross" {
             assert!(

@@ -1,12 +1,12 @@
-//! The default simulation: chosen by the environment or before first use. Each case is a
-//! process of its own, because the choice is made once.
+//! The default simulation, selected by the environment or before first use. Each case runs in its
+//! own process, because the selection is made once.
 
 use std::process::Command;
 use wirestamp::{ENVIRONMENT, ErrorKind, Interface, Simulation};
 
 const CASE: &str = "WIRESTAMP_TEST_CASE";
 
-/// Runs `test` again in a process of its own with `WIRESTAMP_SIM` set; `true` in that process.
+/// Runs `test` again in its own process with `WIRESTAMP_SIM` set; returns `true` in that process.
 fn is_the_case(test: &str, chosen: Option<&str>) -> bool {
     if std::env::var(CASE).is_ok_and(|case| case == test) {
         return true;

@@ -1,5 +1,5 @@
-//! An error of this library as one of the standard library: the kind and the number are those that `std::net` gives for
-//! the same call.
+//! Conversion of errors to those of the standard library: kind and number are those that `std::net`
+//! returns for the same call.
 
 use std::error::Error as _;
 use std::io;
@@ -42,7 +42,7 @@ fn a_datagram_that_nobody_takes_is_a_refused_connection() {
     drop(nobody);
     let socket = UdpSocket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a free port");
     socket.connect(to).expect("connected");
-    // the answer to one is met by a later one
+    // a later send reports the ICMP error of an earlier one
     let mut sends = std::iter::repeat_with(|| socket.send(b"x", None)).take(1_000);
     let refused = sends.find_map(Result::err).expect("a refusal");
     assert_eq!(

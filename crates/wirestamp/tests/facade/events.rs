@@ -1,5 +1,4 @@
-//! The file of recorded events: what it says, what is wrong with it, and what is converted
-//! when.
+//! Event files: parsing, errors, and the time at which timestamps are converted.
 
 use crate::pair::{Pair, pass, simulation};
 use proptest::prelude::*;
@@ -163,7 +162,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
     );
 }
 
-/// A clock of 1 GHz that shows what the system clock shows.
+/// A clock of 1 GHz that shows the system clock's time.
 #[test]
 fn a_line_that_is_too_long_is_refused_by_its_number_and_the_next_one_is_read() {
     let line = |length: usize| format!("timestamp,{}7", "0".repeat(length - 11));
@@ -205,7 +204,7 @@ const GIGAHERTZ: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=10
 
 #[test]
 fn a_timestamp_knows_what_stands_before_it_and_later_one_batch_more() {
-    // slower by 100 ppm than stated, which only the second batch can tell
+    // slower by 100 ppm than the nominal frequency, which only the second batch shows
     let slow = |at: i64| {
         format!(
             "cross,{},{},{},extended\n",
@@ -243,7 +242,7 @@ fn a_timestamp_knows_what_stands_before_it_and_later_one_batch_more() {
         (summary.batches, summary.readings, summary.timestamps),
         (3, 15, 1)
     );
-    // the third batch came too late to be known
+    // the third batch came too late to be used
     let without = format!(
         "{GIGAHERTZ}{}timestamp,{}\n{}",
         batch(1),
@@ -251,7 +250,7 @@ fn a_timestamp_knows_what_stands_before_it_and_later_one_batch_more() {
         batch(2)
     );
     assert_eq!(replayed(&without, Replay::later).0[0].answer, Ok(later));
-    // and where none follows, all there is counts
+    // and if no batch follows, all cross timestamps so far are used
     let alone = format!(
         "{GIGAHERTZ}{}timestamp,{}\n",
         batch(1),
@@ -289,7 +288,7 @@ fn timestamps_before_the_rate_is_known_wait_for_it() {
     let (rows, _) = replayed(&text, Replay::later);
     let middle = rows[1].answer.expect("by then it is known");
     assert!(
-        // two readings do not show the counter's tick: it may be 10 µs
+        // two cross timestamps do not determine the counter's tick, which may be 10 µs
         (middle.at.nanoseconds() - 3 * SECOND / 2).abs() < 2
             && middle.bound_picoseconds < 10_600_000,
         "{middle:?}"
@@ -341,7 +340,7 @@ fn a_notification_opens_a_generation_and_its_timestamps_are_refused_until_a_read
     assert!(summary.generations[1].frequency.is_some() && summary.prior.is_some());
 }
 
-/// A bond fails over to a clock that counts from somewhere else: nothing is converted across.
+/// A bond fails over to a clock with another start: no timestamp is converted across the failover.
 #[test]
 fn another_clock_is_a_generation_of_its_own_in_a_recording() {
     let readings = |seconds: std::ops::RangeInclusive<i64>| -> String {
@@ -362,7 +361,7 @@ fn another_clock_is_a_generation_of_its_own_in_a_recording() {
     assert_eq!(causes.collect::<Vec<_>>(), ["start", "clock_replaced"]);
 }
 
-/// The clock is set ahead by 10 ms between the fifth reading and a timestamp.
+/// The clock is set ahead by 10 ms between the fifth cross timestamp and a timestamp.
 #[test]
 fn three_batches_after_a_timestamp_confirm_it_or_take_it_back() {
     const STEP: i64 = 10_000_000;
@@ -426,7 +425,7 @@ fn three_batches_after_a_timestamp_confirm_it_or_take_it_back() {
 }
 
 proptest! {
-    /// What is written is read back, ticks that are no whole nanoseconds included.
+    /// Written events are read back unchanged, including ticks that are not whole nanoseconds.
     #[test]
     fn writing_and_reading_are_inverse(
         system in prop_oneof![Just(1_000_000_000u64), Just(10_000_000), Just(3_579_545), Just(2_400_000_000), 1_000u64..5_000_000_000],
@@ -465,7 +464,7 @@ proptest! {
     }
 }
 
-/// What `record` does, on a NIC whose truth is known.
+/// A recording like that of `record`, on a NIC with known true times.
 #[test]
 fn a_recording_converts_to_within_its_bounds_of_the_truth() {
     for preset in [
@@ -506,7 +505,7 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
         let mut ids = Vec::new();
         for number in 0..240u32 {
             if number % 4 == 0 {
-                // one that is busy now and then
+                // a clock that is sometimes busy
                 for reading in clock.cross_timestamps(5).unwrap_or_default() {
                     writer.cross(&reading).expect("written");
                 }
@@ -553,7 +552,7 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
                 let truth =
                     i128::from(truth.transmit_hardware_at.expect("it left").nanoseconds()) * 1_000;
                 let error = (estimate.total_picoseconds() - truth).abs();
-                // the truth is told in whole nanoseconds
+                // the true time is in whole nanoseconds
                 assert!(
                     error <= i128::from(estimate.bound_picoseconds) + 1_000,
                     "{preset} {later} {id}: {error} ps {estimate:?}"
@@ -563,8 +562,8 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
     }
 }
 
-/// The same bits on every system: what was printed on the first one is written down. To write
-/// it anew: `WIRESTAMP_EVENTS=overwrite cargo test -p wirestamp --test facade events`.
+/// The same bits on every system: the output of the first one is stored. To update it:
+/// `WIRESTAMP_EVENTS=overwrite cargo test -p wirestamp --test facade events`.
 #[test]
 fn the_same_events_give_the_same_digits_everywhere() {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/events");
@@ -604,14 +603,14 @@ fn the_same_events_give_the_same_digits_everywhere() {
                 std::fs::write(&path, &told).expect("written");
             }
             let expected = std::fs::read_to_string(&path).expect("what it gave before");
-            // a checkout may have changed the ends of lines
+            // a checkout may have changed line endings
             assert!(expected.lines().eq(told.lines()), "{name} {kind}\n{told}");
         }
     }
 }
 
 proptest! {
-    /// Whatever stands in the file: each line is an event or an error, each timestamp a row, and
+    /// For any file content, each line is an event or an error, each timestamp gives a row, and
     /// nothing panics.
     #[test]
     fn any_file_is_read_and_any_events_are_replayed(

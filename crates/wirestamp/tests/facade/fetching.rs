@@ -1,4 +1,4 @@
-//! Fetching the outcomes of ids: five answers, each ending once.
+//! Fetching the outcomes of transmit IDs, each of which resolves once.
 
 use crate::pair::{LONG, Pair, ideal_but, is_timestamped, pass, simulation};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Switching hardware timestamping on, and putting back what was there.
+//! Switching hardware timestamping on, and restoring the previous configuration.
 
 use crate::pair::{ideal_but, simulation};
 use wirestamp::interface::{HardwareConfiguration, ReceiveFilter};
@@ -264,7 +264,7 @@ fn a_guard_that_needs_less_does_not_narrow_what_others_have() {
         nic.configuration().expect("told"),
         HardwareConfiguration::OFF
     );
-    // nor what somebody has who holds no guard
+    // nor the configuration of a program without a guard
     simulation
         .world()
         .reconfigure_by_another(NicName::Sim0, on(ReceiveFilter::All));
@@ -361,7 +361,8 @@ fn guards_of_many_threads_leave_what_they_found() {
     );
 }
 
-/// A cloud NIC: who only listens gets what it needs, and nobody is sent to ask again for what was refused.
+/// A cloud NIC: a program that only listens gets timestamps, and no remedy suggests a request that
+/// has just failed.
 #[test]
 fn a_nic_that_timestamps_received_packets_alone_is_asked_for_those() {
     let simulation = simulation("ena");
@@ -392,7 +393,7 @@ fn a_nic_that_timestamps_received_packets_alone_is_asked_for_those() {
     );
 }
 
-/// Another program, such as ptp4l, holds no guard of ours.
+/// Another program, such as ptp4l, has none of our guards.
 #[test]
 fn what_another_program_switched_on_stays_on() {
     for request in [

@@ -1,4 +1,5 @@
-//! Placing timestamps on the host's clocks: provisional until the NIC's clock was read again, then final or an error.
+//! Conversion of timestamps to the host's clocks: provisional until the NIC's clock was read again,
+//! then final or an error.
 
 use crate::pair::{bound, pass, simulation};
 use std::sync::Arc;
@@ -37,7 +38,7 @@ impl Bench {
         }
     }
 
-    /// Made and read now, by both clocks.
+    /// A timestamp that is made and read now, on both clocks.
     fn timestamps(&self) -> (Timestamps, MonotonicTime) {
         let truth = self.simulation.world().truth();
         let at = truth.now();
@@ -103,7 +104,7 @@ fn reading_the_clock_makes_a_time_final_soon_and_costs_three_batches() {
     assert_eq!(taken(), after, "it was read since");
 }
 
-/// The NIC's clock is stepped between the last reading and the timestamp.
+/// The NIC's clock is stepped between the last cross timestamp and the timestamp.
 #[test]
 fn a_step_before_the_timestamp_is_seen_and_the_time_withdrawn() {
     for by in [-10_000_000_i64, 10_000_000, -5_000_000_000, 3_000] {
@@ -122,11 +123,11 @@ fn a_step_before_the_timestamp_is_seen_and_the_time_withdrawn() {
             ),
             "{by}: {withdrawn}"
         );
-        // one that was made before the step is right, or known by nobody
+        // a timestamp from before the step converts correctly or fails
         if let Ok(time) = bench.place(&before) {
             assert!(time.monotonic.at.contains(truth), "{by}");
         }
-        // until then, a clock that was set back shows values that it has shown before
+        // until then, a clock that was set back repeats values
         pass(
             bench.simulation.world(),
             Duration::from_nanos(by.unsigned_abs()) + Duration::from_millis(20),
@@ -210,7 +211,7 @@ fn utc_is_the_kernels_or_converted_with_a_reading_of_both_clocks() {
     assert!(placed.at.contains(utc_truth));
 }
 
-/// It is of another host, or of before a restart: no reading from now on says anything of it.
+/// It is of another host, or from before a restart: later cross timestamps cannot confirm it.
 #[test]
 fn a_timestamp_that_is_read_later_than_now_is_refused_at_once() {
     let bench = Bench::new();
@@ -226,7 +227,7 @@ fn a_timestamp_that_is_read_later_than_now_is_refused_at_once() {
     );
 }
 
-/// The NIC is gone: nothing confirms a time any more.
+/// The NIC is gone: no time can be confirmed any more.
 #[test]
 fn a_clock_that_is_gone_confirms_nothing() {
     let bench = Bench::new();

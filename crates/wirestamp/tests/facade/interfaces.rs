@@ -17,7 +17,7 @@ fn an_unknown_name_is_answered_with_the_nearest_ones() {
     );
 }
 
-/// They are everywhere; a user who mistypes the name of a NIC has not asked for them.
+/// They exist on every system, but a user who mistypes the name of a NIC does not mean them.
 #[test]
 fn an_unknown_name_is_not_answered_with_simulated_ones() {
     let real = |interface: &Interface| !interface.description().simulated;

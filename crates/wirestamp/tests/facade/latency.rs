@@ -1,4 +1,4 @@
-//! Latency runs: against the simulator's truth, with losses, and on loopback.
+//! Latency measurements: compared with the simulator's true times, with losses, and on loopback.
 
 use crate::pair::{LONG, Pair, bound, ideal_but, lacking, simulation, timestamping_loopback};
 use std::collections::VecDeque;
@@ -357,7 +357,7 @@ fn given_sockets_are_measured_and_hardware_needs_their_clocks() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-/// A cable between ideal NICs that takes this long.
+/// A cable between ideal NICs with this delay.
 fn far_away(delay: &str) -> Simulation {
     ideal_but(&format!("[link.delay]\nbase = \"{delay}\""))
 }
@@ -431,7 +431,8 @@ fn what_exceeds_the_timeout_is_lost_and_nothing_else() {
 
 #[test]
 fn late_arrivals_are_told_from_those_that_never_come() {
-    // a tenth is lost, and a tenth takes 30 ms longer: no packet overtakes another, so those behind do, too
+    // a tenth is lost, and a tenth takes 30 ms longer; no packet overtakes another, so later ones
+    // are delayed too
     let link =
         "[link]\nlost = 0.1\n[link.delay]\nbase = \"5ms\"\noutliers = 0.1\noutlier = \"30ms\"";
     for rate in [None, Some(10), Some(10_000)] {
@@ -499,7 +500,7 @@ fn a_stopped_measurement_loses_nothing() {
 
 #[test]
 fn the_limit_of_packets_in_flight_delays_and_never_loses() {
-    // one packet in a hundred is lost, and holds its place until its time is over
+    // one packet in a hundred is lost, and occupies its slot until its timeout
     let simulation = ideal_but("[link]\nlost = 0.01\n[link.delay]\nbase = \"5ms\"");
     let interface = simulation.interface("sim0").expect("a NIC");
     let timeout = Duration::from_millis(30);
@@ -613,7 +614,7 @@ fn real_datagrams_over_a_far_path_are_measured() {
         return;
     };
     let cases = [
-        // what the defaults do
+        // the behaviour of the defaults
         (
             100,
             LatencyOptions {
@@ -640,7 +641,7 @@ fn real_datagrams_over_a_far_path_are_measured() {
     ];
     for (delay, options) in cases {
         let relay = bound(&loopback);
-        // room for what comes while this thread is held up
+        // room for packets that come while this thread is delayed
         relay
             .configure(wirestamp::Timestamping::OFF.transmit(8_192))
             .expect("granted");
@@ -772,7 +773,7 @@ fn the_send_path_is_split_at_the_queueing_discipline_where_that_is_asked_for() {
             assert!(time(packet.to_queue) > Span::ZERO);
         }
         if source == TimestampSource::Software {
-            // the simulator's datagrams are 100 ns in the queue
+            // datagrams spend 100 ns in the simulator's queue
             assert_eq!(
                 report.from_queue.maximum(),
                 Some(Span::from_nanoseconds(100))
@@ -808,8 +809,8 @@ fn times_that_become_final_later_than_packets_arrive_are_not_lost() {
     assert_eq!(report.wire.count(), 4_000);
 }
 
-/// Somebody sets the NIC's clock back by 10 ms in the middle: packets since the last reading before that are lost, with
-/// the reason, and no time is wrong.
+/// The NIC's clock is set back by 10 ms in the middle: packets since the last cross timestamp
+/// before that are lost, with the reason, and no time is wrong.
 #[test]
 fn a_step_of_the_nics_clock_costs_packets_and_no_wrong_times() {
     let toml = "preset = \"i225\"\n[[event]]\nat = \"1500ms\"\naction = \"step_hardware\"\nticks = -10_000_000\n";
@@ -844,11 +845,11 @@ fn nothing_is_sent_once_the_time_is_over() {
         let took = interface.utc_cross_timestamp().before - begun;
         let count = report.packets;
         assert!((least..=most).contains(&count), "{count} at {rate:?}");
-        // the last ones' times are waited for
+        // the times of the last packets are awaited
         assert!(took >= Span::from_milliseconds(100), "{took}");
         assert_eq!(report.wire.count(), count, "{rate:?}");
     }
-    // a count that is reached before ends it
+    // it ends if the count is reached before
     let simulation = Simulation::preset("igc", 1).expect("a preset");
     let interface = simulation.interface("sim0").expect("a NIC");
     let options = LatencyOptions {
@@ -882,7 +883,7 @@ fn an_interval_is_waited_for_before_a_packet_and_not_after_the_last_nor_past_the
         }
         let took = run.sockets()[0].now() - begun;
         assert!(took < most, "{count}: {took}");
-        // a caller has its turn meanwhile
+        // the caller gets its turn in between
         assert!(
             turns >= took.nanoseconds() / 40_000_000,
             "{count}: {turns} in {took}"

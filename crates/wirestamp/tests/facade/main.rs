@@ -1,4 +1,4 @@
-//! The facade, mostly on simulated NICs, whose truth is known; waiting and latency also on
+//! Tests of the facade, mostly on simulated NICs with known true times; waiting and latency also on
 //! this system's loopback interface.
 
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]

@@ -1,4 +1,4 @@
-//! One call that sends and has the outcome.
+//! Sending and getting the outcome in one call.
 
 use crate::pair::{LONG, Pair, is_timestamped, pass, simulation};
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn pair(preset: &str, timestamping: Timestamping) -> Pair {
 #[test]
 fn a_datagram_and_its_timestamps_in_one_call() {
     let pair = pair("ideal", Timestamping::OFF.transmit(8));
-    // ids of the library's are passed over where the caller uses them
+    // the library skips IDs that the caller uses
     pair.send(1 << 31);
     let before = pair.sender.now();
     for _ in 0..100 {
@@ -36,7 +36,7 @@ fn a_datagram_and_its_timestamps_in_one_call() {
     pair.sender.connect(pair.to).expect("a peer");
     let outcome = pair.sender.send_timestamped(b"timestamped", LONG);
     assert!(is_timestamped(outcome.expect("sent")));
-    // nothing is left for who fetches the outcomes of all ids
+    // nothing is left for a call that fetches the outcomes of all IDs
     let mut records = [TransmitRecord::EMPTY; 8];
     assert_eq!(pair.sender.transmit_timestamps(&mut records), Ok(0));
     let counters = pair.sender.counters();

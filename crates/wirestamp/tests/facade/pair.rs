@@ -19,7 +19,7 @@ pub(crate) fn simulation(preset: &str) -> Simulation {
     Simulation::preset(preset, 7).expect("a preset")
 }
 
-/// The "ideal" NIC, with something changed.
+/// The "ideal" NIC with a change.
 pub(crate) fn ideal_but(toml: &str) -> Simulation {
     Simulation::from_toml(&format!("preset = \"ideal\"\n{toml}"), 7).expect("a scenario")
 }
@@ -29,7 +29,7 @@ pub(crate) fn bound(interface: &Interface) -> UdpSocket {
     interface.bind((address, 0).into()).expect("a free port")
 }
 
-/// The loopback interface, where it timestamps.
+/// The loopback interface, if it timestamps.
 pub(crate) fn timestamping_loopback() -> Option<Interface> {
     if OS == "windows" {
         eprintln!(
@@ -42,8 +42,8 @@ pub(crate) fn timestamping_loopback() -> Option<Interface> {
         .ok()
 }
 
-/// Says that a test is skipped for what this machine lacks; fails it on CI's machines, which set
-/// `WIRESTAMP_NO_SKIP` because they lack nothing.
+/// Reports that a test is skipped because this machine lacks something; fails it on CI machines,
+/// which set `WIRESTAMP_NO_SKIP` because they lack nothing.
 pub(crate) fn lacking(what: &str) {
     assert!(
         std::env::var_os("WIRESTAMP_NO_SKIP").is_none(),
@@ -59,7 +59,7 @@ impl Pair {
         Self::of(end("sim0"), end("sim1"))
     }
 
-    /// On this system; `None` where the loopback interface timestamps nothing.
+    /// On this system; `None` if the loopback interface does not timestamp.
     pub(crate) fn on_loopback() -> Option<Self> {
         let loopback = timestamping_loopback()?;
         Some(Self::of(bound(&loopback), bound(&loopback)))
@@ -104,12 +104,12 @@ pub(crate) fn is_timestamped(outcome: TransmitOutcome) -> bool {
     matches!(outcome, TransmitOutcome::Timestamped(_))
 }
 
-/// Lets time pass in a world, as a [`Duration`].
+/// Advances a world's time by a [`Duration`].
 pub(crate) fn pass(world: &World, time: Duration) {
     world.advance(time.into());
 }
 
-/// How long this thread has run, in nanoseconds; `None` where the system does not say.
+/// The CPU time of this thread in nanoseconds; `None` if the system does not report it.
 pub(crate) fn processor_time() -> Option<u64> {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     statistics.split_whitespace().next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! Polls instead of futures, on a simulated NIC and on an adopted socket of tokio's.
+//! Polls instead of futures, on a simulated NIC and on an adopted tokio socket.
 
 use std::future::poll_fn;
 use std::task::{Context, Waker};
@@ -18,7 +18,7 @@ fn run(test: impl Future<Output = Result<()>>) {
     ended.expect("no error");
 }
 
-/// Polls before anything can be there, then sends to itself.
+/// Polls before there can be a result, then sends to itself.
 async fn each_kind_is_woken(socket: AsyncUdpSocket) -> Result<()> {
     socket.socket().configure(BOTH)?;
     let to = socket.socket().local_address()?;
@@ -75,7 +75,7 @@ fn each_kind_is_woken_on_an_adopted_socket_of_tokios() {
     });
 }
 
-/// A task that waits before anything was sent learns of the first deadline there is.
+/// A task that waits before any send is notified of the first deadline.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_id_that_is_sent_after_the_wait_began_ends_it_by_its_deadline() {

@@ -1,4 +1,4 @@
-//! Waiting until a correlator can convert, and why it can't.
+//! Waiting until a correlator can convert, and the errors if it cannot.
 
 use crate::pair::{pass, simulation};
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn started(preset: &str, options: CorrelatorOptions) -> (Simulation, Correlator)
 
 #[test]
 fn a_wait_lasts_until_conversions_are_possible() {
-    // two readings are needed where the driver does not say the frequency
+    // two cross timestamps are needed if the driver does not report the frequency
     let (simulation, correlator) = started("windows-no-frequency", CorrelatorOptions::default());
     let now = || simulation.world().truth().now();
     let begun = now();

@@ -1,4 +1,4 @@
-//! Sending with ids: what is refused, and what becomes of ids whose send failed.
+//! Sending with transmit IDs: rejected IDs, and IDs whose send failed.
 
 use crate::pair::{Pair, ideal_but, is_timestamped, simulation};
 use std::net::SocketAddr;

@@ -39,7 +39,7 @@ fn is_timestamped(answer: TransmitAnswer) -> bool {
     )
 }
 
-/// Fifty tasks send on one socket and await their own ids, while another one receives.
+/// Fifty tasks send on one socket and await their own IDs, while another one receives.
 async fn every_task_gets_its_own(
     Pair {
         sender,
@@ -121,7 +121,7 @@ fn an_id_ends_by_its_deadline() {
     });
 }
 
-/// A future that is dropped takes nothing with it.
+/// Dropping a future loses nothing.
 async fn dropping_loses_nothing(pair: Pair) {
     let (sender, receiver) = (socket(pair.sender), socket(pair.receiver));
     let mut buffer = [0; 64];
@@ -172,7 +172,7 @@ fn dropping_a_future_loses_nothing() {
     });
 }
 
-/// Tasks that wait for ever, and the socket closed.
+/// Tasks that wait forever, until the socket is closed.
 async fn closing_ends_every_wait(pair: Pair) {
     let sender = socket(pair.sender);
     let mut tasks = JoinSet::new();
@@ -216,7 +216,7 @@ fn without_a_runtime_there_is_an_error_and_no_panic() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-/// Counts what it is told; who holds it is seen by its number of owners.
+/// Counts its notifications; its reference count shows who holds it.
 #[derive(Default)]
 struct Counting(AtomicUsize);
 

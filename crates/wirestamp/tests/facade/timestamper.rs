@@ -44,7 +44,7 @@ fn send(
     Ok(())
 }
 
-/// Reads the error queue until no id is awaited; the outcomes in the order of their ids.
+/// Reads the error queue until no ID is awaited. Returns the outcomes in the order of their IDs.
 fn outcomes(timestamper: &mut Timestamper) -> Vec<TransmitRecord> {
     let mut all = Vec::new();
     let mut records = [TransmitRecord::EMPTY; 64];
@@ -135,7 +135,8 @@ fn a_tag_that_was_never_sent_ends_its_id_and_keeps_no_other_from_ending() {
     ));
 }
 
-/// The kernel counted it, and nobody said so: the next one's timestamp must not be taken for another's.
+/// The kernel counted it, which was not reported: the next timestamp must not be assigned to
+/// another datagram.
 #[test]
 fn where_the_kernel_counts_a_send_that_nobody_told_of_gives_no_timestamp_to_another() {
     let (socket, mut timestamper) = attached(BOTH.identification(Identification::Counter));

@@ -1,5 +1,5 @@
-//! A Windows without the timestamping interface, as Wine is one: everything that needs it says
-//! so by name, and packets flow. Where the interface is there, these have nothing to show.
+//! A Windows without the timestamping API, such as Wine: everything that requires the API names it
+//! in the error, and packets still flow. With the API there is nothing to test here.
 
 use crate::pair::bound;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use wirestamp::{
     Watch,
 };
 
-/// The loopback interface, unless this Windows has the interface.
+/// The loopback interface, unless this Windows has the API.
 fn without_the_interface() -> Option<Interface> {
     let loopback = Interface::loopback().expect("every system has one");
     let missing = loopback

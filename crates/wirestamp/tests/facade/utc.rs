@@ -1,4 +1,4 @@
-//! Hardware timestamps in UTC, each against what the simulated real-time clock really showed.
+//! Hardware timestamps in UTC, each compared with the simulated real-time clock.
 
 use crate::pair::{bound, pass};
 use std::collections::VecDeque;
@@ -9,14 +9,14 @@ use wirestamp::{
 };
 
 const STEP: Duration = Duration::from_millis(97);
-/// How many timestamps wait until they are converted a second time: some three seconds.
+/// The number of timestamps that wait until they are converted again, after about three seconds.
 const LATER: usize = 31;
 
 struct Observed {
     simulation: Simulation,
     interface: Interface,
     correlator: Correlator,
-    /// Tells the monotonic clock.
+    /// Returns the monotonic clock's time.
     socket: UdpSocket,
     waiting: VecDeque<(HardwareTimestamp, UtcTime)>,
     converted: u32,
@@ -58,7 +58,7 @@ impl Observed {
         (timestamp, utc)
     }
 
-    /// Converts, and holds the answer against the truth.
+    /// Converts, and compares the result with the truth.
     #[track_caller]
     fn check(&mut self, (timestamp, truth): &(HardwareTimestamp, UtcTime)) {
         match self.correlator.to_utc(timestamp) {
@@ -76,7 +76,7 @@ impl Observed {
         }
     }
 
-    /// Timestamps for so long, each converted at once and three seconds later.
+    /// Makes timestamps for this long, each converted at once and three seconds later.
     fn convert_for(&mut self, time: Duration) {
         for _ in 0..time.as_nanos() / STEP.as_nanos() {
             pass(self.simulation.world(), STEP);
@@ -153,7 +153,7 @@ fn slewing_is_in_the_bound() {
         observed.unknown,
         observed.converted
     );
-    // at once: next to a reading
+    // at once, close to a reading
     observed.convert_for(Duration::from_secs(7));
     let made = observed.timestamp();
     let utc = observed.correlator.to_utc(&made.0).expect("known");

@@ -20,7 +20,7 @@ fn timestamping(pair: Pair) -> Arc<Pair> {
     Arc::new(pair)
 }
 
-/// Eight threads send on one socket, each waits for its own ids.
+/// Eight threads send on one socket, and each waits for its own IDs.
 fn everybody_gets_their_own(pair: Pair) -> u32 {
     const THREADS: u32 = 8;
     const EACH: u32 = 200;
@@ -133,7 +133,7 @@ fn a_timestamp_that_another_thread_collects_ends_the_wait_all_the_same() {
     let pair = Pair::over_the_cable(&ideal_but(
         "[nic.faults]\nlate = 1.0\nlate_from = \"50ms\"\nlate_to = \"50ms\"",
     ));
-    // a wait that nobody ends lasts, in virtual time, until the deadline
+    // a wait without an event lasts until the deadline, in virtual time
     let deadline = Span::from_seconds(3_600);
     pair.sender
         .configure(Timestamping::OFF.transmit(64).transmit_deadline(deadline))
@@ -263,7 +263,7 @@ fn threads_that_wait_together_cost_no_busy_loop() {
     });
 }
 
-/// Threads that wait for ever, and the socket closed.
+/// Threads that wait forever, until the socket is closed.
 fn closing_ends_every_wait(pair: Pair) {
     let pair = timestamping(pair);
     let waits: [fn(&Pair) -> wirestamp::Result<bool>; 2] = [
@@ -402,7 +402,7 @@ fn time_passes_for_who_sleeps_also_in_a_simulation() {
     assert!(real.now() >= soon);
 }
 
-/// The first look at the queue reads no clock, so it does not know yet that the id is overdue.
+/// The first read of the queue uses no clock, so it does not know yet that the ID is overdue.
 #[test]
 fn a_wait_of_zero_tells_what_became_overdue() {
     let simulation = simulation("tx-never");

@@ -1,4 +1,5 @@
-//! Change callbacks: none is lost, none follows unregistering, none can stop the others.
+//! Change callbacks: no change is lost, no call follows unregistering, and no callback can stop the
+//! others.
 
 use crate::pair::{pass, simulation};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +10,7 @@ use wirestamp::interface::{ChangeEvent, ChangeKind};
 use wirestamp::sim::NicName;
 use wirestamp::{ErrorKind, Simulation, Watch};
 
-/// A watch, and how often it called back.
+/// A watch, and the number of its calls.
 fn counting(simulation: &Simulation) -> (Watch, Arc<AtomicUsize>) {
     let calls = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&calls);

@@ -1,6 +1,6 @@
-//! The correlator with its default options in worlds that are not smooth, each conversion against the
-//! truth: held-up readings, uneven ticks, imperfect latches, slewed system clocks, and other programs that
-//! adjust the NIC's clock.
+//! The correlator with its default options under difficult conditions, each conversion compared
+//! with the truth: delayed cross timestamps, uneven ticks, imperfect latches, slewed system clocks,
+//! and other programs that adjust the NIC's clock.
 
 use crate::pair::pass;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use wirestamp::{
     Correlator, CorrelatorOptions, HardwareTimestamp, Interface, MonotonicTime, Simulation,
 };
 
-/// How long a timestamp waits until it is converted a second time: some batches later.
+/// How long a timestamp waits until it is converted again, some batches later.
 const LATER: Duration = Duration::from_secs(16);
 const STEP: Duration = Duration::from_millis(97);
 
@@ -27,9 +27,9 @@ struct Observed {
 struct Tally {
     converted: u32,
     refused: u32,
-    /// Outside of the bound, converted at once.
+    /// The number outside the error bound, converted at once.
     wrong_at_once: u32,
-    /// Outside of the bound, converted some batches later.
+    /// The number outside the error bound, converted some batches later.
     wrong_later: u32,
 }
 
@@ -53,7 +53,7 @@ impl Observed {
         observed
     }
 
-    /// Lets time pass and converts timestamps on the way, at once and later.
+    /// Advances time and converts timestamps, at once and later.
     fn convert_for(&mut self, time: Duration) {
         let end = self.simulation.world().truth().now() + time.into();
         while self.simulation.world().truth().now() < end {
@@ -93,7 +93,7 @@ impl Observed {
     }
 }
 
-/// Readings far apart and close together, wide and narrow.
+/// Cross timestamps far apart and close together, wide and narrow.
 const PRESETS: [&str; 3] = ["ideal", "i225", "slow-cross"];
 
 fn hour(preset: &str, toml: &str) -> (Tally, Observed) {
@@ -148,8 +148,8 @@ fn the_tick_of_the_system_clock_is_part_of_the_bound() {
     }
 }
 
-/// Nothing can be promised of a change before readings show it: timestamps made in the `unknown` after
-/// one are converted later only.
+/// There is no guarantee until cross timestamps show a change: timestamps in the `unknown` period
+/// after one are converted later only.
 fn after_changes(
     preset: &str,
     change: impl Fn(&Observed, u32),

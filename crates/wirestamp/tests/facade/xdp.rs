@@ -1,4 +1,5 @@
-//! Sending by AF_XDP, on a pair of veth interfaces in a network namespace of the test's thread. Needs root and iproute2.
+//! Sending through AF_XDP, on a pair of veth interfaces in a network namespace of the test's
+//! thread. Requires root and iproute2.
 
 use nix::sched::{CloneFlags, unshare};
 use std::collections::BTreeMap;
@@ -15,7 +16,8 @@ const FRAMES: u32 = 64;
 const LONG: Duration = Duration::from_secs(20);
 const NOT_SUPPORTED: TransmitOutcome = TransmitOutcome::Missing(MissingReason::NotSupported);
 
-/// Runs `test` with one end of a cable, in a namespace of its own; without root it is skipped, which is said.
+/// Runs `test` with one end of a cable, in its own namespace; skips it without root, and reports
+/// that.
 fn with_interface(test: impl FnOnce(&Interface) + Send) {
     thread::scope(|scope| {
         let ended = scope.spawn(|| {
@@ -53,7 +55,7 @@ fn queue(sender: &mut XdpSender, id: u32) -> wirestamp::Result<()> {
     frame.queue(packet.len(), TransmitId(id))
 }
 
-/// Fetches until no id is awaited; how often each resolved, and to what.
+/// Fetches until no ID is awaited. Returns how often each resolved, and its outcome.
 fn outcomes(sender: &mut XdpSender) -> BTreeMap<u32, Vec<TransmitOutcome>> {
     let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let mut records = [TransmitRecord::EMPTY; 50];
@@ -138,7 +140,7 @@ fn ids_of_frames_that_never_come_back_end_by_their_deadline() {
         let silent = TransmitOutcome::Missing(MissingReason::NeverGenerated);
         assert!(all.values().all(|one| one == &[silent]), "{all:?}");
         assert_eq!(all.len(), 10);
-        // they leave afterwards, which ends no id a second time
+        // they leave afterwards, which does not resolve an ID again
         ip("link set xdp0 up");
         sender.flush().expect("handed over");
         queue(&mut sender, 10).expect("queued");
@@ -156,7 +158,7 @@ fn a_longer_deadline_leaves_ids_pending() {
         let mut sender = interface.send_xdp(&options).expect("opens");
         ip("link set xdp0 down");
         queue(&mut sender, 1).expect("queued");
-        // twice what is waited for by default
+        // twice the default deadline
         let answer = sender.wait_transmit_timestamp(TransmitId(1), Duration::from_millis(400));
         assert_eq!(answer, TransmitAnswer::Pending);
     });

@@ -7,7 +7,8 @@ use std::time::Duration;
 use wirestamp_core::timestamp::{HardwareTimestamp, TransmitId};
 use wirestamp_sim::NicName;
 
-/// At the end many packets wait. A clock that cannot be read is asked once, not for each: with retries that would take minutes.
+/// At the end many packets wait. A clock that cannot be read is tried only once, because retries
+/// for each packet would take minutes.
 #[test]
 fn a_clock_that_does_not_answer_is_asked_once_for_all_that_wait() {
     let simulation = Simulation::preset("i225", 1).expect("a preset");
