@@ -120,7 +120,7 @@ mod tests {
             device: InterfaceIndex::new(device),
             configuration: Some(1),
         };
-        // 0 is no interface's number
+        // no interface has the number 0
         let (first, unknown) = (behind(2), behind(0).or_as_before(&behind(2)));
         assert_eq!(first.change_to(&unknown), None);
         assert_eq!(unknown.change_to(&behind(2)), None);

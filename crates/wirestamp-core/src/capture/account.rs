@@ -287,7 +287,7 @@ mod tests {
             account.observe(|offset| {
                 offset.observe_exactly(AHEAD - 30 * second, at(21 * second), at(21 * second))
             });
-            // later than the last packet of the block before only if it was made after the step
+            // later than the last packet of the previous block only if it was made after the step
             let clocks = Clocks::Read(at(21 * second + 5));
             let placed = account.timestamps(utc(10 * second + AHEAD), clocks, at(21 * second + 5));
             let found = placed.software.map(|software| software.at.value);

@@ -167,7 +167,8 @@ mod tests {
         [offset, rate, offset_variance, covariance, rate_variance]
     }
 
-    /// The textbook's prediction: F P Fᵀ + Q with the noise of a random walk of the rate.
+    /// The prediction as in textbooks: F P Fᵀ + Q, with the noise of a random walk of the
+    /// frequency.
     #[test]
     fn two_seconds_later_less_is_known() {
         let mut filter = FILTER;
@@ -180,7 +181,8 @@ mod tests {
         );
     }
 
-    /// The textbook's update, with a gain of 30 / (30 + 10) for the offset and 20 / 40 for the rate.
+    /// The update as in textbooks, with a gain of 30 / (30 + 10) for the offset and 20 / 40 for the
+    /// frequency.
     #[test]
     fn a_measurement_counts_as_much_as_it_is_better_than_the_prediction() {
         let mut filter = Filter {
@@ -231,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Two filters that predict 10 and 2 where 6 and then 3 are measured.
+    /// Two filters that predict 10 and 2; 6 and then 3 are measured.
     #[test]
     fn the_filter_that_was_right_lately_is_chosen() {
         let mut bank = Bank::new(0.0, 0.0);
@@ -247,7 +249,7 @@ mod tests {
         assert_eq!(bank.chosen, 0, "the steadiest of equals");
         bank.update(measured(3.0));
         assert_eq!(bank.chosen, 2);
-        // squares over the variance and one; the older one counts 99 %
+        // the squares divided by the variance, and one more; the older one counts 99 %
         assert!((bank.filters[2].error - (0.99 * 16.0 + 1.0) / 4.0).abs() < 1e-9);
         assert!((bank.filters[0].error - (0.99 * 16.0 + 49.0) / 4.0).abs() < 1e-9);
         assert!((bank.guess(measured(3.0)).0 - 2.0).abs() < 1e-9);

@@ -48,7 +48,8 @@ impl Contradiction {
 mod tests {
     use super::*;
 
-    /// Readings a second apart; the step is of 100 ms. Which share of it each clock's pace lacks.
+    /// Cross timestamps one second apart and a step of 100 ms. The shares of it that each clock's
+    /// frequency does not explain.
     fn cause(system: f64, hardware: f64) -> GenerationCause {
         let contradiction = |sign: f64| Contradiction {
             by: 1e8,
@@ -74,7 +75,7 @@ mod tests {
         assert_eq!(cause(1.0, 1.0), GenerationCause::Contradiction);
     }
 
-    /// A step of less than 2000 ppm of the time since the last batch can be a new frequency.
+    /// A step of less than 2000 ppm of the time since the last batch can also be a new frequency.
     #[test]
     fn what_a_frequency_explains_is_no_step() {
         let found = |by: f64, usual| {

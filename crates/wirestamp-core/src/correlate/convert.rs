@@ -386,7 +386,7 @@ fn choose(candidates: &[Option<Candidate>]) -> Result<Candidate, ConversionError
 mod tests {
     use super::*;
 
-    /// At `at` of that generation, off by at most `bound`.
+    /// At `at` in that generation, with an error of at most `bound`.
     fn candidate(generation: u32, at: i64, bound: i128) -> Option<Candidate> {
         Some(Candidate {
             at: MonotonicTime::from_nanoseconds(at),
@@ -397,7 +397,7 @@ mod tests {
         })
     }
 
-    /// The better one is within 5 of 100, the other one within 7 of what is that much later.
+    /// The better one is within 5 of 100, the other one within 7 of the value that much later.
     #[test]
     fn the_bound_of_two_that_agree_covers_both() {
         for (apart, bound) in [(0, Some(7)), (3, Some(10)), (12, Some(19)), (13, None)] {

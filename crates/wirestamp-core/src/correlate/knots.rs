@@ -176,7 +176,8 @@ mod tests {
         knots
     }
 
-    /// 81 s has its neighbours within 2 s and is 19 s old: a ninth; the next best, 82 s, has 16 of 18.
+    /// 81 s has its neighbours within 2 s and is 19 s old: a ninth; the second best, 82 s, has 16
+    /// of 18.
     #[test]
     fn the_one_with_the_closest_neighbours_for_its_age_goes() {
         let knots = knots([0, 20, 40, 60, 80, 81, 82, 97, 98, 100]);

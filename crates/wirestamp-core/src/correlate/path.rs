@@ -78,7 +78,7 @@ mod tests {
         Interval::new(3.0, 3.0 + width)
     }
 
-    /// Batches of 1000 ns, then ever one of 1400.
+    /// Batches of 1000 ns, then only batches of 1400 ns.
     #[test]
     fn what_is_usual_beyond_the_narrowest_follows_slowly() {
         let mut path = PathWidth::new();
@@ -121,7 +121,7 @@ mod tests {
         assert!(lacks(&path, 102.0, 21.0) && !lacks(&path, 100.0, 21.0));
     }
 
-    /// The centre lies anywhere within half the excess: a twelfth of the square.
+    /// The centre is uniformly distributed over half the excess: a twelfth of the square.
     #[test]
     fn a_wide_batch_counts_less() {
         let mut path = PathWidth::new();

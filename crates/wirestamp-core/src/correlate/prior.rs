@@ -112,7 +112,8 @@ mod tests {
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     }
 
-    /// The rate changes by 8·10⁻¹⁰ in each second, but for a jump before the first rate that counts.
+    /// The frequency changes by 8·10⁻¹⁰ per second, apart from a jump before the first value that
+    /// counts.
     #[test]
     fn twice_the_change_since_eight_batches_earlier_is_learnt() {
         let mut wander = Wander::new(3e-17);
@@ -124,7 +125,7 @@ mod tests {
             near(wander.seen(), 3e-17);
         }
         wander.observe(8.0 * 8e-10, 1e9);
-        // 12 s were seen: half of what was learnt is forgotten in 20 s, 8 of which have passed
+        // 12 s were seen: half of the learnt value is forgotten in 20 s, 8 of which have passed
         near(wander.seen(), 3e-17 / 1.4);
         for second in 9..=16 {
             wander.observe(8e-10 * f64::from(second), 1e9);
@@ -148,13 +149,13 @@ mod tests {
             near(wander.seen(), 1e-16);
             near(wander.believed(), 1e-16);
             near(wander.allowed(), 1.0031e-16);
-            // after 20 s half of it; a third of the time seen is less
+            // half of it after 20 s; a third of the observed time is less
             (0..8).for_each(|_| wander.observe(1e-6 + sign * 4e-7, 1e9));
             near(wander.seen(), 1e-16 / 1.4);
         }
     }
 
-    /// Half is forgotten in a third of the time that was seen: of 252 s in 84 s, 24 of which have passed.
+    /// Half is forgotten in a third of the observed time: 84 s of 252 s, 24 of which have passed.
     #[test]
     fn what_was_seen_for_long_is_forgotten_slowly() {
         let mut wander = Wander::new(1e-18);
@@ -177,7 +178,7 @@ mod tests {
         near(wander.seen(), 1e-18);
         wander.grow();
         near(wander.seen(), 6e-17);
-        // rates 32 s apart don't show what swings faster
+        // frequencies 32 s apart do not show faster swings
         let mut slow = Wander::new(3e-17);
         (0..4_000).for_each(|_| slow.observe(0.0, 4e9));
         near(slow.seen(), 3e-17);

@@ -250,7 +250,8 @@ mod tests {
             prop_assert!((-0.002..1.002).contains(&more), "{more}");
         }
 
-        /// What a line that was cut still reaches lies before the end, and a tick or two more does not.
+        /// Instants within the reach of a shortened line are before its end; one or two ticks later
+        /// they are not.
         #[test]
         fn a_cut_line_reaches_its_end_and_nothing_beyond(part in 0.0..1.0, slope in 0.09..1e6, offset in -1e6..1e6) {
             let segment = segment(slope, offset);
@@ -266,7 +267,7 @@ mod tests {
             prop_assert_eq!(segment.cut(nowhere).reach, 0);
         }
 
-        /// The same bits, however many; and what lies beyond its reach is noticed in any place.
+        /// The same bits for any number of them; values beyond the reach are noticed at any place.
         #[test]
         fn a_slice_is_converted_as_its_elements_are(
             parts in prop::collection::vec(0.0..1.0, 1..40), slope in 0.09..1e6, place in any::<prop::sample::Index>(),

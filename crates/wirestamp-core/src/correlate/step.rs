@@ -74,7 +74,7 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// However a shorter float rounds it.
+    /// Regardless of how a shorter float rounds it.
     #[test]
     fn the_step_is_never_less_than_the_true_one() {
         for part in 1..200 {

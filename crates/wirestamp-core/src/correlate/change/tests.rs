@@ -8,10 +8,11 @@ use crate::time::{HardwareTicks, MonotonicTime, Span};
 
 /// Nanoseconds per tick.
 const SCALE: f64 = 2.0;
-/// So much that each term of it counts, per nanosecond.
+/// Per nanosecond; large enough that each of its terms matters.
 const WANDER: f64 = 1e-5;
 
-/// `ticks` and `time` of an instant, what is allowed around it, the best guess in there, and the bend after it.
+/// `ticks` and `time` of an instant, the interval allowed around it, the best estimate in the
+/// interval, and the bend after it.
 fn knot(ticks: u64, time: i64, allowed: (f64, f64), centre: f32, bend: f32) -> Knot {
     Knot {
         ticks: HardwareTicks::new(ticks),
@@ -22,7 +23,8 @@ fn knot(ticks: u64, time: i64, allowed: (f64, f64), centre: f32, bend: f32) -> K
     }
 }
 
-/// Half widths 6, 7, 9 and 3; ways of 2000, 6000 and 2000 ns, on which the system clock gains 31, 7 and 6 ns.
+/// Half widths 6, 7, 9 and 3; distances of 2000, 6000 and 2000 ns, over which the system clock
+/// gains 31, 7 and 6 ns.
 fn knots() -> [Knot; 4] {
     [
         knot(0, 0, (-3.0, 7.0), 1.0, 40.0),
@@ -32,7 +34,7 @@ fn knots() -> [Knot; 4] {
     ]
 }
 
-/// A fit that remembers these instants; each batch said what is allowed around its instant.
+/// A fit that remembers these instants; each interval is from the instant's own batch.
 fn remembering(knots: &[Knot]) -> Fit {
     let limits = Limits::of(&Assumptions {
         largest_tick: Span::from_nanoseconds(1),
@@ -81,8 +83,8 @@ fn a_chord_is_left_by_an_eighth_of_the_wander_times_the_square_of_its_width() {
     assert!(f64::from(rounded) >= 0.1 && f64::from(rounded) < 0.1 + 1e-6);
 }
 
-/// The instant in the middle of a longer chord goes: what its own batch said (`told`) counts, and `raw` is what
-/// the system clock gained until it, beside the centres.
+/// The instant in the middle of a longer chord is removed. Its own batch's interval (`told`)
+/// counts; `raw` is the system clock's gain until it, without the centres.
 #[track_caller]
 fn forgets(raw: i64, told: (f64, f64), bend: f32, changed: bool, expected: f64) {
     let [first, mut second, third, last] = knots();
@@ -105,8 +107,8 @@ fn forgets(raw: i64, told: (f64, f64), bend: f32, changed: bool, expected: f64) 
 
 #[test]
 fn of_a_forgotten_instant_its_distance_from_the_longer_chord_is_left() {
-    // it gained 31 of 38 ns in the first quarter, 21.5 more than the chord; told is up to 22 or 28 ns from the
-    // centre; the half width there is 6.75
+    // it gained 31 of 38 ns in the first quarter, 21.5 more than the chord; `told` reaches 22 or 28
+    // ns from the centre; the half width there is 6.75
     forgets(30, (-20.0, 6.0), 25.0, true, 40.0 + 21.5 + 22.0 - 6.75);
     forgets(30, (-1.0, 30.0), 25.0, true, 40.0 + 21.5 + 28.0 - 6.75);
     forgets(30, (-20.0, 6.0), 60.0, true, 60.0 + 21.5 + 22.0 - 6.75);
@@ -124,7 +126,8 @@ fn without_a_change_a_longer_chord_has_no_more_than_its_own_bend() {
     forgets(30, (-1.0, 30.0), 25.0, true, 82.75);
 }
 
-/// Of five instants of which the last were remembered after the change, the one at `place` goes.
+/// Removes the instant at `place` of five instants, of which the last were remembered after the
+/// change.
 #[track_caller]
 fn forgets_after_a_change(after: usize, place: usize, expected: &[f64]) {
     let [first, mut second, third, last] = knots();
@@ -142,7 +145,8 @@ fn forgets_after_a_change(after: usize, place: usize, expected: &[f64]) {
     bends(&fit, expected);
 }
 
-/// The longer chord lies after the change: its own bend is a limit again, however long the generation lasts.
+/// The longer chord is after the change: its own bend is a limit again, regardless of the length of
+/// the generation.
 #[test]
 fn a_chord_after_a_change_is_bent_by_wander_alone() {
     forgets_after_a_change(4, 2, &[5.0, 80.0, 5.0, 0.0]);
@@ -157,19 +161,19 @@ fn the_oldest_instant_is_forgotten_with_all_before_it() {
     assert!((fit.learning.expect("open").brackets[0][0] + 5.0).abs() < 1e-6);
 }
 
-/// Each way carried on over the next, or back over the one before: what it misses, the half widths of all four
-/// ends, scaled, and what the frequency can have changed by.
+/// Each distance extrapolated over the next one or the previous one: the miss, the scaled half
+/// widths of all four ends, and the largest change of the frequency.
 #[test]
 fn a_single_change_goes_no_farther_than_the_neighbours_carried_on_miss() {
     let fit = remembering(&knots());
     let missed = |fit: &Fit, place| fit.missed_after(place).expect("it has neighbours");
-    // 6000 ns with 7 ns, carried back over 2000
+    // 6000 ns with 7 ns, extrapolated back over 2000
     let first = (31.0 - 7.0 / 3.0) + (6.0 + 7.0) + (7.0 + 9.0) / 3.0 + 80.0;
     near(missed(&fit, 0), first);
-    // 2000 ns with 6 ns, carried back over 6000: less than the 31 ns of the 2000 before
+    // 2000 ns with 6 ns, extrapolated back over 6000: less than the 31 ns of the 2000 before
     let second = (3.0 * 6.0 - 7.0) + (7.0 + 9.0) + 3.0 * (9.0 + 3.0) + 240.0;
     near(missed(&fit, 1), second);
-    // 6000 ns with 7 ns, carried on over 2000
+    // 6000 ns with 7 ns, extrapolated over 2000
     let third = (6.0 - 7.0 / 3.0) + (9.0 + 3.0) + (7.0 + 9.0) / 3.0 + 80.0;
     near(missed(&fit, 2), third);
     let without_last = remembering(&knots()[..3]);
@@ -180,7 +184,7 @@ fn a_single_change_goes_no_farther_than_the_neighbours_carried_on_miss() {
     }
 }
 
-/// Two per mille of the way, what it gained, and the half widths of its ends; the wander on top.
+/// Two per mille of the distance, the gain, the half widths of its ends, and the wander.
 #[test]
 fn a_change_goes_no_farther_than_a_frequency_can_take_it() {
     let fit = remembering(&knots());
@@ -198,16 +202,16 @@ fn a_change_goes_no_farther_than_a_frequency_can_take_it() {
     without_last.reopen();
     bends(&without_last, &[first, second, 5.0]);
     assert!(without_last.knots.changed);
-    // nothing to carry on: any change that there is
+    // nothing to extrapolate: any change is possible
     near(remembering(&knots()[..2]).change_after(0), 1.0 + 5.0);
-    // neighbours that say more: 6000 ns with 70 ns, as the 2000 before had to a third
+    // neighbours that limit it more: 6000 ns with 70 ns, as the 2000 before had to a third
     let mut alike = knots();
     alike[1] = knot(1_000, 2_023, (-0.5, 0.5), 0.0, 25.0);
     alike[2] = knot(4_000, 8_093, (-0.5, 0.5), 0.0, 5.0);
     alike[0] = knot(0, 0, (-0.5, 0.5), 0.0, 40.0);
     let mut fit = remembering(&alike);
     fit.wander = 0.0;
-    // 23 ns carried on over three times the way miss 1 ns
+    // 23 ns extrapolated over three times the distance miss by 1 ns
     near(fit.change_after(1), 1.0 + (0.5 + 0.5) + 3.0 * (0.5 + 0.5));
 }
 
@@ -226,7 +230,7 @@ fn a_stronger_wander_bends_every_chord() {
     near(fit.wander, 10.0 * WANDER);
 }
 
-/// What one batch said of another counts no more; what it said by itself does.
+/// Limits that one batch puts on another no longer count; a batch's own limits do.
 #[test]
 fn after_a_change_each_batch_stands_for_itself() {
     let mut fit = remembering(&knots());
@@ -254,7 +258,7 @@ fn after_a_change_each_batch_stands_for_itself() {
     }
 }
 
-/// The bend of the way that ends, and what the batch that is over said by itself.
+/// The bend of the distance that ends, and the own interval of the finished batch.
 #[test]
 fn the_newest_instant_is_remembered_with_what_its_batch_said() {
     let mut fit = remembering(&knots());

@@ -1,9 +1,9 @@
-//! Worlds that search for conversions outside their bound: oscillators at the limits of the
-//! contract (`docs/error-bound.md`), readings whose delays conspire with them, and programs that
-//! change a frequency at the worst moment.
+//! Simulated worlds that search for conversions outside their error bound: oscillators at the
+//! limits of the contract (`docs/error-bound.md`), cross timestamps with the worst delays, and
+//! programs that change a frequency at the worst moment.
 //!
-//! `ADVERSARY_CASES` sets how many worlds each property tries, `PROPTEST_RNG_SEED` which ones. A campaign of
-//! thousands says how many conversions it made.
+//! `ADVERSARY_CASES` sets the number of worlds per property, `PROPTEST_RNG_SEED` selects them. A
+//! campaign of thousands prints the number of its conversions.
 
 use super::strategies::{batches, counters, least, stretches};
 use super::world::{Batch, Oscillator, Stretch};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::io::Write;
 use std::vec::Vec;
 
-/// What a run through a world found.
+/// The results of a run through a world.
 #[derive(Debug, Default)]
 struct Found {
     conversions: u32,
@@ -21,9 +21,9 @@ struct Found {
     opened: u32,
 }
 
-/// Reads a clock as the batches say, and converts timestamps of all ages at every moment at which
-/// `promised` says that the bound holds, given when a timestamp was made, when it is converted, and how many
-/// batches came since.
+/// Takes the batches of cross timestamps, and converts timestamps of all ages whenever the error
+/// bound must hold. `promised` decides that from the time of the timestamp, the time of the
+/// conversion, and the number of batches since.
 fn run(
     oscillator: &Oscillator,
     batches: &[Batch],
@@ -39,7 +39,8 @@ fn run(
         let last = time;
         time += batch.pause;
         if let Some(first) = first {
-            // since the newest reading: right after it, somewhere, right before the next; and old ones
+            // since the newest cross timestamp: right after it, somewhere, right before the next
+            // one; and old ones
             let spots = [
                 last + 1,
                 last + ((time - last) as f64 * next()) as i64,
@@ -82,7 +83,7 @@ fn run(
     Ok(found)
 }
 
-/// What all worlds of a property found together.
+/// The results of all worlds of a property.
 struct Tally {
     name: &'static str,
     worlds: AtomicU32,
@@ -101,7 +102,7 @@ impl Tally {
         }
     }
 
-    /// One world more, without a wrong bound.
+    /// Adds a world without a wrong bound.
     fn add(&self, found: &Found) {
         let conversions = self
             .conversions
@@ -120,7 +121,7 @@ impl Tally {
     }
 }
 
-/// So many worlds are a campaign, which says what it did.
+/// From this number of worlds on, a run is a campaign and prints its results.
 const CAMPAIGN: u32 = 10_000;
 
 fn wanted() -> u32 {
@@ -140,8 +141,8 @@ fn cases() -> ProptestConfig {
     }
 }
 
-/// A frequency that changes by the system clock's seconds as fast as it may changes faster by those of a counter
-/// that runs slow.
+/// A frequency that changes at the limit per second of the system clock changes faster per second
+/// of a slow counter.
 #[test]
 fn wander_counts_by_either_clock() -> Result<(), TestCaseError> {
     let batches = std::vec![Batch { pause: 88 * SECOND, delays: std::vec![(1, 1)] }; 12];
@@ -166,7 +167,8 @@ fn wander_counts_by_either_clock() -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Within the contract every bound holds, nothing is refused, and no generation begins but the first.
+    /// Within the contract every bound holds, every cross timestamp is accepted, and only the first
+    /// generation begins.
     #[test]
     fn within_the_contract_no_bound_is_wrong(
         (least, batches) in least().prop_flat_map(|least| (Just(least), batches(least))),
@@ -183,7 +185,7 @@ proptest! {
         WITHIN.add(&found);
     }
 
-    /// A program changes the frequency once: three batches later every bound is right again, of
+    /// A program changes the frequency once: three batches later every bound is right again, for
     /// timestamps from before and after.
     #[test]
     fn a_frequency_step_leaves_no_wrong_bounds_behind(

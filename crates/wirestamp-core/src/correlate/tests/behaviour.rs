@@ -1,4 +1,4 @@
-//! Generations, refusals and bounds, one by one.
+//! Single cases of generations, rejected cross timestamps and error bounds.
 
 use super::*;
 
@@ -71,7 +71,7 @@ fn one_reading_is_enough_with_a_stated_frequency() {
     assert_eq!(correlation.generation(), Some(ClockGeneration(0)));
 }
 
-/// One reading does not show the counter's tick: it may be the longest that is assumed.
+/// One cross timestamp does not show the counter's tick: the longest possible one is assumed.
 #[test]
 fn the_bound_of_one_reading_allows_for_the_longest_tick_and_a_batch_shows_the_true_one() {
     let counter = Counter {
@@ -245,7 +245,7 @@ fn a_minute_without_a_reading_is_bridged_and_more_is_too_long() {
 #[test]
 fn an_unnoticed_restart_is_not_taken_for_an_old_timestamp() {
     let (mut correlation, counter) = steady();
-    // restarted after the last reading, and counting through values that were there before
+    // restarted after the last cross timestamp, and counting through values that it had before
     let restarted = Counter {
         since: 20 * SECOND + 1,
         start: counter.ticks(2 * SECOND).raw(),
@@ -289,7 +289,7 @@ fn old_timestamps_convert_while_a_new_generation_is_not_ready() {
         ..Counter::STEADY
     };
     let mut correlation = Correlation::new(interface(), None);
-    // too few for the next generation to start from their rate
+    // too few for the next generation to start from their frequency
     every(&mut correlation, &counter, 18 * SECOND, 20 * SECOND, SECOND);
     correlation.restart(GenerationCause::Notification);
     _ = correlation.push(&counter.read(21 * SECOND, 600, 600));
@@ -304,7 +304,7 @@ fn old_timestamps_convert_while_a_new_generation_is_not_ready() {
         correlation.to_monotonic(&fresh),
         Err(ConversionError::NotReady)
     );
-    // and where that generation ends as it is, no reading will ever tell
+    // and if that generation ends now, no cross timestamp will ever show it
     correlation.restart(GenerationCause::Notification);
     every(&mut correlation, &counter, 23 * SECOND, 40 * SECOND, SECOND);
     assert_eq!(
@@ -515,7 +515,7 @@ fn an_unknown_bracket_counts_as_a_wide_one() {
 
 #[test]
 fn the_steps_of_coarse_clocks_are_within_the_bound() {
-    // a system clock of 100 ns and a counter of 40 ns, read as fast as can be
+    // a system clock of 100 ns and a counter of 40 ns, read as fast as possible
     let (coarse, system) = (
         |time: i64| HardwareTicks::new((time / 40 * 40) as u64),
         |time: i64| at(time / 100 * 100),
@@ -606,8 +606,8 @@ fn the_system_clock_counts_as_finely_as_it_is_said_to() {
     );
 }
 
-/// A clock set forward by a second: whether a timestamp is of before or after is unknown while it
-/// may have waited for a second.
+/// A clock is set forward by one second. It is unknown whether a timestamp is from before or after
+/// while it may have waited for a second.
 #[test]
 fn timestamps_that_never_wait_are_sure_to_be_of_the_new_generation_at_once() {
     for (wait, expected) in [(10 * SECOND, false), (10 * MILLISECOND, true)] {
@@ -630,8 +630,8 @@ fn timestamps_that_never_wait_are_sure_to_be_of_the_new_generation_at_once() {
     }
 }
 
-/// Which clock was stepped is told where that can be known; after one reading all is right
-/// again, whichever it was.
+/// The stepped clock is reported if it can be known; after one cross timestamp everything is right
+/// again in either case.
 #[test]
 fn a_step_of_the_system_clock_is_told_apart_from_one_of_the_hardware_clock() {
     for (system, hardware, expected) in [
@@ -647,18 +647,18 @@ fn a_step_of_the_system_clock_is_told_apart_from_one_of_the_hardware_clock() {
         let (correlation, counter) = steady();
         let mut correlation = correlation.with_longest_wait(Span::from_milliseconds(1));
         let since = 20 * SECOND + SECOND / 2;
-        // by the system clock as it is after the step
+        // in the system clock's time after the step
         let start = counter.ticks(since).plus(hardware).raw();
         let stepped = Counter {
             since: since + system,
             start,
             ..counter
         };
-        // the pace of the readings is not exact either
+        // the interval of the cross timestamps is not exact either
         let first = 21 * SECOND + 30_000 + system;
         let pushed = correlation.push(&stepped.read(first, 600, 600));
         assert_eq!(pushed, Pushed::Opened(expected), "{system} {hardware}");
-        // known at once where the steps of the clocks leave no doubt of the generation
+        // known at once if the steps of the clocks determine the generation
         let made = first + 2 * MILLISECOND;
         let of_now = correlation
             .clone()
@@ -690,8 +690,8 @@ fn a_step_of_the_system_clock_is_told_apart_from_one_of_the_hardware_clock() {
     }
 }
 
-/// A counter of nanoseconds that advances by a microsecond at once: what it counts by shows
-/// in the differences of its values, unless these are all the same.
+/// A counter of nanoseconds that advances by a microsecond at a time: its step shows in the
+/// differences of its values, unless these are all equal.
 #[test]
 fn a_counter_that_counts_by_a_microsecond_is_noticed() {
     let coarse = |time: i64| HardwareTicks::new((time / 1_000 * 1_000) as u64);
@@ -728,11 +728,11 @@ fn a_counter_that_counts_by_a_microsecond_is_noticed() {
     assert_eq!(correlation.generation(), Some(ClockGeneration(0)));
 }
 
-/// A driver that prints one system time twice does not say how long its reading took; but each
-/// was over before the next began.
+/// A driver that returns the same system time twice does not show how long its cross timestamp
+/// took; but each one ended before the next began.
 #[test]
 fn readings_of_unknown_width_in_quick_succession_bound_one_another() {
-    // when the driver looks at the system clock, and when the counter is read: shares of a call
+    // when the driver reads the system clock, and when the counter: fractions of a call
     for (looked, latched) in [(0, 19), (19, 0), (3, 10)] {
         let counter = Counter {
             fast: 21.0,
@@ -748,7 +748,7 @@ fn readings_of_unknown_width_in_quick_succession_bound_one_another() {
                 _ = correlation.push(&reading.expect("valid"));
                 begun += length;
             }
-            // what the last reading of a batch tells is told only by the next one
+            // the width of a batch's last cross timestamp is known only with the next one
             let made = batch * SECOND + 500 * MILLISECOND;
             let bound = contains(
                 correlation

@@ -1,10 +1,10 @@
-//! Whether what was said of a timestamp is right after all.
+//! Whether an earlier conversion of a timestamp is confirmed by later cross timestamps.
 
 use super::generations::{alike, reading};
 use super::*;
 use crate::time::Monotonic;
 
-/// The counter showed `ticks`; read half a second later, by the system clock that shows the same.
+/// The counter showed `ticks`; it is read half a second later, and the system clock shows the same.
 fn timestamp(ticks: i64) -> HardwareTimestamp {
     HardwareTimestamp {
         ticks: HardwareTicks::new(ticks as u64),
@@ -13,7 +13,7 @@ fn timestamp(ticks: i64) -> HardwareTimestamp {
     }
 }
 
-/// What is said of a timestamp after 20 readings, a second apart.
+/// The conversion of a timestamp after 20 cross timestamps, a second apart.
 fn said(correlation: &Correlation, ticks: i64) -> Estimate<Monotonic> {
     let estimate = correlation.to_monotonic(&timestamp(ticks));
     estimate.expect("since the newest reading")
@@ -36,7 +36,8 @@ fn readings_that_agree_bear_it_out() {
     assert!(correlation.bears_out(&timestamp(MADE), &first));
 }
 
-/// Its bound grows because nobody knows where in the gap the change was; the time as it was said may be of the other side.
+/// Its bound grows because the change can be anywhere in the gap; the earlier result may belong to
+/// the other side.
 #[test]
 fn a_change_in_the_gap_bears_nothing_out() {
     for step in [2_000, 100_000, SECOND] {
@@ -52,7 +53,8 @@ fn a_change_in_the_gap_bears_nothing_out() {
     }
 }
 
-/// The change comes after the third batch. Asked before it shows, the answer is clear; later, brackets may have hidden it for a while.
+/// The change comes after the third batch. Before it shows, the answer is clear; later, brackets
+/// may have hidden it for a while.
 #[test]
 fn what_contradicts_later_leaves_a_doubt() {
     let mut correlation = alike(20);
@@ -65,7 +67,8 @@ fn what_contradicts_later_leaves_a_doubt() {
     assert!(!correlation.bears_out(&timestamp(MADE), &first));
 }
 
-/// A change that is small enough for a new frequency: nobody knows when in the gap it came, but what was said had room for it.
+/// A change that is small enough for a new frequency: its place in the gap is unknown, but the
+/// earlier bound had room for it.
 #[test]
 fn what_lies_within_what_was_said_is_borne_out() {
     let mut correlation = alike(20);
@@ -81,8 +84,8 @@ fn what_lies_within_what_was_said_is_borne_out() {
     assert!(!correlation.bears_out(&timestamp(MADE), &first));
 }
 
-/// Two readings of unknown width, 2 µs apart, each second: the first was over when the second began, so that a clock that was set either way
-/// contradicts one of them.
+/// Two cross timestamps of unknown width, 2 µs apart, each second: the first ended before the
+/// second began, so that a clock that was set in either direction contradicts one of them.
 #[test]
 fn readings_of_unknown_width_show_a_step_of_either_sign() {
     for step in [-500_000, -50_000, -5_000, 5_000, 50_000, 500_000] {

@@ -1,5 +1,5 @@
-//! Bounds computed by hand from the formulas of `docs/error-bound.md`, for clocks that run alike: each
-//! term of them counts, as often as it should and no more.
+//! Error bounds computed by hand from the formulas of `docs/error-bound.md`, for clocks of equal
+//! frequency: each term is included exactly as often as it should be.
 
 use super::super::fit::{Fit, STATED};
 use super::super::interval::Interval;
@@ -7,12 +7,12 @@ use super::super::limits::Limits;
 use super::super::reading::Reading;
 use super::*;
 
-/// W: 3·10⁻⁸ a second, by either clock; per nanosecond.
+/// W: 3·10⁻⁸ per second of either clock, here per nanosecond.
 pub(super) const WANDER: f64 = 3e-17 * 1.0031;
-/// Half a tick of 8 ns, and what rounding to nanoseconds adds.
+/// Half a tick of 8 ns, plus the rounding to nanoseconds.
 pub(super) const CONVERTED: f64 = 4.0 + 0.51;
 
-/// A reading at `time` by both clocks, off by at most `half`.
+/// A cross timestamp at `time` in both clocks, with an error of at most `half`.
 pub(super) fn reading(time: f64, half: f64) -> Reading {
     Reading {
         ticks: HardwareTicks::new(time as u64),
@@ -24,7 +24,7 @@ pub(super) fn reading(time: f64, half: f64) -> Reading {
     }
 }
 
-/// Readings at these times with these brackets, of a counter of 8 ns.
+/// Cross timestamps at these times with these brackets, of a counter of 8 ns.
 pub(super) fn fit(readings: &[(f64, f64)]) -> Fit {
     let limits = Limits::of(&Assumptions::USUAL);
     let (time, half) = readings[0];
@@ -35,7 +35,7 @@ pub(super) fn fit(readings: &[(f64, f64)]) -> Fit {
     fit
 }
 
-/// What a bracket says of the middle of a tick: half a tick more, at the limit of a stated frequency.
+/// A bracket around the middle of a tick is half a tick wider, at the limit of a stated frequency.
 pub(super) fn told(half: f64) -> f64 {
     half + 4.0 * 1.001
 }
@@ -58,7 +58,8 @@ fn after_one_reading_the_stated_frequency_is_off_by_a_thousandth() {
     }
 }
 
-/// Two readings 10 s apart: the frequency is off by what they leave open, and by what it can have changed.
+/// Two cross timestamps 10 s apart: the frequency's error is the spread that they leave, plus the
+/// change since.
 #[test]
 fn after_two_readings_their_distance_limits_the_frequency() {
     let fit = fit(&[(1e9, 500.0), (11e9, 1_000.0)]);
@@ -66,7 +67,7 @@ fn after_two_readings_their_distance_limits_the_frequency() {
     for distance in [0.0, 2e9, 10e9] {
         let beyond = rate * distance + WANDER * distance * distance / 2.0;
         bound(&fit, 11e9 + distance, told(1_000.0) + CONVERTED + beyond);
-        // the frequency at the first reading is known as well as at the last
+        // the frequency at the first cross timestamp is known as well as at the last
         if distance > 0.0 {
             bound(
                 &fit,
@@ -90,7 +91,8 @@ fn beyond_first(rate: f64, distance: f64) -> f64 {
     rate * distance + WANDER * distance * distance / 2.0
 }
 
-/// The bound of a time in ticks: that of the ticks, by the slowest counter, and a tick for rounding each way.
+/// The bound of a time in ticks: the bound of the ticks at the slowest counter, plus a tick of
+/// rounding in each direction.
 #[test]
 fn a_time_is_converted_to_ticks_as_ticks_are_to_a_time() {
     let fit = fit(&[(1e9, 500.0), (11e9, 1_000.0)]);
@@ -106,8 +108,8 @@ fn a_time_is_converted_to_ticks_as_ticks_are_to_a_time() {
     }
 }
 
-/// One change at an unknown time between two readings: no farther off the chord than the readings before or
-/// after it, carried on, miss the other end.
+/// One change at an unknown time between two cross timestamps: no farther from the chord than the
+/// extrapolation of the cross timestamps before or after it misses the other end.
 #[test]
 fn where_the_frequency_may_have_changed_the_neighbours_limit_it() {
     let mut fit = fit(&[(1e9, 500.0), (11e9, 500.0), (31e9, 500.0)]);
@@ -122,7 +124,7 @@ fn where_the_frequency_may_have_changed_the_neighbours_limit_it() {
     bound(&fit, 21e9, half + change(20e9, 10e9) + CONVERTED);
 }
 
-/// Two readings alone: any change that an adjustment can make, for half the way.
+/// Only two cross timestamps: any change that an adjustment can make, for half the distance.
 #[test]
 fn where_nothing_limits_a_change_it_is_the_largest_there_is() {
     let mut fit = fit(&[(1e9, 500.0), (11e9, 500.0)]);
@@ -137,7 +139,7 @@ fn where_nothing_limits_a_change_it_is_the_largest_there_is() {
     assert!((0.0..10.0).contains(&off), "{} {expected}", found.bound);
 }
 
-/// Of a chord that ran over a reading that is remembered no more, only what bent it there counts.
+/// For a chord over a cross timestamp that is no longer remembered, only the bend there counts.
 #[test]
 fn a_forgotten_reading_on_the_line_widens_nothing() {
     let readings: std::vec::Vec<_> = (0..14)
@@ -152,7 +154,7 @@ fn a_forgotten_reading_on_the_line_widens_nothing() {
     }
 }
 
-/// After one reading a counter of 1 GHz is somewhere between 0.999 and 1.001 GHz.
+/// After one cross timestamp a counter of 1 GHz runs at 0.999 to 1.001 GHz.
 #[test]
 fn the_frequency_is_told_with_its_larger_side() {
     let counter = Counter::STEADY;
@@ -165,7 +167,7 @@ fn the_frequency_is_told_with_its_larger_side() {
     assert!((0.0..0.01).contains(&off), "{rate:?}");
 }
 
-/// To the picosecond, nothing is added for rounding but 10 ps.
+/// To the picosecond, only 10 ps are added for rounding.
 #[test]
 fn a_fine_bound_is_the_same_without_the_rounding() {
     let fit = fit(&[(1e9, 500.0), (11e9, 1_000.0)]);
@@ -187,15 +189,15 @@ fn a_fine_bound_is_the_same_without_the_rounding() {
     }
 }
 
-/// A counter of 100 MHz that runs 100 ppm slow, 1 µs ahead in the middle of each bracket: each time is where the
-/// line is, and no bound is wider than that of clocks that run alike.
+/// A counter of 100 MHz that runs 100 ppm slow, 1 µs ahead in the middle of each bracket: each time
+/// is on the line, and no bound is wider than for clocks of equal frequency.
 #[test]
 fn an_offset_and_a_frequency_widen_nothing() {
     on_a_line(1_000.0);
     on_a_line(-1_000.0);
 }
 
-/// The same line, whatever the middle of the second bracket.
+/// The same line for any middle of the second bracket.
 fn on_a_line(off: f64) {
     let reading = |ticks: u64, line: i64, centre: f64| Reading {
         ticks: HardwareTicks::new(ticks),
@@ -226,7 +228,7 @@ fn on_a_line(off: f64) {
         );
         let off = found.bound as f64 - (told + more + 5.0 + 0.51);
         assert!((-0.1..1.1).contains(&off), "{found:?} {off}");
-        // and back, ten nanoseconds a tick
+        // and back, at ten nanoseconds per tick
         let inverse = fit.invert(at(time)).expect("known");
         let apart = inverse.0.since(HardwareTicks::new(ticks));
         assert!(apart.abs() <= 1, "{inverse:?} {ticks}");
@@ -236,7 +238,7 @@ fn on_a_line(off: f64) {
     }
 }
 
-/// A counter of 3 GHz: two thirds of a nanosecond after the reading.
+/// A counter of 3 GHz: two thirds of a nanosecond after the cross timestamp.
 #[test]
 fn picoseconds_are_rounded_to_the_nearest() {
     let limits = Limits::of(&Assumptions::USUAL);
@@ -248,7 +250,7 @@ fn picoseconds_are_rounded_to_the_nearest() {
     }
 }
 
-/// A wander of 3·10⁻⁸/s makes a second of it in three hours.
+/// A wander of 3·10⁻⁸/s adds up to one second in three hours.
 #[test]
 fn what_is_known_no_better_than_to_a_second_is_not_known() {
     let fit = fit(&[(1e15, 500.0), (1.00001e15, 500.0)]);

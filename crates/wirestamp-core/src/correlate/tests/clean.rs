@@ -1,29 +1,29 @@
-//! Hours of readings of clocks that nobody adjusts, latched and coarse ones among them: no generation begins but
-//! the first, nothing is refused, and no bound is wrong.
+//! Hours of cross timestamps of unadjusted clocks, some latched and some coarse: only the first
+//! generation begins, every cross timestamp is accepted, and no bound is wrong.
 //!
-//! `CLEAN_HOURS` sets how many hours of virtual time, `CLEAN_SEED` where chance begins.
+//! `CLEAN_HOURS` sets the hours of virtual time, `CLEAN_SEED` the random seed.
 
 use super::world::{Oscillator, Stretch};
 use super::*;
 use std::io::Write;
 use std::vec::Vec;
 
-/// A latched pair is at most so many nanoseconds off (A3).
+/// The largest error of a latched pair in nanoseconds (A3).
 const LATCH: f64 = 50.0;
 const HOUR: i64 = 3_600 * SECOND;
 
-/// A clock and how it is read.
+/// A clock and how its cross timestamps are taken.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
     name: &'static str,
     hertz: f64,
     tick: u64,
     every: i64,
-    /// Readings in a batch.
+    /// Cross timestamps per batch.
     burst: u32,
     /// The least delay each way, in nanoseconds; 0 for a latched pair.
     least: f64,
-    /// Of the contract's wander.
+    /// As a fraction of the contract's wander.
     ramp: f64,
 }
 
@@ -105,7 +105,7 @@ const CLOCKS: [Clock; 12] = [
     },
 ];
 
-/// What was counted.
+/// The counts of a run.
 #[derive(Debug, Default)]
 struct Count {
     hours: u64,
@@ -116,7 +116,7 @@ struct Count {
     false_generations: u64,
 }
 
-/// Numbers from 0 to 1 that look like chance (xorshift).
+/// Pseudo-random numbers from 0 to 1 (xorshift).
 #[derive(Debug)]
 pub(super) struct Chance(u64);
 
@@ -136,7 +136,7 @@ impl Chance {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Of a delay: the least, usually a little more, seldom far more.
+    /// A random delay: at least the minimum, usually a little more, rarely much more.
     pub(super) fn delay(&mut self, least: f64) -> i64 {
         let far = if self.next() < 0.02 {
             40.0 * least * self.next()
@@ -188,7 +188,8 @@ fn an_hour(clock: &Clock, chance: &mut Chance, count: &mut Count) {
     count.hours += 1;
 }
 
-/// A reading begun at `time`, and when the next one can begin. `bias`: of a latched pair.
+/// A cross timestamp begun at `time`, and the earliest begin of the next one. `bias` is the error
+/// of a latched pair.
 fn read(
     clock: &Clock,
     oscillator: &Oscillator,

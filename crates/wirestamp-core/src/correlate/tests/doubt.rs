@@ -1,4 +1,4 @@
-//! What a fit makes of readings that do not go together, and of those that do: by hand.
+//! Fits of cross timestamps that contradict each other, and of others that agree, computed by hand.
 
 use super::super::fit::{Fit, SLEW};
 use super::super::interval::Interval;
@@ -24,8 +24,8 @@ fn quiet(step: f64) -> Fit {
     fit
 }
 
-/// Adds a batch `after` nanoseconds later that leaves an interval `width` wide, for what the one before carried on
-/// and its own say together.
+/// Adds a batch `after` nanoseconds later. Its own interval and the extrapolated one before it have
+/// an intersection `width` wide.
 fn leave(fit: &mut Fit, after: f64, width: f64, step: f64) {
     let newest = *fit.knots.newest();
     let predicted = newest.allowed.high + fit.rate.high * after + WANDER * after * after / 2.0;
@@ -56,7 +56,7 @@ fn an_interval_narrower_than_brackets_can_be_shows_a_change() {
     }
 }
 
-/// 700 ns are lacking 2 ms after the batch before: twice that over the time is 700 ppm.
+/// 700 ns are missing 2 ms after the previous batch: twice that over the time is 700 ppm.
 #[test]
 fn the_change_that_a_narrow_interval_shows_is_twice_what_it_lacks() {
     let mut fit = quiet(1.0);
@@ -70,8 +70,8 @@ fn the_change_that_a_narrow_interval_shows_is_twice_what_it_lacks() {
     }
 }
 
-/// What is remembered of the first reading is moved by 60 µs: the frequency from it to the newest is 2.9 ppm, and
-/// from the one between 0.7 ppm at most.
+/// The remembered first cross timestamp is moved by 60 µs: the frequency from it to the newest is
+/// 2.9 ppm, and from the middle one at most 0.7 ppm.
 #[test]
 fn remembered_instants_that_contradict_each_other_show_a_change() {
     let mut fit = fit(&[(1e9, 500.0), (11e9, 500.0)]);
@@ -83,12 +83,12 @@ fn remembered_instants_that_contradict_each_other_show_a_change() {
     let expected = rate + WANDER * 10e9 + SLEW;
     assert!((carried - expected).abs() < 1e-8, "{carried} {expected}");
     assert!(fit.wander > 1.9 * WANDER, "it may be a poor oscillator");
-    // and only pairs of later instants tell the frequency
+    // and only pairs of later instants determine the frequency
     fit.add(&reading(31e9, 500.0)).expect("as predicted");
     assert!((fit.rate.high - fit.rate.low) < 1e-6, "{:?}", fit.rate);
 }
 
-/// The middles count as soon as one bracket of a batch is guessed.
+/// The middles are used as soon as one bracket of a batch is estimated.
 #[test]
 fn the_brackets_of_a_batch_are_known_if_all_are() {
     for (first, second) in [(true, false), (false, true), (true, true)] {
@@ -107,7 +107,7 @@ fn the_brackets_of_a_batch_are_known_if_all_are() {
     }
 }
 
-/// Fifty parts per million fast: after some readings the next one is where it was expected.
+/// Fifty parts per million fast: after some cross timestamps the next one is as predicted.
 #[test]
 fn the_best_guess_goes_on_at_the_frequency_that_was_learnt() {
     let ahead = |second: i64| Reading {
@@ -123,8 +123,9 @@ fn the_best_guess_goes_on_at_the_frequency_that_was_learnt() {
     }
 }
 
-/// A step after which the frequency may be 8 % off, and likely is not: the first reading was asked late, and the
-/// second, 100 µs later, answered late. Together they are as good as one that was neither.
+/// A step after which the frequency may be 8 % off, but probably is not: the first cross timestamp
+/// was delayed before the read, and the second, 100 µs later, after it. Together they are as good
+/// as an undelayed one.
 #[test]
 fn after_a_step_the_best_guess_is_as_good_as_at_the_likely_frequency() {
     let limits = super::super::limits::Limits::of(&Assumptions::USUAL);
@@ -139,7 +140,7 @@ fn after_a_step_the_best_guess_is_as_good_as_at_the_likely_frequency() {
     fit.add(&of(1e9 + 1e5, -4_500.0, 500.0)).expect("fits");
     let centre = fit.knots.newest().centre();
     assert!(centre.abs() < 1.0, "{centre}");
-    // the bound allows for all of it: the second says nothing 8 µs away
+    // the bound allows for all of it: the second one does not limit it 8 µs away
     let allowed = fit.knots.newest().allowed;
     assert!(
         allowed.low < -500.0 && allowed.high > 4_500.0,
@@ -150,7 +151,8 @@ fn after_a_step_the_best_guess_is_as_good_as_at_the_likely_frequency() {
         (likely.width() - 1_000.0 - 8.0 * 1.08).abs() < 0.1,
         "{likely:?}"
     );
-    // a third that contradicts them at that frequency counts with all that is possible
+    // a third one that contradicts them at that frequency is used with the full range of
+    // frequencies
     fit.add(&of(1e9 + 2e5, 3_000.0, 4_000.0))
         .expect("at another frequency");
     let (likely, told) = (learning(&fit).likely, learning(&fit).told);

@@ -1,4 +1,4 @@
-//! Generations and conversions at their limits: what is just known, and what is just not.
+//! Generations and conversions just within and just beyond their limits.
 
 use super::super::limits::Limits;
 use super::generations::{alike, reading};
@@ -49,8 +49,8 @@ fn a_correlation_is_ready_while_a_new_timestamp_could_be_converted() {
     assert_eq!(ready(&correlation, 21 * SECOND), Ok(ClockGeneration(1)));
 }
 
-/// The hardware clock was set forward by 3 s. Were the timestamp of the new generation, it would have been made
-/// 8 s before the last reading of the old one.
+/// The hardware clock was set forward by 3 s. In the new generation, the timestamp would be 8 s
+/// before the last cross timestamp of the old one.
 #[test]
 fn a_timestamp_is_of_no_generation_whose_predecessor_still_ran() {
     let mut correlation = alike(20);
@@ -97,8 +97,8 @@ fn a_timestamp_from_before_the_first_reading_is_of_no_generation() {
     contains(first.expect("after the first reading"), made);
 }
 
-/// Three readings of a counter that counts by 400 ns, too few to trust their frequency; its tick is known from them.
-/// A reading says half of that more, and a timestamp again.
+/// Three cross timestamps of a counter that counts by 400 ns: too few to trust their frequency, but
+/// they show its tick. Half a tick is added for the cross timestamp and half for the timestamp.
 #[test]
 fn the_tick_of_a_counter_is_known_in_the_next_generation() {
     let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ));
@@ -132,7 +132,8 @@ fn two_readings_of_one_instant_are_both_taken() {
     assert_eq!((again, correlation.readings()), (Pushed::Accepted, 21));
 }
 
-/// Before the frequency is known, a reading from before the last one comes late if its counter is behind, too.
+/// Before the frequency is known, an earlier cross timestamp is late only if its counter is behind,
+/// too.
 #[test]
 fn without_a_frequency_a_late_reading_is_one_whose_counter_is_behind() {
     for (ticks, expected) in [
@@ -176,8 +177,8 @@ fn assumptions_that_are_none_are_the_usual_ones() {
     assert!(limits(0.0).wander.abs() < 1e-30);
 }
 
-/// The answer's time is off by up to a step of the system clock, by a nanosecond more if that was rounded: half of
-/// it, beside half the bracket, and twice half a tick of 100 ns.
+/// The time of the answer has an error of up to a step of the system clock, plus a nanosecond if it
+/// was rounded: half of that, plus half the bracket, plus twice half a tick of 100 ns.
 #[test]
 fn the_step_of_the_system_clock_counts_half() {
     for (hertz, step) in [
@@ -199,7 +200,7 @@ fn the_step_of_the_system_clock_counts_half() {
     }
 }
 
-/// A reading delayed on one side leaves the frequency open to that side.
+/// A cross timestamp delayed on one side does not limit the frequency on that side.
 #[test]
 fn the_frequency_has_the_bound_of_its_farther_end() {
     for (before, after) in [(600, 90_000), (90_000, 600)] {
@@ -220,7 +221,8 @@ fn the_frequency_has_the_bound_of_its_farther_end() {
     }
 }
 
-/// Two readings are too few to trust their frequency, and enough to see whether it is the stated one.
+/// Two cross timestamps are too few to trust their frequency, but enough to compare it with the
+/// stated one.
 #[test]
 fn a_stated_frequency_is_used_again_if_readings_went_with_it() {
     let mut correlation = alike(2);
@@ -230,7 +232,7 @@ fn a_stated_frequency_is_used_again_if_readings_went_with_it() {
     assert_eq!(ready, Ok(ClockGeneration(1)));
 }
 
-/// 3000 ppm off, either way.
+/// 3000 ppm off, in either direction.
 #[test]
 fn a_stated_frequency_is_not_used_again_if_readings_contradicted_it() {
     for fast in [-3_000.0, 3_000.0] {
@@ -251,8 +253,8 @@ fn a_stated_frequency_is_not_used_again_if_readings_contradicted_it() {
     }
 }
 
-/// Two readings without a width, 10 µs apart: the first was over when the second began, which the system clock tells
-/// to a step of 100 ns.
+/// Two cross timestamps without a width, 10 µs apart: the first ended before the second began,
+/// which the system clock shows to within its step of 100 ns.
 #[test]
 fn a_reading_of_unknown_width_was_over_when_the_next_one_began() {
     let mut correlation =

@@ -95,7 +95,7 @@ fn the_prior_shrinks_with_evidence_but_not_for_what_nobody_saw() {
 #[test]
 fn a_step_within_the_bracket_is_noticed() {
     let (mut correlation, counter, last) = ready(1e9, 60);
-    // 1 µs, less than the bracket's 1.2: the readings just don't contradict each other
+    // 1 µs, less than the bracket's 1.2: the cross timestamps just do not contradict each other
     let moved = Counter {
         start: counter.start + 1_000,
         ..counter
@@ -133,7 +133,7 @@ fn a_known_rate_outlives_a_step() {
     );
 }
 
-/// Who steps a clock may set its rate as well.
+/// A program that steps a clock may also set its frequency.
 #[test]
 fn a_new_rate_that_came_with_a_step_is_within_the_bound() {
     for (fast, step) in [
@@ -178,8 +178,8 @@ fn a_clock_takes_four_kibibytes_at_most() {
 }
 
 proptest! {
-    /// The newest line converts no timestamp that was read outside of its generation, without asking when that
-    /// was; and says what the whole correlation says.
+    /// The newest line does not convert a timestamp that was read outside its generation, whenever
+    /// that was. Its results equal those of the whole correlation.
     #[test]
     fn the_newest_line_reaches_no_further_than_its_generation(
         readings in 2i64..40, pause in prop_oneof![Just(SECOND), Just(SECOND / 2), Just(7 * SECOND)],
@@ -244,7 +244,8 @@ proptest! {
         }
     }
 
-    /// However they come, the knots stay in order, the first and the newest among them, and few.
+    /// In any order of arrival, the knots stay sorted and few, and include the first and the
+    /// newest.
     #[test]
     fn knots_are_thinned_evenly(pauses in prop::collection::vec(1_000_000i64..9_000_000_000, 1..200)) {
         let knot = |time: i64| Knot {

@@ -1,17 +1,17 @@
-//! Conversions to the picosecond, against clocks that are exact to it.
+//! Conversions to the picosecond, compared with clocks that are exact to the picosecond.
 
 use super::*;
 use proptest::prelude::*;
 
 const PICOSECOND: i128 = 1_000_000_000_000;
 
-/// A counter without any deviation, at `time` in picoseconds of the system clock.
+/// An exact counter, at `time` in picoseconds of the system clock.
 fn ticks_at(hertz: u64, start: u64, time: i128) -> HardwareTicks {
     let ticks = (time * i128::from(hertz)).div_euclid(PICOSECOND);
     HardwareTicks::new(start.wrapping_add(ticks as u64))
 }
 
-/// A reading at `time`; a system clock of nanoseconds is read `before` and `after` it.
+/// A cross timestamp at `time`; a system clock of nanoseconds is read `before` and `after` it.
 fn read(hertz: u64, start: u64, time: i128, before: i128, after: i128) -> CrossTimestamp {
     let shown = |time: i128| at(time.div_euclid(1_000) as i64);
     let (from, to) = (shown(time - before), shown(time + after));
@@ -24,7 +24,7 @@ fn read(hertz: u64, start: u64, time: i128, before: i128, after: i128) -> CrossT
     .expect("valid")
 }
 
-/// The picoseconds in which the counter shows what it shows at `time`: from and to.
+/// The first and last picosecond in which the counter shows its value of `time`.
 fn tick_around(hertz: u64, time: i128) -> (i128, i128) {
     let hertz = i128::from(hertz);
     let tick = (time * hertz).div_euclid(PICOSECOND);
@@ -69,8 +69,8 @@ fn ticks_of_a_tenth_of_a_nanosecond_are_told_apart() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// All of the tick lies within the bound, at any frequency, before and after the newest
-    /// reading; whole nanoseconds and picoseconds agree.
+    /// The whole tick is within the bound, at any frequency, before and after the newest cross
+    /// timestamp; nanoseconds and picoseconds agree.
     #[test]
     fn a_bound_contains_all_of_the_tick(
         hertz in prop_oneof![

@@ -1,5 +1,5 @@
-//! What a fit makes of readings, computed by hand from the formulas of `docs/error-bound.md`: intervals, rates and
-//! the best guess.
+//! Fits of cross timestamps, computed by hand from the formulas of `docs/error-bound.md`:
+//! intervals, frequencies and the best estimate.
 
 use super::super::fit::{Fit, STATED};
 use super::super::interval::Interval;
@@ -18,7 +18,8 @@ fn near(found: Interval, low: f64, high: f64) {
     assert!(off < 0.1, "{found:?} {low} {high}");
 }
 
-/// Of a reading whose width nobody tells, the next one shows when it was over: carried back at the slowest rate.
+/// The end of a cross timestamp of unknown width follows from the next one, extrapolated back at
+/// the slowest frequency.
 #[test]
 fn the_next_reading_tells_how_late_one_was_at_most() {
     let wide = Reading {
@@ -44,12 +45,13 @@ fn the_next_reading_tells_how_late_one_was_at_most() {
     narrow(&mut fit, 4_000.0);
     near(fit.knots.newest().allowed, -told(1e6), 4_000.0 + carried);
     near(batch(&fit), 3_000.0, 3_100.0);
-    // what contradicts the batch is left for the next reading
+    // a contradiction to the batch is left for the next cross timestamp
     narrow(&mut fit, 1_500.0);
     near(fit.knots.newest().allowed, -told(1e6), 4_000.0 + carried);
 }
 
-/// Of a batch whose widths nobody tells the mean of the middles counts, carried back at the best rate.
+/// For a batch of unknown widths the mean of the middles is used, extrapolated back at the best
+/// frequency.
 #[test]
 fn the_middles_of_a_batch_are_carried_back_to_its_first() {
     let untold = |ticks: u64, time: i64, centre: f64| Reading {
@@ -69,11 +71,12 @@ fn the_middles_of_a_batch_are_carried_back_to_its_first() {
     // 20, and 50 + 800 of 900 ns
     assert!((learning.middles + 30.0).abs() < 1e-3, "{learning:?}");
     assert!((learning.readings - 2.0).abs() < 1e-9);
-    // the mean, as far as the first said anything
+    // the mean, within the limits of the first one
     assert!((fit.knots.newest().centre() + 15.0).abs() < 1.0);
 }
 
-/// The third reading shows how wide the second one was, and the system clock gained 200 ns before it.
+/// The third cross timestamp shows the width of the second one, and the system clock gained 200 ns
+/// before it.
 #[test]
 fn a_reading_narrows_the_one_before_it() {
     let mut fit = fit(&[(1e9, 500.0)]);
@@ -99,7 +102,8 @@ fn a_reading_narrows_the_one_before_it() {
     );
 }
 
-/// Before the first reading the rate is known as well as at the last, but for what it can have changed since.
+/// Before the first cross timestamp the frequency is known as well as at the last one, apart from
+/// its change since.
 #[test]
 fn later_readings_tell_the_rate_before_a_wide_one() {
     let mut fit = fit(&[(21e9, 1e6), (31e9, 500.0), (41e9, 500.0)]);
@@ -114,8 +118,8 @@ fn later_readings_tell_the_rate_before_a_wide_one() {
     assert!((0.0..2.0).contains(&off), "{off}");
 }
 
-/// A timestamp months from the readings, of clocks that are said never to wander: a float holds its distance to a
-/// nanosecond or two only.
+/// A timestamp months away from the cross timestamps, of clocks configured without wander: a float
+/// holds its distance only to a nanosecond or two.
 #[test]
 fn a_distance_too_large_for_a_float_widens_the_bound() {
     let steady = Limits::of(&Assumptions {
@@ -133,7 +137,8 @@ fn a_distance_too_large_for_a_float_widens_the_bound() {
     assert!(off.abs() < 3.0, "{off}");
 }
 
-/// Before the first reading an offset is negative: rounded down to the nanosecond, and the rest in picoseconds.
+/// Before the first cross timestamp an offset is negative: it is rounded down to the nanosecond,
+/// and the rest is in picoseconds.
 #[test]
 fn a_fine_time_before_the_first_reading_is_that_of_the_line() {
     let first = Reading {
@@ -146,7 +151,7 @@ fn a_fine_time_before_the_first_reading_is_that_of_the_line() {
         ..reading(11e9, 5.0)
     };
     fit.add(&second).expect("within the stated frequency");
-    // 0.25 ns more each millisecond
+    // 0.25 ns more per millisecond
     for (before, picoseconds) in [
         (1_000_000, 1_000_000_250i64),
         (2_000_000, 2_000_000_500),
@@ -162,7 +167,8 @@ fn a_fine_time_before_the_first_reading_is_that_of_the_line() {
     }
 }
 
-/// Two wide readings whose middles suggest that time ran backwards: it goes on at half its pace at least.
+/// Two wide cross timestamps whose middles suggest that time ran backwards: at least half the
+/// frequency is assumed.
 #[test]
 fn time_goes_on_from_one_instant_to_the_next() {
     let wide = |ticks: u64, centre: f64| Reading {

@@ -1,8 +1,9 @@
-//! What is known of the frequency in a new clock generation, and which cause it has: at the limits, by hand.
+//! The frequency at the start of a new clock generation, and the generation's cause: at the limits,
+//! by hand.
 
 use super::*;
 
-/// Clocks that run alike, read once a second until `seconds`.
+/// Clocks of equal frequency, with a cross timestamp each second until `seconds`.
 pub(super) fn alike(seconds: i64) -> Correlation {
     let mut correlation =
         Correlation::new(interface(), Some(Frequency::GIGAHERTZ)).with_assumptions(&FINE);
@@ -12,14 +13,15 @@ pub(super) fn alike(seconds: i64) -> Correlation {
     correlation
 }
 
-/// The counter shows `ticks` at `time`, to 600 ns.
+/// The counter shows `ticks` at `time`, within 600 ns.
 pub(super) fn reading(ticks: i64, time: i64) -> CrossTimestamp {
     let (from, to) = (at(time - 600), at(time + 600));
     let ticks = HardwareTicks::new(ticks as u64);
     CrossTimestamp::new(from, ticks, to, CrossMethod::Extended).expect("valid")
 }
 
-/// The frequency is off by at most so many parts per million; the readings before left less than one open.
+/// The largest error of the frequency in parts per million; the cross timestamps before left less
+/// than one.
 #[track_caller]
 fn unsure(correlation: &Correlation, parts_per_million: f64) {
     let limit = parts_per_million / 1e6;
@@ -29,8 +31,8 @@ fn unsure(correlation: &Correlation, parts_per_million: f64) {
     assert!((0.0..1.2).contains(&off), "{known:?} {expected}");
 }
 
-/// A reading a second after the last one, when the hardware clock shows `ticks` ns and the system clock `time` ns
-/// more than they did.
+/// A cross timestamp one second after the last one; the hardware clock has advanced by `ticks` ns
+/// and the system clock by `time` ns.
 #[track_caller]
 fn next(ticks: i64, time: i64, cause: GenerationCause) -> Correlation {
     let mut correlation = alike(20);
@@ -42,7 +44,7 @@ fn next(ticks: i64, time: i64, cause: GenerationCause) -> Correlation {
 #[test]
 fn a_jump_allows_for_four_times_the_frequency_it_looks_like() {
     use GenerationCause::Contradiction;
-    // all but 2 µs of it, which brackets and frequency left open, in a second
+    // all but 2 µs of it per second, the uncertainty of brackets and frequency
     let looks = |jump: f64| 4.0 * (jump - 1.75);
     for jump in [150_000, 200_000, 240_000] {
         let correlation = next(SECOND, SECOND + jump, Contradiction);
@@ -54,7 +56,7 @@ fn a_jump_allows_for_four_times_the_frequency_it_looks_like() {
         let expected = looks(jump as f64 / 1e3);
         assert!((found - expected).abs() < 2.5, "{found} {expected}");
     }
-    // the least is an adjustment of 500 ppm, the most what a stated frequency can be off
+    // the minimum is an adjustment of 500 ppm, the maximum the error of a stated frequency
     unsure(&next(SECOND, SECOND + 100_000, Contradiction), 505.0);
     unsure(&next(SECOND, SECOND - 100_000, Contradiction), 505.0);
     unsure(&next(SECOND, SECOND + 300_000, Contradiction), 1_000.0);
@@ -93,7 +95,7 @@ fn without_a_contradiction_any_adjustment_may_have_been_made() {
     unsure(&correlation, 505.0);
 }
 
-/// What three readings said of the frequency may have been wrong.
+/// The frequency from three cross timestamps may have been wrong.
 #[test]
 fn a_generation_of_four_readings_is_trusted() {
     for (readings, limit) in [(3, 1_000.0), (4, 505.0)] {
@@ -107,7 +109,8 @@ fn a_generation_of_four_readings_is_trusted() {
     }
 }
 
-/// A counter of 10 MHz, faster or slower by so many parts per million since half a second ago.
+/// A counter of 10 MHz that has run faster or slower by this many parts per million for half a
+/// second.
 fn cause_of(change: f64) -> Option<GenerationCause> {
     let counter = Counter {
         hertz: 1e7,
@@ -131,7 +134,7 @@ fn cause_of(change: f64) -> Option<GenerationCause> {
     correlation.cause()
 }
 
-/// Whichever way: by more than 200 ppm.
+/// In either direction: by more than 200 ppm.
 #[test]
 fn a_contradiction_becomes_a_change_of_the_frequency_when_the_next_readings_show_one() {
     for change in [-210.0, 210.0] {
@@ -142,7 +145,8 @@ fn a_contradiction_becomes_a_change_of_the_frequency_when_the_next_readings_show
     }
 }
 
-/// 90 s after the last reading, and not a nanosecond later; after the end of a generation none at all.
+/// Until 90 s after the last cross timestamp, and not a nanosecond later; after the end of a
+/// generation not at all.
 #[test]
 fn the_last_reading_counts_for_a_minute_and_a_half() {
     let mut correlation = alike(20);
@@ -159,7 +163,8 @@ fn the_last_reading_counts_for_a_minute_and_a_half() {
     );
 }
 
-/// Readings every 10 s: half the sum of the brackets over 10 s, and what may have changed since the middle.
+/// Cross timestamps every 10 s: half the sum of the brackets over 10 s, plus the change since the
+/// middle.
 #[test]
 fn the_frequency_and_what_is_believed_of_it_are_in_the_units_they_say() {
     let counter = Counter {
@@ -185,7 +190,8 @@ fn the_frequency_and_what_is_believed_of_it_are_in_the_units_they_say() {
     assert_eq!(prior.generation, ClockGeneration(0));
 }
 
-/// A line that reaches farther converts no timestamp that was read later than 90 s after the last reading.
+/// A line that reaches farther does not convert a timestamp that was read more than 90 s after the
+/// last cross timestamp.
 #[test]
 fn what_was_read_too_late_is_stale_also_if_it_was_made_in_time() {
     let correlation = alike(20);
@@ -208,7 +214,7 @@ fn what_was_read_too_late_is_stale_also_if_it_was_made_in_time() {
     }
 }
 
-/// What is known to the picosecond is known of the generation that it is of.
+/// A result to the picosecond also names its generation.
 #[test]
 fn a_fine_estimate_is_of_the_generation_of_the_whole_one() {
     let mut correlation = alike(20);
@@ -231,8 +237,8 @@ fn a_fine_estimate_is_of_the_generation_of_the_whole_one() {
     }
 }
 
-/// A reading from half a second before the last one that is off by less than the bound there and its own bracket
-/// only comes late; one that is off by more is of a system clock that was set back.
+/// A cross timestamp from half a second before the last one is only late if it deviates by less
+/// than the bound there and its own bracket; if it deviates by more, the system clock was set back.
 #[test]
 fn a_late_reading_is_one_that_fits() {
     let made = 39 * SECOND / 2;
@@ -262,7 +268,8 @@ fn a_late_reading_is_one_that_fits() {
     );
 }
 
-/// What two brackets and a tick leave open is a thousandth of the way at most, whatever a tick is.
+/// The uncertainty of two brackets and a tick is at most a thousandth of the distance, for any
+/// tick.
 #[test]
 fn an_unknown_frequency_is_known_when_two_readings_are_far_enough_apart() {
     // 1201 ns of the brackets, and a tick

@@ -1,6 +1,7 @@
-//! The error bound against the exact oracle: it never promises more than can be known, and how much less.
+//! The error bound compared with the exact oracle: it is never narrower than the oracle's, and the
+//! tests report how much wider it is.
 //!
-//! `ORACLE_CASES` sets how many worlds the property tries.
+//! `ORACLE_CASES` sets the number of worlds.
 
 use super::oracle::{Knowable, Oracle};
 use super::strategies::{batches, counters, least, stretches};
@@ -9,9 +10,9 @@ use super::*;
 use proptest::prelude::*;
 use std::vec::Vec;
 
-/// So much of a nanosecond may the solver be off.
+/// The largest error of the solver, in nanoseconds.
 const SOLVED: f64 = 0.02;
-/// Batches that an oracle knows at most: what is small enough to solve thousands of times.
+/// The largest number of batches for an oracle: small enough to solve thousands of times.
 const FEW: usize = 40;
 
 /// The worlds ramp by the system clock, the contract counts by the counter: 150 ppm off at the start and, 90 pauses of
@@ -21,14 +22,14 @@ const CONTRACT: Assumptions = Assumptions {
     ..Assumptions::USUAL
 };
 
-/// A correlation, and all readings that it was given.
+/// A correlation and all its cross timestamps.
 pub(super) struct Pair {
     pub(super) correlation: Correlation,
     hertz: f64,
     readings: Vec<CrossTimestamp>,
 }
 
-/// One conversion: what was claimed and what can be known, in nanoseconds beyond the truth.
+/// One conversion: the claimed and the knowable interval, in nanoseconds after the truth.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Compared {
     pub(super) claimed: Knowable,
@@ -52,7 +53,8 @@ impl Pair {
         }
     }
 
-    /// Compares for a timestamp made at `made` and converted at `now`; `None` if the solver does not get there.
+    /// Compares the two for a timestamp made at `made` and converted at `now`; `None` if the solver
+    /// finds no solution.
     pub(super) fn compare(&self, oscillator: &Oscillator, made: i64, now: i64) -> Option<Compared> {
         let timestamp = oscillator.timestamp(made, now.min(made + SECOND).max(made + 1));
         let estimate = self.correlation.to_monotonic(&timestamp).ok()?;
@@ -70,7 +72,7 @@ impl Pair {
     }
 }
 
-/// Checks a conversion; `knowable` contains the truth or the oracle is wrong.
+/// Checks a conversion. `knowable` contains the truth, unless the oracle is wrong.
 fn check(compared: Compared, made: i64) -> Result<(), TestCaseError> {
     let Compared { claimed, knowable } = compared;
     prop_assert!(
@@ -101,8 +103,8 @@ fn cases() -> ProptestConfig {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Whatever the readings and the contract allow is within the bound: now, right before the next
-    /// reading, and for timestamps from before.
+    /// All values that the cross timestamps and the contract allow are within the bound: now, right
+    /// before the next cross timestamp, and for earlier timestamps.
     #[test]
     fn the_bound_promises_no_more_than_can_be_known(
         batches in least().prop_flat_map(batches),
@@ -135,7 +137,7 @@ proptest! {
     }
 }
 
-/// The worlds keep the contract that the oracle is given, at the end of a long ramp.
+/// The worlds obey the oracle's contract even at the end of a long ramp.
 #[test]
 fn the_oracle_keeps_the_truth_of_a_ramp_without_an_end() {
     for (ppm, ramp) in [(-150.0, -1.0), (150.0, 1.0)] {
@@ -168,7 +170,7 @@ fn the_oracle_keeps_the_truth_of_a_ramp_without_an_end() {
     }
 }
 
-/// The check above would notice: bounds of half the width, and bounds that know of no wander, promise too much.
+/// The check above can fail: it notices bounds of half the width, and bounds without wander.
 #[test]
 fn bounds_that_promise_more_than_can_be_known_are_found() {
     let found = |assumptions: &Assumptions, share: f64| {
