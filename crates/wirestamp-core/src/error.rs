@@ -325,7 +325,7 @@ mod tests {
         assert_ne!(error.clone(), error.with_code(8));
     }
 
-    /// 0 would be "Success" in a chain of causes.
+    /// 0 would print "Success" in a chain of causes.
     #[cfg(feature = "std")]
     #[test]
     fn a_system_error_without_a_number_adds_none() {
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(with(std::io::Error::from_raw_os_error(7)).code(), Some(7));
     }
 
-    /// Numbers of this system, by the standard library's own kinds.
+    /// Error numbers of this system, by the standard library's kinds.
     #[cfg(all(feature = "std", target_os = "linux"))]
     #[test]
     fn an_io_error_has_the_kind_of_the_systems_number() {
@@ -354,7 +354,7 @@ mod tests {
             (ErrorKind::Unreachable, Some(101), Kind::NetworkUnreachable),
             (ErrorKind::Busy, Some(11), Kind::WouldBlock),
             (ErrorKind::NotPermitted, Some(1), Kind::PermissionDenied),
-            // EINVAL of a driver that can't
+            // EINVAL of a driver that does not support it
             (ErrorKind::NotSupported, Some(22), Kind::Unsupported),
             (ErrorKind::InvalidInput, Some(22), Kind::InvalidInput),
             // ENODEV: the standard library has no kind for it

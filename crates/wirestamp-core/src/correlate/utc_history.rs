@@ -240,7 +240,7 @@ mod tests {
         MonotonicTime::from_nanoseconds(nanoseconds)
     }
 
-    /// A reading that takes 100 ns, of a clock that is ahead by `difference`.
+    /// A cross timestamp that takes 100 ns, of a clock that is ahead by `difference`.
     fn reading(now: i64, difference: i64) -> UtcCrossTimestamp {
         UtcCrossTimestamp {
             before: at(now),
@@ -294,14 +294,15 @@ mod tests {
         }
         history.observe(reading(600 * SECOND, 0));
         history.observe(reading(601 * SECOND, 0));
-        // however many readings were forgotten since
+        // regardless of how many cross timestamps were forgotten since
         for (now, expected) in [(598, 1), (600, 2)] {
             let found = generation(&history, now * SECOND + SECOND / 2);
             assert_eq!(found, Ok(ClockGeneration(expected)));
         }
     }
 
-    /// 948..=1052 and 989..=1092 where readings are rounded by 1 ns; by 9 ns more each way in a coarser clock.
+    /// 948..=1052 and 989..=1092 if readings are rounded by 1 ns; 9 ns more in each direction for a
+    /// coarser clock.
     #[test]
     fn what_readings_leave_open_is_halved_and_rounded_up() {
         for (tick, bound) in [(1, 72), (10, 81)] {
@@ -365,7 +366,7 @@ mod tests {
             let answer = history.convert(&estimate(now, 0), at(not_after));
             assert_eq!(answer, Err(ConversionError::UtcUnknown), "{now}");
         }
-        // a bound that reaches beyond the time when the timestamp was read does not matter
+        // a bound that extends past the time at which the timestamp was read does not matter
         assert!(history.convert(&estimate(1_900, 600), at(1_950)).is_ok());
         let far = history.convert(&estimate(i64::MAX - 5, 0), MonotonicTime::MAX);
         assert_eq!(far, Err(ConversionError::UtcUnknown));

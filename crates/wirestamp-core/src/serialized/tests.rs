@@ -1,5 +1,5 @@
-//! The names and units of the serialised form are public; what was written is read back the same;
-//! and no constructor's rule can be passed by.
+//! The names and units of the serialised form are public, every value is read back unchanged, and
+//! the rules of the constructors cannot be bypassed.
 
 use crate::backend::{Change, ChangeKind};
 use crate::capability::{AddressFamily, Capabilities, Direction, PtpVerdict, TimestampSource};
@@ -29,7 +29,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json, to_value};
 
-/// That `value` is written as `expected`, and read back the same.
+/// Asserts that `value` is written as `expected` and read back unchanged.
 #[track_caller]
 fn both_ways<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, expected: Value) {
     assert_eq!(to_value(value).expect("serialises"), expected);
@@ -37,7 +37,7 @@ fn both_ways<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, exp
     assert_eq!(&read, value);
 }
 
-/// Why `value` is no `T`.
+/// The error that rejects `value` as a `T`.
 #[track_caller]
 fn refused<T: DeserializeOwned + Debug>(value: Value) -> String {
     from_value::<T>(value).expect_err("refused").to_string()
@@ -322,7 +322,7 @@ fn an_error_says_everything_it_knows_and_null_for_the_rest() {
     both_ways(&error, written);
 }
 
-/// Derived names and those that the program prints are one.
+/// The derived names equal those that the program prints.
 #[test]
 fn enums_are_their_names() {
     fn named<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, name: &str) {

@@ -69,7 +69,7 @@ mod tests {
         }
     }
 
-    /// It runs 500 ppm fast from the first reading on and, from the middle on, 500 ppm slowly.
+    /// It runs 500 ppm fast from the first reading to the middle, then 500 ppm slow.
     #[test]
     fn an_adjustment_that_comes_and_goes_between_two_readings_is_inside() {
         let (before, after) = (reading(0, 0), reading(10_000_000, 0));

@@ -161,7 +161,7 @@ mod tests {
             let Some(ticks) = frequency.ticks_in(Span::from_seconds(seconds)) else { return Ok(()) };
             let back = frequency.span_of(ticks);
             let error = Span::from_seconds(seconds) - back;
-            // one tick at most, over a hundred years at any frequency
+            // at most one tick over a hundred years, at any frequency
             prop_assert!(!error.is_negative());
             prop_assert!(error.nanoseconds() <= 1_000_000_000 / i128::from(hertz) + 1);
         }

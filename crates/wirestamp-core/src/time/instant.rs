@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(MonotonicTime::MIN.saturating_since(at(1)), i64::MIN);
     }
 
-    /// Deadlines "for ever" are written as spans longer than the range.
+    /// Deadlines that mean "for ever" are spans longer than the range.
     #[test]
     fn a_span_beyond_64_bits_leads_to_the_end_of_the_range_or_across_it() {
         let ages = Span::from_nanoseconds(i128::MAX);

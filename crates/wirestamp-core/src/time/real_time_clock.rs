@@ -73,7 +73,8 @@ mod tests {
         tick: Span::from_nanoseconds(100),
     };
 
-    /// A reading `widths` wide, of a real-time clock that is `ahead`; what is shown is rounded down to ticks.
+    /// A reading of width `widths`, of a real-time clock that is `ahead`; its values are rounded
+    /// down to ticks.
     fn reading(at: i64, widths: (i64, i64), ahead: i64, tick: i64) -> UtcCrossTimestamp {
         let shown = |time: i64| time.div_euclid(tick) * tick;
         UtcCrossTimestamp {

@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn times_of_day_are_those_of_the_standard_library() {
         assert_eq!(SystemTime::from(UtcTime::from_nanoseconds(0)), UNIX_EPOCH);
-        // multiples of 100 ns: Windows has no others
+        // multiples of 100 ns, the resolution of Windows
         for nanoseconds in [
             -9_000_000_000_000_000_100,
             -100,

@@ -320,7 +320,7 @@ mod tests {
     enum Step {
         Send,
         Fail(SendFailure),
-        /// The n-th of the timestamps under way arrives, perhaps a second time.
+        /// The n-th pending timestamp arrives, perhaps a second time.
         Timestamp {
             which: usize,
             twice: bool,
@@ -341,8 +341,9 @@ mod tests {
     }
 
     proptest! {
-        /// The kernel is simulated: it counts, and its timestamps take less than the quarantine. An
-        /// old one counts whatever got as far as a packet; every one may count what failed later.
+        /// A simulated kernel: it counts, and its timestamps take less time than the quarantine. An
+        /// old kernel counts every datagram that became a packet; any kernel may count datagrams
+        /// that failed later.
         #[test]
         fn a_count_is_never_taken_for_another_datagrams(
             old in any::<bool>(),

@@ -203,14 +203,14 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Step {
         Set(u32),
-        /// Another id makes room.
+        /// Sets an ID in place of another one.
         Replace(u32, u32),
         Remove(u32),
-        /// With a place that it does not have.
+        /// With a slot that it does not have.
         RemoveAnother(u32),
     }
 
-    /// Few ids, so that they meet often; some of them far apart.
+    /// Few IDs, so that they often collide; some of them far apart.
     fn id() -> impl Strategy<Value = u32> {
         prop_oneof![
             0u32..40,
@@ -231,7 +231,7 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_the_standard_map(steps in prop::collection::vec(step(), 0..160)) {
-            // the hash table begins with two words, and grows
+            // the hash table starts with two words and grows
             let (mut table, mut model) = (Table::new(0, 16), HashMap::new());
             for (place, step) in (0u32..).zip(steps) {
                 match step {

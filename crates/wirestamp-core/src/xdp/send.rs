@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(hardware.interface, Some(interface));
         let silent = said(XdpMode::ZeroCopy, true, 0);
         assert_eq!(silent, lost(MissingReason::NeverGenerated));
-        // the kernel's own time of completion
+        // the kernel's time of completion
         for (mode, hardware) in [
             (XdpMode::ZeroCopy, false),
             (XdpMode::Generic, true),
@@ -321,7 +321,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the system says was completed: each id comes back once, and no frame is lent twice.
+        /// For any completions that the system reports: each ID is returned once, and no frame is
+        /// lent twice.
         #[test]
         fn each_frame_comes_back_once(steps in prop::collection::vec((any::<bool>(), 0u32..10), 0..200)) {
             let mut ledger = SendLedger::new(8);

@@ -1,4 +1,4 @@
-//! A simulated pair of clocks whose truth is known, and what the tests share.
+//! A simulated pair of clocks whose truth is known, and helpers that the tests share.
 
 mod adversary;
 mod behaviour;
@@ -37,7 +37,7 @@ fn interface() -> InterfaceIndex {
     InterfaceIndex::new(3).expect("not zero")
 }
 
-/// For readings at an even pace, whose differences show no tick, of counters that count
+/// For cross timestamps at equal intervals, whose differences show no tick, of counters that count
 /// nanoseconds.
 const FINE: Assumptions = Assumptions {
     largest_tick: Span::from_nanoseconds(100),
@@ -51,7 +51,7 @@ struct Counter {
     since: i64,
     start: u64,
     hertz: f64,
-    /// By how many parts per million it runs fast.
+    /// The frequency offset in parts per million; positive: the counter runs fast.
     fast: f64,
     /// Swings by `amplitude` parts per million in `period` seconds.
     amplitude: f64,
@@ -80,7 +80,7 @@ impl Counter {
         Frequency::from_hertz(self.hertz as u64).expect("not zero")
     }
 
-    /// A reading made at `time`, asked for `before` earlier and answered `after` later.
+    /// A cross timestamp at `time`, requested `before` earlier and answered `after` later.
     fn read(&self, time: i64, before: i64, after: i64) -> CrossTimestamp {
         let (from, to) = (at(time - before), at(time + after));
         CrossTimestamp::new(from, self.ticks(time), to, CrossMethod::Extended).expect("valid")
@@ -95,7 +95,7 @@ impl Counter {
     }
 }
 
-/// Whether an estimate is right; how far it can be off.
+/// Whether an estimate is right, and its error bound.
 #[track_caller]
 fn contains(estimate: Estimate<crate::time::Monotonic>, truth: i64) -> Span {
     let error = (estimate.at.value - at(truth)).abs();

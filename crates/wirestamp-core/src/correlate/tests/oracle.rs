@@ -1,10 +1,11 @@
-//! An exact oracle: the tightest interval for a timestamp's system time that the readings and the
-//! contract (`docs/error-bound.md`, A1 to A5) leave, found by a solver and not by our arithmetic.
+//! An exact oracle: the narrowest interval of a timestamp's system time under the cross timestamps
+//! and the contract (`docs/error-bound.md`, A1 to A5), found by a solver and not by our arithmetic.
 //!
-//! Unknown are, at each batch and at the timestamp, how far the system clock is ahead of a straight line
-//! (nanoseconds) and the frequency there (nanoseconds per second). A reading limits a sum of the two. From
-//! one instant to the next, wander limits them to a convex set, which two second-order cones describe without
-//! loss (Theorem 8). What is left of the timestamp's offset has two ends: the solver finds each.
+//! The unknowns, at each batch and at the timestamp, are the system clock's lead over a straight
+//! line (nanoseconds) and the frequency there (nanoseconds per second). A cross timestamp limits a
+//! sum of the two. From one instant to the next, wander limits them to a convex set, which two
+//! second-order cones describe without loss (Theorem 8). The solver finds both ends of the
+//! remaining interval of the timestamp's offset.
 
 use super::{Assumptions, HardwareTicks};
 use crate::cross::CrossTimestamp;
@@ -16,23 +17,23 @@ use clarabel::solver::{
 };
 use std::vec::Vec;
 
-/// Readings closer together, in seconds, share a frequency: the wander moves nothing by 0.003 ns, which is
-/// taken off what they say.
+/// Cross timestamps closer together than this, in seconds, share a frequency: the wander changes
+/// them by less than 0.003 ns, which is subtracted from their limits.
 const BATCH: f64 = 12e-3;
-/// Of the frequency that the driver states, in nanoseconds per second (A1).
+/// The largest error of the frequency that the driver states, in nanoseconds per second (A1).
 const STATED: f64 = 1e6;
 /// Irregular ticks of a counter of nanoseconds (A4).
 const IRREGULAR: u64 = 8;
 /// The system clock's tick, in nanoseconds (A4).
 const SYSTEM_TICK: f64 = 1.0;
-/// The solver's defaults leave gaps of 10 ms beside gaps of a minute unsolved.
+/// The solver's defaults fail with gaps of 10 ms next to gaps of a minute.
 const REGULARIZATION: f64 = 1e-11;
 const REFINEMENTS: u32 = 30;
-/// Nanoseconds between what the solver has reached and what it has proved.
+/// Nanoseconds between the solver's primal and dual values.
 const EXACT: f64 = 0.01;
 
-/// A reading or a timestamp: seconds after its node, and where the system clock stood, in nanoseconds
-/// beyond the straight line.
+/// A cross timestamp or a timestamp: seconds after its node, and the system clock's lead over the
+/// straight line, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Told {
     since: f64,
@@ -40,21 +41,21 @@ struct Told {
     high: f64,
 }
 
-/// An instant, in seconds of the counter, and the readings made there.
+/// An instant, in seconds of the counter, and the cross timestamps taken there.
 #[derive(Debug, Clone)]
 struct Node {
     at: f64,
     told: Vec<Told>,
-    /// About where the system clock stood: offsets are reckoned from there.
+    /// The approximate system time: offsets are relative to it.
     near: f64,
 }
 
-/// All that is known of a clock.
+/// Everything that is known about a clock.
 #[derive(Debug)]
 pub(super) struct Oracle {
     origin: (HardwareTicks, MonotonicTime),
     hertz: f64,
-    /// Of the straight line, in nanoseconds per second.
+    /// The frequency of the straight line, in nanoseconds per second.
     slope: f64,
     /// The longest possible tick, in nanoseconds of the counter.
     tick: f64,
@@ -63,7 +64,7 @@ pub(super) struct Oracle {
     nodes: Vec<Node>,
 }
 
-/// Of the timestamp's system time, in nanoseconds beyond a given one.
+/// The interval of the timestamp's system time, in nanoseconds after a given one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Knowable {
     pub(super) low: f64,
@@ -71,7 +72,7 @@ pub(super) struct Knowable {
 }
 
 impl Oracle {
-    /// Knows `readings`, in their order, of a counter whose driver states `hertz`.
+    /// An oracle of `readings`, in their order, of a counter whose driver states `hertz`.
     pub(super) fn new(hertz: f64, readings: &[CrossTimestamp], assumptions: &Assumptions) -> Self {
         let (first, last) = (&readings[0], &readings[readings.len() - 1]);
         let origin = (first.hardware(), first.monotonic_before());
@@ -131,8 +132,8 @@ impl Oracle {
         nanoseconds(system - self.origin.1) - self.line(seconds)
     }
 
-    /// When a timestamp that shows `ticks` can have been made, in nanoseconds beyond `from`; `None` if the solver
-    /// does not get there, or nothing meets the contract.
+    /// The possible times of a timestamp that shows `ticks`, in nanoseconds after `from`; `None` if
+    /// the solver finds no solution or no clock meets the contract.
     pub(super) fn knowable(&self, ticks: HardwareTicks, from: MonotonicTime) -> Option<Knowable> {
         let at = self.seconds(ticks);
         let mut nodes = self.nodes.clone();
@@ -161,13 +162,13 @@ impl Oracle {
         })
     }
 
-    /// What wander can do to a straight line in so many seconds.
+    /// The largest effect of wander on a straight line in this many seconds.
     fn bent(&self, since: f64) -> f64 {
         self.wander * since * since / 2.0
     }
 
-    /// Half of a tick in nanoseconds of the system clock: what does not depend on the frequency, and what is
-    /// multiplied by it.
+    /// Half of a tick in nanoseconds of the system clock: the part that does not depend on the
+    /// frequency, and the part that is multiplied by it.
     fn half_tick(&self) -> (f64, f64) {
         (self.tick / 2.0 * (1.0 + self.slope / 1e9), self.tick / 2e9)
     }
@@ -182,7 +183,7 @@ impl Oracle {
             .windows(2)
             .map(|pair| pair[1].at - pair[0].at)
             .fold(0.0, f64::max);
-        // half a gap away from its ends it can be so much more
+        // half a gap away from its ends it can be this much more
         let limit = STATED - self.wander * widest / 2.0;
         for (place, node) in nodes.iter().enumerate() {
             let (offset, frequency) = (place * 2, place * 2 + 1);
@@ -228,7 +229,7 @@ impl Oracle {
     }
 }
 
-/// Where the system clock is expected at a new node.
+/// The expected system time at a new node.
 fn near(nodes: &[Node], after: usize, at: f64) -> f64 {
     match (
         after.checked_sub(1).map(|before| &nodes[before]),
@@ -246,7 +247,7 @@ fn nanoseconds(span: Span) -> f64 {
     span.nanoseconds() as f64
 }
 
-/// All values are multiples of it apart, as far as is known.
+/// All differences of the values so far are multiples of it.
 fn longest_tick(hertz: f64, readings: &[CrossTimestamp], largest: Span) -> f64 {
     let unit = 1e9 / hertz;
     let differences = readings
@@ -271,8 +272,8 @@ fn longest_tick(hertz: f64, readings: &[CrossTimestamp], largest: Span) -> f64 {
     seen.min(nanoseconds(largest)).max(least)
 }
 
-/// Rows `constant + Σ coefficient · variable`: first those that are not negative, then cones of three: the
-/// first is at least the length of the other two.
+/// Rows `constant + Σ coefficient · variable`: first the rows that are not negative, then cones of
+/// three rows, of which the first is at least the length of the other two.
 #[derive(Debug, Default)]
 struct Program {
     columns: usize,
@@ -292,7 +293,7 @@ impl Program {
         self.constants.push(constant);
     }
 
-    /// Of node `place`'s offset `since` seconds later, and half a tick before and after.
+    /// The terms of node `place`'s offset `since` seconds later, and half a tick before and after.
     fn ends(self, place: usize, since: f64, half_tick: (f64, f64)) -> Option<Knowable> {
         let cones: Vec<SupportedConeT<f64>> = core::iter::once(NonnegativeConeT(self.first_cone))
             .chain(core::iter::repeat_n(
@@ -330,7 +331,7 @@ impl Program {
     }
 }
 
-/// The oracle against what can be found by hand: the theorems' own extremes.
+/// The oracle compared with results by hand: the extremes of the theorems.
 mod by_hand {
     use super::super::{SECOND, at};
     use super::*;
@@ -340,10 +341,10 @@ mod by_hand {
         wander_per_second: 3e-8,
         largest_tick: Span::from_nanoseconds(8),
     };
-    /// Both ticks of 8 ns, the reading's and the timestamp's, by half.
+    /// Half of both ticks of 8 ns, the cross timestamp's and the timestamp's.
     const TICKS: f64 = 8.0;
 
-    /// Of a counter of nanoseconds that shows the system time, read within 1000 ns.
+    /// A cross timestamp of 1000 ns, of a counter of nanoseconds that shows the system time.
     fn oracle(seconds: &[i64]) -> Oracle {
         let reading = |second: &i64| {
             let middle = second * SECOND;
@@ -365,7 +366,7 @@ mod by_hand {
         let found = oracle
             .knowable(HardwareTicks::new(time as u64), at(time))
             .expect("solved");
-        // the counter may also run 1000 ppm slower or faster than it says, in half a tick
+        // in half a tick, the counter may also run 1000 ppm slower or faster than stated
         assert!(
             (found.low + expected).abs() < 0.02 && (found.high - expected).abs() < 0.02,
             "{found:?}, {expected}"

@@ -1,5 +1,5 @@
 //! Worlds within the error bound's contract, for property tests: oscillators at its limits, and
-//! readings whose delays conspire with them.
+//! cross timestamps with the worst delays.
 
 use super::world::{Batch, Stretch};
 use super::{MILLISECOND, SECOND};
@@ -15,7 +15,8 @@ fn pause() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// Delays of a reading beyond the least, as shares: all before, all after, none, some, far out.
+/// Delays of a cross timestamp beyond the minimum, as fractions: all before, all after, none, some,
+/// very large.
 fn jitter() -> impl Strategy<Value = (f64, f64)> {
     prop_oneof![
         3 => Just((0.0, 0.0)),
@@ -58,7 +59,7 @@ pub(super) fn least() -> impl Strategy<Value = (i64, i64)> {
     ]
 }
 
-/// Ramps at the limit, quiet times, and what lies between.
+/// Ramps at the limit, constant frequencies, and cases in between.
 pub(super) fn stretches() -> impl Strategy<Value = Vec<Stretch>> {
     let ramp = prop_oneof![3 => Just(0.0), 2 => Just(1.0), 2 => Just(-1.0), 1 => -1.0..1.0];
     let stretch = (prop_oneof![0.5..8.0, 8.0..120.0], ramp);
@@ -73,7 +74,7 @@ pub(super) fn stretches() -> impl Strategy<Value = Vec<Stretch>> {
     })
 }
 
-/// Hertz and ticks at a time: up to 10 µs.
+/// Hertz, and ticks per step: steps of up to 10 µs.
 pub(super) fn counters() -> impl Strategy<Value = (f64, u64)> {
     prop_oneof![
         4 => prop::sample::select(&[1u64, 8, 40][..]).prop_map(|tick| (1e9, tick)),

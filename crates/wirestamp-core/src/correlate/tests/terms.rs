@@ -1,4 +1,4 @@
-//! Each term of a bound, where it is the one that matters: mutations of them must not go unnoticed.
+//! Each term of an error bound, in a case where it dominates, so that a mutation of it is noticed.
 
 use super::super::prior::Wander;
 use super::*;
@@ -17,10 +17,10 @@ fn steady() -> (Correlation, Counter) {
     (correlation, counter)
 }
 
-/// What the frequency did before the oldest remembered reading is not known but for its limit.
+/// Before the oldest remembered cross timestamp, only the limit of the frequency is known.
 #[test]
 fn long_before_the_oldest_remembered_reading_the_wander_counts_squared() {
-    // ramps down by 3·10⁻⁸ a second for 150 s, then stays
+    // ramps down by 3·10⁻⁸ per second for 150 s, then stays constant
     let wandering = |time: i64| {
         let seconds = (time as f64 / 1e9).min(150.0);
         let ahead = (3e-8 * (150.0 * seconds - seconds * seconds / 2.0) * 1e9) as i64;
@@ -85,7 +85,7 @@ fn an_older_timestamp_is_the_same_to_the_picosecond_and_to_the_nanosecond() {
     }
 }
 
-/// A new rate shows in the reading after it by as much as it has lasted.
+/// A new frequency shows in the next cross timestamp in proportion to its duration.
 #[test]
 fn a_rate_that_changed_late_may_have_changed_by_four_times_as_much() {
     let (mut correlation, counter) = steady();
@@ -111,7 +111,7 @@ fn a_rate_that_changed_late_may_have_changed_by_four_times_as_much() {
 }
 
 /// A jump that chronyd's fastest slew can explain is allowed for until the second batch, unless the
-/// readings kept their pace by the system clock.
+/// intervals of the cross timestamps stayed constant in system time.
 #[test]
 fn the_system_clock_may_be_slewed_as_fast_as_chronyd_does() {
     let (mut correlation, counter) = steady();
@@ -180,7 +180,7 @@ fn a_notification_allows_for_a_change_from_the_least_adjustment_to_the_largest()
     }
 }
 
-/// A reading that comes late fits what is known; one of a clock that was set back does not.
+/// A late cross timestamp agrees with the earlier ones; one of a clock that was set back does not.
 #[test]
 fn a_system_clock_set_back_by_a_little_is_no_late_reading() {
     let (mut correlation, counter) = steady();
@@ -197,7 +197,8 @@ fn a_system_clock_set_back_by_a_little_is_no_late_reading() {
     );
 }
 
-/// A stated frequency that readings went with counts again when a generation was too short to learn from.
+/// A stated frequency that cross timestamps have confirmed is used again after a generation that
+/// was too short to learn from.
 #[test]
 fn a_stated_frequency_that_was_confirmed_stays_reliable() {
     let (mut correlation, counter) = steady();
@@ -227,7 +228,7 @@ fn wander_is_learnt_from_eight_batches_and_four_seconds_at_least() {
     assert!(Wander::new(3e-17).believed() >= 3e-17);
 }
 
-/// The next batch tells how late a reading was.
+/// The next batch shows the delay of a cross timestamp.
 #[test]
 fn a_wide_reading_is_narrowed_by_the_next_one() {
     for (before, after) in [(600, 90_000), (90_000, 600)] {
@@ -251,7 +252,7 @@ fn a_wide_reading_is_narrowed_by_the_next_one() {
     }
 }
 
-/// What `--json` prints does not change.
+/// The output of `--json` does not change.
 #[test]
 fn causes_and_refusals_have_stable_names() {
     let causes = [
@@ -281,7 +282,8 @@ fn causes_and_refusals_have_stable_names() {
     }
 }
 
-/// An interface that comes back under another number: new timestamps carry that, old ones are refused.
+/// An interface comes back with another number: new timestamps carry the new number, old ones are
+/// not converted.
 #[test]
 fn a_renumbered_interface_goes_on_in_a_new_generation() {
     let (mut correlation, counter) = steady();
@@ -306,7 +308,7 @@ fn a_renumbered_interface_goes_on_in_a_new_generation() {
     assert_eq!(estimate.generation, ClockGeneration(1));
 }
 
-/// Its rate and its tick are others, and so is how long it takes to be read.
+/// It has another frequency, another tick and another duration of its cross timestamps.
 #[test]
 fn nothing_that_was_learnt_of_a_clock_is_assumed_of_the_one_that_replaces_it() {
     let (mut correlation, _) = steady();
@@ -352,7 +354,8 @@ fn nothing_that_was_learnt_of_a_clock_is_assumed_of_the_one_that_replaces_it() {
     );
 }
 
-/// A socket on a VLAN has timestamps of the device below it; one on a bond, of the member that is active.
+/// A socket on a VLAN has timestamps of the device below it; a socket on a bond, of the active
+/// member.
 #[test]
 fn timestamps_of_the_devices_below_an_interface_are_of_its_clock() {
     let (mut correlation, counter) = steady();
@@ -389,7 +392,7 @@ fn timestamps_of_the_devices_below_an_interface_are_of_its_clock() {
     }
 }
 
-/// A VLAN on a bond of VLANs: transmit timestamps are named by the bond, received ones by the NIC.
+/// A VLAN on a bond of VLANs: transmit timestamps name the bond, receive timestamps the NIC.
 #[test]
 fn all_devices_below_an_interface_count() {
     let made = 20 * SECOND + 500 * MILLISECOND;
@@ -415,8 +418,9 @@ fn all_devices_below_an_interface_count() {
     assert_eq!(converts(100..100), Vec::<u32>::new());
 }
 
-/// A bond whose clocks are 3 s apart fails over: a timestamp that names its device is of that device's clock, however long it may have
-/// waited. One that names the bond may have waited, and then be of the former clock.
+/// A bond whose clocks are 3 s apart fails over. A timestamp that names its device is of that
+/// device's clock, regardless of how long it waited. A timestamp that names the bond may have
+/// waited, and is then of the former clock.
 #[test]
 fn after_a_failover_a_timestamp_is_of_the_clock_of_its_device() {
     let (mut correlation, former) = steady();
@@ -468,8 +472,8 @@ fn after_a_failover_a_timestamp_is_of_the_clock_of_its_device() {
     );
 }
 
-/// What other threads convert with is what the correlation itself does, whatever the interface's
-/// number and the generation's.
+/// Conversions on other threads equal those of the correlation itself, for any interface and
+/// generation number.
 #[test]
 fn what_is_published_is_what_the_correlation_converts_with() {
     let (mut correlation, counter) = steady();
@@ -504,8 +508,8 @@ fn what_is_published_is_what_the_correlation_converts_with() {
     }
 }
 
-/// A stated frequency that the first readings contradict is used no more; once readings agree with
-/// it, it is again.
+/// A stated frequency that the first cross timestamps contradict is no longer used, until cross
+/// timestamps agree with it.
 #[test]
 fn a_stated_frequency_that_readings_agree_with_again_is_used_again() {
     let wrong = Counter {
@@ -541,7 +545,8 @@ fn a_stated_frequency_that_readings_agree_with_again_is_used_again() {
     assert!(estimate.is_ok() || estimate == Err(ConversionError::Ambiguous));
 }
 
-/// A batch that is still open: its two ends come from two readings, each off by up to a tick.
+/// A batch that is still open: its two ends come from two cross timestamps, each with an error of
+/// up to a tick.
 #[test]
 fn the_variance_of_a_batch_is_that_of_its_ends() {
     use super::super::bank::{Bank, Measurement};
@@ -571,7 +576,7 @@ fn the_variance_of_a_batch_is_that_of_its_ends() {
         let expected = 1e4 + variance + 12.0 * 12.0 / 24.0;
         assert!((measured.variance - expected).abs() < 1e-6, "{measured:?}");
     }
-    // 20 ns from where the batch before had it
+    // 20 ns from the previous batch's value
     learning.readings = 1.0;
     learning.bank.update(Measurement {
         centre: 10.0,

@@ -1,6 +1,8 @@
-//! How wide the error bound is beside what can be known: the figures of `docs/error-bound.md`.
+//! The width of the error bound relative to the narrowest possible one: the figures of
+//! `docs/error-bound.md`.
 //!
-//! `cargo test --release -p wirestamp-core --lib tightness -- --ignored` prints them; `SEEDS` sets how many runs.
+//! `cargo test --release -p wirestamp-core --lib tightness -- --ignored` prints them; `SEEDS` sets
+//! the number of runs.
 
 use super::clean::Chance;
 use super::knowable::{Compared, Pair};
@@ -9,10 +11,10 @@ use super::*;
 use std::io::Write;
 use std::vec::Vec;
 
-/// The most that the median may be of the oracle's width.
+/// The largest allowed median, as a multiple of the oracle's width.
 const TARGET: f64 = 1.10;
 
-/// A smooth clock, read over PCIe in batches of five.
+/// A smooth clock with cross timestamps over PCIe in batches of five.
 struct Pace {
     name: &'static str,
     every: i64,
@@ -47,7 +49,7 @@ const PACES: [Pace; 4] = [
     },
 ];
 
-/// Of one conversion: nanoseconds, or shares of what can be known.
+/// The figures of one conversion, in nanoseconds or as multiples of the oracle's width.
 #[derive(Debug, Clone, Copy)]
 struct Width {
     claimed: f64,
@@ -69,10 +71,10 @@ impl Width {
     }
 }
 
-/// Widths of timestamps since the newest reading, and of older ones.
+/// Widths for timestamps since the newest cross timestamp, and for older ones.
 fn widths(pace: &Pace, seed: u64, into: &mut [Vec<Width>; 2]) {
     let mut chance = Chance::new(seed);
-    // swings by about 10⁻⁹ a second
+    // swings by about 10⁻⁹ per second
     let stretches: Vec<Stretch> = core::iter::repeat_with(|| chance.next())
         .map(|share| Stretch {
             seconds: 20.0,

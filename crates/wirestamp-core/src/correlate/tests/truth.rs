@@ -1,17 +1,17 @@
-//! Random clocks and readings: the truth lies within the bound, always.
+//! Random clocks and cross timestamps: the truth is always within the error bound.
 
 use super::*;
 use proptest::prelude::*;
 use std::vec::Vec;
 
-/// How a clock is read.
+/// How cross timestamps of a clock are taken.
 #[derive(Debug, Clone)]
 struct Polling {
     every: i64,
     burst: usize,
-    /// Least delays of asking and answering.
+    /// Minimum delays of request and answer.
     delays: (i64, i64),
-    /// Above that: (jitter while asking, while answering), one pair for each reading.
+    /// Additional delays: (of the request, of the answer), one pair per cross timestamp.
     jitter: Vec<(i64, i64)>,
 }
 
@@ -64,7 +64,7 @@ fn polling() -> impl Strategy<Value = Polling> {
     })
 }
 
-/// Reads as told; calls `each` after every reading with its time and number.
+/// Takes cross timestamps as configured, and calls `each` after each one with its time and number.
 fn poll(
     polling: &Polling,
     counter: impl Fn(i64) -> Counter,
@@ -85,8 +85,9 @@ fn poll(
     }
 }
 
-/// Two readings of one batch that wait on different sides say that the clock ran 40 % fast between them, and the next batch
-/// that it did not: an oscillator that was exchanged, as far as anybody knows. What was converted before still can be.
+/// Two cross timestamps of one batch with delays on different sides show a clock that ran 40 % fast
+/// between them; the next batch shows that it did not. This looks like an exchanged oscillator.
+/// Timestamps that could be converted before still can be.
 #[test]
 fn readings_that_seem_to_show_a_change_leave_timestamps_of_before_convertible() {
     let jitter = [
@@ -140,14 +141,14 @@ proptest! {
         let mut correlation = Correlation::new(interface(), stated.then(|| counter.frequency()));
         let (mut last, mut first) = (None::<i64>, None);
         poll(&polling, |_| counter, |reading, now, number| {
-            // before the reading: a timestamp made since the last one
+            // before the cross timestamp: a timestamp made since the last one
             if let Some(last) = last {
                 let time = last + ((now - 1 - last) as f64 * fractions[number]) as i64;
                 check(&correlation, &counter, time, now, stated);
             }
             let opened = correlation.push(reading);
             assert_eq!(opened, if number == 0 { Pushed::Opened(GenerationCause::Start) } else { Pushed::Accepted });
-            // after it: any timestamp since the first that was read by then
+            // after it: any timestamp since the first one that had been read by then
             let first = *first.get_or_insert(now);
             let known = reading.middle().nanoseconds();
             if known > first {
@@ -189,7 +190,7 @@ proptest! {
         }
     }
 
-    /// Whatever happens to the counter: once a reading was made after it, no bound is wrong.
+    /// After any event of the counter, no bound is wrong once a cross timestamp has been taken.
     #[test]
     fn after_an_event_no_bound_is_wrong(
         mut before in counter(),
@@ -224,11 +225,12 @@ proptest! {
                     // restarts, as after a reset of the NIC
                     None => {
                         after.start = 1;
-                        // one that shows what the counter would show anyway, as it wraps just then, is none
+                        // a restart at which the counter would have wrapped to the same value
+                        // anyway is none
                         let off = before.ticks(when).since(after.ticks(when)).unsigned_abs();
                         prop_assume!(off as f64 > 0.02 * after.hertz);
                     }
-                    // stepped by so many milliseconds
+                    // stepped by this many milliseconds
                     Some(step) => {
                         let moved = (step as f64 * after.hertz / 1e3) as i64;
                         after.start = before.ticks(when).plus(moved).raw();
@@ -278,7 +280,7 @@ fn check(correlation: &Correlation, counter: &Counter, time: i64, now: i64, stat
 }
 
 proptest! {
-    /// Drivers give anything.
+    /// Drivers can return any values.
     #[test]
     fn nothing_panics(
         hertz in prop::option::of(1u64..),

@@ -8,13 +8,13 @@ use std::vec::Vec;
 /// The contract's wander, a fraction per second.
 pub(super) const WANDER: f64 = 3e-8;
 
-/// A stretch of time in which the frequency changes evenly.
+/// A period in which the frequency changes linearly.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
     pub(super) seconds: f64,
-    /// Of [`WANDER`].
+    /// A fraction of [`WANDER`].
     pub(super) ramp: f64,
-    /// At its start, in parts per million.
+    /// The change of the frequency at its start, in parts per million.
     pub(super) kink: f64,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Stretch {
 pub(super) struct Oscillator {
     pub(super) hertz: f64,
     pub(super) tick: u64,
-    /// Where each stretch starts: seconds, nanoseconds ahead, frequency offset.
+    /// The start of each period: seconds, nanoseconds ahead, frequency offset.
     starts: Vec<(f64, f64, f64, f64)>,
 }
 
@@ -56,7 +56,7 @@ impl Oscillator {
         let (at, ahead, offset, ramp) = self.starts[place];
         let since = seconds - at;
         let ahead = ahead + (offset * since + ramp * since * since / 2.0) * 1e9;
-        // whole and fraction apart: an f64 does not hold their sum to the nanosecond
+        // integer and fraction are separate: an f64 does not hold their sum to the nanosecond
         let whole = ahead.floor();
         let nanoseconds = (time + whole as i64) as f64;
         let count = if (self.hertz - 1e9).abs() < 0.5 {
@@ -77,19 +77,19 @@ impl Oscillator {
     }
 }
 
-/// A batch: how long after the one before, and the delays before and after the latch of each of
-/// its readings.
+/// A batch: the time since the previous one, and the delays before and after the latch of each of
+/// its cross timestamps.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     pub(super) pause: i64,
     pub(super) delays: Vec<(i64, i64)>,
 }
 
-/// Between two readings of a batch, in nanoseconds.
+/// The time between two cross timestamps of a batch, in nanoseconds.
 const NEXT: i64 = 200;
 
 impl Batch {
-    /// Its readings, the first begun at `start`.
+    /// The batch's cross timestamps, of which the first begins at `start`.
     pub(super) fn readings(
         &self,
         oscillator: &Oscillator,
@@ -104,7 +104,7 @@ impl Batch {
         })
     }
 
-    /// When the last of them is over.
+    /// The end of the last one.
     pub(super) fn end(&self, start: i64) -> i64 {
         start
             + self

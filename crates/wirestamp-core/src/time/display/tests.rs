@@ -69,7 +69,7 @@ fn estimates_are_a_time_and_its_bound() {
     ] {
         assert_eq!(shown(bound), expected);
     }
-    // 43.211 µs of the time are in the bound
+    // 43.211 µs of the time move into the bound
     let coarse = format!("{:.3}", estimate::<Utc>(at - 413_578, 420));
     assert_eq!(coarse, "2026-11-25T13:00:00.123Z ±43.7 µs");
     assert_eq!(
@@ -86,7 +86,7 @@ fn estimates_are_a_time_and_its_bound() {
     );
 }
 
-/// Picoseconds of a decimal number in a unit of so many.
+/// The picoseconds of a decimal number in a unit of this many picoseconds.
 fn decimal(text: &str, per: i128) -> i128 {
     let (sign, text) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -99,7 +99,7 @@ fn decimal(text: &str, per: i128) -> i128 {
     sign * value
 }
 
-/// Days since 1970, counted by the months and leap years in between.
+/// Days since 1970, counted by months and leap years.
 fn days(year: i128, month: i128, day: i128) -> i128 {
     let leap = |year: i128| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let years = if year < 1970 { year..1970 } else { 1970..year };
@@ -151,8 +151,8 @@ fn read_bound(text: &str) -> i128 {
     decimal(number, per)
 }
 
-/// The printed interval contains the true one, is at most half of the last digit and three digits of the bound wider, and
-/// its middle is the nearest that the digits allow.
+/// The printed interval contains the true one and is wider by at most half of the last digit and
+/// three digits of the bound. Its middle is the nearest one that the digits allow.
 fn assert_contains(text: &str, read: fn(&str) -> i128, at: i128, bound: i128, digits: usize) {
     let (time, shown_bound) = text.split_once(" ±").expect("a bound");
     let (shown, shown_bound) = (read(time), read_bound(shown_bound));

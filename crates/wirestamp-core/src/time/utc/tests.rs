@@ -1,4 +1,4 @@
-//! Single steps by hand; then a reader that is held up, and steps of all sizes.
+//! Single steps by hand; then a delayed reader, and steps of all sizes.
 
 use super::*;
 use alloc::vec::Vec;
@@ -87,13 +87,13 @@ fn after_a_step_back_timestamps_are_placed_at_once() {
         );
         matches!(resolved, ResolvedUtc::At { stepped: false, .. })
     };
-    // stepped before its first timestamp: nothing is older than the offset itself
+    // stepped before its first timestamp: no timestamp is older than the offset
     let mut young = offset.clone();
     young
         .observe(reading(seconds(10_001), OFFSET + seconds(back), 30))
         .expect("a step");
     assert!(place(&young, seconds(10_001)));
-    // stepped later: the same UTC was shown an hour before
+    // stepped later: the clock showed the same UTC an hour before
     offset.observe(reading(seconds(20_000), OFFSET, 30));
     offset
         .observe(reading(seconds(20_010), OFFSET + seconds(back), 30))
@@ -124,7 +124,7 @@ fn an_exact_difference_is_as_good_as_it_says_until_a_step() {
     assert_eq!(offset.bound(), Span::from_nanoseconds(1));
     assert!(offset.is_unchanged(OFFSET) && !offset.is_unchanged(OFFSET + 2));
     assert_eq!(offset.place(timestamp(5_000, OFFSET)), at(5_000));
-    // less than a reading can see, and more than the bound allows for
+    // less than a reading can show, and more than the bound allows for
     assert_eq!(
         offset.observe_exactly(OFFSET - 2, at(9_000), at(9_050)),
         Some(Span::from_nanoseconds(-2))
@@ -142,7 +142,8 @@ fn exact() -> UtcModel {
     offset
 }
 
-/// Rounding makes a reading without a width two nanoseconds wide, and one of a nanosecond three.
+/// Rounding widens a reading without a width to two nanoseconds, and a reading of one nanosecond to
+/// three.
 #[test]
 fn only_a_reading_without_a_width_is_exact() {
     assert!(exact().is_unchanged(OFFSET));
@@ -164,7 +165,7 @@ fn a_timestamp_is_made_before_it_is_read_and_at_most_a_second_before_it_was_queu
         assert!(resolved == expected || resolved == ResolvedUtc::Stepped);
         resolved == expected
     };
-    // the bound of 1 ns counts for the timestamp
+    // the bound of 1 ns is added for the timestamp
     assert!(placed(11_000_000_001) && !placed(11_000_000_002));
     assert!(placed(8_999_999_999) && !placed(8_999_999_998));
 }
@@ -177,8 +178,7 @@ fn resolved_at(at: i64) -> ResolvedUtc {
     }
 }
 
-/// Of a step at 20 s the timestamps still to be placed know nothing once they came to their queue a
-/// second later.
+/// A step at 20 s does not affect timestamps that entered their queue a second later.
 #[test]
 fn a_step_is_history_a_second_later() {
     let (mut offset, at) = (exact(), MonotonicTime::from_nanoseconds);
@@ -193,7 +193,8 @@ fn a_step_is_history_a_second_later() {
     assert!(offset.is_unchanged(changed), "never goes back");
 }
 
-/// Two readings allow offsets of -21 to 11 ns, and 12 ns upwards; the step is from middle to middle.
+/// Two readings allow offsets of -21 to 11 ns, and of 12 ns and more; the step is from middle to
+/// middle.
 #[test]
 fn readings_that_touch_show_no_step() {
     let first = UtcCrossTimestamp {
@@ -213,8 +214,8 @@ fn readings_that_touch_show_no_step() {
     assert_eq!(step, Some(Span::from_nanoseconds(33)));
 }
 
-/// A step by `by` at `stepped_at` while the clocks are read by a reader that is held up for two
-/// seconds and reads at `read_at`, exactly or not; in nanoseconds from its beginning.
+/// A step by `by` at `stepped_at`, with a reader that is delayed for two seconds and reads the
+/// clocks at `read_at`, exactly or not; in nanoseconds since its start.
 #[derive(Debug, Clone, Copy)]
 struct HeldUp {
     by: i64,
@@ -250,7 +251,7 @@ impl HeldUp {
                 after,
             });
         }
-        // a step that was too late for this reading is known after the next one
+        // a step that is too late for this reading is known after the next one
         offset.observe_exactly(
             self.offset_at(Self::LASTS),
             at(Self::LASTS + 100),
@@ -259,7 +260,7 @@ impl HeldUp {
         offset
     }
 
-    /// Returns how many timestamps could be placed; each of them right.
+    /// Returns the number of timestamps that could be placed, all of them correctly.
     fn check(&self) -> usize {
         let (offset, now) = (
             self.read(),
@@ -335,7 +336,7 @@ fn more_steps_than_are_remembered_place_no_timestamp_wrongly() {
     assert_eq!(placed.count(), SEGMENTS, "those that are remembered");
 }
 
-/// Steps of all sizes, at most one between two readings of a reader that is held up at will.
+/// Steps of all sizes, at most one between two readings of a reader with arbitrary delays.
 fn rounds() -> impl Strategy<Value = Vec<(i64, i64, [i64; 4])>> {
     let step = prop_oneof![
         -2i64..3,
@@ -360,11 +361,12 @@ proptest! {
         offset.observe_exactly(utc, at(last_read), at(last_read));
         let mut waiting: Vec<(i64, i64)> = Vec::new();
         for (step, share, [idle, before, within, after]) in rounds {
-            // the reader is free again, after a while it reads the queue, then the clocks
+            // the reader continues: after a while it reads the queue, then the clocks
             let queue_read = free + idle;
             let (earliest, read) = (queue_read + before, queue_read + before + within);
             free = read + after;
-            // since they were read last the real-time clock is stepped, and timestamps are made all the time
+            // the real-time clock is stepped after the last reading, and timestamps are made
+            // throughout
             let stepped = last_read + (read - last_read) * share / 1_000;
             let utc_at = |when: i64| if when < stepped { utc } else { utc + step };
             let times = (0..16).map(|part| last_read + (read - last_read) * part / 16);
@@ -417,7 +419,7 @@ fn a_timestamp_beside_a_step_is_placed_up_to_the_last_nanosecond() {
         bound: Span::from_nanoseconds(1),
         stepped,
     };
-    // the old offset was seen last at 0 s, the new one first at 10 s
+    // the old offset was last seen at 0 s, the new one first at 10 s
     assert_eq!(resolve(10 * second + 1), placed(10 * second + 1, true));
     assert_eq!(resolve(10 * second + 2), ResolvedUtc::Stepped);
     assert_eq!(resolve(1_000 * second - 1), placed(-1, false));

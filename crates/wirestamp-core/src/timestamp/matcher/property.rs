@@ -1,4 +1,4 @@
-//! The matcher against a plain model: no window, no entries, everything searched.
+//! The matcher compared with a plain model: without a window or entries, by linear search.
 
 use super::mark::Mark;
 use super::*;
@@ -19,7 +19,8 @@ enum Step {
     /// Timestamps of the n-th datagram from the end, software, hardware or both.
     Deliver(usize, bool, bool),
     Lost(u32),
-    /// The n-th datagram from the end entered the queueing discipline of the n-th device on its way.
+    /// The n-th datagram from the end entered the queueing discipline of the n-th device on its
+    /// path.
     Queue(usize, i64),
     Overflow,
     Pass(i64),
@@ -56,10 +57,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One use of an id, as the model sees it.
+/// One use of an ID in the model.
 #[derive(Debug, Clone)]
 struct Use {
-    /// Which datagram, counted from 0: tells the truth about its timestamps.
+    /// The datagram's number, from 0: determines its true timestamps.
     datagram: usize,
     begun: MonotonicTime,
     timestamps: Timestamps,
@@ -77,7 +78,7 @@ struct End {
     certain: bool,
 }
 
-/// What became of an id's last use, and the timestamps of the one before.
+/// The outcome of an ID's last use, and the timestamps of the use before.
 #[derive(Debug, Clone, Default)]
 struct Known {
     last: Option<Use>,
@@ -98,7 +99,7 @@ struct Model {
     observed: bool,
     /// Datagrams before this one were sent before an overflow.
     overflowed: usize,
-    /// Begin time, id, and whether the send failed, of every datagram.
+    /// Begin time, ID, and failure of the send, for each datagram.
     sent: Vec<(MonotonicTime, u32, bool)>,
     ends: usize,
     counters: TransmitCounters,
@@ -109,7 +110,7 @@ impl Model {
         MonotonicTime::from_nanoseconds(self.now * 1_000)
     }
 
-    /// The true timestamps of a datagram: every one differs from every other.
+    /// The true timestamps of a datagram: all are distinct.
     fn truth(&self, datagram: usize, software: bool, hardware: bool) -> Timestamps {
         let at = self.sent[datagram].0 + Span::from_nanoseconds(datagram as i128 + 1);
         let soft = SoftwareTimestamp {
@@ -128,7 +129,8 @@ impl Model {
         }
     }
 
-    /// When a datagram entered a queue: within the microsecond in which it was sent, as no other one.
+    /// The time at which a datagram entered a queue: within the microsecond in which it was sent,
+    /// and distinct from all others.
     fn queue_time(&self, datagram: usize, layer: i64) -> SoftwareTimestamp {
         let after = Span::from_nanoseconds(i128::from(layer + 1) * 100);
         SoftwareTimestamp::new(Bounded::new(self.sent[datagram].0 + after, Span::ZERO))
@@ -220,7 +222,7 @@ impl Model {
             .count()
     }
 
-    /// Ends an awaited id.
+    /// Ends an awaited ID.
     fn end(&mut self, id: u32, reason: MissingReason, certain: bool) {
         let full = self.waiting() >= usize::from(self.capacity.unwrap_or(0));
         let used = self
@@ -407,8 +409,9 @@ impl Model {
             .collect()
     }
 
-    /// Whether a hardware timestamp of this datagram can come now at all: nothing in it tells for
-    /// which use of an id it was made, so the systems' habits are what protects.
+    /// Whether a hardware timestamp of this datagram can arrive now. The timestamp does not show
+    /// for which use of an ID it was made, so only the operating systems' behaviour protects
+    /// against a wrong match.
     fn hardware_may_come(&self, datagram: usize) -> bool {
         let (_, id, failed) = self.sent[datagram];
         let last = self.ids.get(&id).and_then(|known| known.last.as_ref());

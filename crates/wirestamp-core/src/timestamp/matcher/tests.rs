@@ -299,7 +299,8 @@ fn half_of_both_counts_as_timestamped_and_the_other_half_may_join_until_it_is_fe
     );
 }
 
-/// One thread reads the queue, another one sends later, and the first goes on: the timestamp may be in the queue by then.
+/// One thread reads the queue, another one sends later, and the first continues: by then the
+/// timestamp may be in the queue.
 #[test]
 fn an_id_ends_by_the_time_at_which_its_queue_was_read() {
     let mut matcher = matcher(4, Source::Software);
@@ -376,7 +377,7 @@ fn a_timestamp_older_than_the_id_is_of_an_earlier_use() {
         TransmitAnswer::Pending
     );
     assert_eq!(matcher.counters().duplicate, 2);
-    // half a bound too early is within what placing the timestamp cost
+    // half a bound too early is within the error of the placed timestamp
     let mut close = software(10);
     close.software.as_mut().expect("software").at.value = at(10) - Span::from_nanoseconds(20);
     matcher.timestamped(TransmitId(1), &close);
@@ -591,7 +592,7 @@ fn notices_are_kept_apart_and_bounded() {
     assert_eq!(matcher.notices_dropped(), 44);
 }
 
-/// In any order, however many are on the way, also where ids meet in the index.
+/// In any order, with any number pending, also if IDs collide in the index.
 #[test]
 fn told_ids_are_remembered_as_long_as_there_is_room() {
     for (stride, remembered) in [(1, 4_096), (1 << 13, 4_096), (0x9E37_79B1, 4_096)] {
@@ -617,7 +618,7 @@ fn told_ids_are_remembered_as_long_as_there_is_room() {
     }
 }
 
-/// More than the usual way has room for, and timestamped in any order: each its own timestamp.
+/// More IDs than the fast path has room for, timestamped in any order: each gets its own timestamp.
 #[test]
 fn ids_leave_the_usual_way_in_order() {
     let mut matcher = matcher(64, Source::Software);
@@ -671,7 +672,7 @@ fn ids_leave_the_usual_way_in_order() {
     );
 }
 
-/// An id is waited for as long as it was configured, on the usual way and off it: 100 ms.
+/// An ID is awaited for the configured time, 100 ms, on the fast path and off it.
 #[test]
 fn each_awaited_id_has_its_deadline() {
     let mut matcher = matcher(8, Source::Software);
@@ -680,7 +681,7 @@ fn each_awaited_id_has_its_deadline() {
         begin(&mut matcher, [id], 1 + i64::from(id));
     }
     assert_eq!(matcher.next_deadline(), Some(at(101)));
-    // the one before it leaves the usual way, too
+    // the one before it leaves the fast path, too
     matcher.arrived(&Arrival::Lost(TransmitId(1), MissingReason::ClockStepped));
     let deadlines = [0, 1, 2].map(|id| matcher.deadline_of(TransmitId(id)));
     assert_eq!(deadlines, [Some(at(101)), None, Some(at(103))]);
@@ -694,7 +695,7 @@ fn each_awaited_id_has_its_deadline() {
     assert_eq!(matcher.next_deadline(), Some(at(103)));
 }
 
-/// However they are asked for, each id has its own timestamp. One that was told on the usual way is free.
+/// With any kind of query, each ID has its own timestamp. An ID reported on the fast path is free.
 #[test]
 fn timestamps_are_fetched_in_any_order() {
     for order in [[2, 0, 1], [1, 2, 0], [2, 1, 0], [0, 1, 2]] {
@@ -718,7 +719,8 @@ fn timestamps_are_fetched_in_any_order() {
     }
 }
 
-/// A hardware timestamp that was read before its id began is a former use's; one read at that instant is its own.
+/// A hardware timestamp that was read before its ID began belongs to an earlier use; one read at
+/// that instant is its own.
 #[test]
 fn a_timestamp_read_as_its_id_began_is_its_own() {
     for (read_at, own) in [(4, false), (5, true)] {

@@ -45,7 +45,7 @@ fn hardware(ticks: u64) -> RawTimestamps {
     }
 }
 
-/// Whose the arrival is.
+/// The datagram that the arrival belongs to.
 fn owner(arrival: Option<Arrival>) -> Option<u32> {
     match arrival? {
         Arrival::Timestamped(id, _) | Arrival::Lost(id, _) => Some(id.0),
@@ -53,7 +53,7 @@ fn owner(arrival: Option<Arrival>) -> Option<u32> {
     }
 }
 
-/// What the timestamp means; nothing else must be held.
+/// The meaning of the timestamp; nothing else may be held.
 fn read(tracker: &mut TransmitTracker, number: u32, raw: RawTimestamps) -> Option<Arrival> {
     tracker.read(number, raw, Clocks::Read(at(9)));
     let arrivals = all(tracker);
@@ -260,7 +260,7 @@ fn a_turn_that_is_ended_late_or_never_leaves_the_count_unknown_for_the_quarantin
     assert!(!forgotten.may_restart(over));
 }
 
-/// Whose the time in the queue is; nothing else must be held.
+/// The datagram that the time in the queue belongs to; nothing else may be held.
 fn read_queued(tracker: &mut TransmitTracker, number: u32) -> Option<u32> {
     let software = KernelTime::Monotonic(at(2));
     tracker.read_queued(number, software, Clocks::Read(at(9)));

@@ -1,4 +1,5 @@
-//! When a datagram entered the queueing discipline: in the record of its id, whatever else becomes of it.
+//! The time at which a datagram entered the queueing discipline is in the record of its ID,
+//! whatever its outcome.
 
 use super::*;
 
@@ -22,7 +23,7 @@ fn time(milliseconds: i64) -> SoftwareTimestamp {
     software(milliseconds).software.expect("one of software")
 }
 
-/// Ids and times in the queue, in milliseconds.
+/// IDs and times in the queue, in milliseconds.
 fn queue_times(records: &[TransmitRecord]) -> Vec<(u32, Option<i64>)> {
     let time = |record: &TransmitRecord| Some(record.queued?.at.value.nanoseconds() / MILLISECOND);
     let told = records.iter().map(|record| (record.id.0, time(record)));
@@ -82,7 +83,7 @@ fn ids_out_of_order_and_ids_that_left_the_way_keep_their_own_time() {
     queued(&mut matcher, 1, 2);
     queued(&mut matcher, 3, 4);
     matcher.timestamped(TransmitId(3), &software(5));
-    queued(&mut matcher, 2, 3); // both are no longer on the usual way
+    queued(&mut matcher, 2, 3); // both have left the fast path
     queued(&mut matcher, 1, 4);
     matcher.timestamped(TransmitId(2), &software(6));
     matcher.timestamped(TransmitId(1), &software(7));

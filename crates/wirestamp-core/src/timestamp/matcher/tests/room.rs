@@ -1,8 +1,8 @@
-//! What a matcher has room for, and what of it stays when that changes.
+//! The capacity of a matcher, and the records that remain when it changes.
 
 use super::*;
 
-/// Room for 2 · 1000 + 2048 ids, and then for 2 + 2048 of them.
+/// Room for 2 · 1000 + 2048 IDs, and then for 2 + 2048.
 #[test]
 fn a_smaller_matcher_forgets_the_oldest_lost_ids_and_counts_them() {
     let mut matcher = matcher(1_000, Source::Software);
@@ -48,7 +48,7 @@ fn tell(matcher: &mut Matcher, ids: core::ops::Range<u32>) {
     }
 }
 
-/// Told ids, by what comes for them once more: of 8192 that are remembered, then of 4096.
+/// Reported IDs for which another timestamp arrives: 8192 are remembered, then 4096.
 #[test]
 fn a_smaller_matcher_remembers_the_newest_told_ids() {
     let mut matcher = matcher(2_000, Source::Software);
@@ -73,8 +73,8 @@ fn a_larger_matcher_remembers_all_told_ids() {
     assert_eq!((counters.duplicate, counters.stray), (100, 1));
 }
 
-/// An id that was told is used again: what came for it before is none of the new use, also after a change of
-/// the capacity.
+/// A reported ID is used again: earlier timestamps do not belong to the new use, also after a
+/// change of the capacity.
 #[test]
 fn the_timestamp_of_a_told_id_is_never_that_of_its_next_use() {
     for capacity in [4, 3_000] {
@@ -97,7 +97,7 @@ fn the_timestamp_of_a_told_id_is_never_that_of_its_next_use() {
     }
 }
 
-/// Each kind of end alone: a batch has it.
+/// Each kind of outcome alone is returned in a batch.
 #[test]
 fn a_batch_has_what_ended_in_any_way() {
     let mut matcher = matcher(4, Source::Software);
@@ -113,7 +113,7 @@ fn a_batch_has_what_ended_in_any_way() {
     assert_eq!((counters.pending, counters.late_dropped), (1, 0));
 }
 
-/// 300 timestamps come after their ids had ended, and nobody takes them: 256 are kept.
+/// 300 timestamps arrive after their IDs have ended, and none is taken: 256 are kept.
 #[test]
 fn what_is_awaited_and_what_came_too_late_is_counted() {
     let mut matcher = matcher(400, Source::Software);
@@ -127,7 +127,7 @@ fn what_is_awaited_and_what_came_too_late_is_counted() {
     assert_eq!(counters.late_dropped, 44);
 }
 
-/// Room for 2 · 1000 + 2048 ids, of which 1000 are timestamped and stay: 3048 of the others.
+/// Room for 2 · 1000 + 2048 IDs, of which 1000 are timestamped and stay: 3048 of the others.
 #[test]
 fn timestamps_that_wait_take_room() {
     let mut matcher = matcher(1_000, Source::Software);
