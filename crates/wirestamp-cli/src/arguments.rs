@@ -84,7 +84,7 @@ pub(crate) struct Global {
     /// Draw with ASCII characters only
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) ascii: bool,
-    /// Simulate the NICs sim0 and sim1, as a preset or a TOML file describes them
+    /// Simulate the NICs sim0 and sim1: a preset or a TOML file
     ///
     /// `wirestamp presets` lists the presets. A command without an interface then uses the simulated NICs. The environment variable
     /// WIRESTAMP_SIM chooses the preset or file too, but changes no default.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Compare two runs quantile by quantile, with confidence intervals
+    /// Compare two runs by quantiles, with confidence intervals
     #[command(after_help = HELP)]
     Compare(Compare),
 }
