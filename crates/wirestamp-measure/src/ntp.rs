@@ -3,6 +3,7 @@
 mod confirmed;
 mod dialogue;
 mod hint;
+mod instant;
 mod reason;
 mod shown;
 

@@ -22,7 +22,7 @@ pub(crate) struct Ptp {
     /// Interfaces: one makes an ordinary clock, several a boundary clock
     #[arg(value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,
-    /// Simulate a whole PTP network instead, and compare the results with the true offsets
+    /// Simulate a PTP network instead, and compare with the true offsets
     ///
     /// `all` runs every scenario, `campaign` many seeded runs of a steered clock.
     #[arg(long, help_heading = SIMULATION, value_name = "SCENARIO", conflicts_with = "interfaces")]
@@ -64,7 +64,7 @@ pub(crate) struct Ptp {
         conflicts_with = "simulate"
     )]
     pub(crate) histogram: Option<PathBuf>,
-    /// Profile: default, or w32time (announces the PTP timescale and a valid UTC offset)
+    /// default, or w32time: announces PTP timescale and a valid UTC offset
     #[arg(long, help_heading = TRANSMIT, value_name = "NAME")]
     pub(crate) profile: Option<String>,
     /// Act as timeTransmitter if there is no better one
@@ -73,7 +73,7 @@ pub(crate) struct Ptp {
     /// Use IPv6 instead of IPv4
     #[arg(long, help_heading = MESSAGES)]
     pub(crate) ipv6: bool,
-    /// Measure the delay to the neighbour (peer-to-peer) instead of to the timeTransmitter (end-to-end)
+    /// Measure the delay to the neighbour (peer-to-peer), not end-to-end
     #[arg(long, help_heading = MESSAGES)]
     pub(crate) p2p: bool,
     /// Domain number
@@ -115,7 +115,7 @@ pub(crate) struct Ptp {
     /// Which timestamps to use
     #[arg(long, help_heading = TIMESTAMPS, value_enum, value_name = "SOURCE")]
     pub(crate) source: Option<super::Source>,
-    /// Switch hardware timestamping on while the command runs (needs CAP_NET_ADMIN)
+    /// Switch hardware timestamping on meanwhile (needs CAP_NET_ADMIN)
     #[arg(long, help_heading = TIMESTAMPS)]
     pub(crate) enable_hardware: bool,
     /// Steer this clock

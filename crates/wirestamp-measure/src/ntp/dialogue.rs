@@ -4,7 +4,7 @@
 mod tests;
 
 use super::confirmed::{Confirmed, Measured};
-use super::shown::moment_of;
+use super::instant::moment_of;
 use crate::adjustments::Adjustments;
 use crate::goal::Found;
 use crate::host::{Connected, Host};

@@ -1,12 +1,12 @@
 //! The state of a server, for commands and metrics.
 
 use super::dialogue::Dialogue;
+use super::instant::{local_time, moment_of};
 use super::{hint, reason};
 use crate::moment::Moment;
 use crate::options::Ntp;
 use crate::state::{NtpServerState, Reasons, by_source};
 use std::net::Ipv4Addr;
-use wirestamp::time::{RealTimeClock, UtcCrossTimestamp};
 use wirestamp::{Bounded, Span};
 use wirestamp_ntp::{Leap, LocalTime, Measurement, ServerState};
 
@@ -128,38 +128,6 @@ fn reference(state: ServerState) -> String {
         letters.iter().copied().map(char::from).collect()
     } else {
         Ipv4Addr::from(octets).to_string()
-    }
-}
-
-/// A moment as a client of NTP takes it.
-fn local_time(moment: &Moment) -> LocalTime {
-    let reading = &moment.reading;
-    let half = Span::from_nanoseconds((reading.after - reading.before).nanoseconds() / 2);
-    let unsure = (reading.after - reading.before) - half;
-    LocalTime {
-        utc: Bounded::exact(reading.utc),
-        monotonic: Bounded::new(reading.before + half, unsure),
-        adjusted: moment.adjusted,
-    }
-}
-
-/// The instant of a sample, as wide as its times are unsure.
-pub(super) fn moment_of(sampled: &LocalTime, real_time_clock: RealTimeClock) -> Moment {
-    let LocalTime {
-        utc,
-        monotonic,
-        adjusted,
-    } = *sampled;
-    let unsure = monotonic.bound + utc.bound;
-    let reading = UtcCrossTimestamp {
-        before: monotonic.value - unsure,
-        utc: utc.value,
-        after: monotonic.value + unsure,
-    };
-    Moment {
-        adjusted,
-        real_time_clock,
-        ..Moment::of(reading)
     }
 }
 
