@@ -1,4 +1,4 @@
-//! A small slice of the campaign against the steering of a clock; `scripts/campaign` runs more.
+//! A small part of the campaign against the steering of a clock; `scripts/campaign` runs more.
 
 use wirestamp_ptp::simulate::campaign::{Campaign, Run};
 
@@ -41,8 +41,8 @@ fn a_run_is_the_same_again_and_another_seed_gives_another_one() {
     assert_ne!(first.plan, run(2).plan);
 }
 
-/// Routes make the round trip 32 times as long, and five minutes later nothing limits the frequency as before: the base
-/// frequency follows the oscillator all the same.
+/// A route change makes the round trip 32 times as long, and five minutes later the frequency is
+/// limited less tightly than before. The base frequency follows the oscillator nevertheless.
 #[test]
 fn a_path_that_becomes_longer_does_not_keep_the_base_frequency() {
     let campaign = Campaign {
@@ -53,8 +53,9 @@ fn a_path_that_becomes_longer_does_not_keep_the_base_frequency() {
     assert_eq!(run.failures, Vec::<String>::new());
 }
 
-/// Steps of 3.8 and 7.0 µs where the round trip takes 2.9 and 7.7 µs, and seconds later the timeTransmitter is lost for more
-/// than an hour and a half: the base frequency is not the one that would explain the step.
+/// Steps of 3.8 and 7.0 µs with round trips of 2.9 and 7.7 µs; seconds later the timeTransmitter is
+/// lost for more than an hour and a half. The base frequency must not be the one that would explain
+/// the step.
 #[test]
 fn a_step_before_an_outage_does_not_become_the_base_frequency() {
     for (seed, number) in [(1, 3_390), (77_101, 3_775)] {
@@ -65,7 +66,7 @@ fn a_step_before_an_outage_does_not_become_the_base_frequency() {
         assert_eq!(run.failures, Vec::<String>::new());
         let outage = run.phases.last().expect("phases");
         assert_eq!(outage.name, "outage while slewing");
-        // the step, and what the frequency learnt before it errs by
+        // the step, and the error of the frequency learnt before it
         assert!(outage.furthest_ns < 100_000, "{outage:?}");
     }
 }

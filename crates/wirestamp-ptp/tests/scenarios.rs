@@ -1,5 +1,5 @@
-//! Every simulated scenario keeps its limits, its bound contains the truth in every sample, and
-//! the same seed gives the same outcome.
+//! Every simulated scenario stays within its limits, the error bound of every sample contains the
+//! truth, and the same seed gives the same outcome.
 
 use std::thread;
 use wirestamp_ptp::simulate::{Outcome, Scenario};

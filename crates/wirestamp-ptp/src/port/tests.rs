@@ -1,11 +1,11 @@
-//! A port whose interface is looked at again, step by step.
+//! A port whose interface is checked again, step by step.
 
 use super::*;
 use crate::configuration::{Configuration, Role, Source};
 use wirestamp::Simulation;
 use wirestamp::sim::NicName;
 
-/// The failure comes before the notification, and the interface keeps its number.
+/// The failure precedes the notification, and the interface keeps its number.
 #[test]
 fn a_clock_that_changed_when_a_send_failed_is_noticed_once() {
     let simulation = Simulation::from_toml("preset = \"ideal\"", 7).expect("a scenario");

@@ -154,7 +154,8 @@ mod tests {
         }
     }
 
-    /// The bound of the boundary clock's sample is part of the next clock's: where one is withdrawn, nothing bounds the other.
+    /// The error bound of the boundary clock's sample is part of the next clock's: if the first is
+    /// withdrawn, the second has no bound.
     #[test]
     fn a_sample_stands_and_falls_with_the_one_that_its_bound_includes() {
         let mut held = Held::new();

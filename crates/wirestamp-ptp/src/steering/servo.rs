@@ -293,10 +293,10 @@ mod tests {
         assert_eq!(stepped, Some(Decision::Step { by: -1_000_000 }));
         near(servo.base(), -30.0);
         let (ppm, lasts) = corrected(&mut servo, 4_000, 30e-6);
-        near(ppm, -1.0); // 1 µs a second for 4 s
+        near(ppm, -1.0); // 1 µs per second for 4 s
         near(lasts, 4.0);
         let (ppm, lasts) = corrected(&mut servo, 6_000, 30e-6);
-        near(ppm, -4.0); // beyond its bound: 4 µs a second for 1.5 s
+        near(ppm, -4.0); // beyond its bound: 4 µs per second for 1.5 s
         near(lasts, 1.5);
         let (ppm, lasts) = corrected(&mut servo, -900_000_000, 30e-6);
         near(ppm, 100.0); // never stepped again, and limited
@@ -353,7 +353,7 @@ mod tests {
         };
         servo.decide(&vague, NOW);
         near(servo.base(), -30.0);
-        // what is possible limits it all the same
+        // the possible range limits it nevertheless
         let other = Estimate {
             rate_bound: 10e-6,
             ..estimate(0, Some(80e-6))
@@ -364,7 +364,7 @@ mod tests {
         near(servo.base(), -80.0);
     }
 
-    /// Its bound is a thousand times that of the base frequency, for good.
+    /// Its bound is permanently a thousand times the base frequency's.
     #[test]
     fn a_longer_path_ends_no_learning_from_messages_that_have_all_agreed() {
         let vague = Estimate {
@@ -390,7 +390,7 @@ mod tests {
             rate_memory: None,
             ..vague
         };
-        near(learnt(young, 65), 30.0); // all anew after a contradiction
+        near(learnt(young, 65), 30.0); // everything restarts after a contradiction
         let limited = Estimate {
             is_rate_limited: true,
             ..vague
@@ -415,7 +415,7 @@ mod tests {
             NOW,
         );
         near(servo.base(), -30.0);
-        // a real change of the frequency is learnt once they agree, or what was known has aged
+        // a real change of the frequency is learnt once they agree or the old value has aged
         let vague = Estimate {
             rate_bound: 10e-6,
             ..apart
@@ -437,7 +437,7 @@ mod tests {
         servo.decide(&limited, NOW);
         near(servo.base(), -34.0); // nothing better is known
         corrected(&mut servo, 0, 30e-6);
-        // however long ago it was learnt
+        // regardless of its age
         servo.decide(&limited, NOW + Span::from_seconds(1_000));
         near(servo.base(), -30.0);
         let agreed = Estimate {

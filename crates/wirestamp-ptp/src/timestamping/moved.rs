@@ -111,7 +111,8 @@ mod tests {
     use wirestamp::time::Frequency;
     use wirestamp::{CorrelatorOptions, HostClock, Simulation};
 
-    /// A handle of a clock reads that clock when another one is behind the interface; the correlator follows the interface.
+    /// A handle of a clock reads that clock even if the interface has another one; the correlator
+    /// follows the interface.
     #[test]
     fn a_clock_that_the_correlator_left_says_nothing_of_the_one_behind_the_interface() {
         let [same, other] = moved_by_clocks_apart(5_000_000);
@@ -119,7 +120,8 @@ mod tests {
         assert_eq!(other, None);
     }
 
-    /// A second clock that somebody keeps close to the first looks like the first: the distance between them is in the bound.
+    /// A second clock that another program keeps close to the first looks like the first: the bound
+    /// includes their difference.
     #[test]
     fn how_far_two_clocks_that_look_like_one_are_apart_is_in_the_bound() {
         let [same, other] = moved_by_clocks_apart(800);
@@ -127,7 +129,8 @@ mod tests {
         assert!(other.is_some_and(|moved| moved >= 800), "{other:?}");
     }
 
-    /// By how much the clock of sim0, and of sim1 so much ahead, may have been moved, while the correlator follows sim0.
+    /// The largest possible movement of the clock of sim0, and of sim1's clock that is this much
+    /// ahead, while the correlator follows sim0.
     fn moved_by_clocks_apart(nanoseconds: u32) -> [Option<i64>; 2] {
         let text = format!(
             "preset = \"ideal\"\n[[event]]\nat = \"1us\"\naction = \"step_hardware\"\nnic = \"sim1\"\nticks = {nanoseconds}\n"

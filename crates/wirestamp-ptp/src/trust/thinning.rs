@@ -165,7 +165,8 @@ mod tests {
     const PEER_REQUEST: usize = 2;
     const ANNOUNCE: usize = 0xb;
 
-    /// A socket that so many datagrams of strangers come to in each window; what of them was read in the last.
+    /// A socket that receives this many datagrams of strangers per window; returns how many of them
+    /// were read in the last one.
     struct Socket {
         thinning: Thinning,
         now: MonotonicTime,
@@ -182,7 +183,7 @@ mod tests {
             }
         }
 
-        /// `most`: what the program can read in a window.
+        /// `most` is the number that the program can read per window.
         fn pass(&mut self, windows: u32, arriving: &[(usize, u32)], most: u32) {
             for _ in 0..windows {
                 let mut through = [0; CLASSES];

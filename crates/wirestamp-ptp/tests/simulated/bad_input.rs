@@ -1,5 +1,5 @@
-//! Malformed, forged, repeated and reordered messages, jumps and floods: each is counted under
-//! its name, none stops the service, and every reported bound contains the truth.
+//! Malformed, forged, repeated and reordered messages, jumps and floods: each has its own counter,
+//! none stops the service, and every reported error bound contains the truth.
 
 use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};
@@ -93,7 +93,8 @@ fn duplicates_reordering_and_forged_sequence_ids_cost_their_exchange_at_most() {
     );
 }
 
-/// What a receiver says that has heard, eight times a second for three seconds, what a timeTransmitter sends of all it should.
+/// The report of a receiver that has received some of a timeTransmitter's messages eight times a
+/// second for three seconds.
 fn unmeasured(
     change: impl Fn(&mut Configuration),
     sends: impl Fn(&mut Rig<'_>),
@@ -237,7 +238,7 @@ fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
         Span::from_seconds(5),
         |_, sample, now| check(&sample, now),
     );
-    // its NIC's clock is set an hour ahead by somebody; nobody is told
+    // another program sets its NIC's clock an hour ahead, without a notification
     let before = receiver.counts();
     let stepped =
         Cable::new("[[event]]\naction = \"step_hardware\"\nat = \"5s\"\nticks = 3_600_000_000_000");

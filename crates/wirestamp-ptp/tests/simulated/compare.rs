@@ -1,5 +1,5 @@
-//! Several configured sources of time: while they agree within their error bounds one is followed, and
-//! while they do not, none is.
+//! Several configured sources of time: one is followed while they agree within their error bounds,
+//! and none while they do not.
 
 use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use wirestamp::{MonotonicTime, Span};
 use wirestamp_ptp::{Agreement, Configuration, Engine, Node, PortState, Role};
 
-/// Number and domain of a forged timeTransmitter, and by how many nanoseconds it is ahead.
+/// Number, domain and lead in nanoseconds of a forged timeTransmitter.
 type Clock = (u8, u8, i64);
 const A: Clock = (1, 0, 0);
 const B: Clock = (3, 0, 0);
@@ -21,7 +21,7 @@ struct Rig<'e> {
     receiver: Node<'e>,
     clocks: Vec<Clock>,
     sequence: u16,
-    /// Samples since the last look.
+    /// Samples since the last call.
     samples: usize,
 }
 
@@ -67,7 +67,7 @@ impl<'e> Rig<'e> {
         }
     }
 
-    /// What the timeTransmitters send in an eighth of a second.
+    /// The messages of the timeTransmitters in an eighth of a second.
     fn interval(&mut self) {
         self.sequence += 1;
         for (who, domain, ahead) in self.clocks.clone() {
@@ -80,7 +80,7 @@ impl<'e> Rig<'e> {
         self.pass(120);
     }
 
-    /// Passes so many seconds; returns what was said of the sources after each interval.
+    /// Lets this many seconds pass; returns the state of the sources after each interval.
     fn seconds(&mut self, seconds: i64) -> Vec<Agreement> {
         let until = self.now() + Span::from_seconds(seconds);
         let mut said = Vec::new();
@@ -187,7 +187,7 @@ fn one_that_starts_to_lie_is_noticed_at_once_and_ten_seconds_of_agreement_end_it
         assert_eq!(rig.seconds(10).last(), Some(&Agreement::Agree));
         rig.lies(liar, 1_000_000);
         let said = rig.seconds(6);
-        // a jump of the liar's is first a contradiction: what is known of it is forgotten and learnt again
+        // a jump of the false source is first a contradiction: its estimate is restarted
         assert!(
             said[12..]
                 .iter()
@@ -207,7 +207,7 @@ fn one_that_starts_to_lie_is_noticed_at_once_and_ten_seconds_of_agreement_end_it
 
 #[test]
 fn while_they_disagree_a_steered_clock_keeps_its_base_frequency() {
-    // with one source, a lie of a millisecond is followed
+    // with one source, a false time of a millisecond is followed
     for (pins, follows) in [(&[A, B][..], false), (&[A][..], true)] {
         let cable = Cable::new(
             "[sim1.clock]\nfrequency_error_ppb = 20_000\nstart = 1_700_000_000_001_000_000",
@@ -265,7 +265,7 @@ fn a_slow_drag_is_noticed_when_it_leaves_the_bounds() {
     let mut rig = Rig::new(&cable, &engine, &[A, B]);
     assert_eq!(rig.seconds(10).last(), Some(&Agreement::Agree));
     for step in 1..=80 {
-        rig.lies(0, step * 1_000); // 8 µs a second: within what clocks do
+        rig.lies(0, step * 1_000); // 8 µs per second: possible for real clocks
         rig.interval();
     }
     assert_eq!(rig.receiver.agreement(), Agreement::Disagree);

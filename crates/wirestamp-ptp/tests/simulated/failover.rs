@@ -1,4 +1,4 @@
-//! Transmitters that go away and come back, and a receiver that is left alone.
+//! Transmitters that disappear and return, and a receiver without a transmitter.
 
 use crate::pair::{Cable, quick, run};
 use crate::steered::SimulatedClock;
@@ -54,13 +54,13 @@ fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
             (PortState::Listening, None)
         );
     }
-    // and all that time it sent nothing that only a transmitter sends
+    // and in all that time it sent no message that only a transmitter sends
     let sent = cable.world().truth().datagrams();
     run(&mut [&mut receiver], Span::from_seconds(3), |_, _, _| {});
     assert_eq!(cable.world().truth().datagrams(), sent);
 }
 
-/// A receiver that has followed a transmitter for some seconds, and lost it; what it says then.
+/// A receiver that has followed a transmitter for some seconds and lost it; returns its report.
 fn in_holdover(cable: &Cable, ends: impl FnOnce(&Cable), then: impl FnOnce(&mut Node<'_>)) {
     let engines = [(0, Role::TimeTransmitter), (1, Role::TimeReceiver)]
         .map(|(end, role)| cable.engine(end, quick(role)));
@@ -83,7 +83,8 @@ fn held(receiver: &Node<'_>) -> Option<Held> {
     receiver.status().ports[0].estimate
 }
 
-/// Eight seconds apart where an eighth is configured: a sample is shown as it was until the next one is final.
+/// Eight seconds apart although an eighth is configured: a sample is shown unchanged until the next
+/// one is final.
 #[test]
 fn syncs_further_apart_than_expected_leave_the_offset_as_it_was() {
     let cable = Cable::new("");
@@ -108,7 +109,8 @@ fn syncs_further_apart_than_expected_leave_the_offset_as_it_was() {
     assert!(oldest > 6_000_000_000, "{oldest}");
 }
 
-/// The interface reports that its link is down, as it would report a reset of the NIC: the clock is read, and runs on.
+/// The interface reports that its link is down, as after a reset of the NIC: the clock is read and
+/// continues.
 #[test]
 fn a_cable_that_is_pulled_leaves_the_offset_known() {
     let cable = Cable::new("");
@@ -137,7 +139,7 @@ fn a_step_in_holdover_makes_the_offset_unknown() {
     );
 }
 
-/// As a bond or a provider of timestamps that fails over: nobody reports it.
+/// Like a failover of a bond or of a timestamp provider: without a notification.
 #[test]
 fn another_clock_behind_the_interface_in_holdover_makes_the_offset_unknown() {
     let cable = Cable::new("");
@@ -196,7 +198,7 @@ fn time_passes_for_a_clock_whose_only_interface_is_gone() {
     assert_time_passes(&mut node);
 }
 
-/// It gave its role up, and an attempt to get a timestamp is always due.
+/// It gave up its role, and an attempt to get a timestamp is always due.
 #[test]
 fn time_passes_for_a_clock_without_timestamps_whose_only_interface_is_gone() {
     let cable = Cable::new("");
@@ -303,7 +305,7 @@ fn in_hardware(role: Role) -> Configuration {
     configuration
 }
 
-/// As ptp4l's port, which becomes faulty: others take over instead of following Syncs that say nothing.
+/// Like a port of ptp4l, which becomes faulty: others take over instead of following useless Syncs.
 #[test]
 fn a_transmitter_whose_timestamps_do_not_come_gives_its_role_up_and_takes_it_again() {
     let cable = Cable::new("");
@@ -371,7 +373,8 @@ fn one_lost_timestamp_now_and_then_costs_no_role() {
     assert!(transmitter.counts().lost_in_all() > 10);
 }
 
-/// A bond fails over to a NIC whose clock is decades away: its time is transmitted, and that it is another is counted.
+/// A bond fails over to a NIC whose clock is decades away: its time is transmitted, and the change
+/// of clock is counted.
 #[test]
 fn another_clock_behind_the_interface_is_measured_and_transmitted_with() {
     let cable = Cable::new("");
@@ -402,7 +405,7 @@ fn another_clock_behind_the_interface_is_measured_and_transmitted_with() {
     assert_eq!(replaced, [2, 1], "the last change is not seen yet");
 }
 
-/// The steered clock of `sim1`, and what becomes of it once the interface has another one.
+/// The steered clock of `sim1`, and its state once the interface has another clock.
 #[derive(Debug)]
 struct Left {
     clock: SimulatedClock,
@@ -413,7 +416,7 @@ struct Left {
 struct After {
     is_left: bool,
     is_gone: bool,
-    /// The frequency adjustment that is in force then, in ppm, and how often it was commanded.
+    /// The frequency adjustment in force at the end, in ppm, and the number of commands.
     ppm: f64,
     commands: u32,
 }
@@ -468,7 +471,7 @@ impl SteeredClock for Left {
     }
 }
 
-/// Lets seconds pass, in which the bounds hold; returns how often the offset was measured.
+/// Lets seconds pass, in which the bounds hold; returns the number of samples.
 fn pass(cable: &Cable, nodes: &mut [Node<'_>; 2], seconds: i64) -> usize {
     let mut samples = 0;
     let [transmitter, receiver] = nodes;
@@ -489,7 +492,8 @@ fn pass(cable: &Cable, nodes: &mut [Node<'_>; 2], seconds: i64) -> usize {
     samples
 }
 
-/// A correction of the clock that a failover left behind is ended, and then that clock is left alone, while the other one is measured.
+/// After a failover, the correction of the old clock is ended and that clock is no longer steered,
+/// while the new one is measured.
 #[test]
 fn a_steered_clock_that_another_has_replaced_is_left_alone() {
     for is_gone in [false, true] {
@@ -522,7 +526,7 @@ fn a_steered_clock_that_another_has_replaced_is_left_alone() {
             after.borrow()
         );
         assert!(after.borrow().commands <= 1, "{:?}", after.borrow());
-        // another program has it now
+        // another program steers it now
         let mut samples = 0;
         for second in 0..20 {
             after.borrow_mut().ppm = f64::from(second);

@@ -1,5 +1,5 @@
-//! Floods of each kind at 100,000 messages a second of virtual time, while listening, measuring and
-//! transmitting: the pinned peer is served as before.
+//! Floods of each kind at 100,000 messages per second of virtual time, while listening, measuring
+//! and transmitting: the pinned peer is served as before.
 
 use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};
@@ -7,7 +7,7 @@ use crate::rig::{Rig, WHO};
 use wirestamp::Span;
 use wirestamp_ptp::{Configuration, Counts, DelayMechanism, Fault, Lost, Node, PortState, Role};
 
-/// Messages at once, every millisecond: a socket's buffer holds some hundred.
+/// Messages per burst, one burst per millisecond: a socket's buffer holds about a hundred.
 const BURST: u32 = 100;
 const EVERY: Span = Span::from_milliseconds(1);
 /// A second's.
@@ -31,7 +31,7 @@ const KINDS: [Kind; 5] = [
 ];
 
 impl Kind {
-    /// Of an identity that changes with every message.
+    /// From an identity that changes with every message.
     fn forged(self, number: u32) -> Forged {
         let kind = match self {
             Self::Sync => 0,
@@ -39,7 +39,7 @@ impl Kind {
             Self::DelayRequest => 1,
             Self::PeerDelayRequest => 2,
             Self::RandomBytes => {
-                // a multiplicative generator of Lehmer's; any bytes do
+                // a Lehmer generator; any bytes will do
                 let mut state = u64::from(number) * 2 + 1;
                 let mut forged = Forged::new(0, 0, 0);
                 for byte in &mut forged.bytes {
@@ -114,7 +114,8 @@ fn while_listening_the_pinned_timetransmitter_is_found_and_while_measuring_it_is
     }
 }
 
-/// Passes a second of bursts, and returns how long that was in virtual seconds; what happens in between is `each`.
+/// Lets a second of bursts pass, calling `each` in between; returns the duration in virtual
+/// seconds.
 fn flooded(node: &mut Node<'_>, attacker: &Attacker, kind: Kind, mut each: impl FnMut(u32)) -> f64 {
     let begun = node.now();
     for burst in 0..BURSTS {
@@ -173,7 +174,8 @@ fn while_transmitting_the_pinned_peer_is_answered_and_syncs_go_on() {
 
 #[test]
 fn peer_requests_leave_room_for_the_timestamps_of_our_own_messages() {
-    // no transmit timestamp comes before two milliseconds: all that is answered is awaited meanwhile
+    // no transmit timestamp arrives within two milliseconds: until then the timestamps of all
+    // answers are awaited
     let cable = Cable::new("[sim1.transmit]\ncollection = \"2ms\"");
     let mut configuration = pinned(Role::TimeTransmitter, DelayMechanism::P2p);
     configuration.trust.timetransmitters.clear();

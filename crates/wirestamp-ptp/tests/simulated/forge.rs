@@ -1,11 +1,11 @@
-//! Forged messages, and somebody who sends them from the other end of a cable.
+//! Forged messages, and an attacker that sends them from the other end of a cable.
 
 use crate::pair::Cable;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wirestamp::{Source, Timestamping, UdpSocket};
 
-/// A message of the right form, to be spoilt.
+/// A well-formed message, to be corrupted by a test.
 #[derive(Clone)]
 pub(crate) struct Forged {
     pub(crate) bytes: Vec<u8>,
@@ -55,14 +55,14 @@ impl Forged {
     }
 }
 
-/// Sends to the groups from the ports.
+/// Sends to the multicast groups from PTP's ports.
 pub(crate) struct Attacker {
     event: UdpSocket,
     general: UdpSocket,
 }
 
 impl Attacker {
-    /// At the transmitter's end, beside nobody.
+    /// At the transmitter's end, without a transmitter.
     pub(crate) fn on(cable: &Cable) -> Self {
         let [event, general] = [319, 320].map(|port| {
             let socket = cable.ends[0]
@@ -90,7 +90,7 @@ impl Attacker {
         self.send_to(&forged.bytes, forged.event);
     }
 
-    /// The next message that came to the event port, into `room`.
+    /// Receives the next message on the event port into `room`.
     pub(crate) fn take_event(&self, room: &mut [u8]) -> Option<usize> {
         self.event
             .receive(room, Duration::ZERO)
@@ -98,7 +98,7 @@ impl Attacker {
             .map(|received| received.length)
     }
 
-    /// The next message that came to the general port, into `room`.
+    /// Receives the next message on the general port into `room`.
     pub(crate) fn take_general(&self, room: &mut [u8]) -> Option<usize> {
         self.general
             .receive(room, Duration::ZERO)
@@ -106,8 +106,8 @@ impl Attacker {
             .map(|received| received.length)
     }
 
-    /// Answers the delay requests that have come, as each of these clocks: number, domain, and by
-    /// how many nanoseconds it is ahead of the NIC's.
+    /// Answers the received delay requests as each of these clocks: number, domain, and lead over
+    /// the NIC's clock in nanoseconds.
     pub(crate) fn answer_delay_requests(&self, clocks: &[(u8, u8, i64)]) {
         let mut room = [0; 200];
         while let Some(received) = self.event.receive(&mut room, Duration::ZERO).expect("open") {
@@ -130,7 +130,7 @@ impl Attacker {
         }
     }
 
-    /// Drops what has come.
+    /// Drops all received messages.
     pub(crate) fn forget(&self) {
         let mut room = [0; 200];
         while self
@@ -140,7 +140,7 @@ impl Attacker {
         {}
     }
 
-    /// Answers the newest peer request as clock `who`, received and answered at once.
+    /// Answers the newest peer request as clock `who`, with equal times of receipt and answer.
     pub(crate) fn answer_peer(&self, who: u8, now: i64) {
         let mut room = [0; 200];
         let mut newest = None;
@@ -160,7 +160,7 @@ impl Attacker {
         self.send(&Forged::new(0xa, who, sequence).at(now).answering(requester));
     }
 
-    /// To one of the two ports, whichever it belongs to.
+    /// Sends to the port that the message belongs to.
     pub(crate) fn send_to(&self, bytes: &[u8], event: bool) {
         let (socket, port) = if event {
             (&self.event, 319)

@@ -1,16 +1,17 @@
-//! Where the path becomes longer, the base frequency of a steered clock follows the oscillator as before.
+//! After the path becomes longer, the base frequency of a steered clock still follows the
+//! oscillator.
 
 use crate::steered::{Scene, play};
 use wirestamp::Span;
 use wirestamp::sim::NicName;
 
-/// The samples are held against the truth a moment later, when the clock may have been moved.
+/// The samples are compared with the truth a moment later, when the clock may have been moved.
 const SLACK: i64 = 3_000;
 const MICROSECOND: i64 = 1_000;
-/// The bounds of a frequency are of the last five minutes.
+/// The bounds of a frequency cover the last five minutes.
 const FORGOTTEN: i64 = 330;
 
-/// So much longer are the ways from the timeTransmitter and to it.
+/// The additional delays of the paths from the timeTransmitter and to it.
 type Routes = (i64, i64);
 
 fn change_routes(scene: &Scene<'_>, routes: Routes) {
@@ -19,7 +20,8 @@ fn change_routes(scene: &Scene<'_>, routes: Routes) {
     world.set_extra_delay(NicName::Sim1, Span::from_nanoseconds(routes.1.into()));
 }
 
-/// The timeTransmitter's frequency goes up by 20 ppb a second, less than `wander_ppb` allows, by 2 ppm.
+/// The timeTransmitter's frequency rises by 2 ppm in total, at 20 ppb per second, less than
+/// `wander_ppb` allows.
 fn warm_up(scene: &mut Scene<'_>) {
     for second in 1..=100 {
         let world = scene.cable.world();
@@ -28,15 +30,15 @@ fn warm_up(scene: &mut Scene<'_>) {
     }
 }
 
-/// The base frequency that is in force once the timeTransmitter is lost, in ppm.
+/// The base frequency in force after the timeTransmitter is lost, in ppm.
 fn base_without_reference(scene: &mut Scene<'_>) -> f64 {
     scene.transmitter = None;
     scene.pass(5, SLACK); // a correction lasts four seconds at most
     scene.clock.borrow().ppm
 }
 
-/// A clock that is 5 ppm fast has followed for some minutes; then something happens to the path, and the oscillator of
-/// the timeTransmitter warms up.
+/// A clock that is 5 ppm fast has been synchronized for some minutes; then the path changes, and
+/// the oscillator of the timeTransmitter warms up.
 fn follows(happens: impl FnOnce(&mut Scene<'_>)) {
     play(
         5_000,

@@ -1,4 +1,4 @@
-//! PTP clocks on simulated NICs: the truth is known, so every bound is held to it.
+//! PTP clocks on simulated NICs: the truth is known, and every error bound is checked against it.
 
 mod bad_input;
 mod compare;

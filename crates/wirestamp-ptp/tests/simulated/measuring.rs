@@ -1,4 +1,4 @@
-//! A receiver at a transmitter: what it measures, and that its bound holds.
+//! A receiver and a transmitter: the receiver's measurements, and whether their bounds hold.
 
 use crate::pair::{Cable, quick, run};
 use wirestamp::{Span, TimestampSource};
@@ -6,8 +6,8 @@ use wirestamp_ptp::{
     Configuration, DelayMechanism, Lost, PortState, Role, Source, Timescale, Transport,
 };
 
-/// Runs both for ten seconds and checks every sample against the truth. Returns how many there
-/// were, the largest bound after the first three seconds, and the last rate.
+/// Runs both for ten seconds and checks every sample against the truth. Returns the number of
+/// samples, the largest bound after the first three seconds, and the last frequency offset.
 fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64) {
     let cable = Cable::new(toml);
     let [transmitter, receiver] = [Role::TimeTransmitter, Role::TimeReceiver].map(|role| {
@@ -28,7 +28,7 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
                 TimestampSource::Hardware => cable.true_offset(now),
                 TimestampSource::Software => 0, // both ends read the same clock
             };
-            // read a little after the Sync: the clocks have moved on by then
+            // read a little after the Sync: by then the clocks have advanced
             let drifted = 200;
             let error = sample.offset.value.saturating_nanoseconds() - truth;
             assert!(
@@ -61,7 +61,7 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
         })
     );
     assert_eq!(first.status().ports[0].state, PortState::TimeTransmitter);
-    // a message or two may come before the NIC's clock was read often enough
+    // one or two messages may arrive before the NIC's clock was read often enough
     let counts = second.counts();
     assert_eq!(
         counts.lost_in_all(),
@@ -122,7 +122,7 @@ fn a_transmitter_of_ptp_time_is_not_37_seconds_ahead() {
 
 #[test]
 fn a_timestamp_of_the_other_clock_is_none() {
-    // another program switches the NIC's receive timestamps off: the kernel's still come
+    // another program switches off the NIC's receive timestamps: the kernel's still arrive
     let cable = Cable::new(
         "[[event]]\naction = \"reconfigure\"\nat = \"8s\"\nnic = \"sim1\"\ntransmit = true\nreceive = \"none\"",
     );

@@ -1,4 +1,4 @@
-//! Two PTP clocks at the ends of a simulated cable, and the truth about them.
+//! Two PTP clocks at the ends of a simulated cable, whose true offset is known.
 
 use wirestamp::sim::World;
 use wirestamp::{
@@ -14,7 +14,7 @@ pub(crate) struct Cable {
 }
 
 impl Cable {
-    /// The "ideal" NICs, with something changed. Hardware timestamping is on if it can be.
+    /// The "ideal" NICs with changes. Hardware timestamping is on if it is supported.
     pub(crate) fn new(toml: &str) -> Self {
         let simulation =
             Simulation::from_toml(&format!("preset = \"ideal\"\n{toml}"), 7).expect("a scenario");
@@ -44,7 +44,7 @@ impl Cable {
             .expect("started")
     }
 
-    /// What the NIC's clock at `end` shows, in nanoseconds.
+    /// The time of the NIC's clock at `end`, in nanoseconds.
     pub(crate) fn nic_clock(&self, end: usize, at: MonotonicTime) -> i64 {
         let ticks = self
             .world()
@@ -54,7 +54,7 @@ impl Cable {
         ticks.raw() as i64
     }
 
-    /// How far what a sample says of the system's clock is beyond its bound, in nanoseconds. The
+    /// The error of a sample's system clock offset beyond its bound, in nanoseconds. The
     /// transmitter's NIC counts PTP time.
     pub(crate) fn system_error(&self, sample: &Sample, now: MonotonicTime) -> i64 {
         let transmitter = self.nic_clock(0, now) - 37_000_000_000;
@@ -69,7 +69,7 @@ impl Cable {
     }
 }
 
-/// Quick intervals: 8 a second.
+/// Short message intervals: 8 messages per second.
 pub(crate) fn quick(role: Role) -> Configuration {
     let mut configuration = Configuration::default();
     configuration.role = role;
@@ -79,7 +79,7 @@ pub(crate) fn quick(role: Role) -> Configuration {
     configuration
 }
 
-/// Lets virtual time pass for all clocks of one simulation; `each` gets each report, and when it was made.
+/// Lets virtual time pass for all clocks of one simulation; `each` gets every report and its time.
 pub(crate) fn run(
     nodes: &mut [&mut Node<'_>],
     time: Span,

@@ -1,4 +1,4 @@
-//! Pinned timeTransmitters and addresses: others are counted and change nothing.
+//! Pinned timeTransmitters and addresses: other ones are counted and have no effect.
 
 use crate::forge::Forged;
 use crate::pair::{Cable, quick};
@@ -18,7 +18,7 @@ fn identity(who: u8) -> String {
     format!("020000.0000.0000{who:02x}-1")
 }
 
-/// A timeTransmitter that announces itself as better than the other one.
+/// A timeTransmitter that announces a better clock than the other one's.
 fn usurp(rig: &mut Rig<'_>) {
     for round in 0..10 {
         rig.attacker

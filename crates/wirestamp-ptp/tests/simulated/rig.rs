@@ -16,7 +16,7 @@ pub(crate) struct Rig<'e> {
     pub(crate) receiver: Node<'e>,
     pub(crate) sequence: u16,
     pub(crate) samples: Vec<(Sample, MonotonicTime)>,
-    /// What the forged transmitter's clock shows beyond the NIC's at its end.
+    /// The lead of the forged transmitter's clock over the NIC's clock at its end.
     pub(crate) ahead: i64,
 }
 
@@ -63,7 +63,7 @@ impl<'e> Rig<'e> {
         );
     }
 
-    /// Takes what is not final yet, too.
+    /// Also takes samples that are not final yet.
     pub(crate) fn finish(&mut self) {
         let last = self.receiver.finish().into_iter();
         self.samples.extend(last.map(|sample| {
@@ -76,7 +76,7 @@ impl<'e> Rig<'e> {
         self.cable.nic_clock(0, self.cable.world().truth().now()) + self.ahead
     }
 
-    /// What a real transmitter would send in an eighth of a second.
+    /// The messages that a real transmitter would send in an eighth of a second.
     pub(crate) fn exchange(&mut self) {
         self.announce_and_sync();
         self.pass(120);
@@ -89,7 +89,7 @@ impl<'e> Rig<'e> {
     }
 
     pub(crate) fn sync(&mut self, sequence: u16) {
-        let sent = self.transmitters_time() + PATH; // its way through the stack
+        let sent = self.transmitters_time() + PATH; // its path through the network stack
         self.attacker.send(&Forged::new(0, WHO, sequence));
         self.attacker.send(&Forged::new(8, WHO, sequence).at(sent));
     }
@@ -106,7 +106,7 @@ impl<'e> Rig<'e> {
             .unwrap_or(0)
     }
 
-    /// Sends it, and says how often `fault` was counted by it.
+    /// Sends it, and returns how often this increased the counter `fault`.
     pub(crate) fn counted(&mut self, bytes: &[u8], event: bool, fault: Fault) -> u64 {
         let before = self.ignored(fault);
         self.attacker.send_to(bytes, event);

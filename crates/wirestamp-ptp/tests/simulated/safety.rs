@@ -1,5 +1,6 @@
-//! Steering does not run away, with the default settings: the clock has the learnt frequency when the timeTransmitter lies,
-//! jumps or is lost, when the clock fails, and when the program ends.
+//! With the default settings, steering does not run away: the clock keeps the learnt frequency if
+//! the timeTransmitter sends a false time, jumps or is lost, if the clock fails, and when the
+//! program ends.
 
 use crate::steered::{Scene, play};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,12 +10,12 @@ use wirestamp::{Error, ErrorKind, Span};
 use wirestamp_ptp::{Configuration, Lost};
 
 const MILLISECOND: i64 = 1_000_000;
-/// The samples are held against the truth a moment later, when the clock may have been moved.
+/// The samples are compared with the truth a moment later, when the clock may have been moved.
 const SLACK: i64 = 3_000;
 
 fn defaults(_: &mut Configuration) {}
 
-/// Eight messages a second, as the audit had them.
+/// Eight messages per second, as in the audit.
 fn quick(chosen: &mut Configuration) {
     (
         chosen.log_announce_interval,
@@ -23,7 +24,7 @@ fn quick(chosen: &mut Configuration) {
     ) = (-3, -3, -3);
 }
 
-/// Only the frequency that was learnt is in force: the clock's own error is taken out.
+/// Only the learnt frequency is in force; the clock's own error is subtracted.
 fn assert_at_base(scene: &Scene<'_>, drift_ppm: f64) {
     let ppm = scene.clock.borrow().ppm;
     assert!((ppm + drift_ppm).abs() < 0.5, "{ppm} ppm is in force");
@@ -84,7 +85,7 @@ fn a_second_of_wrong_time_is_forgotten() {
     }
 }
 
-/// A timeTransmitter that is lost amid a catch-up slew: the audit's case.
+/// A timeTransmitter that is lost during a catch-up slew: the audit's case.
 fn lost_while_catching_up(max_drift_ppm: u32) {
     play(
         5_000,
@@ -115,7 +116,7 @@ fn a_timetransmitter_that_is_lost_leaves_the_base_frequency() {
     lost_while_catching_up(1_000);
 }
 
-/// Amid a catch-up slew.
+/// During a catch-up slew.
 fn slewing(scene: &mut Scene<'_>) {
     scene.pass(40, SLACK);
     scene.jump(100 * MILLISECOND);
@@ -138,7 +139,7 @@ fn the_end_of_steering_leaves_the_base_frequency() {
     });
 }
 
-/// After a failover of a bond, samples say nothing about the steered clock.
+/// After a failover of a bond, samples do not measure the steered clock.
 #[test]
 fn another_clock_behind_the_interface_leaves_the_base_frequency() {
     play(5_000, defaults, |scene| {
@@ -242,7 +243,7 @@ fn a_clock_that_clamps_is_steered_as_far_as_it_goes() {
 fn a_program_that_died_amid_a_slew_is_survived_by_the_next() {
     play(5_000, defaults, |scene| {
         scene.pass(40, SLACK);
-        // what another program, or one of ours that was killed, left: 500 ppm
+        // left by another program, or by one of ours that was killed: 500 ppm
         scene
             .cable
             .world()
@@ -274,7 +275,8 @@ fn every_slew_limit_gets_there() {
     }
 }
 
-/// As Linux' system clock: a program that is killed amid a slew leaves little, because the kernel ends it.
+/// Like Linux's system clock: a program that is killed during a slew leaves only a small error,
+/// because the kernel ends the slew.
 #[test]
 fn a_clock_that_slews_by_itself_catches_up_without_a_frequency_that_stays() {
     play(5_000, defaults, |scene| {
@@ -300,7 +302,7 @@ fn a_clock_that_slews_by_itself_catches_up_without_a_frequency_that_stays() {
         scene.pass(60, SLACK);
         assert!(scene.error().abs() < 1_000, "{}", scene.error());
         assert_eq!(scene.receiver.steering_error(), None);
-        // the end takes back what is to come
+        // the end cancels the rest of the slew
         scene.jump(100 * MILLISECOND);
         scene.pass(15, 200 * MILLISECOND);
         scene.receiver.end_steering().expect("told");
@@ -424,8 +426,8 @@ fn the_system_is_told_how_good_the_clock_is() {
     });
 }
 
-/// The driver loses a frequency adjustment so large that all messages contradict each other until it is commanded
-/// again, and the clock says so or not.
+/// The driver loses a frequency adjustment so large that all messages contradict each other until
+/// it is commanded again; the clock reports it or not.
 fn adjustment_lost(lies: bool) {
     play(
         46_000,

@@ -1,4 +1,4 @@
-//! The clock of a NIC, to be steered, and two PTP clocks of which one steers it.
+//! The clock of a NIC, and two PTP clocks of which one steers it.
 
 use crate::pair::{Cable, run};
 use std::cell::RefCell;
@@ -7,19 +7,19 @@ use wirestamp::sim::{NicName, World};
 use wirestamp::{Error, ErrorKind, InterfaceIndex, Result, Span};
 use wirestamp_ptp::{Clock, ClockStatus, Configuration, Node, Role, Sample, SteeredClock};
 
-/// What a test may change about a clock while it is steered, and see.
+/// The properties of a clock that a test can change and observe while it is steered.
 #[derive(Debug, Default)]
 pub(crate) struct Handle {
-    /// In force, in ppm.
+    /// The frequency adjustment in force, in ppm.
     pub(crate) ppm: f64,
     pub(crate) steps: Vec<i64>,
     /// Silently, as some drivers do.
     pub(crate) clamps_at: Option<f64>,
-    /// So many calls that set the frequency fail.
+    /// The number of calls that set the frequency and will fail.
     pub(crate) failures: u32,
-    /// It slews by itself as Linux' system clock does: over its next whole second.
+    /// It slews by itself like Linux's system clock: over its next whole second.
     pub(crate) slews: bool,
-    /// The slew that was asked for, in microseconds, and the one under way: until when, and its rate in ppm.
+    /// The requested slew in microseconds, and the current one: its end, and its rate in ppm.
     pub(crate) slew: Option<i64>,
     pub(crate) largest_slew: i64,
     slewing: Option<(i64, f64)>,
@@ -27,11 +27,11 @@ pub(crate) struct Handle {
     second: i64,
     /// The status that was set last.
     pub(crate) status: Option<ClockStatus>,
-    /// It says that it does what it was asked for, although it does not.
+    /// It reports success without executing the command.
     pub(crate) lies: Option<f64>,
 }
 
-/// The clock of `sim1`, with an oscillator that is off by so much.
+/// The clock of `sim1`, with an oscillator of this frequency offset.
 #[derive(Debug, Clone)]
 pub(crate) struct SimulatedClock {
     world: World,
@@ -51,7 +51,7 @@ impl SimulatedClock {
         }
     }
 
-    /// What a kernel does as its timer ticks: begins and ends slews.
+    /// The timer tick of a kernel: begins and ends slews.
     fn tick(&self) {
         let second = self.now().expect("shown").div_euclid(1_000_000_000);
         let mut handle = self.handle.borrow_mut();
@@ -134,7 +134,7 @@ impl SteeredClock for SimulatedClock {
     }
 }
 
-/// A timeTransmitter, and a timeReceiver that steers its clock, over one cable.
+/// A timeTransmitter and a timeReceiver that steers its clock, connected by a cable.
 pub(crate) struct Scene<'e> {
     pub(crate) cable: &'e Cable,
     pub(crate) transmitter: Option<Node<'e>>,
@@ -143,7 +143,8 @@ pub(crate) struct Scene<'e> {
     ticking: SimulatedClock,
 }
 
-/// Plays a script with a clock that is `drift_ppb` off, on the default configuration but for `change`.
+/// Runs a script with a clock of frequency offset `drift_ppb`, with the default configuration
+/// changed by `change`.
 pub(crate) fn play(
     drift_ppb: i32,
     change: impl Fn(&mut Configuration),
@@ -176,7 +177,7 @@ pub(crate) fn play(
 }
 
 impl Scene<'_> {
-    /// By how much the steered clock is off, in nanoseconds.
+    /// The offset of the steered clock in nanoseconds.
     pub(crate) fn error(&self) -> i64 {
         self.cable.true_offset(self.receiver.now())
     }
@@ -188,7 +189,7 @@ impl Scene<'_> {
             .step_hardware_clock(NicName::Sim0, nanoseconds);
     }
 
-    /// Lets seconds pass; the bounds hold all the while, but for `slack` nanoseconds.
+    /// Lets seconds pass, in which the bounds hold, apart from `slack` nanoseconds.
     pub(crate) fn pass(&mut self, seconds: i64, slack: i64) {
         let cable = self.cable;
         let clock = Rc::clone(&self.clock);
@@ -197,7 +198,7 @@ impl Scene<'_> {
             if std::mem::replace(&mut steps, clock.borrow().steps.len())
                 != clock.borrow().steps.len()
             {
-                return; // told before the step, and held against the truth after it
+                return; // reported before the step, and compared with the truth after it
             }
             let error = sample.offset.value.saturating_nanoseconds() - cable.true_offset(now);
             assert!(

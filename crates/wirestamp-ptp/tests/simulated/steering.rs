@@ -5,7 +5,7 @@ use crate::steered::SimulatedClock;
 use wirestamp::{Error, ErrorKind, Result, Span};
 use wirestamp_ptp::{Clock, Node, Role, SteeredClock};
 
-/// A clock that nobody may move.
+/// A clock that no program may move.
 #[derive(Debug)]
 struct Immovable;
 
@@ -110,7 +110,7 @@ fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
         |_, sample, now| {
             let truth = cable.true_offset(now);
             let error = sample.offset.value.saturating_nanoseconds() - truth;
-            // the clock may have been moved between the Sync and this look
+            // the clock may have been moved between the Sync and this check
             let moved = 2_000;
             assert!(
                 error.abs() <= sample.offset.bound.saturating_nanoseconds() + moved
@@ -132,7 +132,7 @@ fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
     assert!(worst < 1_000, "the steered clock was off by {worst} ns");
     assert_eq!(receiver.steering_error(), None);
 
-    // holdover: without a transmitter it keeps its rate, and the bound grows
+    // holdover: without a transmitter it keeps its frequency, and the bound grows
     let held =
         |receiver: &wirestamp_ptp::Node<'_>| receiver.status().ports[0].estimate.expect("known");
     let bound = held(&receiver).offset.bound.saturating_nanoseconds();

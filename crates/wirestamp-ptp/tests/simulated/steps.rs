@@ -1,16 +1,17 @@
-//! A timeTransmitter's clock is stepped: no sample breaks its bound, whatever the size and the sign.
+//! A timeTransmitter's clock is stepped: every sample's bound holds, for steps of any size and
+//! sign.
 
 use crate::pair::{Cable, run};
 use wirestamp::sim::NicName;
 use wirestamp::{MonotonicTime, Span};
 use wirestamp_ptp::{Configuration, DelayMechanism, Lost, Node, PortState, Role};
 
-/// 15 µs of network, and nearly no jitter: what a Sync says cannot be a queue.
+/// A network delay of 15 µs and almost no jitter: a deviation of a Sync cannot be a queue.
 const NETWORK: &str = "[link]\ndelay = { base = \"15us\", jitter = \"100ns\" }\n[sim1.clock]\nfrequency_error_ppb = 30_000";
 /// In nanoseconds.
 const SIZES: [i64; 6] = [1_000, 12_000, 25_000, 40_000, 900_000, 2_000_000];
 
-/// Two nodes at the ends of a cable, and what came of them.
+/// Two nodes at the ends of a cable, and their results.
 struct Stepped<'e> {
     cable: &'e Cable,
     nodes: [Node<'e>; 2],
@@ -33,7 +34,7 @@ impl Stepped<'_> {
     }
 }
 
-/// Steps of each size and sign, each in a network of its own; returns how many contradictions were counted.
+/// Steps of each size and sign, each in its own network; returns the number of contradictions.
 fn held(change: impl Fn(&mut Configuration), before: Span) -> u64 {
     let mut contradictions = 0;
     for by in SIZES.iter().flat_map(|size| [*size, -size]) {

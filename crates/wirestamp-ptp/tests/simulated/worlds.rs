@@ -1,5 +1,5 @@
-//! Worlds in which somebody steps or exchanges the clocks at any time: both offsets of each sample of a running clock, and what its status says between them,
-//! held against the truth.
+//! Simulated worlds in which clocks are stepped or exchanged at any time: both offsets of each
+//! sample of a running clock, and its status in between, are compared with the truth.
 
 use crate::pair::{quick, run};
 use wirestamp::sim::Truth;
@@ -11,34 +11,35 @@ use wirestamp_ptp::{Configuration, Engine, Held, Node, Role, Sample, Source};
 use wirestamp_test_worlds::{Chance, Change, Clocks, Found, worlds};
 
 const MS: i64 = 1_000_000;
-/// TAI − UTC, as the timeTransmitter says it.
+/// TAI − UTC, as announced by the timeTransmitter.
 const UTC_OFFSET: i64 = 37_000 * MS;
 const LENGTH: Span = Span::from_seconds(5);
-/// How often the status is looked at.
+/// The interval of the status checks.
 const LOOK: Span = Span::from_milliseconds(50);
-/// An older sample is not shown as it was: of eight a second, three Syncs and five seconds.
+/// The age up to which a sample is shown unchanged, at eight messages per second: three Syncs and
+/// five seconds.
 const FRESH: i64 = 5_375 * MS;
 
 struct World {
     ends: [Interface; 2],
     truth: Truth,
-    /// When it began, and what the real-time clock showed then.
+    /// The begin of the world, and the real-time clock's time then.
     start: (MonotonicTime, UtcTime),
-    /// When that is stepped, and by how much.
+    /// The time and size of the real-time clock's step.
     step: Option<(MonotonicTime, Span)>,
     source: Source,
-    /// How long there is a transmitter.
+    /// The time for which there is a transmitter.
     transmits: Span,
     told: String,
 }
 
-/// What the receiving end said.
+/// The reports of the receiving end.
 #[derive(Default)]
 struct Said {
     samples: Vec<Sample>,
-    /// In its status, and when.
+    /// The status reports and their times.
     held: Vec<(MonotonicTime, Held)>,
-    /// How many samples it withheld.
+    /// The number of withheld samples.
     lost: u64,
 }
 
@@ -107,7 +108,7 @@ impl World {
         said
     }
 
-    /// What the real-time clock showed.
+    /// The time of the real-time clock.
     fn utc(&self, at: MonotonicTime) -> i64 {
         let stepped = self.step.filter(|(then, _)| at >= *then);
         let step = stepped.map_or(Span::ZERO, |(_, by)| by);
@@ -124,12 +125,12 @@ impl World {
         }
     }
 
-    /// A fresh one is that of its Sync, a later one of now.
+    /// A fresh offset is for the time of its Sync, a later one for now.
     fn hold_status(&self, now: MonotonicTime, held: &Held, found: &mut Found) {
         let told = || format!("at {now:?}: {held:?}, {}", self.told);
         let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
         if held.holdover && self.told.contains("sim0") {
-            return; // nobody sees what becomes of the clock of a transmitter that is gone
+            return; // the clock of a lost transmitter cannot be observed
         }
         let is_fresh = !held.holdover && held.age_ns <= FRESH;
         let when = if is_fresh {
@@ -165,7 +166,8 @@ impl World {
     }
 }
 
-/// When the message came that the NIC gave this timestamp: a clock that was set back may show the same again.
+/// The arrival of the message with this NIC timestamp: a clock that was set back may show the same
+/// value again.
 fn arrival(truth: &Truth, index: InterfaceIndex, ticks: HardwareTicks) -> Option<MonotonicTime> {
     (0..truth.datagrams())
         .rev()

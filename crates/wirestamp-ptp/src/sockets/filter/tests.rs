@@ -1,4 +1,4 @@
-//! The program does what `trust` says: run by a small interpreter, and by the kernel.
+//! The program makes the same decisions as `trust`: run by a small interpreter, and by the kernel.
 
 use super::*;
 use crate::message::PortIdentity;
@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::time::{Duration, Instant};
 
-/// A packet as the kernel has it: network header and UDP datagram.
+/// A packet as the kernel passes it to a filter: network header and UDP datagram.
 struct Packet {
     network: Vec<u8>,
     udp: Vec<u8>,
@@ -41,7 +41,7 @@ impl Packet {
     }
 }
 
-/// Runs a program as the kernel does; whether it lets the packet through.
+/// Runs a program like the kernel, and returns whether it accepts the packet.
 fn run(program: &[Instruction], packet: &Packet, random: u32) -> bool {
     let (mut a, mut memory, mut at) = (0, [None; 16], 0);
     loop {
@@ -119,7 +119,7 @@ fn thinned() -> Thinned {
     }
 }
 
-/// What `trust` says of a packet.
+/// The decision of `trust` about a packet.
 fn passes(thinned: &Thinned, from: IpAddr, payload: &[u8], random: u32) -> bool {
     let class = class_of(payload, &thinned.domains);
     let known = |source| {
