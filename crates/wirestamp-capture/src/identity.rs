@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(number_of(&long[..28 + 63]), None);
     }
 
-    /// Files of other versions have it.
+    /// Files of other versions contain it.
     const KNOWN: i64 = 4_833_645_929_072_049_210;
 
     #[test]

@@ -240,7 +240,7 @@ mod tests {
         let almost = NOW + LONGEST - Duration::from_nanos(1);
         assert!(take(&mut merge, almost).is_empty());
         assert_eq!(take(&mut merge, NOW + LONGEST), [0]);
-        // packets that come too late are written, and counted
+        // packets that arrive too late are written and counted
         merge.put(1, batch(1, &[9]), 9, NOW + LONGEST);
         assert_eq!(take(&mut merge, NOW + 2 * LONGEST), [1]);
         assert_eq!(merge.totals().out_of_order, 1);

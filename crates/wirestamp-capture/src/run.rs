@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn equal_numbers_of_two_counters_prove_nothing() {
         use TimestampSource::{Hardware, Software};
-        // the kernel's counter noticed a small step that escaped the NIC's, and both the next one
+        // the kernel's counter noticed a small step that the NIC's missed, and both noticed the
+        // next one
         let mut counted = Counted::default();
         counted.note(run(Hardware, 0));
         let asked = counted.note(run(Software, 1));
@@ -76,13 +77,13 @@ mod tests {
         let asked = counted.note(run(Software, 0));
         let answered = counted.note(run(Hardware, 0));
         assert!(asked.is_same_run(run(Hardware, 0), &answered));
-        // the NIC's number was the same before the request and at the answer
+        // the number of the NIC's counter was the same before the request and at the answer
         let mut counted = Counted::default();
         counted.note(run(Hardware, 7));
         let asked = counted.note(run(Software, 9));
         let answered = counted.note(run(Hardware, 7));
         assert!(asked.is_same_run(run(Hardware, 7), &answered));
-        // but the kernel's shows a step in between
+        // but the kernel's counter shows a step in between
         let mut counted = Counted::default();
         counted.note(run(Hardware, 7));
         let asked = counted.note(run(Software, 9));

@@ -1,4 +1,5 @@
-//! Captures written, read again, compared: packets are made here, so that the truth is known.
+//! Captures that are written, read again and compared. The packets are generated here, so that the
+//! truth is known.
 
 use proptest::prelude::*;
 use wirestamp_capture::answers::answers;
@@ -256,7 +257,8 @@ fn delay_loss_duplication_and_reordering_come_out_as_they_were() {
     }
 }
 
-/// Compares 300 packets that all look alike, one each 100 ms, which take 3 ms. `arrivals`: how often each arrives.
+/// Compares 300 identical packets, one every 100 ms, with a delay of 3 ms. `arrivals` returns how
+/// often each arrives.
 fn of_packets_that_look_alike(arrivals: impl Fn(u64) -> u64) -> FlowReport {
     let packet = || datagram(1, 2, (5, 6), 0, b"I am here");
     let sent: Vec<_> = (0..300)
@@ -374,7 +376,7 @@ fn answers_are_timed_where_it_is_certain_what_they_answer() {
         (told.count, told.minimum_ns, told.error_bound_ns),
         (1, 5_000_000, Some(10))
     );
-    // their time is not over
+    // their time limit has not passed
     assert_eq!((dns.ambiguous, dns.unanswered, dns.undecided), (1, 0, 2));
     let web = of(80);
     let only = |summary: Option<wirestamp_capture::spread::Summary>| {
@@ -392,11 +394,11 @@ fn answers_are_timed_where_it_is_certain_what_they_answer() {
         .iter()
         .find(|found| found.service.port == 53);
     let dns = dns.expect("measured");
-    // the only answer of its flow may be both, joined
+    // the only answer of its flow may be both of them, joined
     assert_eq!((dns.ambiguous, dns.unanswered, dns.undecided), (1, 1, 1));
 }
 
-/// As on loopback.
+/// Every packet twice, as on loopback.
 #[test]
 fn an_answer_is_timed_again_when_no_earlier_request_can_be_meant() {
     let (ask, tell) = (
@@ -406,13 +408,13 @@ fn an_answer_is_timed_again_when_no_earlier_request_can_be_meant() {
     let packets: Vec<_> = [
         (0, &ask),
         (1, &ask),
-        (101, &tell), // the first's, late, or the second's
+        (101, &tell), // the first one's, late, or the second one's
         (102, &tell), // the other's
         (200, &ask),
         (203, &tell),
         (300, &ask), // lost
         (400, &ask),
-        (402, &tell), // the lost one's, for all that is known
+        (402, &tell), // possibly the lost one's
         (1_350, &ask),
         (1_354, &tell),
     ]
@@ -523,7 +525,7 @@ fn packets_that_are_captured_both_ways_count_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Bytes changed anywhere: read to an end or an error, and compared in bounded memory.
+    /// Files with changed bytes are read to the end or an error, and compared in bounded memory.
     #[test]
     fn damaged_files_are_read_to_an_end(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)) {
         let packets: Vec<_> = (0..20u64).map(|number| (number, datagram(1, 2, (5, 6), 3, &number.to_be_bytes()))).collect();

@@ -105,7 +105,7 @@ impl std::error::Error for KeyInvalid {}
 mod tests {
     use super::*;
 
-    /// RFC 4231, test case 2, with a key of the least length (test case 1's is 20 octets of 0x0b).
+    /// RFC 4231, test case 2, with a key of the minimum length (test case 1 has 20 octets of 0x0b).
     #[test]
     fn tags_are_those_of_rfc_4231() {
         let key = Key::from_hexadecimal(&"0b".repeat(20)).expect("a key");

@@ -1,5 +1,6 @@
-//! One forged packet among reflectors and others that answer each packet: how many packets follow, in virtual time. No rate limit ends
-//! a chain here: a reply may take half a minute.
+//! The number of packets that follow one forged packet among reflectors and other programs that
+//! answer each packet, in virtual time. No rate limit ends a chain here: a reply may take half a
+//! minute.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,23 +13,24 @@ use wirestamp_probe::{HostTimestamp, Key, TimestampFormat, WireTimestamp};
 
 const UTC: i64 = 1_795_334_706_000_000_000;
 const SECOND: i64 = 1_000_000_000;
-/// Replies of a reflector to one address and port before any is left out: 32, and three for each answer that counts by accident, as the first echoes of
-/// echoes do.
+/// Replies of a reflector to one address and port before one is omitted: 32, and three for each
+/// answer that is counted by accident, like the first echoes of echoes.
 const REPLIES: u64 = 32 + 3 * 3;
-/// Replies until the one in eight that is left out: seven on average, and so many once in 400 billion times.
+/// Replies until the one in eight that is omitted: seven on average, and this many once in 400
+/// billion times.
 const LUCK: u64 = 200;
 
-/// Answers each packet that comes to it.
+/// Answers each received packet.
 #[derive(Debug, Clone)]
 enum Other {
     Echo,
-    /// Something before the echo, of this length.
+    /// Octets of this length before the echo.
     Prefix(Vec<u8>),
-    /// The same text, longer or shorter than it came.
+    /// The same text, longer or shorter than the received packet.
     Text(Vec<u8>),
-    /// Random octets, one fewer than came, as QUIC's stateless reset.
+    /// Random octets, one fewer than received, like QUIC's stateless reset.
     Reset(u64),
-    /// A reflector that knows no port, no echo and no limit.
+    /// A reflector without the rules for ports, echoes and limits.
     Reflector {
         counts: bool,
         copies_ssid: bool,
@@ -61,7 +63,7 @@ fn key() -> Key {
     Key::from_octets(&[3; 32]).expect("a key")
 }
 
-/// Not a port that only servers have: that rule is not what counts here.
+/// Not a server port: that rule is not tested here.
 fn address(host: usize) -> SocketAddr {
     (Ipv4Addr::new(10, 0, 0, host as u8), 20_000 + host as u16).into()
 }
@@ -178,7 +180,7 @@ impl Other {
     }
 }
 
-/// The counts afterwards: packets in all, and packets that each of our reflectors sent.
+/// The counts afterwards: all packets, and the packets that each of our reflectors sent.
 struct Followed {
     all: u64,
     by_ours: BTreeMap<usize, u64>,
@@ -197,7 +199,7 @@ fn follow(
     follow_on(&mut hosts, 0, from, to, packet, delays, most)
 }
 
-/// The same among hosts that have seen packets before, from this time on.
+/// Like [`follow`], among hosts that have already received packets, from time `since`.
 fn follow_on(
     hosts: &mut [Host],
     since: i64,
@@ -254,7 +256,7 @@ fn reflector() -> impl Strategy<Value = Ours> {
     )
 }
 
-/// Reflectors and echoes: their packets are known by their contents.
+/// Reflectors and echoes: their packets are recognised by their contents.
 fn known() -> impl Strategy<Value = Other> {
     let times = (
         any::<bool>(),
@@ -282,7 +284,7 @@ fn any_other() -> impl Strategy<Value = Other> {
     ]
 }
 
-/// A request, a reply, or any octets.
+/// A request, a reply, or arbitrary octets.
 fn forged() -> impl Strategy<Value = Vec<u8>> {
     let request = (any::<u32>(), any::<u16>(), any::<bool>(), 0..200_usize).prop_map(
         |(sequence, ssid, signed, more)| {
@@ -315,14 +317,15 @@ proptest! {
         into_first: bool,
     ) {
         let nodes = [Node::Ours(first), second];
-        // to us first, or to who answers from where we are
+        // to our reflector first, or to the program that then answers to its address
         let (from, to) = if into_first { (1, 0) } else { (0, 1) };
         let followed = follow(&nodes, from, to, &packet, &delays, 1_000);
         prop_assert!(followed.all <= 4, "{} packets", followed.all);
         prop_assert!(followed.by_ours.values().all(|sent| *sent <= 1), "{:?}", followed.by_ours);
     }
 
-    /// A program that answers anything gets as many replies as one that sends anything.
+    /// A program that answers with arbitrary octets gets as many replies as one that sends
+    /// arbitrary octets.
     #[test]
     fn a_chain_of_answers_ends_whatever_they_are(
         ours in reflector(),
@@ -339,7 +342,7 @@ proptest! {
     }
 }
 
-/// A sender that keeps forging gets a short chain for each packet, and not one that lasts.
+/// An attacker that keeps forging gets a short chain for each packet, not a lasting one.
 #[test]
 fn each_packet_that_is_forged_into_a_chain_begins_a_short_one() {
     const SECONDS: i64 = 30;
@@ -349,7 +352,7 @@ fn each_packet_that_is_forged_into_a_chain_begins_a_short_one() {
         format: TimestampFormat::Ntp,
         sessions: 10,
     };
-    // a request that says the same each time, and looks like a sender's
+    // a request with the same contents each time, which looks like a sender's
     let mut text = vec![0; 44];
     (text[3], text[13]) = (77, 1);
     let nodes = [Node::Ours(ours), Node::Other(Other::Text(text.clone()))];
@@ -363,11 +366,11 @@ fn each_packet_that_is_forged_into_a_chain_begins_a_short_one() {
         assert!(sent <= before + LUCK, "{sent} replies to packet {turn}");
         all += sent;
     }
-    // 7,000 are to be expected; 9,000 by chance once in a quadrillion
+    // 7,000 are expected; 9,000 or more occur by chance once in a quadrillion runs
     assert!(all < 9_000, "{all} replies to 1,000 packets");
 }
 
-/// The chain with itself.
+/// The chain of a reflector with itself.
 #[test]
 fn a_reflector_does_not_answer_itself() {
     let ours = Ours {

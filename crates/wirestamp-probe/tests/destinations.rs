@@ -1,4 +1,5 @@
-//! The reflector's service on a socket of any address. On Linux: a Windows without timestamps, such as Wine, cannot serve.
+//! The reflector's service on a socket that is bound to the unspecified address. Only on Linux,
+//! because a Windows without timestamps, such as Wine, cannot serve.
 #![cfg(target_os = "linux")]
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -13,7 +14,7 @@ const REQUEST: [u8; 44] = {
     request
 };
 
-/// Two addresses of this host that one sender asks are two sessions (RFC 8762, section 4.3).
+/// Requests of one sender to two addresses of this host are two sessions (RFC 8762, section 4.3).
 #[test]
 fn each_address_that_is_asked_has_sessions_of_its_own() {
     let any = (Ipv4Addr::UNSPECIFIED, 0);
@@ -43,7 +44,8 @@ fn listening(address: SocketAddr) -> (ReflectorService, SocketAddr) {
     (service.expect("a service"), local)
 }
 
-/// One forged broadcast would make a whole network answer. The loopback interface has a broadcast address, too.
+/// One forged broadcast would make all hosts of a network answer. The loopback interface has a
+/// broadcast address, too.
 #[test]
 fn what_is_sent_to_all_hosts_of_a_network_is_not_answered() {
     let (mut service, local) = listening((Ipv4Addr::UNSPECIFIED, 0).into());
@@ -62,7 +64,8 @@ fn what_is_sent_to_all_hosts_of_a_network_is_not_answered() {
     assert_eq!(counters.replies - counters.not_sent, 1, "{counters:?}");
 }
 
-/// The packet in the queue of `to` has the source address that is returned, and which is free for others then.
+/// Puts a packet into the queue of `to` and returns its source address, whose port is then free for
+/// others.
 fn forge(to: SocketAddr) -> SocketAddr {
     let forger = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
     forger.send_to(&REQUEST, to).expect("sent");

@@ -1,6 +1,7 @@
-//! Capture files of other programs, made byte by byte, so that their contents are known.
+//! Capture files as other programs write them, built byte by byte, so that their contents are
+//! known.
 
-/// Bytes in one of both orders.
+/// Bytes in either byte order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Order(pub bool);
 
@@ -29,7 +30,7 @@ impl Order {
         }
     }
 
-    /// A time: its upper half stands first in either order.
+    /// A time, whose upper half is first in either byte order.
     fn time(self, count: u64) -> Vec<u8> {
         [self.word((count >> 32) as u32), self.word(count as u32)].concat()
     }
@@ -42,7 +43,7 @@ pub(crate) struct Ng {
 }
 
 impl Ng {
-    /// With a section; an interface of this link type, with options, is described.
+    /// Starts a section with an interface of this link type and these options.
     pub(crate) fn new(big_endian: bool, link_type: u16, options: &[(u16, Vec<u8>)]) -> Self {
         let mut file = Self {
             order: Order(big_endian),
@@ -53,7 +54,7 @@ impl Ng {
         file
     }
 
-    /// An ordinary one: nanoseconds.
+    /// A plain file with nanoseconds.
     pub(crate) fn of(link_type: u16) -> Self {
         Self::new(false, link_type, &[(9, vec![9])])
     }

@@ -1,4 +1,5 @@
-//! tshark is the judge of small files of every kind: the same packets, at the same times, or a reason.
+//! Small files of every kind compared with tshark: the same packets at the same times, or a reason
+//! why not.
 
 use super::build::{MICROSECONDS, NANOSECONDS, Ng, ethernet, pcap, udp};
 use super::{MS, START, datagrams};
@@ -6,7 +7,7 @@ use std::io::{self, Write};
 use std::process::Command;
 use wirestamp_capture::read::Reader;
 
-/// Whether there is a judge, which is said.
+/// Whether tshark is installed; prints a note if not.
 fn is_possible() -> bool {
     if Command::new("tshark").arg("--version").output().is_ok() {
         return true;
@@ -23,7 +24,7 @@ fn is_possible() -> bool {
     false
 }
 
-/// A packet: its time in nanoseconds, how long it was, and how much of it there is.
+/// A packet: its time in nanoseconds, its length, and its captured length.
 type Row = (Option<i64>, usize, usize);
 
 fn judged(name: &str, bytes: &[u8]) -> Vec<Row> {
@@ -121,7 +122,7 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// An interface of every resolution and offset.
+/// Interfaces of every resolution and offset.
 fn times(big_endian: bool, data: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Ng::new(big_endian, 101, &[]);
     let mut interface = 0;
@@ -147,7 +148,8 @@ fn times(big_endian: bool, data: &[Vec<u8>]) -> Vec<u8> {
     file.bytes
 }
 
-/// Every kind of block that can stand between packets, obsolete packets, options, snapped packets, a second section of the other order.
+/// Every kind of block that can occur between packets, obsolete packets, options, truncated
+/// packets, and a second section of the other byte order.
 fn blocks(big_endian: bool, data: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Ng::new(big_endian, 101, &[(9, vec![9]), (2, b"eth0".to_vec())]);
     file.obsolete(0, START, &data[0], &[]);
@@ -169,7 +171,7 @@ fn blocks(big_endian: bool, data: &[Vec<u8>]) -> Vec<u8> {
     file.bytes
 }
 
-/// Of two interfaces, one behind the other; a packet is there twice.
+/// Packets of two interfaces, one after the other; one packet occurs twice.
 fn out_of_order(big_endian: bool, data: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Ng::new(big_endian, 101, &[(9, vec![9])]);
     file.interface(101, &[(9, vec![6])]);
@@ -200,7 +202,7 @@ fn tshark_reads_the_same_packets_at_the_same_times() {
     assert_eq!(corpus.len(), 22);
 }
 
-/// Where tshark says something else, we say that there is no time.
+/// Files for which tshark prints a time, and we report that there is none.
 #[test]
 fn what_is_no_time_is_none() {
     let data = udp(1, 2, (5, 6), 1, b"simple");

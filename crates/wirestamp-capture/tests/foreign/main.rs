@@ -1,5 +1,6 @@
-//! Captures of other programs: every byte order, resolution, link type and kind of block, packets that cannot be used, segments that
-//! NICs joined, files out of order. Nothing that is there is called lost, and tshark reads the same packets at the same times.
+//! Captures of other programs: every byte order, resolution, link type and kind of block, unusable
+//! packets, segments that NICs joined, files out of order. No packet that is in both files is
+//! reported as lost, and tshark reads the same packets at the same times.
 
 mod build;
 mod judged;
@@ -23,7 +24,7 @@ fn compared(a: &[u8], b: &[u8], options: Options) -> Report {
     compare(&mut a, &mut b, options).expect("reads")
 }
 
-/// Of which flow there is only one.
+/// The only flow of a report.
 fn only(report: &Report) -> &FlowReport {
     let [flow] = &report.flows[..] else {
         panic!("one flow: {report:?}");
@@ -46,7 +47,7 @@ fn datagrams(count: u16) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The same packets 3 ms later, as another program or place would have them.
+/// The same packets 3 ms later, as captured by another program or at another place.
 fn seen_as(link_type: u16, change: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
     let mut file = Ng::of(link_type);
     for (number, data) in (0..).zip(datagrams(50)) {
@@ -154,7 +155,7 @@ fn what_can_not_be_used_never_becomes_lost_and_is_counted_by_reason() {
         ];
         assert_eq!(found, count, "{name}");
     }
-    // one that cannot be compared is one that may be there, and no more
+    // a packet that cannot be compared can account for one missing packet, not for more
     let mut most = Ng::of(1);
     for (number, data) in (0..).zip(datagrams(50)) {
         let frame = ethernet(&[8, 0], &data);
@@ -179,7 +180,7 @@ fn packets_without_a_time_are_found_and_have_no_delay() {
             _ => without.whole(START + (number + 3) * MS, &data, ""),
         }
     }
-    // nanoseconds that the file calls microseconds: those of less than a millisecond look like some
+    // nanoseconds in a file that declares microseconds: values below a millisecond look valid
     let wrong: Vec<_> = (0..)
         .zip(datagrams(50))
         .map(|(number, data)| ((1_790_000_000, (number + 3) * 1_000_000), data))
@@ -239,7 +240,7 @@ fn a_link_type_that_is_not_read_is_an_error_that_names_it() {
 fn files_out_of_order_are_sorted_or_an_error_says_where() {
     let ask = |number| udp(1, 2, (1_000 + number, 53), 1, b"who?");
     let tell = |number| udp(2, 1, (53, 1_000 + number), 1, b"me");
-    // as `mergecap -a` has it: all answers, and then all requests
+    // as `mergecap -a` writes it: all answers, then all requests
     let mut packets: Vec<_> = (0..40_u16)
         .map(|number| (u64::from(number) * MS + 500_000, tell(number)))
         .collect();
@@ -281,7 +282,7 @@ fn files_out_of_order_are_sorted_or_an_error_says_where() {
     );
 }
 
-/// The clock goes back by 5 s between a request and its answer.
+/// The clock is set back by 5 s between a request and its answer.
 #[test]
 fn nothing_is_measured_across_a_step_of_the_clock() {
     const BACK: u64 = 5_000 * MS;

@@ -1,4 +1,5 @@
-//! Runs of the clocks of two hosts, and of the two counters of one: times of the same run, and times that only have the same number.
+//! Runs of the clocks of two hosts, and of the two counters of one host: times of the same run, and
+//! times whose runs only have the same number.
 
 use super::build::{Ng, udp};
 use super::{MS, START, compared, file, only};
@@ -6,10 +7,10 @@ use wirestamp_capture::answers::{ServiceReport, answers};
 use wirestamp_capture::compare::{FlowReport, Options, RunDelay};
 use wirestamp_capture::read::Reader;
 
-/// How far a host's clock is off from a packet on.
+/// The error of a host's clock from a packet on.
 type Steps = &'static [(u16, i64)];
 
-/// Packets each 50 ms that come `later`, of a host whose clock is stepped so.
+/// Packets every 50 ms, delayed by `later`, of a host whose clock has these steps.
 fn host(count: u16, later: u64, steps: Steps) -> Vec<u8> {
     let mut file = Ng::of(101);
     for number in 0..count {
@@ -59,7 +60,7 @@ fn after_a_step_on_one_host_all_packets_have_delays_of_a_run_of_their_own() {
     let flow = of(&[], by);
     let expected = [([0, 0], 300, DELAY), ([0, 1], 700, 2 * SECOND - DELAY)];
     let expected = expected.map(|(steps, count, delay)| (steps, count, delay));
-    // most packets seem to go the other way
+    // most packets seem to go in the other direction
     let flipped = told(&flow)
         .into_iter()
         .map(|(steps, count, delay)| (steps, count, delay.abs()));
@@ -84,11 +85,11 @@ fn what_may_be_under_way_while_one_clock_of_both_captures_is_stepped_has_no_dela
     let same: Steps = &[(500, -SECOND)];
     let flow = of(same, same);
     assert_eq!((told(&flow).len(), flow.across_step), (2, 0), "{flow:?}");
-    // packets 480 to 499 come after the step
+    // packets 480 to 499 arrive after the step
     let flow = of(same, &[(480, -SECOND)]);
     assert_eq!((flow.matched, flow.across_step), (1_000, 20), "{flow:?}");
     assert_eq!(told(&flow), [([0, 0], 480, DELAY), ([1, 1], 500, DELAY)]);
-    // there is no packet behind them
+    // no packet follows them
     let a = host(500, 0, &[]);
     let b = host(500, 3 * MS, &[(499, -SECOND)]);
     let report = compared(&a, &b, Options::default());
@@ -99,8 +100,8 @@ fn what_may_be_under_way_while_one_clock_of_both_captures_is_stepped_has_no_dela
     );
 }
 
-/// Requests of the kernel's counter each 10 ms and answers of the NIC's 1 ms later; `steps`: before which number each counter notices one,
-/// and by how much it moves the clock.
+/// Requests with the kernel's counter every 10 ms, and answers with the NIC's counter 1 ms later.
+/// `steps` are the numbers before which each counter notices a step, and the sizes of the steps.
 fn mixed(kernel: &[u16], nic: &[u16], moved: impl Fn(u16, bool) -> i64) -> ServiceReport {
     let mut file = Ng::of(101);
     for number in 0..200_u16 {
@@ -148,7 +149,8 @@ fn the_counters_of_the_kernel_and_of_the_nic_are_told_apart() {
     assert!((1..=2).contains(&across), "{across}");
 }
 
-/// As `sendmsg` with `UDP_SEGMENT` sends and a capture before segmentation sees: shorter than a frame, and ten datagrams.
+/// Packets of `sendmsg` with `UDP_SEGMENT`, captured before segmentation: shorter than a frame, and
+/// ten datagrams.
 #[test]
 fn datagrams_that_gso_cuts_into_short_ones_are_not_lost() {
     let whole: Vec<_> = (0..20)
@@ -159,7 +161,7 @@ fn datagrams_that_gso_cuts_into_short_ones_are_not_lost() {
             )
         })
         .collect();
-    // one of these was lost indeed: nobody knows
+    // one of these was really lost, which cannot be known
     let parts: Vec<_> = (1..200)
         .map(|number| {
             (
@@ -274,7 +276,7 @@ fn a_first_datagram_that_is_several_answers_leaves_no_request_unanswered() {
         let service = answered_from_the_beginning(length, later);
         (service.unanswered, service.undecided, service.ambiguous)
     };
-    // the last request's time is not over in any of them
+    // the last request's time limit has not passed in any of them
     assert_eq!(of(1_400, 0), (0, 2, 1), "nothing to compare it with");
     assert_eq!(of(1_400, 3), (0, 2, 1), "shorter ones come later");
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Steps of a clock: packets that they make undecidable are neither lost nor unanswered; packets that are missing still are.
+//! Steps of a clock: packets that they make undecidable are neither lost nor unanswered; missing
+//! packets still are.
 
 use super::build::{Ng, ipv4, udp};
 use super::{MS, START, compared, file, only};
@@ -7,7 +8,7 @@ use wirestamp_capture::answers::{Report as Answers, answers};
 use wirestamp_capture::compare::{FlowReport, Options};
 use wirestamp_capture::read::Reader;
 
-/// How far a host's clock is off, before packet 100 and from there on.
+/// The error of a host's clock before packet 100 and from there on.
 #[derive(Clone, Copy, Debug)]
 struct Off {
     before: i64,
@@ -20,7 +21,7 @@ const RIGHT: Off = Off {
 };
 const SECOND: i64 = 1_000 * MS as i64;
 
-/// Packets of these numbers, one each 10 ms, with a pause before packet 100.
+/// Packets of these numbers, one every 10 ms, with a pause before packet 100.
 fn host(numbers: impl IntoIterator<Item = u16>, pause: u64, later: u64, off: Off) -> Vec<u8> {
     let mut file = Ng::of(101);
     for number in numbers {
@@ -38,7 +39,7 @@ fn host(numbers: impl IntoIterator<Item = u16>, pause: u64, later: u64, off: Off
     file.bytes
 }
 
-/// A sends 1,400 packets, with a pause of 15 s; packets 20, 99, 300 and 1,300 don't arrive at B.
+/// A sends 1,400 packets, with a pause of 15 s; packets 20, 99, 300 and 1,300 do not arrive at B.
 fn of_clocks(a: Off, b: Off) -> FlowReport {
     let arrived = (0..1_400).filter(|number| ![20, 99, 300, 1_300].contains(number));
     let pause = 15_000 * MS;
@@ -83,7 +84,8 @@ fn a_clock_that_is_set_right_is_compared_from_then_on() {
     assert_eq!(flow.undecided[0] + flow.outside, 1, "{flow:?}");
 }
 
-/// The clock goes back by as much as the pause, so that nothing shows the pause; or it is ahead by more than the window.
+/// The clock is set back by the length of the pause, which hides the pause; or it is ahead by more
+/// than the window.
 #[test]
 fn what_a_step_makes_undecidable_is_undecided() {
     for after in [-15 * SECOND, 3_600 * SECOND, -3_600 * SECOND] {
@@ -112,12 +114,13 @@ fn packets_behind_the_end_of_the_other_capture_are_not_lost_after_a_step() {
     };
     assert_eq!(of(steps[0], RIGHT), 1);
     assert_eq!(of(RIGHT, steps[0]), 1);
-    // within as far from the step or the end as the clocks are apart
+    // no farther from the step or the end than the difference between the clocks
     assert_eq!(of(RIGHT, steps[1]), 0);
     assert_eq!(of(steps[1], RIGHT), 0);
 }
 
-/// A packet a second of one flow, all different, and each 15 s one that is always the same. Before packet 100 the clock is stepped.
+/// A flow with a packet every second, all different, and an identical packet every 15 s. Before
+/// packet 100 the clock is stepped.
 fn with_heartbeats(from: u64, until: u64, later: u64, by: i64) -> Vec<u8> {
     let mut file = Ng::of(101);
     for number in from..until {
@@ -139,7 +142,7 @@ fn with_heartbeats(from: u64, until: u64, later: u64, by: i64) -> Vec<u8> {
 
 #[test]
 fn heartbeats_that_look_alike_do_not_show_that_clocks_agree() {
-    // two hours and more, so that lines an hour apart have something in common
+    // more than two hours, so that lines an hour apart have packets in common
     for (from, by) in [(0, 3_600), (0, -3_600), (3_500, 3_600)] {
         let (stepped, other) = (
             with_heartbeats(0, 8_000, 0, by * SECOND),
@@ -194,8 +197,8 @@ fn what_one_capture_alone_has_does_not_hide_a_loss_after_a_step() {
     );
 }
 
-/// A capture of packets, one each 100 ms: which ones, and before which ones the clock, right until then, is stepped, by how many
-/// milliseconds.
+/// A capture with a packet every 100 ms: the packets, and the steps of the clock, which was right
+/// until then, in milliseconds.
 #[derive(Clone, Debug)]
 struct Made {
     from: u16,
@@ -247,7 +250,7 @@ proptest! {
         let both = |number: &u16| sender.has(*number) && receiver.has(*number);
         let missing = (0..400).filter(both).filter(|number| !arrives(*number)).count() as u64;
         for flow in &compared(&a, &b, Options::default()).flows {
-            // without directions the sign of the delay says which way it went
+            // without directions the sign of the delay gives the direction of the packet
             let alone = flow.lost + flow.extra;
             prop_assert!(alone <= missing && flow.duplicated == 0, "{} missing: {:?}", missing, flow);
             if made.iter().all(|made| made.steps.is_empty()) {
@@ -267,7 +270,7 @@ fn ask(port: u16) -> Vec<u8> {
     udp(1, 2, (port, 53), port, b"who?")
 }
 
-/// ICMP, much later: shows that the capture went on.
+/// ICMP, much later: shows that the capture continued.
 fn much_later() -> (u64, Vec<u8>) {
     (200_000 * MS, ipv4(3, 4, 1, 1, &[0; 8]))
 }
@@ -308,7 +311,7 @@ fn a_request_whose_time_is_not_over_is_undecided() {
         (1, 2),
         "{report:?}"
     );
-    // beyond the requests of a connection that are followed
+    // more requests than are followed per connection
     let mut packets: Vec<_> = (0..1_025).map(|number| (number, ask(1_000))).collect();
     packets.push(much_later());
     let report = answered(&file(&packets));
@@ -318,7 +321,7 @@ fn a_request_whose_time_is_not_over_is_undecided() {
         (1_024, 1),
         "{report:?}"
     );
-    // beyond the connections that are followed
+    // more connections than are followed
     let of = |number: u64| udp(3 + (number >> 16) as u8, 2, (number as u16, 53), 1, b"who?");
     let mut packets: Vec<_> = (1_000..66_537).map(|number| (number, of(number))).collect();
     packets.push(much_later());
@@ -332,7 +335,7 @@ fn a_step_ahead_ends_no_requests_time() {
     let note = |run| format!("wirestamp: software clock, error bound 1 ns, generation {run}");
     let mut file = Ng::of(101);
     let tell = udp(2, 1, (53, 1_002), 9, b"me");
-    file.whole(START, &ask(1_000), &note(0)); // its time is over before the step
+    file.whole(START, &ask(1_000), &note(0)); // its time limit passes before the step
     file.whole(START + 1_500 * MS, &ask(1_001), &note(0));
     file.whole(START + 1_501 * MS, &ask(1_002), &note(0));
     file.whole(START + 7_000 * MS, &tell, &note(1)); // the answer, 1 ms later
@@ -346,7 +349,7 @@ fn tell(port: u16) -> Vec<u8> {
     udp(2, 1, (53, port), port, b"me")
 }
 
-/// Packets at these milliseconds, in these runs of the clock.
+/// Packets at these times in milliseconds, in these runs of the clock.
 fn in_runs(packets: &[(u64, u32, Vec<u8>)]) -> Answers {
     let mut file = Ng::of(101);
     for (at, run, data) in packets {
@@ -411,7 +414,7 @@ fn a_request_without_a_time_is_of_the_run_before_it() {
     assert_eq!(counts, (3, 0, 1), "{report:?}");
 }
 
-/// A capture whose clock goes back by an hour, and another section behind it.
+/// A capture whose clock is set back by an hour, followed by another section.
 #[test]
 fn a_section_behind_a_step_back_stays_in_order() {
     const MINUTE: u64 = 60_000 * MS;

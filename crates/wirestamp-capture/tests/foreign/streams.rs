@@ -1,4 +1,4 @@
-//! TCP, whose segments are cut otherwise at either end.
+//! TCP streams with different segment boundaries at either end.
 
 use super::build::{ACK, FIN, Ng, SYN, ipv4, tcp};
 use super::{MS, START, compared, file, only};
@@ -7,7 +7,7 @@ use wirestamp_capture::compare::{Options, Report};
 
 const MSS: u32 = 1_448;
 
-/// `count` segments from `base` on, one each 10 us, then a FIN.
+/// `count` segments from `base` on, one every 10 µs, then a FIN.
 fn segments(base: u32, count: u32) -> Vec<(u64, Vec<u8>)> {
     let mut all = vec![(0, tcp(base.wrapping_sub(1), 0, SYN, 0))];
     for number in 0..count {
@@ -25,7 +25,8 @@ fn segments(base: u32, count: u32) -> Vec<(u64, Vec<u8>)> {
     all
 }
 
-/// As GRO joins them: up to `most` into one, which comes when the last did, `after` later.
+/// Segments joined like GRO does: up to `most` into one, which arrives with the last one, `after`
+/// later.
 fn joined(base: u32, count: u32, most: u32, after: u64) -> Vec<(u64, Vec<u8>)> {
     let mut all = vec![(after, tcp(base.wrapping_sub(1), 0, SYN, 0))];
     for first in (0..count).step_by(most as usize) {
@@ -77,7 +78,7 @@ fn what_did_not_arrive_is_lost_all_the_same() {
     sent.push((300 * MS, again.clone()));
     sent.push((301 * MS, tcp(4_999 + 100 * MSS, 900, ACK, 1))); // a keep-alive
     sent.push((302 * MS, tcp(5_001 + 100 * MSS, 901, ACK, 0)));
-    // segment 30 is lost and sent again, 60 is lost for ever
+    // segment 30 is lost and sent again, 60 is lost for good
     let mut arrived = vec![(3 * MS, tcp(4_999, 0, SYN, 0))];
     for (first, count) in [(0, 30), (31, 29), (61, 39)] {
         let sequence = 5_000 + first * MSS;
@@ -99,7 +100,8 @@ fn what_did_not_arrive_is_lost_all_the_same() {
     );
     // the SYN, the FIN, the segment that was sent again, the keep-alive and the acknowledgment
     assert_eq!((flow.matched, flow.resegmented), (5, [98, 3]), "{report:?}");
-    // the like of the first, which arrived with others long before, does not lend it its time
+    // the time of the identical first segment, which arrived joined with others long before, is not
+    // used
     let mut twice = arrived.clone();
     twice.push((306 * MS, tcp(5_000, 1, ACK, MSS as usize)));
     let report = compared(&file(&sent), &file(&twice), Options::default());
@@ -184,7 +186,7 @@ fn behind_a_nat_streams_are_found_by_their_handshake() {
     };
     let report = compared(&file(&inside), &file(&outside), options);
     assert_eq!((lost(&report), sums(&report)), (0, 91), "{report:?}");
-    // without the handshake nobody knows whose segments they are
+    // without the handshake it is unknown which side's segments they are
     let report = compared(&file(&inside[1..]), &file(&outside[1..]), options);
     let undecided: u64 = report.flows.iter().map(|flow| flow.undecided[0]).sum();
     assert_eq!((lost(&report), undecided), (0, 91), "{report:?}");
@@ -198,7 +200,8 @@ fn behind_a_nat_streams_are_found_by_their_handshake() {
 #[derive(Debug, Clone)]
 struct World {
     base: u32,
-    /// Of each segment: its length, whether it is lost at first, whether the next is joined to it at A and at B.
+    /// For each segment: its length, whether it is lost at first, and whether the next one is
+    /// joined to it at A and at B.
     segments: Vec<(u32, bool, bool, bool)>,
     ipv6: bool,
 }
@@ -259,7 +262,8 @@ fn as_ipv6(packet: &[u8]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// As many segments are lost as were, whoever joined what: those of A, if none of them were joined there; else those that lost a part.
+    /// The reported losses equal the true ones, with any joining: the lost segments of A if none
+    /// were joined there, otherwise those that lost a part.
     #[test]
     fn any_stream_loses_what_it_lost(world in world()) {
         let (mut sent, mut arrived, mut start, mut lost) = (Vec::new(), Vec::new(), world.base, 0);
@@ -297,7 +301,7 @@ proptest! {
         if let Some(delay) = flow.delay {
             prop_assert!(delay.minimum_ns >= 500_000, "{:?}", flow);
         }
-        // cut at both ends, there are no more than that
+        // cut at both ends, no more losses are reported
         let parts = |joined: usize| (0..).zip(&sent).map(|(number, part)| (part.0, part.1, part.2, world.segments.get(number).is_some_and(|segment| joined == 0 && segment.2))).collect::<Vec<_>>();
         let a = with_edges(cut(&parts(0), world.ipv6));
         let report = compared(&a, &b, Options::default());

@@ -1,4 +1,5 @@
-//! Packets that one capture has in tunnels and the other by themselves: none of them is lost, and what neither has is.
+//! Packets that are in tunnels in one capture and plain in the other: these are not lost, and
+//! missing ones are.
 
 use super::build::{ethernet, ipv4, udp};
 use super::{MS, START, compared, datagrams, file};
@@ -6,7 +7,7 @@ use wirestamp_capture::compare::{FlowReport, Options, Report};
 
 type Wrap = fn(&[u8], u16) -> Vec<u8>;
 
-/// Each puts a packet into one of its own, from 10.0.0.8 to 10.0.0.9.
+/// Each encapsulates a packet in one from 10.0.0.8 to 10.0.0.9.
 const WRAPS: [(&str, Wrap); 8] = [
     ("IP in IP", |data, number| ipv4(8, 9, number, 4, data)),
     ("GRE", |data, number| {
@@ -29,7 +30,7 @@ const WRAPS: [(&str, Wrap); 8] = [
     ("WireGuard", |data, number| over(data, number, 51_820)),
 ];
 
-/// In UDP, each from a port of its own, as VXLAN is sent.
+/// In UDP, each with its own source port, like VXLAN.
 fn over(data: &[u8], number: u16, port: u16) -> Vec<u8> {
     let inside = [&[8, 0, 0, 0, 0, 0, 7, 0][..], &ethernet(&[8, 0], data)].concat();
     udp(8, 9, (30_000 + number, port), number, &inside)
@@ -55,7 +56,7 @@ fn sums(report: &Report) -> [u64; 4] {
 
 #[test]
 fn what_one_capture_has_in_a_tunnel_is_not_lost() {
-    // one more at each end, so that both captures were made at the time of every packet
+    // one more at each end, so that both captures cover the time of every packet
     let around = |inner: Vec<Vec<u8>>| {
         let end = |number| udp(1, 2, (1, 1), number, b"end");
         [vec![end(1)], inner, vec![end(2)]].concat()
@@ -82,7 +83,7 @@ fn what_no_tunnel_has_room_for_is_lost() {
     let carried = datagrams(30).into_iter().map(|data| gre(&data, 9));
     let carried = every_ms([end(1)].into_iter().chain(carried), 0);
     let mut carried = carried;
-    // the end of the capture is where the other's is
+    // the capture ends at the same packet as the other one
     let mut last = super::Ng::of(101);
     last.whole(START + 51 * MS, &end(2), "");
     carried.extend(last.bytes);
@@ -108,7 +109,7 @@ fn a_tunnel_that_both_captures_have_hides_nothing_that_went_the_other_way() {
         });
         file(&packets.collect::<Vec<_>>())
     };
-    // A has all that it sent, B all that it sent
+    // A has all packets that A sent, B all packets that B sent
     let a = both(|number| [true, number % 10 != 3]);
     let b = both(|number| [number % 10 != 6, true]);
     let report = compared(&a, &b, Options::default());

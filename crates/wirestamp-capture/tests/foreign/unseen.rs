@@ -1,4 +1,4 @@
-//! Answers to requests that are not in the file, or are followed no more.
+//! Answers to requests that are not in the file or are no longer followed.
 
 use super::build::{ACK, ipv4, udp};
 use super::{MS, file};
@@ -38,7 +38,7 @@ fn the_answer_to_a_connection_beyond_those_that_are_followed_is_no_request() {
         .map(|number| (number, of(number, false)))
         .collect();
     packets.push((66_600, of(1_000, true)));
-    // it asks again
+    // the client repeats its request
     packets.push((66_700, of(1_000, false)));
     packets.push((66_800, of(1_000, true)));
     packets.push(much_later());
@@ -46,7 +46,7 @@ fn the_answer_to_a_connection_beyond_those_that_are_followed_is_no_request() {
     let [service] = &report.services[..] else {
         panic!("{:?}", report.services);
     };
-    // two were forgotten before anybody could know
+    // two were forgotten before their answer could be decided
     assert_eq!(
         (service.unanswered, service.undecided),
         (65_535, 2),
@@ -73,7 +73,7 @@ fn the_answer_to_a_request_before_the_file_makes_no_service() {
     assert_eq!(service.answers.map(|answers| answers.count), Some(1));
 }
 
-/// NTP's servers ask others, from the port on which they are asked.
+/// NTP servers query other servers from the port on which they receive queries.
 #[test]
 fn a_service_may_ask_another_one() {
     let packets = [

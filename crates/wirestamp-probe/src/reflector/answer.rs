@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::timestamp::TimestampFormat;
 
-    /// NTP's seconds begin again at 0 in 2036, which stands where a request repeats nothing.
+    /// NTP's seconds restart at 0 in 2036; a request also has 0 in fields that repeat nothing.
     #[test]
     fn requests_are_requests_and_answers_are_answers_as_the_seconds_begin_again() {
         const ERA_END: i64 = 2_085_978_496;

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use std::net::Ipv4Addr;
 
-    /// Who fills the table takes no more from others, and a chain of theirs ends all the same.
+    /// While the table is full, other senders lose one packet in eight, and their chains still end.
     #[test]
     fn without_a_place_in_the_table_a_chain_ends_and_a_sender_is_answered() {
         let mut chains = Chains::new();
@@ -196,7 +196,7 @@ mod tests {
         for number in 0..PEERS as u32 {
             assert_eq!(answers(number, 1), 1);
         }
-        // an eighth is 1,000; by chance 1,200 once in a billion
+        // an eighth is 1,000; 1,200 or more occur by chance once in a billion runs
         let of = |packets: usize| 8_000 - packets;
         let unanswered = [
             of(answers(u32::MAX, 8_000)),

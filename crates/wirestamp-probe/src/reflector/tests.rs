@@ -56,7 +56,7 @@ fn request(sequence: u32, key: Option<&Key>) -> Vec<u8> {
     octets
 }
 
-/// A request without any of that, which left at a time of its own.
+/// A request without extensions, with its own transmit time.
 fn request_at(sequence: u32, microseconds: i64, key: Option<&Key>) -> Vec<u8> {
     let sent = UtcTime::from_nanoseconds(UTC + microseconds * 1_000);
     let mut octets = vec![0; Mode::of(key).base_length()];
@@ -179,7 +179,7 @@ fn the_next_reply_carries_the_transmit_timestamp_of_the_one_before() {
             extension(&octets, key.as_ref(), kind::FOLLOW_UP, FollowUp::read),
             None
         );
-        // of another session, and of a reply that nobody knows
+        // of another session, and of an unknown reply
         let (other, _) = reply(
             &mut reflector,
             &arrival(&request(0, key.as_ref()), source(2), 1_001),
@@ -205,7 +205,7 @@ fn the_next_reply_carries_the_transmit_timestamp_of_the_one_before() {
         // the estimate covers the reported time
         let read = Reply::read(&octets, key.as_ref()).expect("a reply");
         assert!(read.error.bound() >= Span::from_nanoseconds(3_001));
-        // none came for the second one: an older one is not repeated
+        // none arrived for the second one: an older one is not repeated
         let (_, octets) = reply(
             &mut reflector,
             &arrival(&request(2, key.as_ref()), source(1), 4_000),
@@ -362,7 +362,7 @@ fn with_a_key_forged_and_replayed_requests_are_dropped() {
         refusal(&mut reflector, &arrival(&request(4, None), source(1), 2)),
         Dropped::Short
     );
-    // reordering is no replay, and a sender may start again
+    // reordering is not a replay, and a sender may restart
     for sequence in [9, 5, 6, 200] {
         reply(
             &mut reflector,
@@ -463,7 +463,8 @@ fn a_sender_whose_clock_is_stepped_back_is_answered_on() {
     }
 }
 
-/// The class is the socket's, so a reply with another class is prepared when those before it are sent.
+/// The class of service is a setting of the socket, so a reply with another class is prepared after
+/// those before it are sent.
 #[test]
 fn a_reply_that_waits_alone_is_sent_before_the_next_of_its_session() {
     let mut reflector = Reflector::new(ReflectorConfiguration::default());
@@ -508,8 +509,8 @@ fn a_reply_without_a_transmit_timestamp_is_counted_once_with_its_reason() {
     );
 }
 
-/// Of a million sources, as many have sessions as there may be; who had a session keeps it. All are answered that can be remembered, and seven in
-/// eight of the others.
+/// Of a million sources, as many get sessions as are allowed, and keep them. All sources that can
+/// be remembered are answered, and seven in eight of the others.
 #[test]
 fn a_million_sources_need_bounded_memory_and_displace_nobody() {
     let mut reflector = Reflector::new(ReflectorConfiguration {
@@ -527,13 +528,13 @@ fn a_million_sources_need_bounded_memory_and_displace_nobody() {
     }
     let others = 1_000_000 - (1 << 16);
     let beyond = i64::from(answered - (1 << 16)) - i64::from(others) * 7 / 8;
-    assert!(beyond.abs() < 3_000, "{answered} answered"); // by chance 2,000 once in a billion
+    assert!(beyond.abs() < 3_000, "{answered} answered"); // 2,000 or more occur by chance once in a billion runs
     assert_eq!(reflector.sessions(), 1_000);
     assert!(reflector.sessions.slots() <= 1_000);
     assert_eq!(reflector.pending.len(), PENDING);
     let dropped = reflector.counters().dropped_for(Dropped::SessionsFull);
     assert_eq!(dropped, 1_000_000 - answered as u64);
-    // a second after its first, the first source is answered still
+    // one second after its first packet, the first source is still answered
     let octets = request(1, None);
     reply(&mut reflector, &arrival(&octets, source(0), 1_000_000));
 }
@@ -553,7 +554,7 @@ fn who_opens_many_sessions_leaves_room_for_others() {
         rate: 1_000_000,
         ..Default::default()
     });
-    // IPv6 addresses of one network are one source; each port is new, so that the sessions are as many
+    // IPv6 addresses of one network are one source; each port is new and gets its own session
     for number in 0..60_000 {
         let network = [
             0x2001,
@@ -576,7 +577,7 @@ fn who_opens_many_sessions_leaves_room_for_others() {
         }
     }
     assert_eq!(reflector.sessions(), 900);
-    // who took all that it may is answered on: the replies have its own numbers
+    // a source that has used up its sessions is still answered: the replies have its own numbers
     for sequence in 40..1_000 {
         let mut octets = request(sequence, None);
         octets[14..16].copy_from_slice(&7_u16.to_be_bytes());
@@ -607,7 +608,7 @@ fn a_sender_that_starts_again_from_its_port_is_numbered_anew() {
         assert!(first.eq(0..20));
         let again = (0..5).map(|sequence| number(sequence, 10_000 + i64::from(sequence) * 100));
         assert!(again.eq(0..5), "it starts again");
-        // the network's duplicate of the first packet is older than others (with a key, it is dropped)
+        // a duplicate of the first packet is older than others (with a key, it is dropped)
         if key.is_none() {
             assert_eq!(number(0, 10_000), 5);
         }
@@ -631,7 +632,7 @@ fn a_number_that_wraps_goes_on() {
     );
 }
 
-/// Its sessions end for lack of room; its packets are answered on.
+/// Its sessions end because there is no room; its packets are still answered.
 #[test]
 fn many_sessions_of_one_socket_are_answered_without_a_share_too() {
     let mut reflector = Reflector::new(ReflectorConfiguration {
@@ -708,8 +709,8 @@ fn servers_and_reflectors_are_not_answered() {
     reply(&mut reflector, &elsewhere);
 }
 
-/// Of how many packets of a sender how many are not answered, if somebody forges packets before each of them. `forged`: their numbers, once the
-/// sender's next one is this.
+/// The numbers of a sender's packets and of its unanswered packets, if an attacker forges packets
+/// before each of them. `forged` returns their sequence numbers from the sender's next one.
 fn unanswered(
     configuration: ReflectorConfiguration,
     mut forged: impl FnMut(u32) -> Vec<u32>,
@@ -745,7 +746,8 @@ fn unanswered(
     [PACKETS, dropped]
 }
 
-/// Forged packets take one packet in eight from a sender whose address, port and numbers are known, below the rate limit.
+/// Below the rate limit, forged packets cost a sender one packet in eight if its address, port and
+/// sequence numbers are known.
 #[test]
 fn forged_numbers_take_one_packet_in_eight_from_a_sender() {
     let random = || {
@@ -812,7 +814,7 @@ fn forged_numbers_take_one_packet_in_eight_from_a_sender() {
                 ..Default::default()
             };
             let [packets, dropped] = unanswered(configuration, forger);
-            // an eighth is 1,000; by chance 1,200 once in a billion
+            // an eighth is 1,000; 1,200 or more occur by chance once in a billion runs
             let most = if is_harmless { 0 } else { packets * 3 / 20 };
             assert!(
                 dropped <= most,
@@ -822,7 +824,7 @@ fn forged_numbers_take_one_packet_in_eight_from_a_sender() {
     }
 }
 
-/// TWAMP Light's senders may pad with anything: that is no answer.
+/// Senders of TWAMP Light may pad with any octets: that is not an answer.
 #[test]
 fn padding_is_no_answer() {
     let mut reflector = Reflector::new(ReflectorConfiguration {

@@ -78,7 +78,7 @@ fn t1_claims_no_more_than_earlier_packets_kept() {
     );
 }
 
-/// A reply to a request, which the reflector has had for 2 µs.
+/// A reply to a request, with 2 µs in the reflector.
 fn reply_to(request: &Request, number: u32, microseconds: i64) -> Vec<u8> {
     let format = TimestampFormat::Ntp;
     let time =
@@ -147,10 +147,10 @@ fn a_complete_packet_is_measured_once_and_its_duplicates_are_counted_on() {
 /// A packet whose delays of one direction are computed by hand. Times are in microseconds, errors in nanoseconds.
 struct OneWay {
     clocks: Clocks,
-    /// The error of our clock, as it is said before the packet is judged.
+    /// The error of our clock that is set before the packet is evaluated.
     later: Option<Span>,
     least_delay: Span,
-    /// The reflector's, its clock's included, as its reply says: 102 ns as they are read.
+    /// The reflector's error in its reply, including its clock's: 102 ns after decoding.
     error: i64,
     /// T1 … T4.
     times: [i64; 4],
@@ -158,7 +158,7 @@ struct OneWay {
 }
 
 impl OneWay {
-    /// The error of our clock, and T1 … T4.
+    /// The error of our clock; T1 … T4.
     fn new(error: i64, times: [i64; 4]) -> Self {
         Self {
             clocks: Clocks::Synchronized(ns(error)),
@@ -170,7 +170,7 @@ impl OneWay {
         }
     }
 
-    /// A reply to the request; `followed_up`: with T3 of the reply before it.
+    /// A reply to the request; with `followed_up`, it has T3 of the previous reply.
     fn reply(&self, request: &Request, number: u32, followed_up: Option<i64>) -> Vec<u8> {
         let format = TimestampFormat::Ptp;
         let time = |at: i64| {
@@ -227,7 +227,7 @@ impl OneWay {
         (seen[0], report)
     }
 
-    /// Its delays, forward and backward, as values and error bounds in nanoseconds.
+    /// The packet's delays, forward and backward, as values and error bounds in nanoseconds.
     fn delays(&self) -> [Option<(i128, i128)>; 2] {
         let (sample, report) = self.measure();
         let is_refused = u64::from(sample.forward.is_none());
@@ -261,7 +261,7 @@ fn a_narrow_delay_of_one_direction_is_as_the_clocks_show_it() {
 #[test]
 fn a_wide_delay_of_one_direction_is_no_less_than_nothing_and_no_more_than_the_round_trip() {
     let wide = OneWay::new(11_000_000, [0, -7_000, -6_900, 4_000]);
-    // 4 ms and 80 ns, 4,801 ns of drift; less 100 µs in the reflector but for 204 ns
+    // 4 ms and 80 ns, 4,801 ns of drift; minus 100 µs ± 204 ns in the reflector
     let both = |delay| [Some(delay), Some(delay)];
     assert_eq!(wide.delays(), both((1_952_543, 1_952_543)));
     let least_delay = Span::from_milliseconds(1);
@@ -273,7 +273,7 @@ fn a_wide_delay_of_one_direction_is_no_less_than_nothing_and_no_more_than_the_ro
     let narrow = OneWay::new(1_000, [0, 2_000, 2_100, 4_000]);
     let later = Some(Span::from_seconds(1));
     assert_eq!(OneWay { later, ..narrow }.delays(), wide.delays());
-    // without a follow-up, the reply left later than it says
+    // without a follow-up, the reply left later than it states
     let is_followed_up = false;
     let [forward, backward] = OneWay {
         is_followed_up,
@@ -283,7 +283,8 @@ fn a_wide_delay_of_one_direction_is_no_less_than_nothing_and_no_more_than_the_ro
     assert_eq!((forward, backward), (Some((1_952_543, 952_543)), None));
 }
 
-/// An error that contains the clock's says nothing of the time in the reflector, which is not negative all the same.
+/// An error that includes the clock's does not limit the time in the reflector, which is
+/// nevertheless not negative.
 #[test]
 fn a_reflector_with_a_wide_clock_leaves_the_round_trip() {
     let error = 1_000_000;
@@ -303,7 +304,8 @@ fn one_end_of_a_delay_may_be_cut_off_alone() {
         short.delays(),
         [Some((7_571, 7_571)), Some((3_894_972, 10_114))]
     );
-    // 0 ± 142 ns, and 1,000 ns ± 142 ns up to 1,080 ns and 2 ns of drift: one clock, but not of the monotonic clock's seconds
+    // 0 ± 142 ns, and 1,000 ns ± 142 ns up to 1,080 ns and 2 ns of drift: one clock, but not in the
+    // monotonic clock's seconds
     let clocks = Clocks::Same;
     let same = OneWay {
         clocks,

@@ -1,4 +1,4 @@
-//! Somebody who sees the packets of others and sends packets: truncated, reflected, changed, replayed.
+//! An attacker that sees packets and sends them again: truncated, reflected, changed, replayed.
 
 use super::chance::Chance;
 use super::run::Plan;
@@ -25,7 +25,7 @@ impl Attacker {
         }
     }
 
-    /// The request itself comes back; and a reply that guesses T1.
+    /// The request itself is returned, and a reply with a guessed T1.
     pub(crate) fn on_request(&mut self, now: i64, octets: &[u8]) -> Packets {
         if !self.active || !self.chance.happens(100) {
             return Vec::new();
@@ -40,7 +40,8 @@ impl Attacker {
         self.counted(vec![(time, octets.to_vec()), (time + 1, guessed)])
     }
 
-    /// A part of it, one with another bit, and an old one again. Before the true reply can arrive.
+    /// A part of the reply, one with a changed bit, and an old one again, all before the true reply
+    /// can arrive.
     pub(crate) fn on_reply(&mut self, now: i64, octets: &[u8]) -> Packets {
         if !self.active || !self.chance.happens(100) {
             return Vec::new();
@@ -48,7 +49,8 @@ impl Attacker {
         let soon = now + 1_000_000;
         let base = if self.has_key { 112 } else { 44 };
         let mut packets = vec![(soon, octets[..self.chance.below(base) as usize].to_vec())];
-        // without a key: in fields that the sender knows itself. With one: anywhere in the base packet
+        // without a key: in fields whose values the sender knows; with a key: anywhere in the base
+        // packet
         let places: Vec<usize> = if self.has_key {
             (0..112).collect()
         } else {
@@ -61,7 +63,7 @@ impl Attacker {
         if let Some(old) = self.kept.pop() {
             packets.push((soon + 2, old));
         }
-        // replayed when its own has surely been there
+        // replayed after the true one has certainly arrived
         self.kept.insert(0, octets.to_vec());
         if self.kept.len() < 30 {
             self.kept.push(octets[..0].to_vec());

@@ -1,4 +1,4 @@
-//! Chance that is the same in every run (splitmix64).
+//! Pseudo-random numbers that are the same in every run (splitmix64).
 
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(u64);

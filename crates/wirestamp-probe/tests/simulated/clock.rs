@@ -6,27 +6,27 @@ use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
 use wirestamp_probe::HostTimestamp;
 use wirestamp_probe::tlv::Method;
 
-/// UTC when a run begins.
+/// UTC at the begin of a run.
 pub(crate) const EPOCH: i64 = 1_795_334_706_000_000_000;
-/// The slow error of a clock: 30 ms either way over 1,000 s, up to 190 ppm.
+/// The slow error of a clock: ±30 ms over 1,000 s, up to 190 ppm.
 const SWING: f64 = 30e6;
 const PERIOD: f64 = 1e12;
-/// A step sets a clock so far off at most.
+/// The largest error of a clock after a step.
 const STEP: i64 = 20_000_000;
 /// The largest error of the clock.
 pub(crate) const BOUND: Span = Span::from_milliseconds(50);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
-    /// Where in its swing it begins.
+    /// The phase of the swing at the begin.
     phase: f64,
     boot: i64,
-    /// From when on its real-time clock is off by how much besides.
+    /// The times from which the real-time clock has an additional error, and the errors.
     steps: Vec<(i64, i64)>,
 }
 
 impl Clock {
-    /// `away`: off UTC by so much for ever. It is stepped about every 50 seconds.
+    /// `away` is a permanent error against UTC. The clock is stepped about every 50 seconds.
     pub(crate) fn new(seed: u64, away: i64, length: i64) -> Self {
         let mut chance = Chance::new(seed);
         let (phase, boot) = (chance.below(1_000) as f64 / 1_000.0, chance.below(1 << 50));
@@ -39,7 +39,7 @@ impl Clock {
         Self { phase, boot, steps }
     }
 
-    /// At a true time.
+    /// The clock's error at a true time.
     pub(crate) fn monotonic(&self, at: i64) -> MonotonicTime {
         let swing = SWING * ((at as f64 / PERIOD + self.phase) * TAU).sin();
         MonotonicTime::from_nanoseconds(self.boot + at + swing as i64)
@@ -60,7 +60,7 @@ impl Clock {
         UtcTime::from_nanoseconds(self.monotonic(at).nanoseconds()) + self.offset(at)
     }
 
-    /// A timestamp within its bound of the truth.
+    /// A timestamp whose error bound contains the truth.
     pub(crate) fn timestamp(&self, at: i64, chance: &mut Chance) -> HostTimestamp {
         let bound = chance.below(2_000);
         let off = Span::from_nanoseconds((chance.below(2 * bound + 1) - bound).into());

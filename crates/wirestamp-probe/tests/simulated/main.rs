@@ -1,7 +1,9 @@
-//! Sessions between two simulated hosts: clocks that differ, drift and are stepped, unequal ways, loss, reordering, duplicates, residence times, and
-//! timestamps that never come. Every delay must lie within its bound of the truth.
+//! Sessions between two simulated hosts: clocks that differ, drift and are stepped, asymmetric
+//! paths, loss, reordering, duplicates, residence times, and missing timestamps. The error bound of
+//! every delay must contain the truth.
 //!
-//! `WIRESTAMP_STAMP_PACKETS` says how many packets each run has (20,000; `scripts/slow` takes a million).
+//! `WIRESTAMP_STAMP_PACKETS` sets the number of packets per run (20,000; `scripts/slow` uses a
+//! million).
 
 mod attack;
 mod chance;
@@ -51,7 +53,8 @@ fn holds(name: &str, measured: Option<Bounded<Span>>, truth: i64, sequence: u32)
     1
 }
 
-/// Holds every sample against the truth; returns how many delays there were: forward, backward, path delay.
+/// Compares every sample with the truth; returns the numbers of delays: forward, backward, path
+/// delay.
 fn judge(outcome: &Outcome) -> [u64; 3] {
     let mut counts = [0; 3];
     for sample in outcome.samples.iter().filter(|sample| sample.is_answered) {
@@ -65,7 +68,8 @@ fn judge(outcome: &Outcome) -> [u64; 3] {
         let number = sample.sequence;
         holds("round trip", sample.round_trip, local(t1, t4), number);
         holds("residence time", sample.residence, remote(t2, t3), number);
-        // a clock's own seconds, where there is one; 190 ppm of them are less than what two clocks may be off
+        // the clock's own seconds if there is one; 190 ppm of them are less than the error between
+        // two clocks
         counts[0] += holds("forward delay", sample.forward, local(t1, t2), number);
         counts[1] += holds("backward delay", sample.backward, local(t3, t4), number);
         let utc = |from, to| outcome.remote.utc(to) - outcome.local.utc(from);
@@ -164,7 +168,7 @@ fn on_synchronised_clocks_the_bound_contains_what_they_are_off() {
     }
 }
 
-/// What no packet is faster than, in seconds of a clock that runs slow by up to 190 ppm.
+/// The minimum delay of a packet, in seconds of a clock that runs slow by up to 190 ppm.
 const LEAST_DELAY: Span = Span::from_nanoseconds(2_999_400);
 
 #[test]
@@ -177,7 +181,7 @@ fn causality_narrows_the_delays_of_one_direction_and_leaves_the_truth() {
             });
             at_least(&judge(&outcome), 0.8, &outcome);
             assert_eq!(outcome.report.contradictions, 0);
-            // a clock's error, 1,200 ppm of drift and what is rounded
+            // a clock's error, 1,200 ppm of drift, and rounding
             let more = Span::from_microseconds(20) - least_delay;
             for sample in &outcome.samples {
                 let most = sample.round_trip.map(|round_trip| round_trip.most() + more);
@@ -234,7 +238,7 @@ fn steps_of_a_clock_are_noticed_and_do_not_spoil_the_variation() {
         report.clock_steps
     );
     let forward = report.forward_variation.expect("a variation");
-    // 300 µs, up to 4 ms where a packet is overtaken, and the drift between the clocks in a generation
+    // 300 µs, up to 4 ms if a packet is overtaken, and the drift between the clocks in a generation
     assert!(forward.median < Span::from_milliseconds(20), "{forward:?}");
     assert!(forward.jitter < Span::from_milliseconds(2), "{forward:?}");
 }

@@ -1,4 +1,4 @@
-//! Two simulated hosts and the network between them: runs a session, and keeps the truth of each packet.
+//! Runs a session between two simulated hosts, and records the true times of each packet.
 
 use super::attack::Attacker;
 use super::chance::Chance;
@@ -16,7 +16,7 @@ use wirestamp_probe::session::{
 use wirestamp_probe::tlv::Method;
 use wirestamp_probe::{Key, Missing, TimestampFormat};
 
-/// From one request to the next.
+/// The interval of the requests.
 const PACE: i64 = 1_000_000;
 
 #[derive(Debug, Clone)]
@@ -27,12 +27,12 @@ pub(crate) struct Plan {
     pub(crate) key: Option<Key>,
     pub(crate) stateful: bool,
     pub(crate) formats: (TimestampFormat, TimestampFormat),
-    /// The reflector's clock is off by so much for ever.
+    /// The permanent error of the reflector's clock.
     pub(crate) away: i64,
     pub(crate) attacked: bool,
-    /// The least delay that the session is configured with.
+    /// The minimum delay in the session's configuration.
     pub(crate) least_delay: Span,
-    /// Said of the clocks before this packet is sent.
+    /// The clock error that is set before this packet is sent.
     pub(crate) later: Option<(u32, Option<Span>)>,
 }
 
@@ -175,7 +175,7 @@ impl World {
                 }
                 Event::Back { octets, times } => self.back(now, &octets, times),
                 Event::Forged { octets } => {
-                    // without chance of the world's: an attack changes nothing else
+                    // without the world's random numbers: an attack changes nothing else
                     let arrival = ReplyArrival {
                         payload: &octets,
                         received: Some(self.local.timestamp(now, &mut Chance::new(1))),
@@ -249,7 +249,7 @@ impl World {
         }
     }
 
-    /// How long a packet is under way: some are overtaken.
+    /// The delay of a packet in the network: some are overtaken.
     fn way(&mut self, least: i64) -> i64 {
         let late = if self.chance.happens(30) {
             self.chance.below(4_000_000)

@@ -10,7 +10,8 @@ const REQUEST: [u8; 44] = {
     request
 };
 
-/// Hands a service on a socket that is bound to `local` a request that was sent to `destination`; whether it is answered.
+/// Passes a request that was sent to `destination` to a service whose socket is bound to `local`;
+/// returns whether it is answered.
 fn is_answered(local: Ipv4Addr, destination: [u8; 4]) -> bool {
     let socket = UdpSocket::bind((local, 0)).expect("a socket");
     let reflector = Reflector::new(ReflectorConfiguration::default());
@@ -45,7 +46,7 @@ fn is_answered(local: Ipv4Addr, destination: [u8; 4]) -> bool {
     counters.replies == 1
 }
 
-/// On Windows a socket that is bound to one address receives what is sent to all hosts of its network.
+/// On Windows, a socket that is bound to one address also receives broadcasts of its network.
 #[test]
 fn a_socket_of_one_address_answers_what_was_sent_to_that_address_alone() {
     let one = Ipv4Addr::LOCALHOST;

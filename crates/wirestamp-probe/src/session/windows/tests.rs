@@ -13,7 +13,7 @@ fn windows() -> Windows {
     Windows::new(Duration::from_secs(1))
 }
 
-/// A packet that left then, with its differences forward and backward.
+/// A packet with its transmit time and its differences forward and backward.
 fn sample(sent: Result<i64, Missing>, differences: [Option<i64>; 2]) -> Sample {
     let sent = sent.map(|at| HostTimestamp {
         at: Bounded::exact(MonotonicTime::from_nanoseconds(at - START)),
@@ -41,7 +41,7 @@ fn sample(sent: Result<i64, Missing>, differences: [Option<i64>; 2]) -> Sample {
     }
 }
 
-/// Start, least and middle forward and backward, and how many were sent.
+/// The start, the minimum and median forward and backward, and the number of sent packets.
 type Shown = (i64, [Option<(i64, i64)>; 2], u64);
 
 fn shown(window: Option<Window>) -> Option<Shown> {
@@ -94,7 +94,7 @@ fn a_clock_that_is_set_back_a_little_makes_no_second_row_of_a_window() {
     assert_eq!((start, sent), (START, 3));
 }
 
-/// A clock that showed a wrong year for a moment.
+/// A clock that briefly showed a wrong year.
 #[test]
 fn a_clock_that_is_set_back_far_begins_anew_and_little_is_held() {
     let mut windows = windows();
