@@ -165,10 +165,10 @@ mod tests {
 
     #[test]
     fn the_example_of_the_algorithm() {
-        // Marzullo's own: 10 ± 2, 12 ± 1, 11 ± 1 give 11.5 ± 0.5
+        // Marzullo's example: 10 ± 2, 12 ± 1, 11 ± 1 give 11.5 ± 0.5
         let wanted = (Agreement::All, Some(interval(110, 120)), vec![]);
         assert_eq!(told(&[(80, 120), (110, 130), (100, 120)]), wanted);
-        // and with 14.5 ± 0.5 instead of the last, two of three
+        // with 14.5 ± 0.5 instead of the last one, two of three agree
         let wanted = (Agreement::Majority, Some(interval(110, 120)), vec![2]);
         assert_eq!(told(&[(80, 120), (110, 130), (140, 150)]), wanted);
     }
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn who_may_be_right_with_either_half_is_not_named() {
-        // the middle one agrees with each of the others, which differ
+        // the middle one agrees with each of the other two, which contradict each other
         let wanted = (Agreement::Majority, Some(interval(5, 15)), vec![]);
         assert_eq!(told(&[(0, 7), (5, 15), (13, 20)]), wanted);
     }
@@ -217,8 +217,9 @@ mod tests {
             let selection = select(&intervals);
             prop_assert!(matches!(selection.agreement, Agreement::All | Agreement::Majority));
             let found = selection.interval.expect("they agree");
-            // those that are right overlap at the truth, so no place can have more of them; but wrong ones
-            // may join some of them elsewhere, and then the hull reaches from there
+            // the correct servers overlap at the truth, so no place can have more of them; but
+            // wrong ones may overlap with some of them elsewhere, and then the hull includes that
+            // place
             let most = places(&intervals)[0].0;
             if most == right.len() + wrong.iter().filter(|(low, width)| *low <= 0 && low + width >= 0).count() {
                 prop_assert_eq!(selection.right, most);

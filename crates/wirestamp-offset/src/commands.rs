@@ -321,7 +321,7 @@ mod tests {
         );
         assert_eq!(shift(&commands, 13 * SECOND), 399_840); // by the slewed clock's second, which is shorter
         assert!(commands.at(13 * SECOND).expect("remembered").doubt >= 160_000.0);
-        // amid it, what else is commanded does not end it
+        // during it, other commands do not end it
         commands.command(
             11 * SECOND + SECOND / 2,
             11 * SECOND + SECOND / 2,
@@ -348,7 +348,7 @@ mod tests {
             ),
             (0, false)
         );
-        // as it begins, nobody knows
+        // at its begin, the state is unknown
         commands.moves_itself(10 * SECOND + SECOND / 2, 400_000.0);
         assert!(commands.is_beginning(11 * SECOND));
         commands.command(11 * SECOND + 1, 11 * SECOND + 1, 0.0, 0.0);
@@ -362,7 +362,7 @@ mod tests {
         commands.moves_itself(10 * SECOND + SECOND / 2, 400_000.0);
         commands.rescale(SHIFT);
         assert!(commands.is_beginning(SHIFT + 11 * SECOND) && !commands.is_beginning(11 * SECOND));
-        // before it begins, a command takes it back, as on the old scale
+        // before it begins, a command cancels it, as on the old scale
         commands.command(
             SHIFT + 10 * SECOND + SECOND / 2,
             SHIFT + 10 * SECOND + SECOND / 2,

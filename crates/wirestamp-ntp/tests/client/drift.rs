@@ -1,4 +1,4 @@
-//! The bound between samples: it holds at any age, and what is learnt of the drift makes it narrow.
+//! The error bound between samples: it holds at any age, and the learnt drift makes it narrow.
 
 use crate::world::{MILLISECOND, Path, SECOND, World};
 use proptest::prelude::*;
@@ -7,24 +7,26 @@ use std::cell::Cell;
 use wirestamp_core::time::Span;
 use wirestamp_ntp::{ClientOptions, Measurement};
 
-/// What the default options allow: parts of frequency, and of its change in a second.
+/// The limits of the default options: of the frequency, and of its change per second, as fractions.
 const JUMP: f64 = 500e-9;
 const WANDER: f64 = 30e-9;
 
-/// What happens from a sample to the next one.
+/// The events from one sample to the next.
 #[derive(Debug, Clone)]
 struct Turn {
     path: Path,
     /// Until the next request.
     pause: i64,
-    /// The host's clock is adjusted by so many parts, from so much of the pause on.
+    /// The adjustment of the host's clock as a fraction, and the fraction of the pause after which
+    /// it begins.
     adjusted: Option<(f64, f64)>,
     /// It is stepped.
     stepped: Option<i64>,
-    /// The part of the server's frequency that jumps, between -1 and 1, and how the other one wanders.
+    /// The jumping part of the server's frequency, between -1 and 1, and the wander of the other
+    /// part.
     jumped: f64,
     ramp: f64,
-    /// It is looked at after these parts of the pause.
+    /// The fractions of the pause after which the bound is checked.
     looks: [f64; 4],
 }
 
@@ -67,9 +69,10 @@ fn turn() -> impl Strategy<Value = Turn> {
 struct Story {
     seed: u64,
     interleaved: bool,
-    /// Parts per billion, of either clock's oscillator.
+    /// The frequency offsets of both oscillators in parts per billion.
     drifts: (i64, i64),
-    /// The server's clock is stepped at most once, before this turn, by less than anybody notices or more.
+    /// The server's clock is stepped at most once, before this turn, by an unnoticeable amount or
+    /// more.
     step: Option<(prop::sample::Index, i64)>,
     turns: Vec<Turn>,
 }
@@ -103,11 +106,11 @@ fn story() -> impl Strategy<Value = Story> {
 #[derive(Debug, Default)]
 struct Seen {
     looks: Cell<u64>,
-    /// Bounds below a fifth of what 500 ppm make.
+    /// Bounds below a fifth of the bound for 500 ppm.
     learnt: Cell<u64>,
 }
 
-/// Whether what is known of a time holds then.
+/// Whether the bound for a time contains the truth.
 fn look(world: &World, at: i64, seen: &Seen) -> Result<(), TestCaseError> {
     let Some(known) = world.client.measurement_at(&world.local_time(at)) else {
         return Ok(());
@@ -153,14 +156,15 @@ fn holds(story: Story, seen: &Seen) -> Result<(), TestCaseError> {
         if let Some((by, part)) = turn.adjusted {
             world.adjusted.turn(adjusted_at(part), by, 0.0);
         }
-        // an interleaved sample is of the exchange before, and a small step shows beside the monotonic clock only
+        // an interleaved sample belongs to the exchange before, and a small step shows only
+        // relative to the monotonic clock
         let looks = turn.looks.into_iter();
         for part in looks.filter(|_| turn.stepped.is_none() || !story.interleaved) {
             look(&world, begun + (part * turn.pause as f64) as i64, seen)?;
         }
         world.now += turn.pause;
         world.wanders.turn(world.now, wandered + jumped, 0.0);
-        // during an exchange both clocks drift apart by 500 ppm at most, adjustments included
+        // during an exchange the clocks drift apart by at most 500 ppm, adjustments included
         if let Some((by, _)) = turn.adjusted {
             world.adjusted.turn(world.now, by.clamp(-90e-6, 90e-6), 0.0);
         }
@@ -168,7 +172,7 @@ fn holds(story: Story, seen: &Seen) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// 400 worlds; WIRESTAMP_NTP_WORLDS=3000 has as many.
+/// 400 worlds; `WIRESTAMP_NTP_WORLDS` sets another number.
 #[test]
 fn the_bound_holds_at_any_age_whoever_adjusts_the_clock() {
     let wanted = std::env::var("WIRESTAMP_NTP_WORLDS").unwrap_or_else(|_| "400".to_owned());
@@ -180,7 +184,7 @@ fn the_bound_holds_at_any_age_whoever_adjusts_the_clock() {
     assert!(seen.learnt.get() * 10 > seen.looks.get(), "{seen:?}");
 }
 
-/// A server 60 µs away that is asked every 16 s, and what is known after a while.
+/// A server at a distance of 60 µs that is queried every 16 s, and its state after a while.
 fn asked(world: &mut World, rounds: usize) {
     let path = Path {
         forward: 25_000,
@@ -224,7 +228,7 @@ fn a_server_that_is_asked_every_16_s_has_a_bound_of_microseconds() {
     assert_eq!(world.client.counts().drift_contradictions, 0);
     let newest = world.client.measurement().expect("measured");
     assert_eq!(after(&world, 0), newest, "the sample's own");
-    // what nobody may learn from is as wide as before
+    // without learning the bound is as wide as before
     let mut options = basic();
     options.wander_ppb = 1_000_000;
     let mut world = World::new(options, 1);
@@ -233,7 +237,7 @@ fn a_server_that_is_asked_every_16_s_has_a_bound_of_microseconds() {
     assert!(bound > Span::from_milliseconds(8), "{bound}");
 }
 
-/// Who slews it between two samples by 400 ppm moves the offset, not the bound.
+/// A slew of 400 ppm between two samples moves the offset, not the bound.
 #[test]
 fn an_adjustment_of_this_hosts_clock_is_measured() {
     let mut world = World::new(basic(), 1);
@@ -252,8 +256,8 @@ fn an_adjustment_of_this_hosts_clock_is_measured() {
     );
 }
 
-/// The server's clock begins to run 30 ppm faster: against the contract. Its next answer shows it, and from then on the
-/// bound is as wide as before anything was learnt.
+/// The server's clock begins to run 30 ppm faster, which violates the contract. Its next answer
+/// shows it, and from then on the bound is as wide as before learning.
 #[test]
 fn a_frequency_that_changes_too_much_is_counted_and_what_was_learnt_is_dropped() {
     let mut world = World::new(basic(), 1);

@@ -1,10 +1,11 @@
-//! Forged, replayed, truncated and reflected packets change no result, and do not keep the true response out.
+//! Forged, replayed, truncated and reflected packets change no result and do not displace the true
+//! response.
 
 use crate::world::{Answered, PLAIN, World, field, response, server};
 use proptest::prelude::*;
 use wirestamp_ntp::{ClientOptions, Ignored, Measurement, NtpTimestamp, Outcome};
 
-/// A world in which some exchanges went well.
+/// A world with some successful exchanges.
 fn measured(seed: u64, exchanges: usize) -> World {
     let mut world = World::new(ClientOptions::default(), seed);
     for _ in 0..exchanges {
@@ -13,7 +14,8 @@ fn measured(seed: u64, exchanges: usize) -> World {
     world
 }
 
-/// Gives the client packets while it waits for a response, then the response: all must be as without them.
+/// Passes packets to the client while it waits for a response, then the response: the result must
+/// be as without them.
 fn undisturbed(exchanges: usize, packets: impl Fn(&Answered, &mut World) -> Vec<Vec<u8>>) {
     let end = |world: &mut World, answered: &Answered| -> Option<Measurement> {
         let outcome = world
@@ -51,7 +53,7 @@ fn forged_packets_change_nothing() {
     for exchanges in [0, 1, 4] {
         undisturbed(exchanges, |answered, world| {
             let mut origins: Vec<_> = (0..100).map(|_| NtpTimestamp(world.random())).collect();
-            // what somebody knows who has seen earlier packets, or none
+            // the knowledge of an attacker that has seen earlier packets, or none
             origins.extend([NtpTimestamp::UNKNOWN, field(&answered.request, 24)]);
             origins.extend([field(&answered.response, 32), field(&answered.response, 40)]);
             origins
@@ -81,7 +83,7 @@ fn reflected_requests_change_nothing() {
     for exchanges in [0, 3] {
         undisturbed(exchanges, |answered, _| {
             let as_server = |from: usize| {
-                // the request's own timestamps, turned round as a server does
+                // the request's own timestamps, swapped as a server does
                 let mut packet = answered.request.to_vec();
                 packet[0] = 0x23;
                 packet.copy_within(from..from + 8, 24);
@@ -92,8 +94,8 @@ fn reflected_requests_change_nothing() {
     }
 }
 
-/// Symmetric, broadcast, control (ntpq) and private (ntpdc) packets, and versions that mean something else, with the
-/// origin that only the server knows.
+/// Symmetric, broadcast, control (ntpq) and private (ntpdc) packets, and versions with another
+/// meaning, with the origin that only the server knows.
 #[test]
 fn other_modes_and_versions_are_no_answer() {
     for exchanges in [0, 3] {
@@ -158,7 +160,7 @@ fn replayed_responses_change_nothing() {
             .received(server(), &answered.response, Some(answered.arrived));
         assert!(matches!(outcome, Outcome::Sample(_)));
         let after = world.client.measurement();
-        // the network duplicates it, at once
+        // the network duplicates it immediately
         let outcome = world
             .client
             .received(server(), &answered.response, Some(answered.arrived));
@@ -184,15 +186,15 @@ fn each_request_has_one_response() {
         Outcome::Sample(_)
     ));
     let before = world.client.measurement();
-    // who has seen the true one comes too late with another
+    // an attacker that has seen the true one is too late with another
     let lie = lie(field(&answered.response, 24), &answered.response);
     assert_eq!(first(&mut world, &lie), Outcome::Ignored(Ignored::Unasked));
     assert_eq!(world.client.measurement(), before);
 }
 
 proptest! {
-    /// A response with any of its bits changed, or any bytes at all: no panic, and a packet that is taken for a response
-    /// bears the origin that only the server knows.
+    /// A response with any bits changed, or arbitrary bytes: no panic, and a packet that is
+    /// accepted as a response has the origin that only the server knows.
     #[test]
     fn changed_responses_are_read_or_ignored(place in 0usize..48, bits: u8, rest in prop::collection::vec(any::<u8>(), 0..80)) {
         let mut world = measured(5, 3);

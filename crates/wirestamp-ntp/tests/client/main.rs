@@ -1,4 +1,5 @@
-//! The client against servers that the tests make: right ones in worlds whose truth is known, and hostile ones.
+//! The client with simulated servers: correct ones in worlds whose truth is known, and hostile
+//! ones.
 
 mod drift;
 mod hostile;

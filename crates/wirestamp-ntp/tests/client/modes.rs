@@ -1,4 +1,4 @@
-//! Basic and interleaved mode, kisses, servers that cannot be used.
+//! Basic and interleaved mode, kiss codes, and unusable servers.
 
 use crate::world::{MILLISECOND, PLAIN, Path, World, field, response, server};
 use wirestamp_core::time::Span;
@@ -35,7 +35,7 @@ fn the_second_request_asks_for_interleaved_mode_and_the_third_response_is() {
             other => panic!("{other:?}"),
         }
     }
-    // the server of these tests saves what leaves from the first response on
+    // the server of these tests saves transmit timestamps from the first response on
     assert_eq!(interleaved, [false, true, true, true, true]);
     let counts = world.client.counts();
     assert_eq!((counts.responses, counts.interleaved), (5, 4));
@@ -70,7 +70,8 @@ fn interleaved_mode_knows_when_responses_really_left() {
     );
 }
 
-/// The response that reports when another left is the next one that arrives, whichever were lost between.
+/// The transmit time of a response is reported by the next response that arrives, regardless of
+/// losses in between.
 #[test]
 fn lost_packets_do_not_mix_up_whose_departure_is_told() {
     let late = Path {
@@ -88,7 +89,8 @@ fn lost_packets_do_not_mix_up_whose_departure_is_told() {
         loses_response: true,
         ..late
     };
-    // a departure is saved until it is reported once: a lost response takes its predecessor's along
+    // a transmit time is saved until it is reported once: a lost response loses its predecessor's,
+    // too
     for (lost, is_told) in [
         (&[no_request][..], true),
         (&[no_response], false),
@@ -105,7 +107,7 @@ fn lost_packets_do_not_mix_up_whose_departure_is_told() {
             panic!("no sample");
         };
         assert_eq!(sample.interleaved, is_told, "{sample:?}");
-        // paths of 20 µs; and the time by which the server reads its clock too early
+        // paths of 20 µs, and the time by which the server reads its clock too early
         let least = if is_told { 0 } else { 400 };
         let between = [least, least + 21].map(Span::from_microseconds);
         assert!(
@@ -216,7 +218,8 @@ fn deny_and_rstr_stop_and_rate_does_not() {
     }
 }
 
-/// Asks in each round that the client allows; returns in which of them, and after which round every round was one.
+/// Queries in each round that the client allows; returns these rounds, and the round after which
+/// all were allowed.
 fn rounds(world: &mut World, first: u32, count: u32) -> (Vec<u32>, Option<u32>) {
     let mut asked = Vec::new();
     let mut recovered = None;
@@ -246,9 +249,9 @@ fn after_good_answers_a_server_that_sent_rate_is_asked_as_before() {
     let (asked, recovered) = rounds(&mut world, 32, 200);
     let recovered = recovered.expect("every round again");
     assert!((96..=128).contains(&recovered), "{recovered}: {asked:?}");
-    // slowly: never more often than twice the pace that was answered for 16 rounds
+    // slowly: at most twice the rate that was answered for 16 rounds
     assert_eq!(asked[..3], [32, 48, 56], "{asked:?}");
-    // another RATE counts again, and so does what follows it
+    // another RATE starts this again
     changed(&mut world, rate);
     assert_eq!(world.client.every(), 2);
     for _ in 0..7 {
@@ -273,7 +276,7 @@ fn servers_that_do_not_know_the_time_give_no_sample() {
         unsynchronized
     );
     assert_eq!(changed(&mut world, |bytes| bytes[1] = 16), unsynchronized);
-    // chrony's way; and letters that are none are no kiss
+    // as chrony sends it; octets that are not letters are not a kiss code
     for reference in [[0; 4], *b"A\nCK"] {
         let change = |bytes: &mut Vec<u8>| {
             (bytes[0], bytes[1]) = (0xe4, 0);
@@ -306,7 +309,7 @@ fn timestamps_that_contradict_each_other_give_no_sample() {
     };
     let mut world = World::new(basic(), 1);
     let implausible = Outcome::NoSample(NoSample::Implausible);
-    // sent back 5 ms before it came; and kept 20 ms of the 10 that it took
+    // sent back 5 ms before it arrived; and held for 20 ms of a round trip of 10 ms
     assert_eq!(changed(&mut world, shift(40, -5)), implausible);
     assert_eq!(changed(&mut world, shift(40, 20)), implausible);
     assert!(
@@ -318,7 +321,7 @@ fn timestamps_that_contradict_each_other_give_no_sample() {
 #[test]
 fn eras_change_in_mid_run() {
     let mut world = World::new(ClientOptions::default(), 1);
-    // 2036-02-07T06:28:16Z less two seconds
+    // 2036-02-07T06:28:16Z minus two seconds
     let to = 2_085_978_494_000 * MILLISECOND - world.now;
     (world.local.offset, world.server.offset) = (to, to);
     for _ in 0..6 {

@@ -1,4 +1,5 @@
-//! A local host, a server and the paths between them, in true time: clocks that are off, drift and are stepped.
+//! A local host, a server and the paths between them, in true time: clocks with errors, drift and
+//! steps.
 
 use std::net::SocketAddr;
 use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
@@ -6,7 +7,7 @@ use wirestamp_ntp::{Client, ClientOptions, LocalTime, NtpTimestamp, Outcome};
 
 pub(crate) const SECOND: i64 = 1_000_000_000;
 pub(crate) const MILLISECOND: i64 = 1_000_000;
-/// True time begins here: 2026.
+/// The begin of true time, in 2026.
 const BEGIN: i64 = 1_795_000_000 * SECOND;
 /// Log2 of the server's precision: 119 ns.
 const PRECISION: i8 = -23;
@@ -15,7 +16,7 @@ pub(crate) fn server() -> SocketAddr {
     "192.0.2.7:123".parse().expect("an address")
 }
 
-/// A clock: it shows the true time plus this.
+/// A clock, as its error: it shows the true time plus this.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Clock {
     pub(crate) offset: i64,
@@ -30,7 +31,8 @@ impl Clock {
     }
 }
 
-/// How far a clock is moved by a frequency that changes: from each time on by so many parts, and so many more each second.
+/// The effect of a changing frequency on a clock: from each time on, the frequency offset as a
+/// fraction, and its change per second.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Course(Vec<Leg>);
 
@@ -48,7 +50,7 @@ impl Course {
         begun.map_or(0.0, |leg| leg.at(time)).round() as i64
     }
 
-    /// From `time` on the frequency offset is `rate`, and it changes by `change` a second.
+    /// From `time` on the frequency offset is `rate`, and it changes by `change` per second.
     pub(crate) fn turn(&mut self, time: i64, rate: f64, change: f64) {
         let moved = self.0.last().map_or(0.0, |leg| leg.at(time));
         self.0.push(Leg {
@@ -67,20 +69,20 @@ impl Leg {
     }
 }
 
-/// One exchange, as it will go.
+/// The course of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Path {
     pub(crate) forward: i64,
     pub(crate) backward: i64,
     pub(crate) residence: i64,
-    /// How long before the response really leaves the server reads its clock for it.
+    /// The time from the server's reading of its clock for the response until the response leaves.
     pub(crate) early: i64,
     pub(crate) loses_request: bool,
     pub(crate) loses_response: bool,
     pub(crate) lacks_timestamp: bool,
 }
 
-/// A path without surprises.
+/// A path without losses or extra delays.
 pub(crate) const PLAIN: Path = Path {
     forward: 3 * MILLISECOND,
     backward: 7 * MILLISECOND,
@@ -95,21 +97,23 @@ pub(crate) const PLAIN: Path = Path {
 pub(crate) struct World {
     pub(crate) now: i64,
     pub(crate) local: Clock,
-    /// Steps of the local real-time clock so far: the monotonic clock shows none of them.
+    /// The sum of the steps of the local real-time clock so far, which the monotonic clock does not
+    /// show.
     stepped: i64,
-    /// What adjustments of the local clock do.
+    /// The effect of adjustments of the local clock.
     pub(crate) adjusted: Course,
     pub(crate) server: Clock,
-    /// What its frequency does beside its drift.
+    /// The changes of its frequency besides its drift.
     pub(crate) wanders: Course,
-    /// When the last responses left, by the receive timestamp that names each (RFC 9769).
+    /// The transmit times of the last responses, by the receive timestamp that identifies each (RFC
+    /// 9769).
     pub(crate) saved: Vec<(NtpTimestamp, NtpTimestamp)>,
     pub(crate) interleaves: bool,
     chance: u64,
     pub(crate) client: Client,
 }
 
-/// A request as the server gets it, and the response.
+/// A request as the server receives it, and the response.
 pub(crate) struct Answered {
     pub(crate) request: [u8; 48],
     pub(crate) response: Vec<u8>,
@@ -132,7 +136,7 @@ impl World {
         }
     }
 
-    /// Bits that repeat with the seed.
+    /// Pseudo-random bits of a seed.
     pub(crate) fn random(&mut self) -> u64 {
         // SplitMix64
         self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -146,7 +150,7 @@ impl World {
         self.stepped += by;
     }
 
-    /// A server that is stepped forgets, or moves, the departures that it has saved.
+    /// A server that is stepped forgets or moves its saved transmit times.
     pub(crate) fn step_server(&mut self, by: i64, forgets: bool) {
         self.server.offset += by;
         if forgets {
@@ -165,7 +169,7 @@ impl World {
         self.local_at(time) - self.server_at(time)
     }
 
-    /// What the local real-time clock shows.
+    /// The time of the local real-time clock.
     pub(crate) fn local_at(&self, time: i64) -> i64 {
         self.local.at(time) + self.adjusted.at(time)
     }
@@ -189,15 +193,15 @@ impl World {
         }
     }
 
-    /// The server's clock as it writes it: digits below its precision are noise.
+    /// The server's time as in its packets: digits below its precision are noise.
     fn server_time(&mut self, time: i64) -> NtpTimestamp {
         let exact = NtpTimestamp::from_utc(UtcTime::from_nanoseconds(self.server_at(time)));
         let noise = self.random() & ((1 << (32 + i32::from(PRECISION))) - 1);
         NtpTimestamp(exact.0 ^ noise)
     }
 
-    /// Sends a request and makes the response, which the client has not got yet. `None` if one of them is lost.
-    /// True time goes on to the arrival.
+    /// Sends a request and creates the response, which the client does not receive yet; `None` if
+    /// one of them is lost. True time advances to the arrival.
     pub(crate) fn ask(&mut self, path: &Path) -> Option<Answered> {
         let random = [self.random(), self.random()];
         let request = self.client.request(random).expect("not stopped");
@@ -236,7 +240,7 @@ impl World {
         response(origin, receive, transmit)
     }
 
-    /// A whole exchange; a second passes after it.
+    /// A complete exchange, followed by one second.
     pub(crate) fn exchange(&mut self, path: &Path) -> Option<Outcome> {
         let answered = self.ask(path);
         let outcome = answered.map(|answered| {

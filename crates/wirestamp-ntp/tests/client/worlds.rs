@@ -1,4 +1,5 @@
-//! Every offset lies within its bound, whatever the world does that the bound allows.
+//! The error bound of every offset contains the truth in all worlds that obey the bound's
+//! assumptions.
 
 use crate::world::{MILLISECOND, PLAIN, Path, SECOND, World, server};
 use proptest::prelude::*;
@@ -16,7 +17,7 @@ enum Event {
     RestartServer,
 }
 
-/// 1 µs to an hour, either way.
+/// 1 µs to an hour, in either direction.
 fn step() -> impl Strategy<Value = i64> {
     (3.0..12.6f64, any::<bool>()).prop_map(|(power, back)| {
         let by = 10f64.powf(power) as i64;
@@ -34,7 +35,7 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 fn path() -> impl Strategy<Value = Path> {
-    // of some, all but the server's precision can be seen
+    // some are so short that an error shows down to the server's precision
     let one_way = || prop_oneof![0..50i64, 0..100 * MILLISECOND];
     let times = (one_way(), one_way(), 1_000..10 * MILLISECOND, any::<bool>());
     let chances = (0..10u8, 0..10u8, 0..10u8);
@@ -51,7 +52,7 @@ fn path() -> impl Strategy<Value = Path> {
     )
 }
 
-/// One world: where its clocks begin, how they drift (parts per billion), and what happens.
+/// One world: the initial errors of its clocks, their drift (parts per billion), and the events.
 #[derive(Debug, Clone)]
 struct Story {
     seed: u64,
@@ -76,7 +77,7 @@ fn story() -> impl Strategy<Value = Story> {
     )
 }
 
-/// Eight thousand exchanges; WIRESTAMP_NTP_EXCHANGES=1000000 has as many.
+/// Eight thousand exchanges; `WIRESTAMP_NTP_EXCHANGES` sets another number.
 #[test]
 fn every_offset_lies_within_its_bound() {
     let wanted = std::env::var("WIRESTAMP_NTP_EXCHANGES").unwrap_or_else(|_| "8000".to_owned());
@@ -101,7 +102,8 @@ fn holds(story: Story) -> Result<(), TestCaseError> {
     let mut samples = 0;
     // the truth at each arrival, by the local clock's time
     let mut truths = Vec::new();
-    // a server that is stepped may report the departures of earlier responses on its new clock: so many are such
+    // the number of samples before the last step of a server that may then report the transmit
+    // times of earlier responses on its new clock
     let mut over_step = 0;
     for (event, path) in story.run {
         if matches!(event, Event::StepServer { forgets: false, .. }) {
@@ -157,14 +159,14 @@ fn an_asymmetric_path_gives_2_ms_and_a_bound_that_contains_0() {
     }
     let measured = world.client.measurement().expect("samples");
     let offset = measured.offset.value.nanoseconds();
-    // 7 ms back, 3 ms forth: half of the difference, less the drift that 10 ms allow
+    // 7 ms back, 3 ms forth: half of the difference, minus the drift in 10 ms
     assert!((1_990_000..=2_000_000).contains(&offset), "{measured:?}");
     assert!(measured.offset.bound >= measured.offset.value);
     assert!(
         measured.offset.bound < Span::from_microseconds(5_010),
         "{measured:?}"
     );
-    // 4 ms / 2 + 1 ms, rounded as the units of 15.3 µs are
+    // 4 ms / 2 + 1 ms, rounded to units of 15.3 µs
     let root = measured.root_bound;
     assert!(
         root >= Span::from_milliseconds(3) - Span::from_microseconds(16),
@@ -172,7 +174,8 @@ fn an_asymmetric_path_gives_2_ms_and_a_bound_that_contains_0() {
     );
     assert!(root <= Span::from_microseconds(3_025), "{root}");
     assert_eq!(measured.utc_bound(), measured.offset.bound + root);
-    // a second later the clocks may have drifted apart by 500 µs, if nobody knows how the local one was adjusted
+    // a second later the clocks may have drifted apart by 500 µs if the local clock's adjustments
+    // are unknown
     let later = LocalTime {
         adjusted: None,
         ..world.local_time(measured.at.nanoseconds() + SECOND)
@@ -214,7 +217,8 @@ fn steps_of_either_clock_are_counted_and_begin_anew() {
     near(&world, -40);
 }
 
-/// 0.3 to 1.3 ms where a round trip takes 1.2 ms: old and new intervals overlap in a sliver beside the truth.
+/// 0.3 to 1.3 ms with a round trip of 1.2 ms: old and new intervals overlap in a small interval
+/// that does not contain the truth.
 #[test]
 fn a_step_of_less_than_a_round_trip_just_before_the_end_stays_within_the_bound() {
     let path = |queued: i64| Path {

@@ -1,4 +1,4 @@
-//! Drift, steps, late packets, packets that do not come, and our own adjustments.
+//! Drift, steps, late packets, missing packets, and our own adjustments.
 
 mod adversary;
 
@@ -18,7 +18,8 @@ const SETTINGS: Settings = Settings {
     resolution: 2,
 };
 
-/// A timeTransmitter 5 µs away, against which the local clock drifts by 20 ppm from an hour off.
+/// A timeTransmitter at a distance of 5 µs; the local clock starts an hour off and drifts by 20
+/// ppm.
 fn run(estimator: &mut Estimator, from: i64, to: i64) -> Estimate {
     let truth = |at: i64| 3_600 * SECOND + at / 50_000;
     let mut last = None;
@@ -87,7 +88,8 @@ fn syncs_from_before_a_step_do_not_tilt_the_first_slope() {
             let Ok(Told::Estimate(told)) = estimator.from_reference(at, truth(at) + 5_000) else {
                 panic!("no estimate")
             };
-            // until there are four Syncs the rate is not known, and nobody follows
+            // before four Syncs the frequency is unknown, and no program follows the
+            // timeTransmitter
             assert!(
                 told.rate.is_none_or(|rate| (rate - 20e-6).abs() < 1e-6),
                 "{before}: {told:?}"
@@ -125,7 +127,7 @@ fn stepped(step: i64) -> Vec<Estimate> {
 fn a_step_that_the_path_delay_explains_sets_the_guesses_of_the_rate_apart() {
     for step in (-14_000..=14_000).step_by(500) {
         let told = stepped(step);
-        let whole = step.abs() <= 8_000; // a larger one contradicts sooner or later
+        let whole = step.abs() <= 8_000; // a larger one causes a contradiction sooner or later
         assert!(!whole || told.len() == 32, "{step}: {}", told.len());
         for (second, told) in (40..).zip(told) {
             assert!(step != 0 || !told.is_rate_limited, "{second}: {told:?}");
@@ -150,10 +152,10 @@ fn without_messages_the_bound_grows_and_the_rate_goes_on() {
     );
 }
 
-/// A clock, 20 ppm fast by itself, that follows its commands up to its resolution.
+/// A clock with a frequency offset of 20 ppm that executes its commands to within its resolution.
 struct Steered {
     commands: SharedCommands,
-    /// The frequency adjustment, on top of the free-running clock.
+    /// The frequency adjustment relative to the free-running clock.
     really: f64,
     /// Local time of the last change, and the offset then.
     since: (i64, f64),
@@ -178,7 +180,7 @@ impl Steered {
     }
 }
 
-/// Widest bound after 20 s of a clock that is asked for another frequency each second.
+/// The widest bound after 20 s of a clock whose frequency is commanded anew each second.
 fn in_steps(step: f64, allowed: f64) -> Result<i64, Contradiction> {
     let commands = SharedCommands::default();
     *commands.borrow_mut() = Commands::new(0.0, allowed, 0.0);
@@ -221,7 +223,8 @@ fn a_clock_that_follows_in_steps_is_allowed_to() {
 }
 
 proptest! {
-    /// Answers come late, after adjustments of ours that their timestamps are older than: no bound fails.
+    /// Answers are late, after our own adjustments that are newer than their timestamps: every
+    /// bound holds.
     #[test]
     fn late_answers_over_our_own_adjustments_stay_within_the_bound(
         exchanges in proptest::collection::vec((-400e-6..400e-6f64, 0.0..0.9f64, 0.0..1.0f64, 0i64..200_000, 0i64..200_000), 5..60),
@@ -232,7 +235,8 @@ proptest! {
         let mut estimator = Estimator::new(SETTINGS, commands);
         for (interval, (asked, late, change, forth, back)) in (1i64..).zip(exchanges) {
             let at = interval * SECOND;
-            // Sync and request are timestamped; the frequency changes; Follow_Up and Delay_Resp come
+            // Sync and request are timestamped; the frequency changes; Follow_Up and Delay_Resp
+            // arrive
             let request_at = at + SECOND / 50;
             let (sync, request) = (clock.offset(at) + forth, clock.offset(request_at) - back);
             let answered_at = request_at + (late * SECOND as f64) as i64;
@@ -263,8 +267,8 @@ fn an_hours_jump_is_a_contradiction_and_then_forgotten() {
     run(&mut estimator, 20, 30);
 }
 
-/// A clock whose frequency was 20 ppm for 40 s and may jump by half a ppm at once: so far it may move, however long ago the
-/// frequency was learnt, and hardly farther.
+/// A clock whose frequency was 20 ppm for 40 s and may jump by half a ppm: it may move that far,
+/// regardless of the age of the learnt frequency, and hardly farther.
 #[test]
 fn a_jump_of_the_frequency_counts_once() {
     let settings = Settings {

@@ -1,8 +1,9 @@
-//! Worlds that seek a wrong bound: queues in both directions, a frequency that wanders as fast as it may, answers that
-//! come late, and one step of the other clock of any size and sign at any time (`docs/error-bound.md`, Theorems 9 to 13).
+//! Simulated worlds that search for a wrong error bound: queues in both directions, a frequency
+//! with the largest allowed wander, late answers, and one step of the other clock of any size and
+//! sign at any time (`docs/error-bound.md`, Theorems 9 to 13).
 //!
-//! `ADVERSARY_CASES` sets how many worlds each property tries, `PROPTEST_RNG_SEED` which ones. A campaign of thousands
-//! says how many intervals it looked at.
+//! `ADVERSARY_CASES` sets the number of worlds per property, `PROPTEST_RNG_SEED` selects them. A
+//! campaign of thousands prints the number of checked intervals.
 
 use super::*;
 use std::cell::Cell;
@@ -10,7 +11,7 @@ use std::io::Write;
 
 const CAMPAIGN: u32 = 10_000;
 const WANDER: f64 = 30e-9;
-/// In every second world the frequency jumps by up to this as well.
+/// In every second world the frequency also jumps by up to this.
 const JUMP: f64 = 500e-9;
 /// The settings allow 200 ppm.
 const DRIFT: f64 = 190e-6;
@@ -18,27 +19,27 @@ const DRIFT: f64 = 190e-6;
 /// One packet.
 #[derive(Debug, Clone, Copy)]
 struct Packet {
-    /// Since the one before.
+    /// The time since the previous packet.
     pause: i64,
     is_request: bool,
     queued: i64,
-    /// Of a request: its answer comes after the next packet.
+    /// Of a request: its answer arrives after the next packet.
     is_late: bool,
-    /// How the frequency changes until then, as a part of the allowed change.
+    /// The change of the frequency until then, as a fraction of the allowed change.
     ramp: f64,
-    /// Where the part of it that jumps is meanwhile: between -1 and 1.
+    /// The jumping part of the frequency in that time, between -1 and 1.
     jumped: f64,
 }
 
-/// How the clocks go, and which packets there are.
+/// The clocks and the packets of a world.
 #[derive(Debug, Clone)]
 struct Story {
     offset: i64,
     drift: f64,
-    /// Without a queue, from and to the reference.
+    /// The delays without a queue, from and to the reference.
     delays: (i64, i64),
     packets: Vec<Packet>,
-    /// Before which packet, and by how much.
+    /// The packet before which the step is, and its size.
     step: Option<(usize, i64)>,
     jump: f64,
 }
@@ -47,7 +48,7 @@ fn queue() -> impl Strategy<Value = i64> {
     prop_oneof![4 => 0..2_000i64, 2 => 0..100_000i64, 1 => 0..3_000_000i64, 1 => 0..50_000_000i64]
 }
 
-/// One packet of so many is a request.
+/// One packet in this many is a request.
 fn packet(one_of: u32) -> impl Strategy<Value = Packet> {
     let pause = prop_oneof![4 => 1_000i64..1_000_000, 4 => 1_000_000..300_000_000i64, 1 => 300_000_000..3 * SECOND];
     let is_request = (0..one_of).prop_map(|place| place == 0);
@@ -66,7 +67,7 @@ fn packet(one_of: u32) -> impl Strategy<Value = Packet> {
     )
 }
 
-/// 1 µs to 10 s, either way.
+/// 1 µs to 10 s, in either direction.
 fn step() -> impl Strategy<Value = i64> {
     (3.0..10.0f64, any::<bool>()).prop_map(|(power, is_back)| {
         let by = 10f64.powf(power) as i64;
@@ -105,7 +106,7 @@ fn story() -> impl Strategy<Value = Story> {
 struct Truth {
     at: i64,
     offset: f64,
-    /// What wanders, and what jumps.
+    /// The wandering and the jumping part.
     wandered: f64,
     jumped: f64,
 }
@@ -125,16 +126,16 @@ impl Truth {
     }
 }
 
-/// The estimator's input since it began, as far as a bound may depend on it.
+/// The estimator's inputs since its start that a bound may depend on.
 #[derive(Debug, Default)]
 struct Given {
-    /// When the last request left that an answer has come of, and when the last Sync came.
+    /// The departure of the last answered request, and the arrival of the last Sync.
     newest: [Option<i64>; 2],
     /// The delay of the newest packet.
     delay: i64,
     /// Of the request that no Sync has followed yet.
     asked: Option<i64>,
-    /// When the last exchanges ended, and how long they took, both ways.
+    /// The ends and durations of the last exchanges, for both orders.
     exchanges: Vec<(i64, i64)>,
     any_late: bool,
 }
@@ -156,8 +157,9 @@ impl Given {
         }
     }
 
-    /// Whether an interval may miss the truth: no packet has shown the step yet in the direction that shows it, and the
-    /// newest took longer than those of the last two exchanges that were over before; or there was none.
+    /// Whether an interval may miss the truth: no packet in the direction that shows the step has
+    /// shown it yet, and the newest one took longer than those of the last two exchanges that ended
+    /// before; or there was none.
     fn may_miss(&self, stepped_at: i64, by: i64) -> bool {
         let showing = self.newest[usize::from(by > 0)];
         let last = self.exchanges.iter().rev().take(2);
@@ -170,7 +172,7 @@ impl Given {
     }
 }
 
-/// How many intervals were looked at, and how many were outside where that may be.
+/// The number of checked intervals, and the number that missed the truth where that is allowed.
 #[derive(Debug, Default)]
 struct Seen {
     intervals: Cell<u64>,
@@ -184,7 +186,7 @@ impl Seen {
     }
 }
 
-/// Whether the offset has moved since the newest packet as the estimator says, wherever it is.
+/// Whether the offset has moved since the newest packet as estimated, regardless of its value.
 fn moves(estimator: &Estimator, unstepped: &[(i64, f64)]) -> Result<(), TestCaseError> {
     let then = unstepped.iter().find(|(at, _)| *at == estimator.newest());
     let (Some((from, before)), Some((to, now))) = (then, unstepped.last()) else {
@@ -213,7 +215,7 @@ fn holds(story: &Story, seen: &Seen) -> Result<(), TestCaseError> {
         wandered: story.drift,
         jumped: 0.0,
     };
-    // what the offset was at each packet, without the step
+    // the offset at each packet, without the step
     let mut unstepped = Vec::new();
     let (mut given, mut stepped_at, mut late) = (Given::default(), None, None);
     for (place, packet) in story.packets.iter().enumerate() {
