@@ -7,7 +7,8 @@
 //!
 //! # Error bounds
 //!
-//! Offsets are local minus server (positive: the local clock is ahead). There are two separate bounds:
+//! Offsets are local minus server (positive: the local clock is ahead). There are two separate
+//! bounds:
 //!
 //! - the error bound of [`Measurement::offset`], relative to the server's clock, follows from the
 //!   timestamps alone. The paths may be asymmetric. It holds if no packet arrives before it was
@@ -19,12 +20,12 @@
 //!   that the frequency changes by at most [`ClientOptions::wander_ppb`] and
 //!   [`ClientOptions::jump_ppb`], and that the server's clock was stepped by less than a round trip
 //!   at most once in five minutes. Contradictions are counted ([`Counts::drift_contradictions`]).
-//! - [`ServerState::root_bound`] is the largest error of the server's clock against UTC, *as the server states it*. No
-//!   measurement over the network can check it.
+//! - [`ServerState::root_bound`] is the largest error of the server's clock against UTC, *as the
+//!   server states it*. No measurement over the network can check it.
 //!
-//! Without authentication, anyone who sees the requests can forge responses; anyone else would have to guess the 64
-//! random bits that each response must repeat. An attacker who delays packets in one direction moves the estimate
-//! within the bound.
+//! Without authentication, anyone who sees the requests can forge responses; anyone else would have
+//! to guess the 64 random bits that each response must repeat. An attacker who delays packets in
+//! one direction moves the estimate within the bound.
 //!
 //! ```
 //! use std::net::SocketAddr;

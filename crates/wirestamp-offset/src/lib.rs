@@ -2,10 +2,11 @@
 //! packets in both directions. `wirestamp-ptp` and `wirestamp-ntp` use it. It does no I/O and is
 //! independent of the protocol.
 //!
-//! The bound holds for asymmetric paths and for clocks that are stepped. It assumes that no packet takes less than
-//! [`Settings::least_delay`], that timestamps are exact to [`Settings::resolution`], and that between steps the
-//! frequency offset and its change stay within the [`Assumptions`]. Packets that contradict each other
-//! ([`Contradiction`]) prove that either clock was stepped or that an assumption is wrong.
+//! The bound holds for asymmetric paths and for clocks that are stepped. It assumes that no packet
+//! takes less than [`Settings::least_delay`], that timestamps are exact to
+//! [`Settings::resolution`], and that between steps the frequency offset and its change stay within
+//! the [`Assumptions`]. Packets that contradict each other ([`Contradiction`]) prove that either
+//! clock was stepped or that an assumption is wrong.
 //!
 //! A step that is smaller than the path delay causes no contradiction. The error bound is therefore
 //! derived from the newest packet of each direction only: after a step it contains the truth as
@@ -15,8 +16,9 @@
 //! may be any number). A bound for a later instant holds only if no clock was stepped since the
 //! newest packet. `docs/error-bound.md`, "Another host's clock", has theorems and proofs.
 //!
-//! All times are nanoseconds. Offsets are local minus reference (positive: the local clock is ahead). Rates are
-//! frequency offsets as fractions: 1e-6 is 1 ppm (positive: the local clock runs fast).
+//! All times are nanoseconds. Offsets are local minus reference (positive: the local clock is
+//! ahead). Rates are frequency offsets as fractions: 1e-6 is 1 ppm (positive: the local clock runs
+//! fast).
 //!
 //! ```
 //! use wirestamp_offset::{Assumptions, Estimator, Settings, SharedCommands, Told};

@@ -1,5 +1,5 @@
-//! STAMP, the Simple Two-way Active Measurement Protocol (RFC 8762, RFC 8972): one-way delays, round trips and losses
-//! between two hosts, with error bounds.
+//! STAMP, the Simple Two-way Active Measurement Protocol (RFC 8762, RFC 8972): one-way delays,
+//! round trips and losses between two hosts, with error bounds.
 //!
 //! - [`session`] is the sender: it creates requests, validates replies, and reports delays and
 //!   losses;

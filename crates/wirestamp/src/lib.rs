@@ -7,7 +7,8 @@
 //! - `Timestamper` gives timestamps to a program that makes the socket calls itself (Linux);
 //! - [`Interface`] finds a network interface, reports what it can timestamp and switches its
 //!   hardware timestamping on;
-//! - [`Correlator`] converts hardware timestamps to the monotonic clock or to UTC, each with an error bound;
+//! - [`Correlator`] converts hardware timestamps to the monotonic clock or to UTC, each with an
+//!   error bound;
 //! - [`HostClock`] converts a packet's hardware or software timestamp to this host's clocks, and
 //!   reports when the result is final;
 //! - [`Capture`] captures all packets that an interface receives and sends, with the same
