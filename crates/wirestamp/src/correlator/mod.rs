@@ -126,7 +126,10 @@ impl Correlator {
     /// failover is noticed.
     ///
     /// # Errors
-    /// [`ConversionError`]: why there is no honest answer.
+    /// [`ConversionError::NotReady`] or [`ConversionError::Stale`] until the next cross timestamps;
+    /// [`ConversionError::OtherClock`] or [`ConversionError::UnknownDevice`] if another clock made
+    /// the timestamp, or may have; [`ConversionError::OutsideGenerations`] or
+    /// [`ConversionError::Ambiguous`] for a timestamp near a change of the clock.
     pub fn to_monotonic(
         &self,
         timestamp: &HardwareTimestamp,
@@ -264,7 +267,7 @@ impl Correlator {
     /// Converts an instant of the monotonic clock to ticks of the NIC's clock.
     ///
     /// # Errors
-    /// [`ConversionError`]: why there is no honest answer.
+    /// As [`Correlation::to_hardware`].
     pub fn to_hardware(&self, at: MonotonicTime) -> Result<HardwareEstimate, ConversionError> {
         self.shared.model.whole().to_hardware(at)
     }

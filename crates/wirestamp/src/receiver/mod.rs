@@ -227,9 +227,9 @@ impl PacketReceiver {
         }
     }
 
-    /// Lends the received packets, at most one per buffer; waits for the first until `deadline`.
-    /// Without packets, nothing came or only [`events`](Self::events). The packets of the previous
-    /// call are returned to the receiver.
+    /// Lends the received packets, at most one per buffer; waits for the first until `deadline`. If
+    /// the result is empty, nothing arrived, or only [`events`](Self::events). The packets of the
+    /// previous call are returned to the receiver.
     ///
     /// Packets of one socket are in their order of arrival; between sockets there is no order.
     ///

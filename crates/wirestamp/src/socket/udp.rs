@@ -83,8 +83,8 @@ impl Socket<Udp> {
     /// Joins a multicast group on an interface.
     ///
     /// # Errors
-    /// `InvalidInput` if `group` is not a multicast address; `NoSuchDevice`; `Busy` if it is
-    /// already joined there, or the system allows no more.
+    /// `InvalidInput` if `group` is not a multicast address; `NoSuchDevice`; `Busy` if the group is
+    /// already joined there, or the system allows no more groups.
     pub fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
         self.socket.join_multicast(group, interface)
     }
@@ -92,7 +92,7 @@ impl Socket<Udp> {
     /// Leaves a multicast group on an interface.
     ///
     /// # Errors
-    /// `NoSuchDevice` if it is not joined there.
+    /// `NoSuchDevice` if the group is not joined there.
     pub fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
         self.socket.leave_multicast(group, interface)
     }

@@ -132,6 +132,7 @@ fn waiting_for_a_datagram_while_timestamps_wait_costs_no_busy_loop() {
         );
     }
     let spent = processor_time().expect("as before") - before;
-    // a quarter: a busy loop takes nearly all of it, and a sanitizer makes honest work ten times dearer
+    // a quarter: a busy loop takes nearly all of it, and a sanitizer makes normal work ten times
+    // slower
     assert!(spent < 50_000_000, "{spent} ns of 200 ms");
 }
