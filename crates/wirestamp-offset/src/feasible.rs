@@ -23,8 +23,9 @@ pub struct Assumptions {
     /// The largest change of the frequency offset in a second. If infinite, it may be anywhere within the limits at any
     /// time, so nothing is learnt from the past.
     pub wander: f64,
-    /// The largest change of the frequency offset at once, and back, beside the wander: between any two instants it
-    /// changes by no more than this and the wander of the time between them. 0 if all of it is wander.
+    /// The largest change of the frequency offset at once, and back, in addition to the wander:
+    /// between any two instants it changes by no more than this and the wander of the time between
+    /// them. 0 if all of it is wander.
     pub jump: f64,
 }
 

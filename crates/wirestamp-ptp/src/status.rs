@@ -368,7 +368,7 @@ mod tests {
         let Scratch(folder) = &scratch("room");
         let user = fs::metadata("/proc/self").expect("Linux").uid();
         own_folder(folder, user).expect("made");
-        // what a killed one leaves: the file, and nobody behind it
+        // a killed program leaves its file without a listener
         drop(UnixListener::bind(folder.join("ptp-eth0.sock")).expect("bound"));
         let server = StatusServer::open_in(folder, "eth0").expect("takes over");
         assert_eq!(

@@ -134,7 +134,8 @@ fn native() -> Result<Vec<Interface>> {
     }
 }
 
-/// Those of `known` that somebody may mean by `name`: simulated ones only if it looks like one, or if there are no others.
+/// The interfaces of `known` to suggest for `name`: simulated ones only if `name` looks like one,
+/// or if there are no others.
 fn meant<'a>(known: &'a [Interface], name: &str) -> impl Iterator<Item = &'a Interface> {
     let simulated = |interface: &Interface| interface.description().simulated;
     let all = name.starts_with(SIMULATED_PREFIX) || known.iter().all(simulated);

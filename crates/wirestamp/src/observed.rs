@@ -1,5 +1,5 @@
-//! The kinds of timestamps that this process has received on each interface, beside the "supported"
-//! and "active" capabilities. A zero or missing timestamp does not count.
+//! The kinds of timestamps that this process has received on each interface, in addition to the
+//! "supported" and "active" capabilities. A zero or missing timestamp does not count.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -399,7 +399,7 @@ impl Shared {
         self.confirmed.load(Ordering::Acquire) >= at.nanoseconds()
     }
 
-    /// Takes batches beside those of the job until there are enough.
+    /// Takes batches in addition to the job's until there are enough.
     fn read_until(&self, is_enough: impl Fn(&Begun) -> bool) -> Result<()> {
         let mut failures = 0;
         loop {
@@ -418,7 +418,7 @@ impl Shared {
         }
     }
 
-    /// Takes a batch beside those of the job. Returns how long to wait before the next one; `None`
+    /// Takes a batch in addition to the job's. Returns how long to wait before the next one; `None`
     /// if there are enough.
     fn read_again(&self, is_enough: impl Fn(&Begun) -> bool) -> Result<Option<Span>> {
         drop(self.utc_now());

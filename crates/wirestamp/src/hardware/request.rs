@@ -37,7 +37,7 @@ pub enum HardwareRequest {
 
 impl HardwareRequest {
     /// The configurations to try, best first. All keep what other holders have `needed`; the first
-    /// ones also keep what is `current`, whoever switched it on.
+    /// ones also keep the `current` configuration, regardless of which program set it.
     pub(super) fn candidates(
         self,
         current: HardwareConfiguration,
@@ -101,8 +101,8 @@ impl HardwareRequest {
         all
     }
 
-    /// The part of the current configuration to keep, whoever switched it on. The filter "some"
-    /// cannot be kept: only the program that set it knows which packets it covers.
+    /// The part of the current configuration to keep, regardless of which program set it. The
+    /// filter "some" cannot be kept: only the program that set it knows which packets it covers.
     fn kept(self, current: HardwareConfiguration) -> HardwareConfiguration {
         match self {
             Self::Exactly(_) => HardwareConfiguration::OFF,
