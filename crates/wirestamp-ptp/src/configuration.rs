@@ -27,8 +27,8 @@ pub struct Configuration {
     pub priority1: u8,
     /// `priority2`: lower wins, after the clock's quality.
     pub priority2: u8,
-    /// `clockClass` that is announced as grandmaster. Other clocks choose by it; whether this
-    /// clock chooses itself goes by class 248, the engine's own.
+    /// `clockClass` that is announced as grandmaster, by which other clocks choose. This clock's own choice always
+    /// assumes class 248.
     pub clock_class: u8,
     /// `clockAccuracy` that is announced as grandmaster; 254: unknown.
     pub clock_accuracy: u8,
@@ -43,7 +43,7 @@ pub struct Configuration {
     /// Mean time between delay requests in seconds, as a power of two; a timeTransmitter can ask for fewer.
     #[cfg_attr(feature = "schema", schemars(range(min = -7, max = 6)))]
     pub log_delay_interval: i8,
-    /// A timeTransmitter is given up after this many announce intervals of silence.
+    /// The announce receipt timeout: number of announce intervals without a message.
     #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 10)))]
     pub announce_timeout: u8,
     /// The source of the timestamps; `auto`: the NIC if its PTP verdict says so and its clock can be read, else the

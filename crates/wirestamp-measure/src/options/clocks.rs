@@ -65,9 +65,9 @@ pub struct Path {
     #[serde(default = "one_second", with = "duration")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::times::Text"))]
     pub interval: Duration,
-    /// Who timestamps the packets: `software`, which is the kernel; `hardware`, which is the NIC, whose timestamps are
-    /// switched on for the time being, which needs CAP_NET_ADMIN unless they are on already; or `auto`, the NIC if it
-    /// timestamps every packet now.
+    /// The source of timestamps: `software` (the kernel), `hardware` (the NIC; hardware timestamping is switched on
+    /// while this runs, which needs CAP_NET_ADMIN unless it is on already) or `auto` (the NIC if it timestamps every
+    /// packet now, else the kernel).
     #[serde(default)]
     pub source: Timestamper,
     /// Measured once, with these options, in batches that wait themselves: alone in an engine. Its report is

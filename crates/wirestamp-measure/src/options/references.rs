@@ -22,30 +22,31 @@ pub struct Ntp {
     /// Use basic mode only, never interleaved.
     #[serde(default)]
     pub basic: bool,
-    /// The largest drift between the two clocks, in parts per million. The error bound grows by it until answers
-    /// have shown the drift.
+    /// The largest drift between the two clocks, in parts per million. The error bound grows by it until the drift is
+    /// learnt from answers.
     #[serde(default = "five_hundred")]
     pub max_drift_ppm: u32,
-    /// How fast the drift may change, in parts per billion and second, without what adjusts this host's clock, which is
-    /// measured. From 1000000 on nothing is learnt of the drift.
+    /// The largest change of the drift in a second, in parts per billion, adjustments of this host's clock aside (they
+    /// are measured). With 1000000 or more the drift is not learnt.
     #[serde(default = "thirty")]
     pub wander_ppb: u32,
-    /// How much the drift may change at once beside that, in parts per billion, because the server's clock is corrected.
+    /// The largest sudden change of the drift, in parts per billion: corrections of the server's clock by its own time
+    /// daemon.
     #[serde(default = "five_hundred")]
     pub jump_ppb: u32,
     /// A response that takes longer is lost; 1 ms to 60 s.
     #[serde(default = "one_second", with = "duration")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::times::Text"))]
     pub timeout: Duration,
-    /// Who timestamps the packets: `software`, which is the kernel; `hardware`, which is the NIC, whose timestamps are
-    /// switched on for the time being, which needs CAP_NET_ADMIN unless they are on already; or `auto`, the NIC if it
-    /// timestamps every packet now.
+    /// The source of timestamps: `software` (the kernel), `hardware` (the NIC; hardware timestamping is switched on
+    /// while this runs, which needs CAP_NET_ADMIN unless it is on already) or `auto` (the NIC if it timestamps every
+    /// packet now, else the kernel).
     #[serde(default)]
     pub source: Timestamper,
-    /// Authenticate by Network Time Security: the server is that of the key exchange (port 4460 if none is given).
+    /// Authenticate with Network Time Security; `server` is then the key exchange server (default port 4460).
     #[serde(default)]
     pub nts: bool,
-    /// File with the authorities whose certificates count for NTS (PEM). Default: the system's.
+    /// File with the certificate authorities to trust for NTS (PEM). Default: the system's.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(example = &"/etc/wirestamp/authorities.pem"))]
     pub nts_ca: Option<PathBuf>,

@@ -53,7 +53,7 @@ pub struct Stamp {
     #[serde(default, with = "some_duration")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::times::Text>", example = &"50us"))]
     pub clock_bound: Option<Duration>,
-    /// The least size of each packet in octets.
+    /// The smallest size of a packet in octets.
     #[serde(default)]
     pub size: u16,
     /// DSCP of the packets.
@@ -64,9 +64,9 @@ pub struct Stamp {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(range(max = 3)))]
     pub ecn: u8,
-    /// Who timestamps the packets: `software`, which is the kernel; `hardware`, which is the NIC of `interface`, whose
-    /// timestamps are switched on for the time being, which needs CAP_NET_ADMIN unless they are on already; or `auto`,
-    /// the NIC if it timestamps every packet now.
+    /// The source of timestamps: `software` (the kernel), `hardware` (the NIC of `interface`; hardware timestamping is
+    /// switched on while this runs, which needs CAP_NET_ADMIN unless it is on already) or `auto` (the NIC if it
+    /// timestamps every packet now, else the kernel).
     #[serde(default)]
     pub source: Timestamper,
     /// The format of the timestamps that are sent.
@@ -75,7 +75,7 @@ pub struct Stamp {
     /// TAI − UTC in seconds, for timestamps in PTP format.
     #[serde(skip, default = "tai_offset")]
     pub tai_offset: i32,
-    /// A delay that no packet can be faster than, in each direction.
+    /// The smallest possible delay in each direction.
     #[serde(default, with = "duration")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::times::Text"))]
     pub least_delay: Duration,
@@ -168,15 +168,16 @@ pub struct Reflector {
     pub rate: u32,
     /// The largest number of sessions.
     pub sessions: u32,
-    /// Who timestamps the packets: `software`, which is the kernel; `hardware`, which is the NIC of `interface`, whose
-    /// timestamps are switched on for the time being, which needs CAP_NET_ADMIN unless they are on already; or `auto`,
-    /// the NIC if it timestamps every packet now.
+    /// The source of timestamps: `software` (the kernel), `hardware` (the NIC of `interface`; hardware timestamping is
+    /// switched on while this runs, which needs CAP_NET_ADMIN unless it is on already) or `auto` (the NIC if it
+    /// timestamps every packet now, else the kernel).
     pub source: Timestamper,
-    /// Give replies their requests' numbers: losses have no direction, and transmit timestamps are not reported.
+    /// Use the request's sequence number in the reply: losses have no direction, and transmit timestamps are not
+    /// reported.
     pub stateless: bool,
-    /// Give replies the DSCP that the request asks for.
+    /// Send replies with the DSCP that the request asks for.
     pub grant_dscp: bool,
-    /// Answer requests that are shorter than replies (TWAMP Light): up to three times as many octets leave as came.
+    /// Answer requests that are shorter than replies (TWAMP Light): replies are up to three times as long.
     pub answer_short: bool,
     /// How far this host's clock is from UTC at most.
     #[serde(skip)]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct History {
-    /// A folder of its own.
+    /// The folder, used by nothing else.
     #[cfg_attr(feature = "schema", schemars(example = &"/var/lib/wirestamp-monitor/history"))]
     pub directory: PathBuf,
     /// The largest size on disk in bytes.

@@ -45,8 +45,8 @@ pub struct Trust {
     pub addresses: Vec<IpAddr>,
     /// Further domains that are measured and compared with the followed one.
     pub compare_domains: Vec<u8>,
-    /// How much two timeTransmitters may differ beyond their error bounds and still agree, in nanoseconds.
-    /// It stands for the errors of their own times, which the bounds do not include.
+    /// The allowed difference of two timeTransmitters beyond their error bounds, in nanoseconds: the errors of their
+    /// own times, which the bounds do not include.
     pub tolerance_ns: u32,
 }
 
