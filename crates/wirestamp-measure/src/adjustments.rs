@@ -4,17 +4,28 @@ use std::collections::VecDeque;
 use wirestamp::time::Adjusted;
 use wirestamp::{Bounded, MonotonicTime, Span, UdpSocket};
 
-/// So many readings are kept: timestamps are older than the newest one.
+/// The number of readings that are kept beside the one of the last request: timestamps are older than the newest reading.
 const READINGS: usize = 16;
+/// A fast slew moves the clock by one of so many nanoseconds at most.
+const FASTEST: i128 = 10;
 
-/// Readings, one for each time that timestamps were waited for.
+/// Readings, one for each request and each wait for timestamps.
 #[derive(Debug, Default)]
 pub(crate) struct Adjustments {
+    /// Before the last request: other people's packets do not displace it.
+    sent: Option<Adjusted>,
     readings: VecDeque<Adjusted>,
 }
 
 impl Adjustments {
-    /// Reads the clocks, before a packet is sent and when there are timestamps.
+    /// Reads the clocks before a request is sent.
+    pub(crate) fn look_before_sending(&mut self, socket: &UdpSocket) {
+        let reading = socket.adjusted();
+        self.sent = Some(reading);
+        self.note(reading);
+    }
+
+    /// Reads the clocks when there are timestamps.
     pub(crate) fn look(&mut self, socket: &UdpSocket) {
         self.note(socket.adjusted());
     }
@@ -26,16 +37,22 @@ impl Adjustments {
         self.readings.push_back(reading);
     }
 
-    /// How far they had moved the clock at a time; `None` before anything was read.
+    /// How far adjustments had moved the clock at a time; `None` for a time before all readings.
     pub(crate) fn at(&self, time: Bounded<MonotonicTime>) -> Option<Bounded<Span>> {
-        let later = self
-            .readings
-            .partition_point(|reading| reading.at <= time.value);
-        let before = self.readings.get(later.saturating_sub(1))?;
-        let after = self.readings.get(later).unwrap_or(before);
-        let mut by = before.until(after, time.value);
-        // the clock is moved by less than this while the time is unsure
-        by.bound += Span::from_nanoseconds(time.bound.nanoseconds() / 1_000 + 1);
+        let (earliest, latest) = (time.value - time.bound, time.value + time.bound);
+        let known = || self.sent.iter().chain(&self.readings);
+        let before = known()
+            .filter(|reading| reading.at <= earliest)
+            .max_by_key(|reading| reading.at)?;
+        let after = known()
+            .filter(|reading| reading.at >= latest)
+            .min_by_key(|reading| reading.at);
+        let (mut by, unsure) = match after {
+            Some(after) => (before.until(after, time.value), time.bound),
+            // it can lie after the newest reading, because it is unsure
+            None => (before.by, latest - before.at),
+        };
+        by.bound += Span::from_nanoseconds(unsure.nanoseconds() / FASTEST + 1);
         Some(by)
     }
 }
@@ -68,5 +85,54 @@ mod tests {
         }
         let soon = adjustments.at(time(3_800_050_000)).expect("read");
         assert!(soon.bound < Span::from_microseconds(21), "{soon}");
+    }
+
+    /// Somebody's packets do not take away the reading before a request.
+    #[test]
+    fn a_flood_leaves_the_reading_before_the_request() {
+        let reading = |at: i64| Adjusted {
+            at: MonotonicTime::from_nanoseconds(at),
+            by: Bounded::exact(Span::from_nanoseconds(i128::from(at) / 12)),
+        };
+        let mut adjustments = Adjustments {
+            sent: Some(reading(1_000_000)),
+            ..Adjustments::default()
+        };
+        for at in 0..100 {
+            adjustments.note(reading(9_000_000 + at * 1_000));
+        }
+        let arrived = 8_000_000;
+        let known = adjustments.at(time(arrived)).expect("read");
+        assert!(
+            known.contains(Span::from_nanoseconds(i128::from(arrived) / 12)),
+            "{known}"
+        );
+        assert_eq!(adjustments.at(time(999_999)), None);
+    }
+
+    /// A time that is unsure by more than the newest reading is old, while chronyd slews the clock.
+    #[test]
+    fn an_unsure_time_in_a_fast_slew_is_inside() {
+        let truth = |at: i64| i128::from((at - 5_000_000).max(0)) / 12;
+        let mut adjustments = Adjustments::default();
+        for at in (0..10).map(|milliseconds| milliseconds * 1_000_000) {
+            adjustments.note(Adjusted {
+                at: MonotonicTime::from_nanoseconds(at),
+                by: Bounded::exact(Span::from_nanoseconds(truth(at))),
+            });
+        }
+        for (shown, bound) in [
+            (8_990_000, 20_000),
+            (9_010_000, 30_000),
+            (5_990_000, 15_000),
+        ] {
+            let unsure = Span::from_nanoseconds(bound.into());
+            let time = Bounded::new(MonotonicTime::from_nanoseconds(shown), unsure);
+            let known = adjustments.at(time).expect("read");
+            for at in [shown - bound, shown, shown + bound] {
+                let truth = Span::from_nanoseconds(truth(at));
+                assert!(known.contains(truth), "{at}: {known}, really {truth}");
+            }
+        }
     }
 }

@@ -33,10 +33,15 @@ impl Moment {
     }
 
     pub(crate) fn by(socket: &UdpSocket) -> Self {
+        let before = socket.adjusted();
         let moment = Self::of(socket.utc_cross_timestamp());
-        let adjusted = socket.adjusted();
+        let after = socket.adjusted();
+        let mut adjusted = before.until(&after, moment.reading.before);
+        // the real-time clock was read somewhat later
+        let width = moment.reading.after - moment.reading.before;
+        adjusted.bound += Span::from_nanoseconds(width.nanoseconds() / 10 + 1);
         Self {
-            adjusted: Some(adjusted.until(&adjusted, moment.reading.before)),
+            adjusted: Some(adjusted),
             real_time_clock: socket.real_time_clock(),
             ..moment
         }

@@ -226,6 +226,10 @@ impl Client {
     /// Returns the offset at a later local time. The error bound grows by the possible drift since:
     /// by the drift that samples have shown, if the adjustments of the local clock are known, else
     /// by the largest allowed one.
+    ///
+    /// It holds if the local real-time clock was not stepped since. Where it is slewed against the
+    /// monotonic clock (Windows), add
+    /// [`RealTimeClock::slewed`](wirestamp_core::time::RealTimeClock::slewed).
     #[must_use]
     pub fn measurement_at(&self, at: &LocalTime) -> Option<Measurement> {
         self.measuring.at(Some(at))

@@ -10,6 +10,9 @@ use wirestamp_offset::{Assumptions, Contradiction, Estimator, Settings, SharedCo
 /// The wander from which on the drift is not learnt, in parts per billion per second.
 const ANY: u32 = 1_000_000;
 
+/// The largest frequency offset of an unadjusted clock: a time daemon can correct as much.
+const FREE: f64 = 0.1;
+
 /// The drift that samples have shown.
 #[derive(Debug, Clone)]
 pub(crate) struct Drift {
@@ -21,9 +24,8 @@ pub(crate) struct Drift {
 
 impl Drift {
     pub(crate) fn new(options: &ClientOptions) -> Self {
-        let most = f64::from(options.max_drift_ppm) * 1e-6;
         let assumptions = Assumptions {
-            drift: (-most, most),
+            drift: (-FREE, FREE),
             wander: f64::from(options.wander_ppb) * 1e-9,
             jump: f64::from(options.jump_ppb) * 1e-9,
         };
@@ -75,34 +77,56 @@ impl Drift {
         if (then.utc.value, then.monotonic.value) == (now.utc.value, now.monotonic.value) {
             return (Span::ZERO, Span::ZERO); // both have the same error
         }
-        self.learnt(then, now)
-            .unwrap_or_else(|| self.unlearnt(now.utc.value - then.utc.value))
+        let allowed = self.allowed(then, now);
+        match self.learnt(then, now) {
+            Some(learnt) => narrower(allowed, learnt),
+            None => allowed,
+        }
     }
 
     /// The measured adjustments, plus the learnt movement of the oscillators and the server.
     fn learnt(&self, then: &LocalTime, now: &LocalTime) -> Option<(Span, Span)> {
         let estimator = self.estimator.as_ref()?;
         let (begun, ended) = (then.free()?, now.free()?);
-        // the elapsed time is longer by the uncertainty of both times
         let unsure = begun.bound + ended.bound;
-        let (from, to) = (
-            begun.value.nanoseconds(),
-            (ended.value + unsure).nanoseconds(),
-        );
-        let (down, up) = estimator.movement(from, to.max(from))?;
-        let [down, up] = [down, up].map(|by| Span::from_nanoseconds(by.into()));
-        // at most the drift that is allowed without learning
-        let (least, most) = self.unlearnt(Span::from_nanoseconds((to - from).max(0).into()));
-        let (down, up) = (down.max(least), up.min(most));
-        let (from, to) = (then.adjusted?, now.adjusted?);
-        let adjusted = Bounded::new(to.value - from.value, to.bound + from.bound);
+        let from = begun.value.nanoseconds();
+        // the elapsed time is shorter or longer by the uncertainty of both times
+        let [shortest, longest] = [ended.value - unsure, ended.value + unsure]
+            .map(|to| estimator.movement(from, to.nanoseconds().max(from)));
+        let (shortest, longest) = (shortest?, longest?);
+        let down = Span::from_nanoseconds(shortest.0.min(longest.0).into());
+        let up = Span::from_nanoseconds(shortest.1.max(longest.1).into());
+        let adjusted = adjusted(then, now)?;
         Some((adjusted.least() + down, adjusted.most() + up))
     }
 
-    /// The largest allowed movement, including adjustments.
-    fn unlearnt(&self, elapsed: Span) -> (Span, Span) {
-        let most = elapsed.nanoseconds().max(0) * i128::from(self.most);
+    /// The movement that is allowed without learning: the largest drift, once including the adjustments and once beside
+    /// them.
+    fn allowed(&self, then: &LocalTime, now: &LocalTime) -> (Span, Span) {
+        let shown = now.utc.value - then.utc.value;
+        let elapsed = (now.monotonic.value - then.monotonic.value) + now.monotonic.bound;
+        let elapsed = shown.max(elapsed + then.monotonic.bound).max(Span::ZERO);
+        let most = elapsed.nanoseconds() * i128::from(self.most);
         let most = Span::from_nanoseconds((most + 999_999) / 1_000_000);
-        (-most, most)
+        let (least, highest) = match adjusted(then, now) {
+            Some(by) => (by.least().min(Span::ZERO), by.most().max(Span::ZERO)),
+            None => (Span::ZERO, Span::ZERO),
+        };
+        (least - most, highest + most)
+    }
+}
+
+/// The adjustments from one time to another, if they are known.
+fn adjusted(then: &LocalTime, now: &LocalTime) -> Option<Bounded<Span>> {
+    let (from, to) = (then.adjusted?, now.adjusted?);
+    Some(Bounded::new(to.value - from.value, to.bound + from.bound))
+}
+
+/// The movement that both allow; both of them if they contradict each other.
+fn narrower(allowed: (Span, Span), learnt: (Span, Span)) -> (Span, Span) {
+    let both = (allowed.0.max(learnt.0), allowed.1.min(learnt.1));
+    match both.0 <= both.1 {
+        true => both,
+        false => (allowed.0.min(learnt.0), allowed.1.max(learnt.1)),
     }
 }

@@ -18,8 +18,9 @@
 //!   counted ([`Counts::contradictions`]). A bound for a later time ([`Client::measurement_at`])
 //!   holds if there was no step since. It grows by the drift that samples have shown. That assumes
 //!   that the frequency changes by at most [`ClientOptions::wander_ppb`] and
-//!   [`ClientOptions::jump_ppb`], and that the server's clock was stepped by less than a round trip
-//!   at most once in five minutes. Contradictions are counted ([`Counts::drift_contradictions`]).
+//!   [`ClientOptions::jump_ppb`], and that there is at most one step of the server's clock in a
+//!   quarter of an hour that is too small to notice: smaller than a round trip plus twice the
+//!   largest drift between two samples. Contradictions are counted ([`Counts::drift_contradictions`]).
 //! - [`ServerState::root_bound`] is the largest error of the server's clock against UTC, *as the
 //!   server states it*. No measurement over the network can check it.
 //!

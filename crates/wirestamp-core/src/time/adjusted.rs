@@ -5,6 +5,8 @@ use super::{Bounded, MonotonicTime, Span};
 /// The largest adjustment without a fast slew, as nanoseconds per nanosecond of change: 500 ppm of
 /// frequency (`MAXFREQ` of adjtimex(2)) plus 500 ppm by adjtime(3).
 const MOST: i128 = 1_000;
+/// A fast slew changes one of so many nanoseconds at most.
+const FASTEST: i128 = 10;
 
 /// The amount by which frequency adjustments have moved the monotonic clock.
 ///
@@ -44,16 +46,30 @@ impl Adjusted {
     /// Returns how far adjustments had moved the clock at `at`, a time between this reading and a
     /// later one.
     ///
-    /// It assumes adjustments of up to 1,000 ppm in either direction at any time. A faster slew
-    /// (chronyd's are up to 83,333 ppm) must keep its direction between the two readings.
+    /// It assumes adjustments of up to 1,000 ppm in either direction at any time, and beside them a
+    /// faster slew of up to 10 % (chronyd's are up to 83,333 ppm) that keeps its direction between
+    /// the two readings.
     #[must_use]
     pub fn until(&self, later: &Self, at: MonotonicTime) -> Bounded<Span> {
-        let nearest = (at - self.at).abs().min((later.at - at).abs());
-        let unsure = Span::from_nanoseconds(nearest.nanoseconds() / MOST + 1);
-        let least = self.by.least().min(later.by.least()) - unsure;
-        let most = self.by.most().max(later.by.most()) + unsure;
-        let middle = (least.nanoseconds() + most.nanoseconds()).div_euclid(2);
-        let half = most.nanoseconds() - middle;
+        let [begun, left] = [at - self.at, later.at - at].map(Span::abs);
+        let within = |span: Span, share| Span::from_nanoseconds(span.nanoseconds() / share + 1);
+        let (least, most) = (
+            [self.by.least(), later.by.least()],
+            [self.by.most(), later.by.most()],
+        );
+        // a fast slew leads away from one of the readings, so the other one is the limit
+        let slow = [within(begun, MOST), within(left, MOST)];
+        let low = (least[0] - slow[0]).min(least[1] - slow[1]);
+        let high = (most[0] + slow[0]).max(most[1] + slow[1]);
+        let fast = [within(begun, FASTEST), within(left, FASTEST)];
+        let lowest = (least[0] - fast[0]).max(least[1] - fast[1]);
+        let highest = (most[0] + fast[0]).min(most[1] + fast[1]);
+        let (low, high) = match low.max(lowest) <= high.min(highest) {
+            true => (low.max(lowest), high.min(highest)),
+            false => (low, high),
+        };
+        let middle = (low.nanoseconds() + high.nanoseconds()).div_euclid(2);
+        let half = high.nanoseconds() - middle;
         Bounded::new(Span::from_nanoseconds(middle), Span::from_nanoseconds(half))
     }
 }
@@ -82,7 +98,8 @@ mod tests {
             );
         }
         let soon = before.until(&after, MonotonicTime::from_nanoseconds(50_000));
-        assert!(soon.bound < Span::from_nanoseconds(100), "{soon}");
+        // a fast slew and back again is not excluded
+        assert!(soon.bound < Span::from_nanoseconds(5_100), "{soon}");
     }
 
     /// chronyd begins to slew by 83,333 ppm at any time between them.
@@ -95,6 +112,59 @@ mod tests {
                 let known = before.until(&after, MonotonicTime::from_nanoseconds(at));
                 let truth = Span::from_nanoseconds(truth(at));
                 assert!(known.contains(truth), "{begun}, {at}: {known}");
+            }
+        }
+    }
+
+    /// It runs 50 ppm slow all the time, and chronyd begins to slew it forward just before the later reading.
+    #[test]
+    fn a_fast_slew_against_a_slow_one_is_inside() {
+        let truth = |at: i64| i128::from((at - 49_900_000).max(0)) / 12 - i128::from(at) / 20_000;
+        let (before, after) = (reading(0, 0), reading(50_000_000, truth(50_000_000)));
+        for at in (0..=50_000_000).step_by(100_000) {
+            let known = before.until(&after, MonotonicTime::from_nanoseconds(at));
+            let truth = Span::from_nanoseconds(truth(at));
+            assert!(known.contains(truth), "{at}: {known}, really {truth}");
+        }
+    }
+
+    /// An adjustment for a while: its length, its rate within 1,000 ppm, and the rate of a fast slew.
+    type Turn = (i64, f64, f64);
+
+    fn moved(turns: &[Turn], until: i64) -> f64 {
+        let (mut begun, mut by) = (0, 0.0);
+        for (length, slow, fast) in turns {
+            let lasted = (until - begun).clamp(0, *length);
+            by += (slow + fast) * lasted as f64;
+            begun += length;
+        }
+        by
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn adjustments_within_the_assumptions_are_inside(
+            turns in proptest::collection::vec((1i64..10_000_000, -1e-3..1e-3f64, 0.0..0.09f64), 1..6),
+            calm: bool,
+            back: bool,
+            parts in proptest::array::uniform8(0.0..=1.0f64),
+        ) {
+            let scale = match (calm, back) {
+                (true, _) => 0.0,
+                (false, true) => -1.0,
+                (false, false) => 1.0,
+            };
+            let turns: Vec<Turn> = turns
+                .into_iter()
+                .map(|(length, slow, fast)| (length, slow, scale * fast))
+                .collect();
+            let all: i64 = turns.iter().map(|turn| turn.0).sum();
+            let (before, after) = (reading(0, 0), reading(all, moved(&turns, all) as i128));
+            for part in parts {
+                let at = (part * all as f64) as i64;
+                let known = before.until(&after, MonotonicTime::from_nanoseconds(at));
+                let truth = Span::from_nanoseconds(moved(&turns, at) as i128);
+                proptest::prop_assert!(known.contains(truth), "{at} of {all}: {known}, really {truth}");
             }
         }
     }

@@ -278,7 +278,7 @@ impl Dialogue {
         };
         self.newest = self.newest.wrapping_add(1);
         let id = Some(TransmitId(self.newest));
-        self.adjustments.look(&self.connected.socket);
+        self.adjustments.look_before_sending(&self.connected.socket);
         match self.socket().send(&request, id) {
             // the system's answer to the last request, for which this one was not sent
             Err(error) if error.kind() == ErrorKind::Unreachable => {

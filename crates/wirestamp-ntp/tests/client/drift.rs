@@ -184,19 +184,21 @@ fn the_bound_holds_at_any_age_whoever_adjusts_the_clock() {
     assert!(seen.learnt.get() * 10 > seen.looks.get(), "{seen:?}");
 }
 
-/// A server at a distance of 60 µs that is queried every 16 s, and its state after a while.
+/// The path to a server at a distance of 60 µs.
+const NEAR: Path = Path {
+    forward: 25_000,
+    backward: 35_000,
+    residence: 20_000,
+    early: 0,
+    loses_request: false,
+    loses_response: false,
+    lacks_timestamp: false,
+};
+
+/// A server that is queried every 16 s, and its state after a while.
 fn asked(world: &mut World, rounds: usize) {
-    let path = Path {
-        forward: 25_000,
-        backward: 35_000,
-        residence: 20_000,
-        early: 0,
-        loses_request: false,
-        loses_response: false,
-        lacks_timestamp: false,
-    };
     for _ in 0..rounds {
-        world.exchange(&path);
+        world.exchange(&NEAR);
         world.now += 15 * SECOND;
     }
     world.now -= 16 * SECOND;
@@ -273,4 +275,29 @@ fn a_frequency_that_changes_too_much_is_counted_and_what_was_learnt_is_dropped()
     asked(&mut world, 8);
     let known = after(&world, 15).offset;
     assert!(known.bound < Span::from_microseconds(200), "{known}");
+}
+
+/// A daemon corrects an oscillator that is worse than the largest drift, so that the clock is better.
+#[test]
+fn the_largest_drift_includes_what_a_daemon_corrects() {
+    for ppm in [-1_000, -30, 30, 1_000] {
+        let mut options = basic();
+        options.max_drift_ppm = 5;
+        let mut world = World::new(options, 1);
+        world.local.drift = -ppm * 1_000;
+        world
+            .adjusted
+            .turn(world.now, f64::from(ppm as i32) * 1e-6, 0.0);
+        let seen = Seen::default();
+        for round in 0..20 {
+            world.exchange(&NEAR);
+            for seconds in [0, 4, 15] {
+                let at = world.now + seconds * SECOND;
+                look(&world, at, &seen)
+                    .unwrap_or_else(|error| panic!("{ppm} ppm, {round}: {error}"));
+            }
+            world.now += 15 * SECOND;
+        }
+        assert_eq!(world.client.counts().drift_contradictions, 0, "{ppm} ppm");
+    }
 }

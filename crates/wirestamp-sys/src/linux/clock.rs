@@ -91,7 +91,9 @@ fn adjusted_once() -> Adjusted {
     let after = now();
     let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
     let by = Span::from_nanoseconds(i128::from((before + half).nanoseconds()) - i128::from(raw));
-    let unsure = (after - before) - half + Span::from_nanoseconds(1);
+    // it was read somewhere in between, and a slew goes on until `after`
+    let slewed = Span::from_nanoseconds((after - before).nanoseconds() / 10 + 1);
+    let unsure = (after - before) - half + slewed + Span::from_nanoseconds(1);
     Adjusted {
         at: after,
         by: Bounded::new(by, unsure),
