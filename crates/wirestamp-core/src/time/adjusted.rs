@@ -77,6 +77,7 @@ impl Adjusted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::vec::Vec;
 
     const fn reading(at: i64, by: i128) -> Adjusted {
         Adjusted {
