@@ -75,6 +75,8 @@ pub(crate) fn pending_error(_: &Socket) -> i32 {
     0
 }
 
+pub(crate) fn keep_awake(_: &Socket, _awake: bool) {}
+
 pub(crate) fn buffer(_: &Socket, _receive: bool) -> u32 {
     0
 }

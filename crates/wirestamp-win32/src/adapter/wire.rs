@@ -154,6 +154,14 @@ impl Wire {
         }
     }
 
+    /// While `awake`, no wait for datagrams or for room blocks. Does nothing in the simulation, which has no errors of earlier
+    /// datagrams.
+    pub(crate) fn keep_awake(&self, awake: bool) {
+        if let Some(socket) = self.machines() {
+            native::keep_awake(socket, awake);
+        }
+    }
+
     /// Ends every wait.
     pub(crate) fn close(&self) {
         self.socket().close();

@@ -75,10 +75,8 @@ pub(crate) fn perform(
         }
         SIO_UDP_CONNRESET => {
             socket.check_datagram()?;
-            socket
-                .silent_resets
-                .store(u32::from_ne_bytes(input.take()?) == 0, Ordering::Release);
-            Ok(Output::Nothing)
+            let silent = u32::from_ne_bytes(input.take()?) == 0;
+            socket.silence_resets(silent).map(|()| Output::Nothing)
         }
         FIONBIO => {
             let nonblocking = u32::from_ne_bytes(input.take()?) != 0;

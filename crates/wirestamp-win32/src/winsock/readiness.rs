@@ -5,10 +5,12 @@
 //! which returns it.
 
 use crate::abi::codes::{WSAECONNRESET, WSAEINVAL};
+use crate::adapter::wire::Wire;
 use crate::system::clock;
 use crate::winsock::failure::{code, of_errno};
-use crate::winsock::socket::Socket;
-use std::sync::atomic::{AtomicI32, Ordering};
+use crate::winsock::socket::{Socket, lock};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use wirestamp_core::backend::{Interest, Readiness};
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::{Arrival, Notice};
@@ -16,38 +18,84 @@ use wirestamp_core::timestamp::{Arrival, Notice};
 /// So often timestamps are taken that come while one call looks. More than that, and it says what the system says.
 const MOST_LOOKS: usize = 100;
 
-/// The error of an earlier datagram, which the next call returns; 0: none.
+/// The error of an earlier datagram, which the next call returns. The kernel has forgotten it, so that polls do not show it:
+/// while there is one, the socket is kept awake.
 #[derive(Debug, Default)]
-pub(super) struct EarlierError(AtomicI32);
+pub(super) struct EarlierError {
+    /// 0: none.
+    code: AtomicI32,
+    /// Held while the code and what follows from it are changed.
+    changing: Mutex<()>,
+}
 
 impl EarlierError {
     fn is_any(&self) -> bool {
-        self.0.load(Ordering::Acquire) != 0
+        self.code.load(Ordering::Acquire) != 0
     }
 
-    pub(super) fn take(&self) -> Result<(), i32> {
-        match self.0.load(Ordering::Relaxed) {
-            0 => Ok(()), // nearly always, and without a write
-            _ => match self.0.swap(0, Ordering::AcqRel) {
-                0 => Ok(()),
-                error => Err(error),
-            },
+    /// Forgets the error if it is one of `which`.
+    ///
+    /// # Errors
+    /// That error.
+    fn remove(&self, wire: &Wire, which: impl FnOnce(i32) -> bool) -> Result<(), i32> {
+        let _changing = lock(&self.changing);
+        match self.code.load(Ordering::Acquire) {
+            0 => Ok(()),
+            error if !which(error) => Ok(()),
+            error => {
+                self.code.store(0, Ordering::Release);
+                wire.keep_awake(false);
+                Err(error)
+            }
         }
     }
 
     /// Takes an error out of what the queue of timestamps gave.
-    pub(super) fn note(&self, arrival: &Arrival, silent_resets: bool) {
+    pub(super) fn note(&self, wire: &Wire, arrival: &Arrival, silent_resets: &AtomicBool) {
         let Arrival::Notice(Notice::Other { code, .. }) = *arrival else {
             return;
         };
         let error = of_errno(code);
-        if error != WSAECONNRESET || !silent_resets {
-            self.0.store(error, Ordering::Release);
+        let _changing = lock(&self.changing);
+        if error != WSAECONNRESET || !silent_resets.load(Ordering::Acquire) {
+            self.code.store(error, Ordering::Release);
+            wire.keep_awake(true);
         }
     }
 }
 
 impl Socket {
+    /// Takes the error of an earlier datagram.
+    ///
+    /// # Errors
+    /// That error.
+    pub(super) fn take_earlier_error(&self) -> Result<(), i32> {
+        match self.wire() {
+            Some(wire) if self.earlier_error.is_any() => self.earlier_error.remove(wire, |_| true),
+            _ => Ok(()), // nearly always, and without a lock
+        }
+    }
+
+    /// Switches `SIO_UDP_CONNRESET` off or on. Whether a reset is reported must not depend on who has looked meanwhile, so
+    /// this takes the kernel's error first: one that came while resets were silent is dropped, and once they are silent
+    /// none is left to report.
+    ///
+    /// # Errors
+    /// The Winsock error; nothing has changed then.
+    pub(super) fn silence_resets(&self, silent: bool) -> Result<(), i32> {
+        let Some(wire) = self.wire() else {
+            self.silent_resets.store(silent, Ordering::Release);
+            return Ok(());
+        };
+        self.ready_for(Interest::Receive)?;
+        self.silent_resets.store(silent, Ordering::Release);
+        if silent {
+            let is_reset = |error| error == WSAECONNRESET;
+            let _forgotten = self.earlier_error.remove(wire, is_reset);
+        }
+        Ok(())
+    }
+
     /// What can be done at once. Takes no datagram: another thread may receive now.
     ///
     /// # Errors

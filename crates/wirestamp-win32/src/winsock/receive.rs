@@ -187,7 +187,7 @@ impl Socket {
     }
 
     fn receive_from(&self, wire: &Wire, buffer: &mut [u8]) -> Result<Option<Received>, i32> {
-        self.earlier_error.take()?;
+        self.take_earlier_error()?;
         let mut incoming = Incoming::new(buffer);
         loop {
             match wire.receive(&mut incoming).map_err(|error| code(&error)) {

@@ -68,9 +68,9 @@ impl Socket {
         let Some(wire) = self.wire() else {
             return Err(WSAENOTCONN);
         };
-        self.earlier_error.take()?;
         let mut until = None;
         loop {
+            self.take_earlier_error()?; // it may have come while this waited for room
             match wire.send(*outgoing).map_err(|error| code(&error)) {
                 Ok(true) => return Ok(()),
                 // An earlier datagram was refused; this one did not go out.

@@ -275,7 +275,7 @@ impl Socket {
             })
             .to_ne_bytes()),
             (n::SOL_SOCKET, n::SO_ERROR, machines) => {
-                let earlier = self.earlier_error.take().err();
+                let earlier = self.take_earlier_error().err();
                 let pending = || machines.map_or(0, native::pending_error);
                 Ok(earlier.unwrap_or_else(pending).to_ne_bytes())
             }

@@ -120,9 +120,8 @@ impl Socket {
         let awaited = ready.awaited();
         let value =
             |timestamps: &Timestamps| self.value(timestamps, self.home.load(Ordering::Acquire));
-        let silent_resets = self.silent_resets.load(Ordering::Acquire);
         wire.collect(&awaited, |arrival| {
-            self.earlier_error.note(arrival, silent_resets);
+            self.earlier_error.note(wire, arrival, &self.silent_resets);
             ready.take(*arrival, value, zero_for_none_sent());
         })
         .map_err(|error| code(&error))

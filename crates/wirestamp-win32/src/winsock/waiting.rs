@@ -61,7 +61,7 @@ impl TimeValue {
 ///
 /// # Errors
 /// `WSAENOTSOCK` if one is closed meanwhile.
-fn readable(sockets: &[Arc<Socket>], until: MonotonicTime) -> Result<Vec<bool>, i32> {
+pub(super) fn readable(sockets: &[Arc<Socket>], until: MonotonicTime) -> Result<Vec<bool>, i32> {
     loop {
         let seen = wire::activity(sockets.iter().filter_map(|socket| socket.wire()));
         let ready: Vec<bool> = sockets

@@ -69,7 +69,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 #[repr(C)] // what receiving needs stands together: the cache has no room for all of a thousand sockets
 pub struct Socket<K = Datagrams> {
     fd: OwnedFd,
-    /// Readable for ever once the socket was closed.
+    /// Readable for ever once the socket was closed, and while it is [kept awake](Self::keep_awake).
     closing: Bell,
     /// Readable after [`DatagramSocket::wake`], and for ever once the socket was closed: a wait for
     /// timestamps watches this alone beside the socket.

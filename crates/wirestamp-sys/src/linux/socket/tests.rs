@@ -284,6 +284,36 @@ fn empty_and_cut_datagrams_are_delivered_with_their_timestamps() {
 }
 
 #[test]
+fn no_wait_blocks_while_the_socket_is_kept_awake() {
+    let socket = Arc::new(bound(Ipv4Addr::LOCALHOST));
+    let waiters = [true, false].map(|alone| {
+        let waiting = Arc::clone(&socket);
+        thread::spawn(move || match alone {
+            true => waiting.wait(Interest::Receive, MonotonicTime::MAX),
+            false => Socket::wait_any(&[&waiting], MonotonicTime::MAX, &mut Vec::new())
+                .map(|()| Readiness::default()),
+        })
+    });
+    thread::sleep(Duration::from_millis(20)); // they block now
+    socket.keep_awake(true);
+    for waiter in waiters {
+        let ended = waiter.join().expect("no panic").expect("waited");
+        assert!(ended.timed_out(), "{ended:?}");
+    }
+    let wait = |until| socket.wait(Interest::Receive, until).expect("waited");
+    assert!(wait(MonotonicTime::MAX).timed_out(), "later waits, too");
+    socket.keep_awake(false);
+    let later = clock::now() + Span::from_milliseconds(20);
+    assert!(wait(later).timed_out());
+    assert!(clock::now() >= later, "they block again");
+    for awake in [true, false] {
+        socket.close();
+        socket.keep_awake(awake);
+        assert!(wait(MonotonicTime::MAX).closed, "a close outlasts it");
+    }
+}
+
+#[test]
 fn a_wait_ends_by_wake_by_close_and_by_time() {
     let socket = Arc::new(bound(Ipv4Addr::LOCALHOST));
     let quick = clock::now() + Span::from_milliseconds(2);

@@ -84,6 +84,20 @@ impl<K: Kind> Socket<K> {
         self.closed.load(Ordering::Acquire)
     }
 
+    /// While `awake`, waits return at once, also those that block now; waits for [`Interest::Timestamps`] block as ever.
+    /// Call it after you took an error from the kernel that other threads' waits should have shown. Not for a socket in
+    /// a [`PacketRing`](crate::PacketRing), which would take it for closed.
+    pub fn keep_awake(&self, awake: bool) {
+        if awake {
+            self.closing.ring();
+            return;
+        }
+        self.closing.hush();
+        if self.is_closing() {
+            self.closing.ring(); // it was that of a close, too
+        }
+    }
+
     /// What comes to the socket until `until`, and whether the bell rings. The bell's descriptor is made to block alone: a
     /// process that has no more of them goes on with what is there.
     fn watch(&self, events: i16, bell: &Bell, until: MonotonicTime) -> Result<(i16, bool)> {
@@ -105,15 +119,15 @@ impl<K: Kind> Socket<K> {
 
     /// Waits until the socket is closed, at most until `until`; returns whether it is.
     fn is_closed(&self, until: MonotonicTime) -> Result<bool> {
-        if let Some(closed) = self.closing.without_descriptor() {
-            if closed || until <= clock::now() {
-                return Ok(closed);
+        if let Some(rung) = self.closing.without_descriptor() {
+            if rung || until <= clock::now() {
+                return Ok(self.is_closing());
             }
         }
         let mut closing = [descriptor(self.bell(&self.closing)?, libc::POLLIN)];
         call::poll(&mut closing, clock::timeout(until))
             .map_err(|error| self.failure("wait", &error))?;
-        Ok(closing[0].revents != 0)
+        Ok(self.is_closing())
     }
 
     pub(super) fn poll(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
@@ -144,12 +158,17 @@ impl<K: Kind> Socket<K> {
             self.error_seen.store(true, Ordering::Release);
         }
         let woken = rung && interest == Interest::Timestamps;
+        let closed = if woken {
+            self.take_nudge()
+        } else {
+            rung && self.is_closing()
+        };
         Ok(Readiness {
             receive: socket & libc::POLLIN != 0 || error,
             timestamps: error,
             send: socket & libc::POLLOUT != 0,
             woken,
-            closed: rung && (!woken || self.take_nudge()),
+            closed,
         })
     }
 

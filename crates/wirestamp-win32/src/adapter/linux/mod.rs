@@ -6,7 +6,9 @@ pub(crate) mod names;
 mod option;
 mod socket;
 
-pub(crate) use socket::{Stream, apply, bind_to, buffer, pending_error, readable, unbound};
+pub(crate) use socket::{
+    Stream, apply, bind_to, buffer, keep_awake, pending_error, readable, unbound,
+};
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use wirestamp_core::interface::InterfaceDescription;

@@ -43,6 +43,11 @@ pub(crate) fn pending_error(socket: &Socket) -> i32 {
     }
 }
 
+/// While `awake`, no wait for datagrams or for room blocks.
+pub(crate) fn keep_awake(socket: &Socket, awake: bool) {
+    socket.keep_awake(awake);
+}
+
 /// Bytes of the receive or send buffer, as they were asked for (the kernel doubles them).
 pub(crate) fn buffer(socket: &Socket, receive: bool) -> u32 {
     let name = if receive {

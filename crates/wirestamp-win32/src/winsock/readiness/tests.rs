@@ -1,13 +1,16 @@
 use super::*;
-use crate::abi::codes::{WSAEINTR, WSAETIMEDOUT};
-use crate::abi::numbers::{SO_RCVTIMEO, SOL_SOCKET};
+use crate::abi::codes::{WSAEINTR, WSAETIMEDOUT, WSAEWOULDBLOCK};
+use crate::abi::numbers::{SIO_UDP_CONNRESET, SO_RCVTIMEO, SOL_SOCKET};
 use crate::abi::winsock::TimestampingConfig;
+use crate::winsock::ioctl::{self, Input, Output};
 use crate::winsock::receive::Manner;
+use crate::winsock::waiting::readable;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 use wirestamp_core::backend::Outgoing;
 use wirestamp_core::configuration::{Source, Timestamping};
+use wirestamp_core::time::Span;
 use wirestamp_core::timestamp::TransmitId;
 
 /// What hangs is a failure.
@@ -46,6 +49,34 @@ fn send_timestamped_late(socket: &Socket, to: &Socket) {
     let to = to.local().expect("an address");
     let late = Outgoing::new(b"x").to(Some(to)).id(Some(TransmitId(1)));
     assert!(wire.send(late).expect("sent"));
+}
+
+/// What it sends is refused.
+fn connected_to_nobody() -> Arc<Socket> {
+    let (socket, gone) = (bound(), bound());
+    let peer = gone.local().expect("an address");
+    socket.connect(peer).expect("connected");
+    drop(gone);
+    socket
+}
+
+fn receive_at_once(socket: &Socket) -> Result<usize, i32> {
+    let at_once = Manner {
+        at_once: true,
+        ..Manner::default()
+    };
+    socket.receive(&mut [0; 8], at_once).map(|it| it.length)
+}
+
+fn switch_resets(socket: &Socket, on: bool) {
+    let mut bytes = [0; 16];
+    bytes[0] = on.into();
+    let input = Input {
+        bytes: Some(bytes),
+        length: 4,
+    };
+    let done = ioctl::perform(socket, SIO_UDP_CONNRESET, &input, 0);
+    assert_eq!(done, Ok(Output::Nothing));
 }
 
 /// The result of a call of another thread.
@@ -107,27 +138,90 @@ fn closing_ends_a_wait_that_timestamps_have_woken() {
 #[test]
 fn an_error_outlives_the_collection_of_timestamps_and_ends_one_call() {
     for flags in [0, 2] {
-        let (socket, gone) = (bound(), bound());
+        let socket = connected_to_nobody();
         configure(&socket, flags);
-        socket
-            .connect(gone.local().expect("an address"))
-            .expect("connected");
-        drop(gone);
         assert_eq!(socket.send(b"x", None, Some(1)), Ok(1));
         let looks = [socket.receive_would_end(), socket.receive_would_end()];
         assert_eq!(looks, [Ok(true), Ok(true)]);
-        let receive = |socket: &Socket| {
-            let at_once = Manner {
-                at_once: true,
-                ..Manner::default()
-            };
-            socket.receive(&mut [0; 8], at_once).map(|it| it.length)
-        };
-        assert_eq!(receive(&socket), Err(WSAECONNRESET), "flags {flags}");
+        assert_eq!(
+            receive_at_once(&socket),
+            Err(WSAECONNRESET),
+            "flags {flags}"
+        );
         assert_eq!(socket.receive_would_end(), Ok(false));
         // Unless it is not wanted.
-        socket.silent_resets.store(true, Ordering::Release);
+        switch_resets(&socket, false);
         assert_eq!(socket.send(b"x", None, Some(2)), Ok(1));
         assert_eq!(socket.receive_would_end(), Ok(false), "flags {flags}");
+    }
+}
+
+/// The kernel reports an error once. The thread that takes it is not always the one that waits for it.
+#[test]
+fn an_error_that_another_thread_has_taken_ends_every_wait() {
+    let socket = connected_to_nobody();
+    configure(&socket, 2);
+    for _ in 0..10 {
+        let [a, b, c] = [(); 3].map(|()| Arc::clone(&socket));
+        let datagram = started(move || a.wait_for_datagram());
+        let receives = started(move || b.wait_for(Interest::Receive, MonotonicTime::MAX));
+        let selects = started(move || readable(&[c], MonotonicTime::MAX));
+        assert!(datagram.recv_timeout(SHORT).is_err(), "nothing has come");
+        assert_eq!(socket.send(b"x", None, None), Ok(1));
+        // The error is there: this thread is awake, and those three are not yet.
+        assert_eq!(socket.receive_would_end(), Ok(true));
+        assert_eq!(datagram.recv_timeout(LONG), Ok(Ok(())));
+        let received = receives.recv_timeout(LONG).expect("it ends");
+        assert_eq!(received.map(|ready| ready.receive), Ok(true));
+        assert_eq!(selects.recv_timeout(LONG), Ok(Ok(vec![true])));
+        assert_eq!(receive_at_once(&socket), Err(WSAECONNRESET));
+        assert_eq!(socket.receive_would_end(), Ok(false));
+    }
+}
+
+/// Taken, it no longer keeps waits from blocking.
+#[test]
+fn waits_block_again_once_the_error_is_taken() {
+    let socket = connected_to_nobody();
+    assert_eq!(socket.send(b"x", None, None), Ok(1));
+    assert_eq!(socket.receive_would_end(), Ok(true));
+    assert_eq!(receive_at_once(&socket), Err(WSAECONNRESET));
+    let wire = socket.wire().expect("a wire");
+    let until = clock::now() + Span::from_milliseconds(20);
+    let ready = wire.wait(Interest::Receive, until).expect("no error");
+    assert!(ready.timed_out() && clock::now() >= until, "{ready:?}");
+}
+
+#[test]
+fn no_reset_is_reported_once_they_are_silent_whoever_has_looked() {
+    for looks in [false, true] {
+        let socket = connected_to_nobody();
+        assert_eq!(socket.send(b"x", None, None), Ok(1));
+        if looks {
+            assert_eq!(socket.receive_would_end(), Ok(true));
+        }
+        switch_resets(&socket, false);
+        assert_eq!(socket.receive_would_end(), Ok(false), "looks: {looks}");
+        assert_eq!(receive_at_once(&socket), Err(WSAEWOULDBLOCK));
+    }
+}
+
+#[test]
+fn a_reset_that_came_while_they_were_silent_stays_silent() {
+    for looks in [false, true] {
+        let socket = connected_to_nobody();
+        switch_resets(&socket, false);
+        assert_eq!(socket.send(b"x", None, None), Ok(1));
+        if looks {
+            assert_eq!(socket.receive_would_end(), Ok(false));
+        }
+        switch_resets(&socket, true);
+        assert_eq!(
+            receive_at_once(&socket),
+            Err(WSAEWOULDBLOCK),
+            "looks: {looks}"
+        );
+        assert_eq!(socket.send(b"x", None, None), Ok(1));
+        assert_eq!(receive_at_once(&socket), Err(WSAECONNRESET));
     }
 }
