@@ -1,4 +1,4 @@
-/* The network events of a socket. */
+/* The network events of a socket, and sends that wait for room. */
 #ifndef _WIN32
 #define _GNU_SOURCE
 #include <sched.h>
@@ -114,11 +114,15 @@ static void room_after_none_is_an_event(void)
 }
 
 #ifndef _WIN32
-/* A loopback interface of this process alone, that sends 2,000 bytes a second; 0 where that can't be had. */
-static int have_a_slow_loopback(void)
+/* Gives this process a loopback interface of its own, which sends so many kbit/s after the first 1,600 bytes. Ends the case
+ * where that can't be had. */
+static void have_a_slow_loopback(int kilobits)
 {
-    if (unshare(CLONE_NEWNET) != 0) return 0;
-    return system("ip link set lo up && tc qdisc add dev lo root tbf rate 16kbit burst 1600 limit 100000") == 0;
+    char command[100];
+    if (unshare(CLONE_NEWNET) != 0) SKIP("no network namespace can be made");
+    if (system("ip link set lo up") != 0) SKIP("no ip(8)");
+    sprintf(command, "tc qdisc add dev lo root tbf rate %dkbit burst 1600 limit 100000", kilobits);
+    if (system(command) != 0) SKIP("no token bucket filter by tc(8)");
 }
 
 /* What the kernel has of timestamps looks like room, to a poll. */
@@ -129,10 +133,7 @@ static void room_is_an_event_once_there_is_some(void)
     DWORD size = 1;
     UINT64 timestamp;
     int answer = 0, i;
-    if (!have_a_slow_loopback()) {
-        printf("not run: no network namespace with a token bucket filter\n");
-        return;
-    }
+    have_a_slow_loopback(16);
     start();
     s = open_udp(), to = open_udp();
     CHECK_EQUAL(setsockopt(s, SOL_SOCKET, SO_SNDBUF, (char *)&size, sizeof(size)), 0);
@@ -146,6 +147,32 @@ static void room_is_an_event_once_there_is_some(void)
     CHECK_EQUAL(taken(s, event), FD_WRITE);
     CHECK_EQUAL(send_plain(s, to), 0);
     CHECK_EQUAL(fetch(s, 1, &timestamp), 0);
+}
+
+/* The first datagram leaves at once, and the answer that nobody is there is the first in the queue, 4 s behind it. By then a
+ * send waits, which has to wait longer for room. */
+static void an_error_ends_a_send_that_waits_for_room(void)
+{
+    static char data[1480];
+    SOCKET s, gone;
+    SOCKADDR_STORAGE peer;
+    DWORD size = 1;
+    ULONG nonblocking = 1;
+    int answer = 0, i, length;
+    have_a_slow_loopback(1);
+    start();
+    s = open_udp(), gone = open_udp();
+    peer = name_of(gone, &length);
+    CHECK_EQUAL(code(connect(s, (SOCKADDR *)&peer, length)), 0);
+    CHECK_EQUAL(closesocket(gone), 0);
+    CHECK_EQUAL(setsockopt(s, SOL_SOCKET, SO_SNDBUF, (char *)&size, sizeof(size)), 0);
+    CHECK_EQUAL(send(s, data, sizeof(data), 0), (int)sizeof(data));
+    CHECK_EQUAL(ioctlsocket(s, FIONBIO, &nonblocking), 0);
+    for (i = 0; i < 1000 && answer == 0; i++) answer = send(s, data, 200, 0) == 200 ? 0 : WSAGetLastError();
+    CHECK_EQUAL(answer, WSAEWOULDBLOCK);
+    nonblocking = 0;
+    CHECK_EQUAL(ioctlsocket(s, FIONBIO, &nonblocking), 0);
+    CHECK_EQUAL(code(send(s, data, 200, 0)), WSAECONNRESET);
 }
 #endif
 
@@ -219,6 +246,7 @@ static const struct test tests[] = {
     { "room_after_none_is_an_event", room_after_none_is_an_event, "WIRESTAMP_SIM=" TESTS "/no_room.toml" },
 #ifndef _WIN32
     ROW(room_is_an_event_once_there_is_some),
+    ROW(an_error_ends_a_send_that_waits_for_room),
 #endif
     ROW(nothing_is_selected_any_more),
     ROW(a_socket_is_selected_before_it_is_bound),
