@@ -198,9 +198,6 @@ unsafe fn stampless(
     length: u32,
     bytes: *mut u32,
 ) -> i32 {
-    if !STARTED.is_any() {
-        return failed(WSANOTINITIALISED);
-    }
     let (mut kind, mut room) = (0i32, size_of::<i32>() as i32);
     let place = (&raw mut kind).cast();
     // SAFETY: the pointers are valid for the call.
@@ -341,7 +338,9 @@ export_forward! {
         overlapped: *mut Overlapped,
         routine: CompletionRoutine,
     ) -> i32 {
+        let is_started = STARTED.is_any(); // before the lock of the shadows
         let shadow = shadow::of_or(socket, |known| match code {
+            SIO_TIMESTAMPING | SIO_GET_TX_TIMESTAMP if !is_started => Some(failed(WSANOTINITIALISED)),
             SIO_TIMESTAMPING | SIO_GET_TX_TIMESTAMP => {
                 // SAFETY: the caller's promise.
                 Some(unsafe { stampless(socket, known, code, input, input_length, bytes) })
@@ -403,3 +402,6 @@ export_forward! {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

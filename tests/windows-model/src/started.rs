@@ -1,4 +1,7 @@
 //! How often the program has started Winsock and not yet ended it. Calls no system.
+//!
+//! Lock order: the count, then the shadows. `WSACleanup` forgets the shadows while it holds the count, so nobody who
+//! holds the shadows asks for the count.
 
 use std::sync::{Mutex, PoisonError};
 
