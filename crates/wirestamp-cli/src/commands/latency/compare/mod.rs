@@ -1,5 +1,6 @@
 //! `latency compare`: whether two runs differ, quantile by quantile. Measures nothing.
 
+mod histograms;
 mod interval;
 mod plot;
 mod read;

@@ -1,14 +1,9 @@
 //! The runs to compare: the interval log of `latency --histogram`, or a row for each packet (NDJSON or CSV).
 
+use super::histograms::{LONGEST, from_histograms};
 use super::sample::Sample;
 use crate::failure::told;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::Histogram as HdrHistogram;
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -28,8 +23,8 @@ pub(super) const PATHS: [(&str, &str); 9] = [
 ];
 /// A larger file is no run of `latency`: 50 bytes for each of 10 million packets.
 const LARGEST: u64 = 500_000_000;
-/// 73 years: above this, a value is no time that was measured.
-const LONGEST: u64 = 1 << 61;
+/// A longer line is no packet's. Objects and fields take many times the bytes of their text.
+const LONGEST_LINE: usize = 1 << 20;
 
 /// One run.
 #[derive(Debug, Default)]
@@ -71,9 +66,14 @@ impl Run {
 
 const OPERATION: &str = "read the run";
 
-type Samples = [Option<Sample>; PATHS.len()];
+pub(super) type Samples = [Option<Sample>; PATHS.len()];
 
 fn samples(text: &[u8]) -> Result<Samples, String> {
+    let is_log = text.starts_with(b"#");
+    let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
+    if !is_log && lines.any(|line| line.len() > LONGEST_LINE) {
+        return Err(format!("it has a line of more than {LONGEST_LINE} bytes"));
+    }
     let samples = match text.first() {
         Some(b'#') => from_histograms(text)?,
         Some(b'{') => from_objects(text)?,
@@ -87,72 +87,9 @@ fn samples(text: &[u8]) -> Result<Samples, String> {
 }
 
 /// Which path a name of ours means: `wire` or `wire_ns`.
-fn path_of(name: &str) -> Option<usize> {
+pub(super) fn path_of(name: &str) -> Option<usize> {
     let name = name.strip_suffix("_ns").unwrap_or(name);
     PATHS.iter().position(|(path, _)| *path == name)
-}
-
-fn from_histograms(text: &[u8]) -> Result<Samples, String> {
-    let mut found: [Parts; PATHS.len()] = Default::default();
-    for entry in IntervalLogIterator::new(text) {
-        let LogEntry::Interval(interval) =
-            entry.map_err(|error| format!("it is no interval log of HdrHistogram: {error:?}"))?
-        else {
-            continue;
-        };
-        let tag = interval.tag().map_or("", |tag| tag.as_str());
-        let Some((path, offset)) = tagged(tag)? else {
-            continue;
-        };
-        let name = PATHS[path].0;
-        let values = shifted_back(interval.encoded_histogram(), offset)
-            .map_err(|cause| format!("the histogram of {name} cannot be decoded: {cause}"))?;
-        if found[path].insert(offset, values).is_some() {
-            return Err(format!("it has more than one histogram of {name}"));
-        }
-    }
-    Ok(found.map(|parts| {
-        let mut values: Vec<_> = parts.values().flatten().copied().collect();
-        values.sort_unstable();
-        (!parts.is_empty()).then(|| Sample::counted(values))
-    }))
-}
-
-/// The values of a path that were shifted by so much, each with how often it was counted.
-type Parts = BTreeMap<u64, Vec<(i64, u64)>>;
-
-/// Returns the values of a histogram without what was added to them.
-fn shifted_back(encoded: &str, offset: u64) -> Result<Vec<(i64, u64)>, String> {
-    let encoded = BASE64.decode(encoded).map_err(|error| error.to_string())?;
-    let histogram: HdrHistogram<u64> = Deserializer::new()
-        .deserialize(&mut encoded.as_slice())
-        .map_err(|error| error.to_string())?;
-    let steps = histogram.iter_recorded().map(|step| {
-        let value = i128::from(histogram.median_equivalent(step.value_iterated_to()));
-        let value = i64::try_from(value - i128::from(offset)).ok();
-        let value = value.filter(|value| value.unsigned_abs() <= LONGEST);
-        let value = value.ok_or_else(|| format!("it has values beyond {LONGEST} ns"))?;
-        Ok((value, step.count_since_last_iteration()))
-    });
-    steps.collect()
-}
-
-/// The path of a tag, and what was added to its values: `wire+10000ns`. `None`: it is of no path of ours.
-fn tagged(tag: &str) -> Result<Option<(usize, u64)>, String> {
-    let (name, offset) = match tag.split_once('+') {
-        Some((name, offset)) => (name, Some(offset)),
-        None => (tag, None),
-    };
-    let Some(path) = path_of(name) else {
-        return Ok(None);
-    };
-    let number = |text: &str| text.strip_suffix("ns")?.parse().ok();
-    match offset.map_or(Some(0), number) {
-        Some(offset) => Ok(Some((path, offset))),
-        None => Err(format!(
-            "the tag {tag} does not say in nanoseconds by how much values are shifted"
-        )),
-    }
 }
 
 /// A JSON object on each line, one for each packet.
@@ -164,9 +101,7 @@ fn from_objects(text: &[u8]) -> Result<Samples, String> {
         }
         let object: Map<String, Value> = match serde_json::from_slice(line) {
             Ok(object) => object,
-            Err(_) if number == 0 && serde_json::from_slice::<Map<String, Value>>(text).is_ok() => {
-                return Err(SUMMARY.to_owned());
-            }
+            Err(_) if number == 0 && is_object(text) => return Err(SUMMARY.to_owned()),
             Err(error) => return Err(format!("line {} is no JSON object: {error}", number + 1)),
         };
         for (name, value) in &object {
@@ -187,6 +122,11 @@ fn from_objects(text: &[u8]) -> Result<Samples, String> {
         }
     }
     Ok(series.map(exact))
+}
+
+/// Whether this is a summary: one object on many lines.
+fn is_object(text: &[u8]) -> bool {
+    text.len() <= LONGEST_LINE && serde_json::from_slice::<Map<String, Value>>(text).is_ok()
 }
 
 const SUMMARY: &str = "it has the quantiles of a run, which do not say how certain they are";
@@ -232,9 +172,6 @@ fn exact(series: Vec<i64>) -> Option<Sample> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::latency::export::interval_log;
-    use std::time::{Duration, SystemTime};
-    use wirestamp::Span;
 
     /// Name, count and median of each path.
     type Found = Vec<(&'static str, u64, Option<i64>)>;
@@ -283,60 +220,22 @@ mod tests {
         }
     }
 
+    /// An array of JSON takes sixteen times the memory of its text.
     #[test]
-    fn tags_say_the_path_and_what_was_added() {
-        assert_eq!(tagged("wire"), Ok(Some((1, 0))));
-        assert_eq!(tagged("wire+10000ns"), Ok(Some((1, 10_000))));
-        assert_eq!(tagged("round_trip"), Ok(Some((2, 0))));
-        let largest = "wire+10000000000000000000ns";
-        assert_eq!(tagged(largest), Ok(Some((1, 10_u64.pow(19)))));
-        for tag in ["", "other", "other+1", "a+b"] {
-            assert_eq!(tagged(tag), Ok(None), "{tag}");
-        }
-        for tag in [
-            "wire+",
-            "wire+1",
-            "wire+99999999999999999999ns",
-            "wire+-1ns",
+    fn a_line_that_is_no_packets_is_not_read() {
+        let zeros = "0,".repeat(LONGEST_LINE / 2);
+        for text in [
+            format!("{{\"wire_ns\":1}}\n{{\"more\":[{zeros}0]}}\n"),
+            format!("{{\n\"more\":[{zeros}0]}}\n"),
+            format!("wire_ns,{zeros}\r1\n"),
         ] {
-            assert!(tagged(tag).is_err_and(|cause| cause.contains(tag)), "{tag}");
+            let found = read(&text).expect_err("too long");
+            assert!(found.contains("a line of more than"), "{found}");
         }
-    }
-
-    fn written(values: &[i64]) -> String {
-        let mut histogram = wirestamp::latency::Histogram::new();
-        let spans = values
-            .iter()
-            .map(|value| Span::from_nanoseconds((*value).into()));
-        spans.for_each(|span| histogram.record(span));
-        let (paths, took) = ([("offset", &histogram)], Duration::ZERO);
-        let log = interval_log("a test", &paths, SystemTime::now(), took).expect("written");
-        String::from_utf8(log).expect("text")
-    }
-
-    /// An offset of decades before a clock's first step, and after it tens of nanoseconds.
-    #[test]
-    fn values_of_one_path_are_read_from_all_its_histograms() {
-        let far = -1_700_000_000_000_000_000;
-        let log = written(&[far, 10, 20, 30, 20]);
-        assert_eq!(read(&log), Ok(vec![("offset", 5, Some(20))]));
-        let samples = samples(log.as_bytes()).expect("read");
-        let sample = samples[path_of("offset").expect("a path")].as_ref();
-        let sample = sample.expect("some");
-        let least = sample.quantile(0.0).expect("some");
-        assert!((least - far).abs() <= far.abs() / 64, "{least}");
-        let twice = format!("{log}{}\n", log.lines().last().expect("one"));
+        let rows = format!("wire_ns\n{}", "1\n".repeat(LONGEST_LINE));
         assert_eq!(
-            read(&twice),
-            Err("it has more than one histogram of offset".to_owned())
+            read(&rows),
+            Ok(vec![("wire", LONGEST_LINE as u64, Some(1))])
         );
-    }
-
-    #[test]
-    fn what_is_longer_than_any_measured_time_is_an_error() {
-        for value in [i64::MIN, i64::MAX] {
-            let found = read(&written(&[value, 5])).expect_err("too long");
-            assert!(found.contains("values beyond"), "{found}");
-        }
     }
 }
