@@ -226,13 +226,37 @@ mod tests {
             |value: &Value| -> Snapshot { serde_json::from_value(value.clone()).expect("read") };
         let again = serde_json::to_value(read(&written)).expect("written");
         assert_eq!(again, written);
-        // an earlier version of the monitor wrote numbers
+        // an earlier version of the monitor wrote all nanoseconds as numbers
         let mut earlier = written.clone();
         fill(&mut earlier, &number);
         assert_eq!(
             serde_json::to_value(read(&earlier)).expect("written"),
             written
         );
+    }
+
+    /// That version had one count for the source of the whole session.
+    #[test]
+    fn a_snapshot_of_an_earlier_version_is_read() {
+        let mut earlier = serde_json::to_value(full()).expect("written");
+        let read = |value: &Value| serde_json::from_value::<Snapshot>(value.clone());
+        let places = ["/peers/0/stamps", "/ntp/servers/0/stamps"];
+        for place in places {
+            *earlier.pointer_mut(place).expect("a count") = json!(7);
+        }
+        let found = read(&earlier).expect("read");
+        assert_eq!(found.peers[0].stamps, Reasons::new());
+        let servers = found.ntp.expect("some").servers;
+        assert_eq!(servers[0].stamps, Reasons::new());
+        for place in places {
+            let mut now = earlier.clone();
+            *now.pointer_mut(place).expect("a count") = json!({"hardware": 7, "software": 1});
+            let written = serde_json::to_value(read(&now).expect("read")).expect("written");
+            assert_eq!(written.pointer(place), now.pointer(place));
+            *now.pointer_mut(place).expect("a count") = json!("7");
+            let error = read(&now).expect_err("no count").to_string();
+            assert!(error.contains("expected counts by source"), "{error}");
+        }
     }
 
     #[test]

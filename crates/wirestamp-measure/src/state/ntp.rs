@@ -1,6 +1,6 @@
 //! NTP servers, compared.
 
-use super::reasons::Reasons;
+use super::reasons::{Reasons, read_by_source};
 use super::timestamps::TimestampCounts;
 use serde::{Deserialize, Serialize};
 use wirestamp::Span;
@@ -119,7 +119,7 @@ pub struct NtpServerState {
     #[serde(default)]
     pub source: Option<String>,
     /// Timestamps of requests and responses that were used, by source.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "read_by_source")]
     pub stamps: Reasons,
     /// Whether each response was authenticated (NTS).
     #[serde(default)]

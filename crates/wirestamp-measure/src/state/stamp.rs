@@ -1,6 +1,6 @@
 //! STAMP sessions.
 
-use super::reasons::Reasons;
+use super::reasons::{Reasons, read_by_source};
 use super::timestamps::TimestampCounts;
 use crate::delays::Delays;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct PeerState {
     #[serde(default)]
     pub source: String,
     /// Timestamps of packets and replies that were used, by source.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "read_by_source")]
     pub stamps: Reasons,
     /// Packets sent since the start.
     pub sent: u64,

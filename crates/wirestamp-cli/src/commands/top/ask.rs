@@ -7,6 +7,7 @@ use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, HOST, HeaderValue};
 use hyper::{Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
+use serde::Deserialize;
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -125,6 +126,12 @@ impl Asker {
     }
 }
 
+/// The part of a snapshot that every version has.
+#[derive(Deserialize)]
+struct Version {
+    schema: String,
+}
+
 /// The snapshot in an answer.
 fn read(status: StatusCode, body: &[u8]) -> Result<Box<Snapshot>, Unanswered> {
     let refused = |kind, why: &str| Err(Unanswered::Refused(kind, why.to_owned()));
@@ -150,13 +157,16 @@ fn read(status: StatusCode, body: &[u8]) -> Result<Box<Snapshot>, Unanswered> {
             return refused(ErrorKind::Io, &why);
         }
     }
-    let found: Result<Box<Snapshot>, _> = serde_json::from_slice(body);
-    match found {
-        Ok(snapshot) if snapshot.schema == FORMAT => Ok(snapshot),
-        Ok(_) => refused(
+    // first, because a value of another version may have another type
+    let version: Option<Version> = serde_json::from_slice(body).ok();
+    if version.is_some_and(|version| version.schema != FORMAT) {
+        return refused(
             ErrorKind::NotSupported,
-            "its values are of another format than this program's",
-        ),
+            "its values are of another format than this program's: use the monitor's version of wirestamp",
+        );
+    }
+    match serde_json::from_slice(body) {
+        Ok(snapshot) => Ok(snapshot),
         Err(error) => {
             let why = format!("its answer is no snapshot of a monitor ({error})");
             refused(ErrorKind::NotSupported, &why)
@@ -318,11 +328,17 @@ mod tests {
             without,
             Err(Unanswered::Refused(ErrorKind::NotSupported, _))
         ));
-        let another = with(&|value| value["schema"] = "wirestamp.monitor/2".into());
-        assert!(matches!(
-            another,
-            Err(Unanswered::Refused(ErrorKind::NotSupported, _))
-        ));
+        // also if a value has another type there
+        for uptime in [serde_json::json!(5), serde_json::json!({"seconds": 5})] {
+            let another = with(&|value| {
+                value["schema"] = "wirestamp.monitor/2".into();
+                value["uptime_ns"] = uptime.clone();
+            });
+            assert!(
+                matches!(&another, Err(Unanswered::Refused(ErrorKind::NotSupported, why)) if why.contains("another format")),
+                "{another:?}"
+            );
+        }
         for (status, is_nobody) in [(401, false), (404, false), (421, false), (503, true)] {
             let status = StatusCode::from_u16(status).expect("one");
             let answer = read(status, b"").expect_err("no values");
