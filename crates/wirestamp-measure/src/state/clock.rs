@@ -12,8 +12,8 @@ pub struct ClockState {
     pub name: String,
     /// "phc" or "realtime".
     pub kind: String,
-    /// Against UTC, in nanoseconds. Of a PTP hardware clock: against UTC as the real-time clock
-    /// shows it, by a reading of both that was taken for this.
+    /// Offset from UTC, in nanoseconds (positive: this clock is ahead). Of a PTP hardware clock: from UTC as the
+    /// real-time clock shows it, by a reading of both that was taken for this.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub utc_offset_ns: Option<i64>,
@@ -24,13 +24,13 @@ pub struct ClockState {
     /// Where NTP servers say so: offset and bound hold if so many of them are right.
     #[serde(default)]
     pub right_servers: Option<u64>,
-    /// Against TAI, in nanoseconds; the bound is the same.
+    /// Offset from TAI, in nanoseconds; `utc_bound_ns` is its error bound as well.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub tai_offset_ns: Option<i64>,
     /// Where the offset comes from: "system", "ntp", "ptp", "kernel" (a bound alone) or "simulation" (nothing is known).
     pub reference: Option<String>,
-    /// Against the monotonic clock, in parts per billion.
+    /// Frequency offset from the monotonic clock, in parts per billion (positive: this clock runs fast).
     pub frequency_ppb: Option<f64>,
     /// Error bound of `frequency_ppb`.
     pub frequency_bound_ppb: Option<f64>,

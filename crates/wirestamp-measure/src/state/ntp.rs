@@ -63,7 +63,7 @@ pub struct NtpServerState {
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub stale_after_ns: Option<i64>,
-    /// As the server says.
+    /// Stratum that the server states.
     pub stratum: Option<u8>,
     /// Requests sent.
     pub requests: u64,
@@ -101,11 +101,11 @@ pub struct NtpServerState {
     /// Precision of the server's clock as it says, log2 of seconds.
     #[serde(default)]
     pub precision_log2_s: Option<i8>,
-    /// As the server says.
+    /// Root delay that the server states.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub root_delay_ns: Option<i64>,
-    /// As the server says.
+    /// Root dispersion that the server states.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub root_dispersion_ns: Option<i64>,

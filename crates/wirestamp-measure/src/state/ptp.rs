@@ -44,9 +44,9 @@ pub struct PtpState {
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub path_delay_ns: Option<i64>,
-    /// Against the timeTransmitter's clock.
+    /// Frequency offset from the timeTransmitter's clock, in parts per billion (positive: the local clock runs fast).
     pub frequency_ppb: Option<f64>,
-    /// Since the last Sync that gave a sample.
+    /// Time since the last Sync that gave a sample.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub age_ns: Option<i64>,
