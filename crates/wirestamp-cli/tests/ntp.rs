@@ -191,7 +191,8 @@ fn a_clock_that_may_be_off_by_more_than_the_limit_has_an_exit_code_of_its_own() 
     assert_eq!(ask("50", &[]).status.code(), Some(2), "a unit is demanded");
 }
 
-/// The second request is not answered: a second after the only sample, 500 ppm are 0.5 ms more.
+/// The second request is not answered: a second after the only sample, 500 ppm are 0.5 ms more. The host's own adjustment of
+/// its clock is part of it: it may move the offset the other way meanwhile.
 #[test]
 fn a_limit_is_for_the_clock_as_it_is_now() {
     let server = Server::start(Manner::EverySecond(0));
@@ -202,7 +203,7 @@ fn a_limit_is_for_the_clock_as_it_is_now() {
     let most = number(&told["offset_ns"]).abs() + number(&told["error_bound_ns"]);
     let limit = &told["limits"][0];
     assert_eq!(limit["kept"], true, "{told}");
-    assert!(number(&limit["measured"]) >= most + 400_000, "{told}");
+    assert!(number(&limit["measured"]) > most + 100_000, "{told}");
 }
 
 #[test]
