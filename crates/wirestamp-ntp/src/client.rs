@@ -28,8 +28,8 @@ const MOST_UNANSWERED: u32 = 4;
 pub struct ClientOptions {
     /// Whether to request interleaved mode (RFC 9769). A server without it answers in basic mode. Default: yes.
     pub interleaved: bool,
-    /// The largest drift between the two clocks in parts per million, steering included. Default: 500, the most by
-    /// which Linux adjusts a clock's frequency.
+    /// The largest drift between the two clocks in parts per million, steering included. Default: 500, the limit
+    /// of the frequency correction on Linux. Programs that also change the length of a tick, such as chrony, slew faster.
     pub max_drift_ppm: u32,
     /// The largest change of that drift in a second, in parts per billion, apart from adjustments
     /// of the local clock, which are measured ([`LocalTime::adjusted`]). Default: 30, as for a

@@ -15,7 +15,7 @@ const OPERATION: &str = "read the PTP configuration";
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Configuration {
-    /// Names of the interfaces, each a port; they follow those of the command line. A monitor ignores them: its port is at the `interface` of its table.
+    /// Names of the interfaces, each a port; interfaces on the command line replace them. A monitor ignores them: its port is at the `interface` of its table.
     pub interfaces: Vec<String>,
     /// Whether the clock may become a timeTransmitter.
     pub role: Role,

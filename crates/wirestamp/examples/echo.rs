@@ -1,5 +1,5 @@
-//! A UDP echo service, the peer for `wirestamp latency --peer`: returns every datagram to its
-//! sender, and prints errors.
+//! A UDP echo service, for `wirestamp latency --echo`: returns every datagram to its sender, and
+//! prints errors.
 //!
 //! `cargo run --all-features --example echo -- 0.0.0.0:7`
 

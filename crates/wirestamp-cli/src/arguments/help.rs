@@ -91,7 +91,7 @@ timestamp cannot be converted; the last column has the reason. --json prints a s
 By default each timestamp is converted with the readings before it only; with --later, also with the next batch of \
 readings (readings less than 1 ms apart are one batch). The clock may have been stepped or adjusted just before the \
 timestamp, so a row waits for the third batch after it: if these readings contradict the time, it is corrected or \
-withdrawn with the reason. If fewer batches follow, the reason is \"unconfirmed\"; `record` takes three batches at its end.
+withdrawn with the reason. If fewer batches follow, the reason is \"unconfirmed\"; `record --timestamps` takes three batches at its end.
 
 Events are converted as they are read, in bounded memory. A line that is invalid or longer than 65,536 bytes ends the conversion \
 with exit code 2, after the rows before it. Limits of the summary: above 65,536 timestamps the median is within \
@@ -149,7 +149,7 @@ Examples:
   wirestamp doctor sim0 --sim unprivileged --json";
 
 pub(super) const PTP: &str = "\
-Measures, and steers a clock only with --steer. Needs the UDP ports 319 and 320: root or \
+Measures, and steers a clock only with --steer, or `clock` in --config. Needs the UDP ports 319 and 320: root or \
 CAP_NET_BIND_SERVICE. With --json, prints one object per line: each measured offset, each change \
 of state, and a summary at the end.
 

@@ -71,8 +71,8 @@ pub(crate) struct Latency {
     pub(crate) queue: bool,
     /// Write the histograms, for `latency compare` and HdrHistogram's tools
     ///
-    /// The file is an interval log. If a path has negative values, the tag of its histogram states the amount that was added to all
-    /// of them: wire+10000ns.
+    /// The file is an interval log. If a path has negative values, the tag of each histogram states what was added to its
+    /// values (wire+10000ns); values far below the others have a histogram of their own.
     #[arg(long, help_heading = FILES, value_name = "FILE")]
     pub(crate) histogram: Option<PathBuf>,
     /// Draw the distribution and the quantiles of each path into an SVG file

@@ -37,7 +37,8 @@ pub(crate) enum LogFormat {
 pub(super) const HELP: &str = "\
 Measures until it is stopped, and serves the results: metrics for Prometheus on /metrics, JSON on /api/snapshot, \
 events as they happen on /api/events; on the loopback address only, unless the configuration names others. SIGHUP reads the \
-configuration again; measurements that have not changed continue. No NIC is configured and no clock is steered. \
+configuration again; measurements that have not changed continue. No clock is steered, and no NIC is \
+configured unless the configuration asks for it (source = \"hardware\", enable_hardware). \
 To read one value: curl -s http://127.0.0.1:9862/api/snapshot | jq '.clocks[] | {name, utc_offset_ns, utc_bound_ns}'
 
 Examples:

@@ -64,7 +64,7 @@ pub(crate) struct Ptp {
         conflicts_with = "simulate"
     )]
     pub(crate) histogram: Option<PathBuf>,
-    /// default, or w32time: announces PTP timescale and a valid UTC offset
+    /// Profile: default, or w32time (PTP timescale, valid UTC offset)
     #[arg(long, help_heading = TRANSMIT, value_name = "NAME")]
     pub(crate) profile: Option<String>,
     /// Act as timeTransmitter if there is no better one
@@ -120,7 +120,7 @@ pub(crate) struct Ptp {
     pub(crate) enable_hardware: bool,
     /// Steer this clock
     ///
-    /// Without it no clock is changed.
+    /// Without it, a clock is changed only if `clock` in --config names one.
     #[arg(long, help_heading = STEER, value_enum, value_name = "CLOCK")]
     pub(crate) steer: Option<Steered>,
     /// At the start, step the steered clock if it is off by more [default: 20us]

@@ -40,8 +40,8 @@ pub(crate) struct Top {
 pub(super) const HELP: &str = "\
 Keys: arrows or j and k select, Enter shows all of it, s sorts, / filters, p pauses, ? explains, q quits. Offsets are local minus \
 reference (positive: the local clock is ahead); the true offset is within the error bound. An unknown value is shown as \"-\", never as 0. \
-If the monitor stops answering, its last values stay, with their age, until it answers again. No NIC is configured and no clock \
-is steered. Without a terminal: --once, or curl http://127.0.0.1:9862/api/snapshot.
+If the monitor stops answering, its last values stay, with their age, until it answers again. No clock is steered, and no NIC \
+is configured unless the configuration asks for it (source = \"hardware\", enable_hardware). Without a terminal: --once, or curl http://127.0.0.1:9862/api/snapshot.
 
 Examples:
   wirestamp top

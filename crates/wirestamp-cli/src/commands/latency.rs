@@ -89,7 +89,7 @@ struct Latency {
     warm_up_ns: i64,
     /// Whether a signal ended the run early.
     interrupted: bool,
-    /// Added to every value in the file of histograms; values far below the others have histograms of their own, with
+    /// Added to the values in the file of histograms; values far below the others have a histogram of their own, with
     /// another tag. Null: none was written.
     histogram_offset_ns: Option<Offsets>,
     /// Limits of the command line (--max-p99 and the like).
@@ -124,7 +124,8 @@ struct Reasons {
     conversions: Option<&'static str>,
 }
 
-/// Nanoseconds that were added to every value in the file of histograms, which holds no negative values.
+/// Nanoseconds that were added to the values of each path in the file of histograms, which holds no negative values. Values
+/// far below the others have a histogram of their own, whose tag states what was added to them.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Offsets {

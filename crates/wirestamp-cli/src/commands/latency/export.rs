@@ -75,7 +75,7 @@ pub(in crate::commands) fn interval_log(
             let offset = part.offset;
             if offset > 0 {
                 writer.write_comment(&format!(
-                    "[{name}: {offset} ns were added to every value, some are negative]"
+                    "[{name}: {offset} ns were added to each value of the next histogram, some are negative]"
                 ))?;
             }
             let tag = tag(name, offset);

@@ -102,7 +102,7 @@ pub(super) struct Measurement {
     /// Whether it ended before readings of the NIC's clock had confirmed the last timestamps: a change of that clock in
     /// the last seconds would not show.
     pub(super) unconfirmed: bool,
-    /// Added to every value of a path in the file of histograms; values far below the others have histograms of their own, with
+    /// Added to the values of a path in the file of histograms; values far below the others have a histogram of their own, with
     /// another tag. Null: none was written.
     pub(super) histogram_offset_ns: Option<BTreeMap<&'static str, u64>>,
     /// Limits of the command line (--max-p99 and the like).
