@@ -51,9 +51,10 @@ struct test {
 /* Ends the case where this machine lacks something. Where WIRESTAMP_NO_SKIP is set, that is a failure. .ci/outcome.py looks for
  * lines that begin as this one. */
 #define SKIPPED 77
+static const char *case_name = "";
 #define SKIP(reason)                                                                \
     do {                                                                            \
-        printf("skipped: c-api: %s: %s\n", __func__, reason);                       \
+        printf("skipped: c-api: %s: %s\n", case_name, reason);                      \
         CHECK(getenv("WIRESTAMP_NO_SKIP") == NULL);                                 \
         exit(SKIPPED);                                                              \
     } while (0)
@@ -115,6 +116,7 @@ static inline int run_case(const struct test *test, const char *environment)
         alarm(100); /* a hang is a failure */
         unsetenv("WIRESTAMP_SIM");
         if (environment != NULL && *environment != 0) set_environment(environment);
+        case_name = test->name;
         test->run();
         exit(0);
     }
@@ -148,6 +150,7 @@ static inline int run_tests(const struct test *tests, int count, int wanted, cha
     int i, j;
     for (i = 0; i < count && wanted == 2 && strcmp(names[0], "--alone") == 0; i++) {
         if (strcmp(names[1], tests[i].name) != 0) continue;
+        case_name = tests[i].name;
         tests[i].run();
         exit(0);
     }
