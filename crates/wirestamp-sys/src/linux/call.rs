@@ -14,6 +14,21 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     }
 }
 
+/// capget(2): whether the calling thread has this capability in its effective set.
+pub(super) fn has_capability(number: u32) -> io::Result<bool> {
+    /// `_LINUX_CAPABILITY_VERSION_3`: three sets of two words each.
+    const VERSION: u32 = 0x2008_0522;
+    let mut header = [VERSION, 0];
+    let mut sets = [[0u32; 3]; 2];
+    // SAFETY: both outlive the call, and have the layout and the length that this version has.
+    let result = unsafe { libc::syscall(libc::SYS_capget, header.as_mut_ptr(), sets.as_mut_ptr()) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let [effective, ..] = sets[number as usize / 32 % 2];
+    Ok(effective >> (number % 32) & 1 == 1)
+}
+
 /// eventfd(2), non-blocking.
 pub(super) fn eventfd() -> io::Result<OwnedFd> {
     // SAFETY: takes plain numbers.

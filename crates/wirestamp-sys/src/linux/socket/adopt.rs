@@ -22,6 +22,9 @@ use wirestamp_core::{Error, ErrorKind, Result};
 
 const ADOPT: &str = "adopt a socket";
 
+/// `linux/capability.h`.
+const CAP_NET_RAW: u32 = 13;
+
 /// `IPPROTO_UDPLITE` and `IPPROTO_MPTCP`, which `socket2` gives no names on every target.
 const UDP_LITE: i32 = 136;
 const MPTCP: i32 = 262;
@@ -45,11 +48,19 @@ pub(super) struct Former {
     blocking: bool,
     /// Datagrams that the system had dropped.
     pub(super) dropped: u64,
-    /// Whether somebody else made it.
-    pub(super) is_adopted: bool,
+    /// Whether its maker had CAP_NET_RAW. That of an adopted socket is not known: no.
+    pub(super) maker_had_net_raw: bool,
 }
 
 impl Former {
+    /// Of a socket that this thread makes.
+    pub(super) fn ours() -> Self {
+        Self {
+            maker_had_net_raw: call::has_capability(CAP_NET_RAW).unwrap_or(false),
+            ..Self::default()
+        }
+    }
+
     /// Whether its owner asked for the address and the interface that datagrams came to.
     pub(super) fn has_packet_information(&self) -> bool {
         let is_it = |option| {
@@ -71,7 +82,7 @@ impl Former {
             options,
             blocking: !SockRef::from(fd).nonblocking()?,
             dropped: dropped.into(),
-            is_adopted: true,
+            maker_had_net_raw: false,
         })
     }
 }

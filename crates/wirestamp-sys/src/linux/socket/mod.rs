@@ -216,7 +216,7 @@ impl<K: Kind> Socket<K> {
             interface,
             naming: Naming::new(interface),
             is_local: true,
-            former: Former::default(),
+            former: Former::ours(),
             flags: AtomicU32::new(0),
             transmit_bits: AtomicU32::new(0),
             carried: AtomicBool::new(true),

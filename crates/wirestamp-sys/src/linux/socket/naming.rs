@@ -137,7 +137,7 @@ impl<K: Kind> Socket<K> {
             && wanted.transmit.is_some()
             && links.is_some()
             && naming.surroundings(Surroundings::is_naming_wanted)
-            && probe::kernel_names_devices(self.former.is_adopted);
+            && probe::kernel_names_devices(self.former.maker_had_net_raw);
         let charge = links.filter(|_| named).map_or(TIMESTAMP_CHARGE, |links| {
             let longest = links.longest(self.interface).map(charge::with_packet);
             longest.fold(TIMESTAMP_CHARGE, u32::max)

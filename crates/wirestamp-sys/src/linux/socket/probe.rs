@@ -63,16 +63,21 @@ fn observe() -> CountProbe {
     }
 }
 
-/// Whether a transmit timestamp that comes with its packet names the device. The kernel gives packets to whom
-/// `net.core.tstamp_allow_data` allows it: to all, or to sockets whose maker had CAP_NET_RAW, and no timestamp at all to the
-/// others. Asked with each configuration, because both can change; who made an adopted socket is not known.
-pub(super) fn kernel_names_devices(is_adopted: bool) -> bool {
+/// Whether a transmit timestamp that comes with its packet names the device. The kernel gives packets to all sockets, or,
+/// where `net.core.tstamp_allow_data` is 0, to those whose maker had CAP_NET_RAW when it made them, and no timestamp at all to
+/// the others. Asked with each configuration, because the setting can change. A prober has the rights of the thread that
+/// configures, so it stands for the socket only if the socket's maker had the right too.
+pub(super) fn kernel_names_devices(maker_had_net_raw: bool) -> bool {
     let by_prober = || Prober::new().is_ok_and(|prober| prober.names_device().unwrap_or(false));
-    are_packets_for(is_adopted, gives_all_packets(), by_prober)
+    are_packets_for(maker_had_net_raw, gives_all_packets(), by_prober)
 }
 
-fn are_packets_for(is_adopted: bool, is_for_all: bool, by_prober: impl FnOnce() -> bool) -> bool {
-    is_for_all || !is_adopted && by_prober()
+fn are_packets_for(
+    maker_had_net_raw: bool,
+    is_for_all: bool,
+    by_prober: impl FnOnce() -> bool,
+) -> bool {
+    is_for_all || maker_had_net_raw && by_prober()
 }
 
 /// Whether the kernel gives packets to all; where it does not say (older ones in all network namespaces but the first), no.
@@ -241,18 +246,19 @@ mod tests {
     fn the_kernel_names_the_device_that_sent_a_packet() {
         let prober = Prober::new().expect("loopback");
         assert_eq!(prober.names_device(), Some(true));
-        assert!(kernel_names_devices(false));
-        assert_eq!(kernel_names_devices(true), gives_all_packets());
+        // the prober gets its packet, so a socket of this thread's does; of another maker's only if all do
+        assert!(kernel_names_devices(true));
+        assert_eq!(kernel_names_devices(false), gives_all_packets());
     }
 
     #[test]
-    fn an_adopted_socket_has_packets_only_where_all_have() {
-        let has = |is_adopted, is_for_all, by_prober| {
-            are_packets_for(is_adopted, is_for_all, || by_prober)
+    fn a_socket_whose_maker_may_lack_the_right_has_packets_only_where_all_have() {
+        let has = |maker_had_net_raw, is_for_all, by_prober| {
+            are_packets_for(maker_had_net_raw, is_for_all, || by_prober)
         };
-        assert!(has(true, true, false) && has(false, true, false));
-        assert!(has(false, false, true) && !has(false, false, false));
-        assert!(!has(true, false, true), "its maker may lack CAP_NET_RAW");
+        assert!(has(false, true, false) && has(true, true, false));
+        assert!(has(true, false, true) && !has(true, false, false));
+        assert!(!has(false, false, true), "its maker may lack CAP_NET_RAW");
     }
 
     /// Loopback tells everything: each step was observed, whatever this kernel does.

@@ -3,6 +3,7 @@
 use super::naming::{BOTH, named, tracked, with_bridge};
 use super::*;
 use std::fs;
+use std::io::Write as _;
 use std::net::UdpSocket;
 use std::sync::mpsc::{self, Receiver, Sender};
 
@@ -71,6 +72,10 @@ fn assert_that_none_is_lost(bridge: &InterfaceDescription, set: impl FnOnce()) {
     assert!(names_device(&ours()), "this thread has CAP_NET_RAW");
     assert!(!without_net_raw(|| names_device(&ours())));
     assert!(!without_net_raw(|| names_device(&unprivileged)));
+    assert!(!names_device(&unprivileged), "its maker lacked it");
+    let ours = ours();
+    assert!(!without_net_raw(|| names_device(&ours)), "not known");
+    assert!(names_device(&ours), "this thread knows it");
     assert!(!names_device(&adopted(without_net_raw(theirs))));
 }
 
@@ -78,9 +83,13 @@ fn assert_that_none_is_lost(bridge: &InterfaceDescription, set: impl FnOnce()) {
 #[test]
 fn no_timestamp_is_lost_where_the_network_namespace_withholds_packets() {
     with_bridge(|bridge, _| {
-        if fs::exists(SETTING).expect("an answer") {
-            assert_that_none_is_lost(&bridge, || fs::write(SETTING, "0").expect("root"));
+        if !fs::exists(SETTING).expect("an answer") {
+            let missing = "this kernel has net.core.tstamp_allow_data for the whole machine only";
+            writeln!(io::stderr(), "skipped: withheld packets: {missing}").expect("open");
+            assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "{missing}");
+            return;
         }
+        assert_that_none_is_lost(&bridge, || fs::write(SETTING, "0").expect("root"));
     });
 }
 
