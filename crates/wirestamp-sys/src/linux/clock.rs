@@ -188,6 +188,22 @@ mod tests {
         );
     }
 
+    /// The monotonic clock without its adjustments shows what CLOCK_MONOTONIC_RAW shows.
+    #[test]
+    fn what_was_moved_leads_back_to_the_clock_that_nobody_adjusts() {
+        let before = read(libc::CLOCK_MONOTONIC_RAW);
+        let reading = adjusted();
+        let after = read(libc::CLOCK_MONOTONIC_RAW);
+        // the two clocks differ by less than a tenth of what passed meanwhile
+        let unsure = reading.by.bound.nanoseconds() + i128::from(after - before) / 10;
+        let raw = i128::from(reading.at.nanoseconds()) - reading.by.value.nanoseconds();
+        let possible = i128::from(before) - unsure..=i128::from(after) + unsure;
+        assert!(
+            possible.contains(&raw),
+            "{raw} of {possible:?}: {reading:?}"
+        );
+    }
+
     /// Whoever adjusts this host's clock does so by 500 ppm at most, or chronyd slews it.
     #[test]
     fn what_adjustments_have_moved_is_known_to_a_reading() {
