@@ -2,8 +2,9 @@
 //! `wirestamp-sys` implements them for Linux and Windows, `wirestamp-sim` in virtual time. The
 //! facade chooses one at run time, and the conformance suite tests all of them.
 //!
-//! Nothing blocks except [`DatagramSocket::wait`], [`Backend::wait_any`] and
-//! [`SharedHolders::begin_turn`]. All operations can be called from several threads at once.
+//! Nothing blocks except [`DatagramSocket::wait`], [`Backend::wait_any`],
+//! [`SharedHolders::begin_turn`], and [`DatagramSocket::configure`] until the system makes receive
+//! timestamps. All operations can be called from several threads at once.
 
 mod bind;
 mod change;

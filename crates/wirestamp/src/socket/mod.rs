@@ -47,8 +47,9 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// [`EthernetSocket`](crate::ethernet::EthernetSocket).
 ///
 /// Timestamping is off until [`configure`](Self::configure) switches it on. All methods take
-/// `&self` and can be called from several threads at once. Only methods that take a deadline block,
-/// and [`send`](Self::send) and [`send_to`](Self::send_to) while the send buffer is full.
+/// `&self` and can be called from several threads at once. Methods block only if they take a
+/// deadline, except [`send`](Self::send) and [`send_to`](Self::send_to) while the send buffer is
+/// full, and [`configure`](Self::configure), which waits for the system.
 ///
 /// If a packet is sent with a [`TransmitId`](crate::TransmitId), its outcome is fetched by that ID.
 /// Every ID resolves exactly once: to the timestamps or to the reason there are none.
@@ -114,8 +115,9 @@ impl<T: Supported> Socket<T> {
     /// switch on is off. Unresolved IDs resolve to `Missing(Reset)`. Returns the granted
     /// configuration.
     ///
-    /// On Linux, when the first socket of the system switches receive timestamps on, datagrams of
-    /// the first few milliseconds can lack timestamps.
+    /// On Linux, the first call of a process that switches software receive timestamps on waits
+    /// until the kernel makes them: some milliseconds, up to 2 s on a busy system. Datagrams that
+    /// arrive during this time can lack timestamps.
     ///
     /// # Errors
     /// `NotSupported` if the system does not support the configuration. All timestamping of this
@@ -139,8 +141,8 @@ impl<T: Supported> Socket<T> {
         self.host.real_time_clock()
     }
 
-    /// Reads how far frequency adjustments by a time daemon or adjtime(2) have moved the monotonic
-    /// clock.
+    /// Reads how far frequency adjustments by a time daemon, adjtimex(2) or adjtime(3), have moved
+    /// the monotonic clock.
     pub fn adjusted(&self) -> Adjusted {
         self.host.adjusted()
     }
