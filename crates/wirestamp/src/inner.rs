@@ -353,6 +353,10 @@ impl<T: Supported> DatagramSocket<T> for Socket<T> {
         hand_over!(self, socket => socket.send_counted(batch, tracker))
     }
 
+    fn make_room(&self, batch: &[Outgoing<'_, T>]) -> Option<u32> {
+        hand_over!(self, socket => socket.make_room(batch))
+    }
+
     fn receive(&self, batch: &mut [Incoming<'_, T>]) -> Result<usize> {
         hand_over!(self, socket => socket.receive(batch))
     }

@@ -98,6 +98,13 @@ pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
         self.send(batch)
     }
 
+    /// Makes room for the transmit timestamps of datagrams that are about to be sent. Returns the
+    /// number of timestamps of such datagrams that the system can hold; `None` if their length does
+    /// not matter: the number is then [`Granted::system_queue`].
+    fn make_room(&self, _batch: &[Outgoing<'_, T>]) -> Option<u32> {
+        None
+    }
+
     /// Receives as many datagrams as are available and fit, without waiting. Returns their number.
     ///
     /// # Errors

@@ -1,12 +1,10 @@
-//! The interfaces of a network namespace as they are at one time: by which of them packets leave it, which device makes the
-//! timestamps of each, and how long their packets can be.
+//! The interfaces of a network namespace as they are at one time: by which of them packets leave it, and which device makes
+//! the timestamps of each.
 
 use super::device::{DEEPEST, Maker, below, is_itself, kind, maker_of};
 use super::interface::dump;
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{
-    InfoKind, InfoPortKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
-};
+use netlink_packet_route::link::{InfoKind, InfoPortKind, LinkAttribute, LinkInfo, LinkMessage};
 use std::collections::BTreeSet;
 use std::io;
 use wirestamp_core::interface::InterfaceIndex;
@@ -14,15 +12,6 @@ use wirestamp_core::interface::InterfaceIndex;
 /// The interfaces of a network namespace.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Links(Vec<LinkMessage>);
-
-/// The longest packet of an interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Longest {
-    /// Its MTU.
-    pub(super) bytes: u32,
-    /// Whether it is the loopback interface.
-    pub(super) is_loopback: bool,
-}
 
 impl Links {
     /// Lists those of the calling thread's network namespace.
@@ -56,18 +45,6 @@ impl Links {
             out.retain(|index| !self.is_port(*index));
         }
         out.into_iter().filter_map(InterfaceIndex::new).collect()
-    }
-
-    /// Returns the longest packets of `interface`; of each one where packets can leave by any, or for a socket that is bound
-    /// to none.
-    pub(super) fn longest(
-        &self,
-        interface: Option<InterfaceIndex>,
-    ) -> impl Iterator<Item = Longest> + '_ {
-        let alone = interface.filter(|one| !self.is_routed(one.get()));
-        let is_one =
-            move |link: &&LinkMessage| alone.is_none_or(|one| one.get() == link.header.index);
-        self.0.iter().filter(is_one).filter_map(longest)
     }
 
     /// Those that stand on an interface which leads into another namespace, and that one itself.
@@ -155,17 +132,6 @@ fn is_of_vrf(link: &LinkMessage) -> bool {
     });
     let is_it = |one: &LinkInfo| matches!(one, LinkInfo::PortKind(InfoPortKind::Vrf));
     informations.flatten().any(is_it)
-}
-
-fn longest(link: &LinkMessage) -> Option<Longest> {
-    let bytes = link.attributes.iter().find_map(|one| match one {
-        LinkAttribute::Mtu(mtu) => Some(*mtu),
-        _ => None,
-    })?;
-    Some(Longest {
-        bytes,
-        is_loopback: link.header.flags.contains(LinkFlags::Loopback),
-    })
 }
 
 #[cfg(test)]

@@ -144,7 +144,8 @@ impl<T: Supported> Socket<T> {
     /// Holds no lock during the system call, unless that needs the tracker, so that other threads
     /// can send, receive and fetch in the meantime.
     fn send_with_ids(&self, batch: &[Outgoing<'_, T>]) -> Result<(usize, bool)> {
-        let mut begun = self.begin(batch);
+        let room = self.socket.make_room(batch);
+        let mut begun = self.begin(batch, room);
         if let Begun {
             datagrams: 0,
             refused: Some((_, Refused::Full)),
@@ -152,7 +153,7 @@ impl<T: Supported> Socket<T> {
         } = begun
         {
             let _ = self.collect(); // resolved IDs make room
-            begun = self.begin(batch);
+            begun = self.begin(batch, room);
         }
         if !begun.enabled {
             return self.send_plain(batch).result; // the backend ignores IDs then
@@ -172,10 +173,14 @@ impl<T: Supported> Socket<T> {
         result
     }
 
-    /// Registers the IDs of as many datagrams as the error queue has room for.
-    fn begin(&self, batch: &[Outgoing<'_, T>]) -> Begun {
+    /// Registers the IDs of as many datagrams as the error queue has room for: at least one, and
+    /// half of `room`, if that depends on the length of the datagrams.
+    fn begin(&self, batch: &[Outgoing<'_, T>], room: Option<u32>) -> Begun {
         let now = self.now();
         let mut state = self.transmit.lock();
+        if let Some(room) = room {
+            state.limit_part(room);
+        }
         let mut begun = Begun {
             enabled: state.enabled || state.closed,
             datagrams: 0,

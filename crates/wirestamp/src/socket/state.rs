@@ -46,6 +46,8 @@ pub(super) struct State {
     pub(super) closed: bool,
     /// The number of timestamps to leave in the error queue at most: half its capacity.
     pub(super) part: usize,
+    /// The number of entries in the error queue for each ID.
+    entries: usize,
     /// The end of the wait of the thread that waits in the backend; `None` if there is none.
     pub(super) inside: Option<MonotonicTime>,
     /// The earliest time that another waiting thread needs.
@@ -65,6 +67,7 @@ impl Default for State {
             enabled: false,
             closed: false,
             part: usize::MAX,
+            entries: 1,
             inside: None,
             nearest: MonotonicTime::MAX,
             waiting: 0,
@@ -145,8 +148,17 @@ impl State {
         self.enabled = timestamping.transmit.is_some();
         let queue = granted.and_then(|granted| granted.system_queue);
         // with `queueing`, each ID has one more entry
-        let entries = 1 + usize::from(timestamping.queueing);
-        self.part = queue.map_or(usize::MAX, |queue| (queue as usize / 2 / entries).max(1));
+        self.entries = 1 + usize::from(timestamping.queueing);
+        self.part = usize::MAX;
+        if let Some(queue) = queue {
+            self.limit_part(queue);
+        }
+    }
+
+    /// Takes into account that the error queue holds no more than `room` entries.
+    pub(super) fn limit_part(&mut self, room: u32) {
+        let part = (room as usize / 2 / self.entries).max(1);
+        self.part = self.part.min(part);
     }
 }
 

@@ -39,7 +39,8 @@ use wirestamp_sys::Socket;
 /// * **Fetch:** [`transmit_timestamps`](Self::transmit_timestamps) has the outcomes. Each id ends
 ///   exactly once: timestamped, or missing with a reason.
 ///
-/// Nothing here waits. When this is dropped, timestamping of the socket is off, and its options are as
+/// Nothing here waits, except the first [`configure`](Self::configure) of a process, as
+/// [`Socket::configure`](crate::socket::Socket::configure) does. When this is dropped, timestamping of the socket is off, and its options are as
 /// they were.
 ///
 /// Populated on: Linux.
@@ -121,6 +122,7 @@ impl Timestamper {
             .with_system(&error)
         })?;
         let (socket, tracker) = Socket::adopt(descriptor)?;
+        socket.assume_long_datagrams();
         Ok(Self {
             leaves_by: socket.interface(),
             socket,

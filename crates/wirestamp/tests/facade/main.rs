@@ -5,6 +5,8 @@
 
 mod addresses;
 mod borne_out;
+#[cfg(target_os = "linux")]
+mod bridge;
 #[cfg(all(feature = "tokio", target_os = "linux"))]
 mod budget;
 #[cfg(target_os = "linux")]

@@ -16,29 +16,36 @@ const FRAMES: u32 = 64;
 const LONG: Duration = Duration::from_secs(20);
 const NOT_SUPPORTED: TransmitOutcome = TransmitOutcome::Missing(MissingReason::NotSupported);
 
-/// Runs `test` with one end of a cable, in its own namespace; skips it without root, and reports
-/// that.
-fn with_interface(test: impl FnOnce(&Interface) + Send) {
+/// Runs `test` in its own network namespace; skips it without root, and reports that.
+pub(crate) fn in_namespace(test: impl FnOnce() + Send) {
     thread::scope(|scope| {
         let ended = scope.spawn(|| {
             if let Err(missing) = unshare(CloneFlags::CLONE_NEWNET) {
                 assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "{missing}");
                 return eprintln!("skipped: a network namespace: {missing}");
             }
-            for line in [
-                "link add xdp0 type veth peer name xdp1",
-                "link set xdp1 up",
-                "link set xdp0 up",
-            ] {
-                ip(line);
-            }
-            test(&Interface::find("xdp0").expect("made"));
+            test();
         });
         ended.join().expect("the test passes");
     });
 }
 
-fn ip(line: &str) {
+/// Runs `test` with one end of a cable, in its own namespace.
+fn with_interface(test: impl FnOnce(&Interface) + Send) {
+    in_namespace(|| {
+        for line in [
+            "link add xdp0 type veth peer name xdp1",
+            "link set xdp1 up",
+            "link set xdp0 up",
+        ] {
+            ip(line);
+        }
+        test(&Interface::find("xdp0").expect("made"));
+    });
+}
+
+/// Runs `ip` with these arguments.
+pub(crate) fn ip(line: &str) {
     let status = Command::new("ip").args(line.split(' ')).status();
     assert!(status.expect("iproute2").success(), "ip {line}");
 }

@@ -35,10 +35,6 @@ impl One {
         self.with(LinkAttribute::Controller(upper))
             .with(LinkAttribute::LinkInfo(vec![LinkInfo::PortKind(kind)]))
     }
-
-    fn mtu(self, bytes: u32) -> Self {
-        self.with(LinkAttribute::Mtu(bytes))
-    }
 }
 
 fn links(all: impl IntoIterator<Item = One>) -> Links {
@@ -122,22 +118,6 @@ fn a_port_of_a_bridge_is_no_way_out_and_one_of_a_vrf_is() {
 }
 
 #[test]
-fn the_longest_packet_is_of_the_interface_or_of_all_that_packets_can_leave_by() {
-    let found = links([
-        One::new(2, InfoKind::Dummy).mtu(1_400),
-        One::new(3, InfoKind::Bridge).mtu(9_000),
-        One::new(4, InfoKind::Vrf).mtu(1_500),
-    ]);
-    let longest = |bound: Option<u32>| -> Vec<u32> {
-        let longest = found.longest(bound.map(number));
-        longest.map(|longest| longest.bytes).collect()
-    };
-    assert_eq!(longest(Some(3)), [9_000]);
-    assert_eq!(longest(Some(4)), [1_400, 9_000, 1_500]);
-    assert_eq!(longest(None), [1_400, 9_000, 1_500]);
-}
-
-#[test]
 fn ways_out_are_the_interfaces_that_lead_into_other_namespaces() {
     in_namespace("ways out", || {
         let ways = || Links::now().expect("listed").ways_out();
@@ -156,12 +136,6 @@ fn ways_out_are_the_interfaces_that_lead_into_other_namespaces() {
         assert_eq!(ways(), [one].into());
         let now = Links::now().expect("listed");
         assert_eq!(now.maker(one), Some(Maker::Itself(one)));
-        let longest: Vec<_> = now.longest(Some(one)).collect();
-        let of_one = Longest {
-            bytes: 1_500,
-            is_loopback: false,
-        };
-        assert_eq!(longest, [of_one]);
         ip("link set one master bridge").expect("made");
         assert!(ways().is_empty(), "what it takes comes to the bridge");
     });

@@ -32,6 +32,12 @@ impl Tag {
 }
 
 impl Socket {
+    /// Has room made for timestamps of datagrams of any length, from the next configuration on: for callers that send by
+    /// themselves.
+    pub fn assume_long_datagrams(&self) {
+        self.naming.room.assume_long_datagrams();
+    }
+
     /// What to attach to the datagram of `id`, which is sent next. While the kernel's count is not
     /// known, or a former owner's timestamps can come, it is nothing, and the datagram gets no timestamp.
     ///

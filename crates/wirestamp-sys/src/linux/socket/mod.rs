@@ -311,6 +311,10 @@ impl<K: Kind> DatagramSocket<K::Transport> for Socket<K> {
         self.send_batch(batch, Some(tracker))
     }
 
+    fn make_room(&self, batch: &[Outgoing<'_, K::Transport>]) -> Option<u32> {
+        self.room_for(batch)
+    }
+
     fn receive(&self, batch: &mut [Incoming<'_, K::Transport>]) -> Result<usize> {
         self.check_open("receive")?;
         self.receive_batch(batch)

@@ -5,10 +5,10 @@
 //! with the packet (`SOF_TIMESTAMPING_OPT_CMSG` without `OPT_TSONLY`), which costs a reference to the packet and its room in
 //! the receive buffer: only sockets ask for it whose packets can leave by several devices.
 
-use super::{Kind, Socket, adopt, charge, probe};
+use super::charge::Room;
+use super::{Kind, Socket, adopt, probe};
 use crate::native::device::{self, Maker};
 use crate::native::links::Links;
-use crate::native::wire::constants::TIMESTAMP_CHARGE;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -24,8 +24,8 @@ pub(super) struct Naming {
     surroundings: RwLock<Surroundings>,
     /// Whether transmit timestamps come with packets, by which the kernel names the device.
     by_kernel: AtomicBool,
-    /// Bytes of the receive buffer that one transmit timestamp takes at most.
-    charge: AtomicU32,
+    /// The room in the receive buffer.
+    pub(super) room: Room,
 }
 
 /// What is below and beside a socket's interface, as it was at the latest configuration.
@@ -80,7 +80,7 @@ impl Naming {
                 ways_out: None,
             }),
             by_kernel: AtomicBool::new(false),
-            charge: AtomicU32::new(TIMESTAMP_CHARGE),
+            room: Room::default(),
         }
     }
 
@@ -138,11 +138,7 @@ impl<K: Kind> Socket<K> {
             && links.is_some()
             && naming.surroundings(Surroundings::is_naming_wanted)
             && probe::kernel_names_devices(self.former.maker_had_net_raw);
-        let charge = links.filter(|_| named).map_or(TIMESTAMP_CHARGE, |links| {
-            let longest = links.longest(self.interface).map(charge::with_packet);
-            longest.fold(TIMESTAMP_CHARGE, u32::max)
-        });
-        naming.charge.store(charge, Ordering::Relaxed);
+        naming.room.restart(named);
         naming.by_kernel.store(named, Ordering::Relaxed);
         named
     }
@@ -173,11 +169,6 @@ impl<K: Kind> Socket<K> {
             bound if bound == self.interface => self.naming.unnamed(),
             other => other,
         }
-    }
-
-    /// What one transmit timestamp is charged to the receive buffer at most.
-    pub(super) fn charge(&self) -> u32 {
-        self.naming.charge.load(Ordering::Relaxed)
     }
 }
 

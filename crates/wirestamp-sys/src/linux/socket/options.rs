@@ -18,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use wirestamp_core::backend::BindOptions;
+use wirestamp_core::backend::{BindOptions, Outgoing};
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
@@ -26,7 +26,7 @@ use wirestamp_core::timestamp::{CountRules, TransmitTracker};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// The most receive buffer that is asked for, in bytes as the kernel counts them: room for 8,192 timestamps between two
-/// drains; for 3,276 that come with packets of 1,500 bytes, 496 of 9,000, and 123 of the loopback interface's longest.
+/// drains; for 3,276 that come with packets of 1,500 bytes, 496 of 9,000, and 63 of the longest.
 const MOST_BUFFER: usize = 8 << 20;
 
 const CONFIGURE: &str = "configure timestamping";
@@ -116,7 +116,7 @@ impl<K: Kind> Socket<K> {
             .map_err(failed)?;
         self.icmp_errors
             .store(in_force.icmp_errors, Ordering::Release);
-        let system_queue = self.make_room(&in_force).map_err(failed)?;
+        let system_queue = self.make_buffer(&in_force).map_err(failed)?;
         let granted = self.set_rings(in_force, system_queue);
         if in_force.receive && in_force.source.includes(TimestampSource::Software) {
             warm::wait_until_timestamping();
@@ -178,26 +178,50 @@ impl<K: Kind> Socket<K> {
 
     /// Timestamps are charged to the receive buffer, which they share with unread datagrams: asks
     /// for enough, and says how many fit.
-    fn make_room(&self, wanted: &Timestamping) -> io::Result<Option<u32>> {
+    fn make_buffer(&self, wanted: &Timestamping) -> io::Result<Option<u32>> {
         let Some(capacity) = wanted.transmit else {
             return Ok(None);
         };
         let socket = SockRef::from(&self.fd);
         let size = socket.recv_buffer_size()?;
         let entries = usize::from(capacity) * (1 + usize::from(wanted.queueing));
-        let needed = (entries * self.charge() as usize + size).min(MOST_BUFFER);
+        let room = &self.naming.room;
+        let needed = (entries * room.charge() as usize + size).min(MOST_BUFFER);
         if size < needed {
             // The kernel doubles what is asked for. The first needs CAP_NET_ADMIN, the second
             // is cut to net.core.rmem_max.
-            let half = needed / 2;
-            if call::set_number(self.as_fd(), libc::SOL_SOCKET, SO_RCVBUFFORCE, half as i32)
-                .is_err()
-            {
-                socket.set_recv_buffer_size(half)?;
+            if self.force_buffer(needed).is_err() {
+                socket.set_recv_buffer_size(needed / 2)?;
             }
         }
         let size = u32::try_from(socket.recv_buffer_size()?).unwrap_or(u32::MAX);
-        Ok(Some(size / self.charge()))
+        room.is_made(entries as u32, size);
+        Ok(Some(room.entries()))
+    }
+
+    fn force_buffer(&self, size: usize) -> io::Result<()> {
+        let half = (size / 2) as i32;
+        call::set_number(self.as_fd(), libc::SOL_SOCKET, SO_RCVBUFFORCE, half)
+    }
+
+    /// Where timestamps come with packets, makes room for those of datagrams that are not sent yet; returns how many of such
+    /// fit.
+    pub(super) fn room_for(&self, batch: &[Outgoing<'_, K::Transport>]) -> Option<u32> {
+        if !self.naming.is_by_kernel() {
+            return None;
+        }
+        let room = &self.naming.room;
+        let timestamped = batch.iter().filter(|outgoing| outgoing.id.is_some());
+        let longest = timestamped.map(|outgoing| outgoing.payload.len()).max()?;
+        if let Some(needed) = room.sends(longest) {
+            let needed = needed.min(MOST_BUFFER as u64) as usize;
+            let size = || SockRef::from(&self.fd).recv_buffer_size().unwrap_or(0);
+            // without CAP_NET_ADMIN it stays as large as it is, and there is room for fewer
+            if size() < needed && self.force_buffer(needed).is_ok() {
+                room.is_enlarged(size() as u32);
+            }
+        }
+        Some(room.entries())
     }
 }
 

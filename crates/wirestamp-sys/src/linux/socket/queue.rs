@@ -199,7 +199,7 @@ impl<K: Kind> Socket<K> {
             let buffer = ReceiveBuffer {
                 used,
                 size,
-                charge: self.charge(),
+                charge: self.naming.room.charge(),
             };
             tracker.buffer_seen(buffer, just_read);
         }

@@ -72,6 +72,7 @@ impl<K: Kind> Socket<K> {
                 self.kind.check_source(self.as_fd(), source, outgoing.to)?;
             }
         }
+        self.room_for(batch);
         let bits = self.transmit_bits.load(Ordering::Acquire);
         if bits != 0 && !self.carried.load(Ordering::Acquire) {
             return self.send_counted(batch, bits, tracker);
