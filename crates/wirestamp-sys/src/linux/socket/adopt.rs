@@ -4,7 +4,7 @@
 //! Source: socket(7), ip(7), udp(7); `Documentation/networking/timestamping.rst`.
 
 use super::queue::memory_of;
-use super::{Datagrams, Kind, Socket, lock};
+use super::{Datagrams, Kind, Socket, lock, probe};
 use crate::native::error::system_error;
 use crate::native::wire::address;
 use crate::native::wire::constants::{SO_RXQ_OVFL, SO_TIMESTAMPING_OLD, UDP_GRO};
@@ -21,9 +21,6 @@ use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 const ADOPT: &str = "adopt a socket";
-
-/// `linux/capability.h`.
-const CAP_NET_RAW: u32 = 13;
 
 /// `IPPROTO_UDPLITE` and `IPPROTO_MPTCP`, which `socket2` gives no names on every target.
 const UDP_LITE: i32 = 136;
@@ -56,7 +53,7 @@ impl Former {
     /// Of a socket that this thread makes.
     pub(super) fn ours() -> Self {
         Self {
-            maker_had_net_raw: call::has_capability(CAP_NET_RAW).unwrap_or(false),
+            maker_had_net_raw: probe::has_net_raw().unwrap_or(false),
             ..Self::default()
         }
     }

@@ -68,6 +68,8 @@ fn assert_that_none_is_lost(bridge: &InterfaceDescription, set: impl FnOnce()) {
     let is_known = fs::exists(SETTING).expect("an answer");
     let of_theirs = names_device(&adopted(without_net_raw(theirs)));
     assert_eq!(of_theirs, is_known, "all have packets");
+    let by_unprivileged = || without_net_raw(|| names_device(&adopted(theirs())));
+    assert!(by_unprivileged(), "if this thread has them, all have");
     set();
     assert!(names_device(&ours()), "this thread has CAP_NET_RAW");
     assert!(!without_net_raw(|| names_device(&ours())));
@@ -77,6 +79,7 @@ fn assert_that_none_is_lost(bridge: &InterfaceDescription, set: impl FnOnce()) {
     assert!(!without_net_raw(|| names_device(&ours)), "not known");
     assert!(names_device(&ours), "this thread knows it");
     assert!(!names_device(&adopted(without_net_raw(theirs))));
+    assert!(!by_unprivileged());
 }
 
 /// Newer kernels have the setting for each network namespace.
