@@ -33,7 +33,9 @@ pub(crate) use ntp::{Ntp, Target as NtpTarget};
 pub(crate) use ptp::{Action as PtpAction, Ptp};
 pub(crate) use recording::{Convert, Record};
 pub(crate) use stamp::{ClockBound, Format, PORT as STAMP_PORT, Reflect, Relation, Stamp};
-pub(crate) use time::{EVER, fitting, limited};
+#[cfg(feature = "monitor")]
+pub(crate) use time::EVER;
+pub(crate) use time::{fitting, limited};
 #[cfg(feature = "monitor")]
 pub(crate) use top::Top;
 
