@@ -16,7 +16,7 @@ def main():
     exported = {line for line in lines if not line.startswith("#")}
     section = re.search(r"## Names that are exported\n(.*?)\n## ", (crate / "ABI.md").read_text(), re.S).group(1)
     plain, rest = section.split("Not exported, as on Windows:")
-    prefixed = re.search(r"\): `([^`]*)`\.", rest[rest.index("the headers map them"):].replace("\n", " ")).group(1)
+    prefixed = re.match(r"[^`]*: `([^`]*)`\.", rest[rest.index("the headers map them"):].replace("\n", " ")).group(1)
     named = {word for text in re.findall(r"`([^`]*)`", plain) for word in re.findall(r"\w+", text.split("(")[0])}
     named |= {PREFIX + name for name in prefixed.split()}
     named |= set(re.findall(rf"`({PREFIX}\w+_rs5)`", rest))
