@@ -264,7 +264,7 @@ pub enum IoUringState {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct IoUringUnavailable {
-    /// What is missing, and how to change it.
+    /// The missing prerequisite and how to provide it.
     pub cause: &'static str,
     /// The system's error number.
     pub code: Option<i32>,

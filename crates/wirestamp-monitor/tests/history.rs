@@ -392,7 +392,8 @@ fn a_full_disk_is_an_error_and_writing_goes_on_when_there_is_room() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// What is kept of a server at a time is what the page, the metrics and the command show then: between two samples as well.
+/// The history has the offset and bound that the page, the metrics and the command show at that time, also between two
+/// samples.
 #[test]
 fn a_servers_offset_is_kept_with_the_bound_that_is_shown() {
     let folder = folder("shown");

@@ -3,7 +3,7 @@
 
 use super::MS;
 use super::course::{Free, Utc};
-use super::ntp::{PORT, stamp};
+use super::ntp::{PORT, answer};
 use std::time::Duration;
 use wirestamp::{MonotonicTime, Simulation, Span, UdpSocket, UtcTime};
 use wirestamp_measure::{Engine, Measurements, Ntp, Place, Sample, Timestamper};
@@ -49,21 +49,6 @@ impl Server {
             + jump * (seconds - jumps_at).max(0.0);
         self.start + Span::from_nanoseconds(free + (gained * 1e9).round() as i128)
     }
-
-    fn answer(&self) {
-        let mut request = [0; 256];
-        while let Ok(Some(came)) = self.socket.receive(&mut request, Duration::ZERO) {
-            // version 4, mode 4, stratum 1, precision 2⁻²⁵ s, no root delay and dispersion
-            let mut packet = vec![0x24, 1, 0, 0xe7, 0, 0, 0, 0, 0, 0, 0, 0];
-            packet.extend(b"GPS\0");
-            packet.extend([0; 8]);
-            packet.extend(&request[40..48]);
-            let now = stamp(self.at(self.socket.now()));
-            packet.extend([now, now].concat());
-            let to = came.source.expect("it has one");
-            self.socket.send_to(&packet, to, None).expect("sent");
-        }
-    }
 }
 
 /// What was found, and how wide the bounds were that are learnt.
@@ -95,7 +80,7 @@ fn drift(world: u64, clocks: &Clocks<'_>, widths: &mut Widths) {
         engine
             .wait_beside(until, &[&server.socket])
             .expect("it waits");
-        server.answer();
+        answer(&server.socket, |then| server.at(then));
         if engine.now() < look_at {
             continue;
         }

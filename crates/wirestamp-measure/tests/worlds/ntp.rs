@@ -19,7 +19,7 @@ const LOOK: Span = Span::from_microseconds(500);
 const ALL: Span = Span::from_seconds(8);
 
 /// NTP's timestamp.
-pub(crate) fn stamp(utc: UtcTime) -> [u8; 8] {
+fn stamp(utc: UtcTime) -> [u8; 8] {
     let nanoseconds = utc.nanoseconds() as u64;
     let seconds = nanoseconds / 1_000_000_000 + 2_208_988_800;
     let fraction = (nanoseconds % 1_000_000_000) * (1 << 32) / 1_000_000_000;
@@ -48,19 +48,24 @@ impl Server {
     }
 
     fn answer(&self) {
-        let mut request = [0; 256];
-        while let Ok(Some(came)) = self.socket.receive(&mut request, Duration::ZERO) {
-            // version 4, mode 4, stratum 1, precision 2⁻²⁵ s, no root delay and dispersion
-            let mut packet = vec![0x24, 1, 0, 0xe7, 0, 0, 0, 0, 0, 0, 0, 0];
-            packet.extend(b"GPS\0");
-            packet.extend([0; 8]);
-            packet.extend(&request[40..48]);
-            // after the request came and before the response leaves
-            let now = stamp(self.at(self.socket.now()));
-            packet.extend([now, now].concat());
-            let to = came.source.expect("it has one");
-            self.socket.send_to(&packet, to, None).expect("sent");
-        }
+        answer(&self.socket, |then| self.at(then));
+    }
+}
+
+/// Answers the requests that wait, as a server of stratum 1 whose clock shows what `at` returns.
+pub(crate) fn answer(socket: &UdpSocket, at: impl Fn(MonotonicTime) -> UtcTime) {
+    let mut request = [0; 256];
+    while let Ok(Some(came)) = socket.receive(&mut request, Duration::ZERO) {
+        // version 4, mode 4, stratum 1, precision 2⁻²⁵ s, no root delay and dispersion
+        let mut packet = vec![0x24, 1, 0, 0xe7, 0, 0, 0, 0, 0, 0, 0, 0];
+        packet.extend(b"GPS\0");
+        packet.extend([0; 8]);
+        packet.extend(&request[40..48]);
+        // after the request came and before the response leaves
+        let now = stamp(at(socket.now()));
+        packet.extend([now, now].concat());
+        let to = came.source.expect("it has one");
+        socket.send_to(&packet, to, None).expect("sent");
     }
 }
 

@@ -110,8 +110,8 @@ impl Socket {
         received
     }
 
-    /// Takes one entry of the error queue in, read by the caller with at least 256 bytes for control messages. What is no such
-    /// entry is ignored, and one that was cut off is lost.
+    /// Takes in an entry of the error queue, which the caller has read with at least 256 bytes for control messages. Ignores
+    /// other messages; an entry that was cut off is lost.
     pub fn take_entry(&self, control: &[u8], name: &[u8], tracker: &mut TransmitTracker) {
         let clocks = ask(tracker.placement());
         if let Some(entry) = control::queue_entry(control, || address::read(name)) {

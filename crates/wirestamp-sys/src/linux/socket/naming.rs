@@ -28,7 +28,7 @@ pub(super) struct Naming {
     pub(super) room: Room,
 }
 
-/// What is below and beside a socket's interface, as it was at the latest configuration.
+/// The interfaces below and beside that of a socket, as of the latest configuration.
 #[derive(Debug)]
 struct Surroundings {
     /// Of the interface that it is bound to.
