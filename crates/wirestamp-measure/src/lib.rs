@@ -17,6 +17,23 @@
 //! ```
 //!
 //! Measurements import neither each other nor a store; `tests/layers.rs` checks that.
+//!
+//! # Where to change what
+//!
+//! | task | files |
+//! |---|---|
+//! | a measurement | a module beside `ntp` (in `clock/` if it reads a NIC's clock), its options in `options/` and state in `state/`, `wanted.rs`, `slot.rs`, `sample.rs` (`Kind`), `carried.rs`, `tests/layers.rs`; then the map of `wirestamp-monitor` |
+//! | a metric | a field in `state/`, `carried.rs` if it outlives a restart of its task; then the map of `wirestamp-monitor` |
+//! | an event | `event.rs`; a change of a PTP clock: `ptp_change.rs`, and its line in `wirestamp-cli`, `commands/ptp/reports.rs` |
+//! | the message when a measurement fails | `slot.rs`; when its NIC is gone, `interfaces.rs` |
+//! | when a peer or server is silent or stale | `task.rs` (`SILENT`: its name is resolved again), `ntp.rs` and `stamp.rs` (`stale_after`) |
+//! | how NTP or STAMP sends (socket, port, keys) | `host.rs` (`connect`), `ntp/dialogue.rs`, `nts/`, `stamp.rs`, `key.rs` |
+//! | how often an NTP server is asked | `wirestamp-ntp`, `client.rs` (`every`); `ntp.rs` (`due`, `is_asked`) obeys it |
+//! | a count of a STAMP session | `wirestamp-probe`, `session/receive.rs` and `losses.rs`; `stamp.rs` (`show`) |
+//! | a delay of a STAMP session | `wirestamp-probe`, `session/direction.rs` and `tally.rs`; `stamp/segments.rs` |
+//! | a figure of a distribution | `delays.rs`; of the commands: `wirestamp-core`, `latency/summary.rs` |
+//! | an option of the path within this host | `options/clocks.rs`, `path/each.rs`; of the command: `wirestamp`, `latency/mod.rs` |
+//! | a peer in simulations | `peers.rs` |
 
 #![forbid(unsafe_code)]
 

@@ -19,6 +19,17 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Where to change what
+//!
+//! | task | files |
+//! |---|---|
+//! | a measurement | the map of `wirestamp-measure`, then `configuration.rs`, `snapshot.rs`, `history/record.rs` |
+//! | a metric | a field in `wirestamp-measure`, `state/`; here `metrics/list/`; a row in `guide/monitor-metrics.md` |
+//! | a key of the configuration | of a measurement: `wirestamp-measure`, `options/`; else `configuration/`; the example in `guide/monitor.md`; `scripts/schemas --write` |
+//! | an event of the monitor itself | `events.rs` (`kinds`), `scripts/schemas --write` |
+//! | a value of each sample in the history | `history/record.rs`, `series.rs`, `block.rs` (version), `scripts/page/history.py` |
+//! | a part of the web page | `http/page/`, `http/page.rs`, `scripts/page/browse.js` |
 
 #![forbid(unsafe_code)]
 
