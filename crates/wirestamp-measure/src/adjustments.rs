@@ -6,8 +6,6 @@ use wirestamp::{Bounded, MonotonicTime, Span, UdpSocket};
 
 /// The number of readings that are kept beside the one of the last request: timestamps are older than the newest reading.
 const READINGS: usize = 16;
-/// A fast slew moves the clock by one of so many nanoseconds at most.
-const FASTEST: i128 = 10;
 
 /// Readings, one for each request and each wait for timestamps.
 #[derive(Debug, Default)]
@@ -52,7 +50,7 @@ impl Adjustments {
             // it can lie after the newest reading, because it is unsure
             None => (before.by, latest - before.at),
         };
-        by.bound += Span::from_nanoseconds(unsure.nanoseconds() / FASTEST + 1);
+        by.bound += Adjusted::most_within(unsure);
         Some(by)
     }
 }

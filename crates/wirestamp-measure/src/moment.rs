@@ -1,6 +1,6 @@
 //! Instants of this host.
 
-use wirestamp::time::{RealTimeClock, UtcCrossTimestamp};
+use wirestamp::time::{Adjusted, RealTimeClock, UtcCrossTimestamp};
 use wirestamp::{Bounded, MonotonicTime, Span, UdpSocket, UtcTime};
 
 /// An instant on both of the system's clocks.
@@ -10,7 +10,7 @@ pub struct Moment {
     pub now: MonotonicTime,
     /// Both clocks, read beside each other.
     pub reading: UtcCrossTimestamp,
-    /// How far adjustments had moved the monotonic clock ([`Adjusted`](wirestamp::time::Adjusted)); `None`: unknown.
+    /// How far adjustments had moved the monotonic clock ([`Adjusted`]); `None`: unknown.
     pub adjusted: Option<Bounded<Span>>,
     /// How the real-time clock can run against the monotonic clock.
     pub real_time_clock: RealTimeClock,
@@ -39,7 +39,7 @@ impl Moment {
         let mut adjusted = before.until(&after, moment.reading.before);
         // the real-time clock was read somewhat later
         let width = moment.reading.after - moment.reading.before;
-        adjusted.bound += Span::from_nanoseconds(width.nanoseconds() / 10 + 1);
+        adjusted.bound += Adjusted::most_within(width);
         Self {
             adjusted: Some(adjusted),
             real_time_clock: socket.real_time_clock(),

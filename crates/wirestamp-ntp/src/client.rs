@@ -225,7 +225,7 @@ impl Client {
 
     /// Returns the offset at a later local time. The error bound grows by the possible drift since:
     /// by the drift that samples have shown, if the adjustments of the local clock are known, else
-    /// by the largest allowed one.
+    /// by the largest allowed one, which must then include these adjustments.
     ///
     /// It holds if the local real-time clock was not stepped since. Where it is slewed against the
     /// monotonic clock (Windows), add
@@ -333,7 +333,9 @@ impl Client {
             return self.counts.no_sample(NoSample::LocalStep);
         }
         let server = worse(of.server, server);
-        let Some((sample, bounds)) = exchange.complete(t3, interleaved, server) else {
+        let Some((sample, bounds)) =
+            exchange.complete(t3, interleaved, server, self.options.max_drift_ppm)
+        else {
             return self.counts.no_sample(NoSample::Implausible);
         };
         let taken = self

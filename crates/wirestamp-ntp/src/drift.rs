@@ -4,7 +4,7 @@
 
 use crate::client::ClientOptions;
 use crate::exchange::{Bounds, LocalTime};
-use wirestamp_core::time::{Bounded, Span};
+use wirestamp_core::time::Span;
 use wirestamp_offset::{Assumptions, Contradiction, Estimator, Settings, SharedCommands};
 
 /// The wander from which on the drift is not learnt, in parts per billion per second.
@@ -96,7 +96,7 @@ impl Drift {
         let (shortest, longest) = (shortest?, longest?);
         let down = Span::from_nanoseconds(shortest.0.min(longest.0).into());
         let up = Span::from_nanoseconds(shortest.1.max(longest.1).into());
-        let adjusted = adjusted(then, now)?;
+        let adjusted = now.adjusted_since(then)?;
         Some((adjusted.least() + down, adjusted.most() + up))
     }
 
@@ -104,22 +104,22 @@ impl Drift {
     /// them.
     fn allowed(&self, then: &LocalTime, now: &LocalTime) -> (Span, Span) {
         let shown = now.utc.value - then.utc.value;
-        let elapsed = (now.monotonic.value - then.monotonic.value) + now.monotonic.bound;
-        let elapsed = shown.max(elapsed + then.monotonic.bound).max(Span::ZERO);
-        let most = elapsed.nanoseconds() * i128::from(self.most);
-        let most = Span::from_nanoseconds((most + 999_999) / 1_000_000);
-        let (least, highest) = match adjusted(then, now) {
+        let counted = (now.monotonic.value - then.monotonic.value) + now.monotonic.bound;
+        let counted = shown.max(counted + then.monotonic.bound).max(Span::ZERO);
+        let (least, highest) = match now.adjusted_since(then) {
             Some(by) => (by.least().min(Span::ZERO), by.most().max(Span::ZERO)),
             None => (Span::ZERO, Span::ZERO),
         };
+        // a clock that is slowed counts less of the time in which the others drift
+        let most = largest_drift(counted - least, self.most);
         (least - most, highest + most)
     }
 }
 
-/// The adjustments from one time to another, if they are known.
-fn adjusted(then: &LocalTime, now: &LocalTime) -> Option<Bounded<Span>> {
-    let (from, to) = (then.adjusted?, now.adjusted?);
-    Some(Bounded::new(to.value - from.value, to.bound + from.bound))
+/// The largest drift in a time, rounded up.
+pub(crate) fn largest_drift(elapsed: Span, max_drift_ppm: u32) -> Span {
+    let most = elapsed.nanoseconds() * i128::from(max_drift_ppm);
+    Span::from_nanoseconds((most + 999_999) / 1_000_000)
 }
 
 /// The movement that both allow; both of them if they contradict each other.

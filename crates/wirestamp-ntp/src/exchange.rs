@@ -1,5 +1,6 @@
 //! The four timestamps of an exchange, and the interval of the offset that follows from them.
 
+use crate::drift::largest_drift;
 use crate::packet::ServerState;
 use crate::timestamp::NtpTimestamp;
 use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
@@ -28,6 +29,19 @@ impl LocalTime {
         by > shown.bound + elapsed.bound + Span::from_nanoseconds(drift)
     }
 
+    /// Returns how far adjustments moved the clock from an earlier time until this one, if both are known.
+    pub(crate) fn adjusted_since(&self, earlier: &Self) -> Option<Bounded<Span>> {
+        let (from, to) = (earlier.adjusted?, self.adjusted?);
+        Some(Bounded::new(to.value - from.value, to.bound + from.bound))
+    }
+
+    /// Returns the same if it is certainly more than the largest drift: a fast slew.
+    pub(crate) fn slewed_since(&self, earlier: &Self, max_drift_ppm: u32) -> Option<Bounded<Span>> {
+        let by = self.adjusted_since(earlier)?;
+        let most = largest_drift((self.utc.value - earlier.utc.value).abs(), max_drift_ppm);
+        (by.value.abs() > by.bound + most).then_some(by)
+    }
+
     /// Returns the time of the unadjusted clock; `None` if it is unknown.
     pub(crate) fn free(&self) -> Option<Bounded<MonotonicTime>> {
         let adjusted = self.adjusted?;
@@ -45,7 +59,7 @@ pub struct Sample {
     /// The arrival of the response, on the real-time clock.
     pub at: UtcTime,
     /// The offset, local minus server: the middle of the possible interval. Its error bound is without the drift during the
-    /// exchange.
+    /// exchange, but for a fast slew that the readings show.
     pub offset: Bounded<Span>,
     /// The path delay of both directions together, without the residence time.
     pub path_delay: Span,
@@ -102,13 +116,17 @@ impl Exchange {
         t3: NtpTimestamp,
         interleaved: bool,
         server: ServerState,
+        max_drift_ppm: u32,
     ) -> Option<(Sample, Bounds)> {
         let (t1, t4) = (self.t1.utc.value, self.t4.utc.value);
         let (t2, t3) = (self.t2.to_utc(t1)?, t3.to_utc(t4)?);
         let unsure = server.timestamp_bound() + self.t1.utc.bound.max(self.t4.utc.bound);
         let residence_time = t3 - t2;
         let path_delay = (t4 - t1) - residence_time;
-        let (at_least, at_most) = (t1 - t2 - unsure, t4 - t3 + unsure);
+        let slewed = self.t4.slewed_since(&self.t1, max_drift_ppm);
+        let [down, up] = slewed.map_or([Span::ZERO; 2], |by| [by.least(), by.most()]);
+        let at_least = t1 - t2 - unsure + down.min(Span::ZERO);
+        let at_most = t4 - t3 + unsure + up.max(Span::ZERO);
         // both limits have this error, so twice this allows for the error of all four timestamps
         if residence_time + unsure + unsure < Span::ZERO || at_least > at_most || t4 < t1 {
             return None;

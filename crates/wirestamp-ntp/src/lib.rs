@@ -19,8 +19,9 @@
 //!   holds if there was no step since. It grows by the drift that samples have shown. That assumes
 //!   that the frequency changes by at most [`ClientOptions::wander_ppb`] and
 //!   [`ClientOptions::jump_ppb`], and that there is at most one step of the server's clock in a
-//!   quarter of an hour that is too small to notice: smaller than a round trip plus twice the
-//!   largest drift between two samples. Contradictions are counted ([`Counts::drift_contradictions`]).
+//!   quarter of an hour that is too small to notice: smaller than the round trips of the samples
+//!   before and after it together, plus twice the largest drift between these. Contradictions are
+//!   counted ([`Counts::drift_contradictions`]).
 //! - [`ServerState::root_bound`] is the largest error of the server's clock against UTC, *as the
 //!   server states it*. No measurement over the network can check it.
 //!

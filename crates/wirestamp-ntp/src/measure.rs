@@ -49,6 +49,8 @@ pub(crate) enum Taken {
 pub(crate) struct Measuring {
     estimator: Estimator,
     drift: Drift,
+    /// The largest drift, in parts per million.
+    most: u32,
     since_step: Option<SinceStep>,
 }
 
@@ -78,6 +80,7 @@ impl Measuring {
         Self {
             estimator: Estimator::new(settings, SharedCommands::default()),
             drift: Drift::new(options),
+            most: options.max_drift_ppm,
             since_step: None,
         }
     }
@@ -95,6 +98,9 @@ impl Measuring {
     }
 
     /// Takes a sample of an exchange. `sharper`: it was already taken with a less exact transmit time.
+    ///
+    /// A fast slew that the readings show has moved the offset away from the limits of earlier exchanges: these are
+    /// forgotten, and nobody has stepped a clock.
     pub(crate) fn take(
         &mut self,
         sample: &Sample,
@@ -102,7 +108,12 @@ impl Measuring {
         exchange: &Exchange,
         sharper: bool,
     ) -> Taken {
-        let contradicted = self.feed(bounds, sharper).is_err();
+        let slewed = |known: SinceStep| exchange.t4.slewed_since(&known.newest, self.most);
+        let begins = self.since_step.and_then(slewed).is_some();
+        if begins {
+            self.estimator.reset();
+        }
+        let contradicted = self.feed(bounds, sharper && !begins).is_err();
         if contradicted {
             self.reset();
             // a single sample cannot contradict anything

@@ -138,7 +138,10 @@ fn holds(story: Story, seen: &Seen) -> Result<(), TestCaseError> {
         .step
         .map(|(place, by)| (place.index(story.turns.len()), by));
     let mut wandered = 0.0;
-    for (place, turn) in story.turns.into_iter().enumerate() {
+    let mut turns = story.turns.into_iter().enumerate().peekable();
+    while let Some((place, turn)) = turns.next() {
+        let next = turns.peek().map(|(_, next)| next.path);
+        let continues = |by| next.is_none_or(|path| is_shown(by, &path));
         if let Some((_, by)) = step.filter(|step| step.0 == place) {
             world.step_server(by, true);
         }
@@ -164,12 +167,20 @@ fn holds(story: Story, seen: &Seen) -> Result<(), TestCaseError> {
         }
         world.now += turn.pause;
         world.wanders.turn(world.now, wandered + jumped, 0.0);
-        // during an exchange the clocks drift apart by at most 500 ppm, adjustments included
         if let Some((by, _)) = turn.adjusted {
-            world.adjusted.turn(world.now, by.clamp(-90e-6, 90e-6), 0.0);
+            let within = by.clamp(-90e-6, 90e-6);
+            let by = if continues(by) { by } else { within };
+            world.adjusted.turn(world.now, by, 0.0);
         }
     }
     Ok(())
+}
+
+/// During an exchange the clocks drift apart by at most 500 ppm, adjustments included, unless the readings show that
+/// these are more.
+fn is_shown(by: f64, path: &Path) -> bool {
+    let took = (path.forward + path.residence + path.backward) as f64;
+    (by.abs() - 501e-6) * took > 110.0
 }
 
 /// 400 worlds; `WIRESTAMP_NTP_WORLDS` sets another number.
@@ -275,6 +286,45 @@ fn a_frequency_that_changes_too_much_is_counted_and_what_was_learnt_is_dropped()
     asked(&mut world, 8);
     let known = after(&world, 15).offset;
     assert!(known.bound < Span::from_microseconds(200), "{known}");
+}
+
+/// chronyd slews the clock by 83,333 ppm, as for a large offset: the server has not been stepped.
+#[test]
+fn a_fast_slew_is_no_step_of_the_server() {
+    for by in [83_333e-6, -83_333e-6] {
+        let mut world = World::new(basic(), 1);
+        asked(&mut world, 12);
+        world.adjusted.turn(world.now + 3 * SECOND, by, 0.0);
+        let seen = Seen::default();
+        for round in 0..10 {
+            world.now += 16 * SECOND;
+            world.exchange(&NEAR);
+            for seconds in [0, 4, 15] {
+                let at = world.now + seconds * SECOND;
+                look(&world, at, &seen).unwrap_or_else(|error| panic!("{by}, {round}: {error}"));
+            }
+        }
+        let known = after(&world, 15).offset;
+        assert!(known.bound < Span::from_microseconds(200), "{known}");
+        let counts = world.client.counts();
+        assert_eq!((counts.contradictions, counts.drift_contradictions), (0, 0));
+    }
+}
+
+/// While it is slowed, this host's clock counts less than the time in which the oscillators drift apart.
+#[test]
+fn the_largest_drift_is_that_of_the_unslewed_time() {
+    let mut options = basic();
+    options.max_drift_ppm = 5;
+    let mut world = World::new(options, 1);
+    world.local.drift = -4_900;
+    asked(&mut world, 12);
+    world.adjusted.turn(world.now, -83_333e-6, 0.0);
+    let seen = Seen::default();
+    for seconds in [4, 16, 64, 300] {
+        let at = world.now + seconds * SECOND;
+        look(&world, at, &seen).unwrap_or_else(|error| panic!("{seconds} s: {error}"));
+    }
 }
 
 /// A daemon corrects an oscillator that is worse than the largest drift, so that the clock is better.

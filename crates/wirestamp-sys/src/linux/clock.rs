@@ -92,7 +92,7 @@ fn adjusted_once() -> Adjusted {
     let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
     let by = Span::from_nanoseconds(i128::from((before + half).nanoseconds()) - i128::from(raw));
     // it was read somewhere in between, and a slew goes on until `after`
-    let slewed = Span::from_nanoseconds((after - before).nanoseconds() / 10 + 1);
+    let slewed = Adjusted::most_within(after - before);
     let unsure = (after - before) - half + slewed + Span::from_nanoseconds(1);
     Adjusted {
         at: after,

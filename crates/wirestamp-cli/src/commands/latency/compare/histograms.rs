@@ -30,10 +30,19 @@ pub(super) fn from_histograms(text: &[u8]) -> Result<Samples, String> {
 
 fn up_to(most: usize, text: &[u8]) -> Result<Samples, String> {
     let (mut found, mut kept): ([Parts; PATHS.len()], _) = (Default::default(), 0);
-    for entry in IntervalLogIterator::new(text) {
-        let LogEntry::Interval(interval) =
-            entry.map_err(|error| format!("it is no interval log of HdrHistogram: {error:?}"))?
-        else {
+    for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        // in such a line, HdrHistogram would look for a time to the end of the file
+        if line.starts_with(b"#") || line.starts_with(b"\"StartTimestamp\"") {
+            continue;
+        }
+        let Some(entry) = IntervalLogIterator::new(line).next() else {
+            continue;
+        };
+        let wrong = |error| {
+            let number = number + 1;
+            format!("line {number}: it is no interval log of HdrHistogram: {error:?}")
+        };
+        let LogEntry::Interval(interval) = entry.map_err(wrong)? else {
             continue;
         };
         let tag = interval.tag().map_or("", |tag| tag.as_str());
@@ -125,7 +134,7 @@ fn tagged(tag: &str) -> Result<Option<(usize, u64)>, String> {
     }
 }
 
-/// Whether values are shifted by so much in a file of ours: 20 histograms of a path are the most then.
+/// Whether values are shifted by so much in a file of ours: 21 histograms of a path are the most then.
 fn is_shift(offset: u64) -> bool {
     offset == 0 || 10_u64.pow(offset.ilog10()) == offset
 }
@@ -248,6 +257,14 @@ mod tests {
             let found = from_histograms(log_of(parts).as_bytes()).expect_err("too many");
             assert!(found.contains("count more than"), "{found}");
         }
+    }
+
+    /// Where a reader looks to the end of the file in each line, this takes minutes.
+    #[test]
+    fn a_log_of_comments_is_read_line_by_line() {
+        let comments = "#\n".repeat(1 << 20) + &"\"StartTimestamp\"\n".repeat(1 << 17);
+        let log = comments + &written(&[10, 20, 30]);
+        assert_eq!(offset(&log), Ok((3, Some(20))));
     }
 
     /// HdrHistogram would set aside 4 GB.

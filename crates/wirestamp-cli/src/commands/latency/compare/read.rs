@@ -4,6 +4,7 @@ use super::histograms::{LONGEST, from_histograms};
 use super::sample::Sample;
 use crate::failure::told;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -23,6 +24,8 @@ pub(super) const PATHS: [(&str, &str); 9] = [
 ];
 /// A larger file is no run of `latency`: 50 bytes for each of 10 million packets.
 const LARGEST: u64 = 500_000_000;
+/// All paths of these packets. A value takes eight bytes and one of its own in the file at least.
+const MOST_VALUES: usize = 10_000_000 * PATHS.len();
 /// A longer line is no packet's. Objects and fields take many times the bytes of their text.
 const LONGEST_LINE: usize = 1 << 20;
 
@@ -69,11 +72,6 @@ const OPERATION: &str = "read the run";
 pub(super) type Samples = [Option<Sample>; PATHS.len()];
 
 fn samples(text: &[u8]) -> Result<Samples, String> {
-    let is_log = text.starts_with(b"#");
-    let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
-    if !is_log && lines.any(|line| line.len() > LONGEST_LINE) {
-        return Err(format!("it has a line of more than {LONGEST_LINE} bytes"));
-    }
     let samples = match text.first() {
         Some(b'#') => from_histograms(text)?,
         Some(b'{') => from_objects(text)?,
@@ -92,13 +90,44 @@ pub(super) fn path_of(name: &str) -> Option<usize> {
     PATHS.iter().position(|(path, _)| *path == name)
 }
 
+/// The values of each path, in the order of the file.
+#[derive(Default)]
+struct Series {
+    paths: [Vec<i64>; PATHS.len()],
+    kept: usize,
+}
+
+impl Series {
+    fn push(&mut self, path: usize, value: i64) -> Result<(), String> {
+        self.kept += 1;
+        if self.kept > MOST_VALUES {
+            return Err(format!("it has more than {MOST_VALUES} values"));
+        }
+        self.paths[path].push(value);
+        Ok(())
+    }
+
+    fn samples(self) -> Samples {
+        self.paths
+            .map(|values| (!values.is_empty()).then(|| Sample::exact(values)))
+    }
+}
+
+fn not_too_long(line: &[u8]) -> Result<(), String> {
+    match line.len() <= LONGEST_LINE {
+        true => Ok(()),
+        false => Err(format!("it has a line of more than {LONGEST_LINE} bytes")),
+    }
+}
+
 /// A JSON object on each line, one for each packet.
 fn from_objects(text: &[u8]) -> Result<Samples, String> {
-    let mut series: [Vec<i64>; PATHS.len()] = Default::default();
+    let mut series = Series::default();
     for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
         if line.trim_ascii().is_empty() {
             continue;
         }
+        not_too_long(line)?;
         let object: Map<String, Value> = match serde_json::from_slice(line) {
             Ok(object) => object,
             Err(_) if number == 0 && is_object(text) => return Err(SUMMARY.to_owned()),
@@ -106,22 +135,19 @@ fn from_objects(text: &[u8]) -> Result<Samples, String> {
         };
         for (name, value) in &object {
             let Some(path) = path_of(name) else { continue };
-            match value {
-                Value::Null => {}
+            let found = match value {
+                Value::Null => continue,
                 Value::Object(_) => return Err(SUMMARY.to_owned()),
-                Value::Number(value) => series[path].push(value.as_i64().ok_or_else(|| {
-                    format!("line {}: {name} is no integer: {value}", number + 1)
-                })?),
-                Value::String(value) => {
-                    series[path].push(integer(value).map_err(|()| {
-                        format!("line {}: {name} is no integer: {value}", number + 1)
-                    })?);
-                }
+                Value::Number(value) => value.as_i64(),
+                Value::String(value) => integer(value),
                 _ => return Err(format!("line {}: {name} is no number", number + 1)),
-            }
+            };
+            let found = found
+                .ok_or_else(|| format!("line {}: {name} is no integer: {value}", number + 1))?;
+            series.push(path, found)?;
         }
     }
-    Ok(series.map(exact))
+    Ok(series.samples())
 }
 
 /// Whether this is a summary: one object on many lines.
@@ -133,18 +159,17 @@ const SUMMARY: &str = "it has the quantiles of a run, which do not say how certa
 
 /// A heading, and then a line for each packet.
 fn from_csv(text: &[u8]) -> Result<Samples, String> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text);
-    let wrong = |error: csv::Error| format!("it is no CSV: {error}");
-    let heading = reader.headers().map_err(wrong)?;
-    let columns: Vec<(usize, usize)> = heading
-        .iter()
-        .enumerate()
-        .filter_map(|(column, name)| Some((column, path_of(name.trim())?)))
-        .collect();
-    if columns.is_empty() {
-        return Err("its first line names no latency such as wire_ns".to_owned());
+    for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
+        not_too_long(line)?;
     }
-    let mut series: [Vec<i64>; PATHS.len()] = Default::default();
+    // without quotes, a line ends where it seems to
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .quoting(false)
+        .from_reader(text);
+    let wrong = |error: csv::Error| format!("it is no CSV: {error}");
+    let columns = columns(reader.headers().map_err(wrong)?)?;
+    let mut series = Series::default();
     for record in reader.records() {
         let record = record.map_err(wrong)?;
         let line = record.position().map_or(0, csv::Position::line);
@@ -152,21 +177,35 @@ fn from_csv(text: &[u8]) -> Result<Samples, String> {
             let cell = record.get(*column).unwrap_or_default().trim();
             if !cell.is_empty() {
                 let value =
-                    integer(cell).map_err(|()| format!("line {line}: {cell:?} is no integer"))?;
-                series[*path].push(value);
+                    integer(cell).ok_or_else(|| format!("line {line}: {cell:?} is no integer"))?;
+                series.push(*path, value)?;
             }
         }
     }
-    Ok(series.map(exact))
+    Ok(series.samples())
 }
 
-fn integer(text: &str) -> Result<i64, ()> {
-    let value: i64 = text.parse().map_err(|_| ())?;
-    (value.unsigned_abs() <= LONGEST).then_some(value).ok_or(())
+/// The columns of paths, by their headings.
+fn columns(heading: &csv::StringRecord) -> Result<BTreeMap<usize, usize>, String> {
+    let mut columns = BTreeMap::new();
+    for (column, name) in heading.iter().enumerate() {
+        let Some(path) = path_of(name.trim()) else {
+            continue;
+        };
+        if columns.values().any(|known| *known == path) {
+            return Err(format!("its first line names {} twice", name.trim()));
+        }
+        columns.insert(column, path);
+    }
+    match columns.is_empty() {
+        true => Err("its first line names no latency such as wire_ns".to_owned()),
+        false => Ok(columns),
+    }
 }
 
-fn exact(series: Vec<i64>) -> Option<Sample> {
-    (!series.is_empty()).then(|| Sample::exact(series))
+fn integer(text: &str) -> Option<i64> {
+    let value: i64 = text.parse().ok()?;
+    (value.unsigned_abs() <= LONGEST).then_some(value)
 }
 
 #[cfg(test)]
@@ -208,6 +247,8 @@ mod tests {
             ("{\n\"wire_ns\": {\"p50\": 1}\n}\n", "quantiles of a run"),
             ("{\"wire_ns\":1}\n{", "line 2 is no JSON object"),
             ("{\"wire_ns\":true}", "line 1: wire_ns is no number"),
+            ("wire_ns,x,wire\n1,2,3\n", "names wire twice"),
+            ("\"wire_ns\n\",wire_ns\n1,2\n", "names no latency"),
             ("# nothing\n", "it has no latencies"),
             (
                 "#\nTag=wire,0.0,1.0,1.0,AAAA\n",
@@ -226,12 +267,14 @@ mod tests {
         let zeros = "0,".repeat(LONGEST_LINE / 2);
         for text in [
             format!("{{\"wire_ns\":1}}\n{{\"more\":[{zeros}0]}}\n"),
-            format!("{{\n\"more\":[{zeros}0]}}\n"),
             format!("wire_ns,{zeros}\r1\n"),
+            format!("{{\"wire_ns\":1,\"more\":[{zeros}\r{zeros}0]}}\n"),
         ] {
             let found = read(&text).expect_err("too long");
             assert!(found.contains("a line of more than"), "{found}");
         }
+        let found = read(&format!("{{\n\"more\":[{zeros}0]}}\n")).expect_err("no summary");
+        assert!(found.contains("line 1 is no JSON object"), "{found}");
         let rows = format!("wire_ns\n{}", "1\n".repeat(LONGEST_LINE));
         assert_eq!(
             read(&rows),
