@@ -271,3 +271,65 @@ mod unix {
         assert!(is_recording(&content));
     }
 }
+
+/// Times of a recording are written once they are final: of each timestamp, and the clock's offset for each batch.
+#[test]
+#[cfg(feature = "parquet")]
+fn a_recording_in_parquet_has_a_time_for_each_timestamp_and_an_offset_for_each_batch() {
+    use parquet_files::file::reader::{FileReader, SerializedFileReader};
+    use parquet_files::record::RowAccessor;
+    fn files(folder: &Path, into: &mut Vec<std::path::PathBuf>) {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true => files(&path, into),
+                false => into.push(path),
+            }
+        }
+    }
+    let folder = tempfile::tempdir().expect("made");
+    let store = folder.path().join("store");
+    let place = name(&store);
+    let asked = [
+        "--sim",
+        "i225",
+        "record",
+        "sim0",
+        "--for",
+        "5s",
+        "--timestamps",
+        "10",
+    ];
+    let ran = run(&[&asked[..], &["--parquet", place, "--host", "a", "--json"]].concat());
+    assert!(ran.status.success(), "{ran:?}");
+    let summary: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    // the rows of a table, and how many have a number in this column
+    let rows = |table: &str, column: usize| {
+        let mut found = Vec::new();
+        files(&store.join(table), &mut found);
+        let (mut all, mut known) = (0_u64, 0_u64);
+        for file in found {
+            let file = fs::File::open(file).expect("opens");
+            let reader = SerializedFileReader::new(file).expect("is Parquet");
+            for row in reader.get_row_iter(None).expect("rows") {
+                all += 1;
+                known += u64::from(row.expect("a row").get_long(column).is_ok());
+            }
+        }
+        (all, known)
+    };
+    let [readings, batches, timestamps] =
+        ["readings", "batches", "timestamps"].map(|key| summary[key].as_u64().expect("a count"));
+    assert!(timestamps > 40, "{summary}");
+    assert_eq!(rows("cross", 3).0, readings);
+    assert_eq!(
+        rows("timestamps", 8),
+        (timestamps, timestamps),
+        "UTC of each"
+    );
+    assert_eq!(
+        rows("estimates", 5),
+        (batches, batches),
+        "an offset for each"
+    );
+}

@@ -1,5 +1,6 @@
 //! NICs' clocks against the system's.
 
+mod offset;
 mod reader;
 mod readings;
 mod recording;
@@ -9,31 +10,26 @@ pub(crate) use recording::RecordingTask;
 
 use crate::event::EventKind;
 use crate::moment::Moment;
+use crate::nic::{Pace, correlated};
 use crate::place::Place;
-use crate::reading::ClockReading;
-use crate::sample::{Kind, Subject};
+use crate::sample::Subject;
 use crate::sink::Known;
 use crate::state::{ClockState, Reasons, State};
 use crate::task::{Task, Turn};
+use offset::{OTHER_UNIT, Offset, UNREAD, counts_nanoseconds, parts_per_trillion};
 use reader::Reader;
 use wirestamp::correlator::{CorrelatorStatus, FrequencyEstimate, GenerationCause};
-use wirestamp::time::{Frequency, UtcCrossTimestamp};
+use wirestamp::time::UtcCrossTimestamp;
 use wirestamp::{
-    Bounded, ConversionError, Correlator, CorrelatorOptions, Error, ErrorKind, MonotonicTime,
-    Result, Span, UdpSocket, UtcTime,
+    ConversionError, Correlator, Error, ErrorKind, MonotonicTime, Result, Span, UdpSocket,
 };
 
 /// How often the correlator's state is looked at.
 const LOOK: Span = Span::from_seconds(1);
 /// How often a cross timestamp is taken for its width.
 const WIDTH: Span = Span::from_seconds(10);
-const NANOSECONDS: u64 = 1_000_000_000;
-/// Why a clock has no offset to UTC: its ticks are no nanoseconds, it is further off than 292 years, or its NIC is gone.
-const OTHER_UNIT: &str = "not_nanoseconds";
-const TOO_FAR: &str = "overflow";
+/// Why nothing is known of a clock: its NIC is gone.
 const GONE: &str = "no_such_device";
-/// It could not be read now, or the real-time clock was stepped meanwhile.
-const UNREAD: &str = "unread";
 const NOT_READ: &str = "the clock could not be read, or the real-time clock was stepped meanwhile";
 
 /// A NIC's clock and its correlation.
@@ -54,44 +50,12 @@ pub(crate) struct ClockTask {
     changes: Reasons,
 }
 
-/// A clock minus UTC.
-struct Offset {
-    at: UtcTime,
-    offset: Bounded<Span>,
-}
-
-impl Offset {
-    fn of(at: UtcTime, offset: i128, bound: i128) -> Result<Self, &'static str> {
-        let is_near = |value| i64::try_from(value).is_ok();
-        if !is_near(offset) || !is_near(bound) {
-            return Err(TOO_FAR);
-        }
-        let [offset, bound] = [offset, bound].map(Span::from_nanoseconds);
-        Ok(Self {
-            at,
-            offset: Bounded::new(offset, bound),
-        })
-    }
-
-    fn read(reading: &ClockReading) -> Result<Self, &'static str> {
-        // a clock whose driver states no frequency counts nanoseconds
-        let nominal = Some(Frequency::GIGAHERTZ);
-        let reading = ClockReading {
-            nominal,
-            ..*reading
-        };
-        let Bounded { value, bound } = reading.offset_to_utc().ok_or(UNREAD)?;
-        Self::of(reading.utc(), value.nanoseconds(), bound.nanoseconds())
-    }
-}
-
 impl ClockTask {
     pub(crate) fn open(name: &str, tai_offset: i32, place: &Place) -> Result<Self> {
         let interface = place.interface(name)?;
-        let correlator = interface.correlator(CorrelatorOptions::default())?;
-        let nominal = interface.supported()?.nominal_frequency;
+        let correlator = correlated(&interface, Pace::Usual)?;
         Ok(Self {
-            counts_nanoseconds: nominal.is_none_or(|nominal| nominal.hertz() == NANOSECONDS),
+            counts_nanoseconds: counts_nanoseconds(&interface)?,
             reader: Reader::new(interface),
             correlator,
             tai_offset,
@@ -131,8 +95,8 @@ impl ClockTask {
         if turn.now >= self.width_due {
             self.width_due = turn.now + WIDTH;
             self.width = self.reader.read().ok().map(|reading| {
-                let (kind, name) = (Kind::Clock, self.reader.interface().name());
-                turn.sink.reading(Subject { kind, name }, &reading);
+                let name = self.reader.interface().name();
+                turn.sink.reading(Subject::clock(name), &reading);
                 reading.cross.monotonic_after() - reading.cross.monotonic_before()
             });
         }
@@ -245,7 +209,7 @@ impl Task for ClockTask {
                 generation: generation.map(|generation| generation.0),
                 offset: offset.map(|known| known.offset),
                 right_servers: None,
-                frequency_ppt: frequency.map(|one| ((one.hertz / 1e9 - 1.0) * 1e12).round() as i64),
+                frequency_ppt: frequency.as_ref().map(parts_per_trillion),
             }
         })
     }

@@ -29,6 +29,8 @@
 //! | when a peer or server is silent or stale | `task.rs` (`SILENT`: its name is resolved again), `ntp.rs` and `stamp.rs` (`stale_after`) |
 //! | how NTP or STAMP sends (socket, port, keys) | `host.rs` (`connect`), `ntp/dialogue.rs`, `nts/`, `stamp.rs`, `key.rs` |
 //! | how often an NTP server is asked | `wirestamp-ntp`, `client.rs` (`every`); `ntp.rs` (`due`, `is_asked`) obeys it |
+//! | how often a NIC's clock is read for conversions | `nic.rs` (`correlated`) |
+//! | when the times of a recording are final | `clock/recording/times.rs`: it waits itself once, at its end |
 //! | a count of a STAMP session | `wirestamp-probe`, `session/receive.rs` and `losses.rs`; `stamp.rs` (`show`) |
 //! | a delay of a STAMP session | `wirestamp-probe`, `session/direction.rs` and `tally.rs`; `stamp/segments.rs` |
 //! | a figure of a distribution | `delays.rs`; of the commands: `wirestamp-core`, `latency/summary.rs` |
@@ -94,7 +96,7 @@ pub use own_address::own_address;
 pub use place::Place;
 pub use ptp_change::PtpChange;
 pub use reading::ClockReading;
-pub use recorded::{Batch, Recorded};
+pub use recorded::{Batch, FinalTime, Recorded};
 pub use report::{PathMtu, PtpReport, StampReport};
 pub use sample::{Departure, Kind, Sample, Segment, Subject};
 pub use sink::{Known, Packet, Sink};

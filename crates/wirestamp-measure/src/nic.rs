@@ -11,8 +11,29 @@ use wirestamp::{
     Correlator, CorrelatorOptions, Error, ErrorKind, HardwareGuard, Interface, Result,
 };
 
-/// At most so long from one reading to the next: a measurement is final after three.
+/// At most so long from one reading to the next.
 const PERIOD: Duration = Duration::from_secs(1);
+
+/// How often a NIC's clock is read at least.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Pace {
+    /// As a correlator does.
+    Usual,
+    /// Each second: what it times is final after three readings.
+    FinalSoon,
+}
+
+/// Correlates a NIC's clock. Every measurement that converts its timestamps does it by this.
+pub(crate) fn correlated(interface: &Interface, pace: Pace) -> Result<Correlator> {
+    let usual = CorrelatorOptions::default();
+    interface.correlator(match pace {
+        Pace::Usual => usual,
+        Pace::FinalSoon => CorrelatorOptions {
+            period: PERIOD,
+            ..usual
+        },
+    })
+}
 
 /// What a measurement needs a NIC to timestamp.
 #[derive(Debug, Clone, Copy)]
@@ -73,10 +94,7 @@ impl Nics {
         let switched_on = interface
             .enable_datagram_hardware()
             .map_err(|error| advised(error, interface))?;
-        let correlator = interface.correlator(CorrelatorOptions {
-            period: PERIOD,
-            ..CorrelatorOptions::default()
-        })?;
+        let correlator = correlated(interface, Pace::FinalSoon)?;
         let clock = Rc::new(NicClock {
             correlator: Arc::new(correlator),
             limit,

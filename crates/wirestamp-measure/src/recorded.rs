@@ -1,7 +1,7 @@
 //! One part of a recording of a NIC's clock.
 
 use wirestamp::time::Frequency;
-use wirestamp::{CrossTimestamp, Error, HardwareTimestamp};
+use wirestamp::{Bounded, ConversionError, CrossTimestamp, Error, HardwareTimestamp, UtcTime};
 
 /// One part of a recording of a NIC's clock, in the order in which they happened.
 #[derive(Debug)]
@@ -15,6 +15,22 @@ pub enum Recorded<'r> {
     Timestamp(HardwareTimestamp),
     /// The clock could not be read, or a timestamp did not come.
     Failed(&'r Error),
+    /// The time of a timestamp, some seconds after it. If [`Recording::times`](crate::Recording::times) is set.
+    Time(FinalTime),
+}
+
+/// The time of a timestamp that no later reading of the NIC's clock contradicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FinalTime {
+    /// The number of the timestamp in the recording, from 0.
+    pub number: u64,
+    /// What the NIC made.
+    pub timestamp: HardwareTimestamp,
+    /// UTC as the real-time clock showed it, or why it is not known.
+    pub utc: Result<Bounded<UtcTime>, ConversionError>,
+    /// The generation of the NIC's clock; `None`: it is not known.
+    pub generation: Option<u32>,
 }
 
 /// Readings of a NIC's clock in quick succession.

@@ -43,6 +43,14 @@ pub struct Subject<'a> {
     pub name: &'a str,
 }
 
+impl<'a> Subject<'a> {
+    /// The clock of an interface.
+    pub(crate) const fn clock(name: &'a str) -> Self {
+        let kind = Kind::Clock;
+        Self { kind, name }
+    }
+}
+
 /// Which quantity a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]

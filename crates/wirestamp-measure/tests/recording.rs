@@ -3,10 +3,12 @@
 use std::time::Duration;
 use wirestamp::events::{BATCH_GAP, CONFIRMING_BATCHES};
 use wirestamp::sim::NicName;
-use wirestamp::{CorrelatorOptions, ErrorKind, MonotonicTime, Simulation, Span};
+use wirestamp::{
+    CorrelatorOptions, ErrorKind, HardwareTicks, MonotonicTime, Simulation, Span, UtcTime,
+};
 use wirestamp_measure::{
-    Datagrams, Engine, Kind, Measurements, Place, Readings, Recorded, Recording, Sample, Sink,
-    Subject,
+    Datagrams, Engine, FinalTime, Kind, Known, Measurements, Place, Readings, Recorded, Recording,
+    Sample, Sink, Subject,
 };
 
 const SECOND: Span = Span::from_seconds(1);
@@ -30,6 +32,8 @@ struct Taken {
     ticks: Vec<u64>,
     /// When each batch began and ended.
     batches: Vec<(MonotonicTime, MonotonicTime)>,
+    times: Vec<FinalTime>,
+    known: Vec<Known>,
 }
 
 impl Taken {
@@ -49,6 +53,11 @@ impl Taken {
 impl Sink for Taken {
     fn sample(&mut self, _: &Sample<'_>) {}
 
+    fn estimate(&mut self, clock: &str, known: &Known) {
+        assert_eq!(clock, "sim0");
+        self.known.push(*known);
+    }
+
     fn recorded(&mut self, subject: Subject<'_>, recorded: &Recorded<'_>) {
         assert_eq!((subject.kind, subject.name), (Kind::Clock, "sim0"));
         self.parts.push(match recorded {
@@ -67,9 +76,24 @@ impl Sink for Taken {
                 Part::Timestamp
             }
             Recorded::Failed(error) => Part::Failed(error.kind()),
+            Recorded::Time(time) => return self.times.push(*time),
             _ => return,
         });
     }
+}
+
+/// Three readings each period, and so many timestamps a second.
+fn recording(timestamps: u32, period: Duration) -> Recording {
+    let mut recording = Recording::of("sim0");
+    recording.schedule = CorrelatorOptions {
+        period,
+        burst: 0,
+        readings_per_batch: 3,
+        ..CorrelatorOptions::FIXED
+    };
+    let interval = Duration::from_secs(1).checked_div(timestamps);
+    recording.datagrams = interval.map(Datagrams::each);
+    recording
 }
 
 struct Host {
@@ -91,16 +115,19 @@ impl Host {
         timestamps: u32,
         period: Duration,
     ) -> Self {
-        let mut recording = Recording::of("sim0");
-        recording.schedule = CorrelatorOptions {
-            period,
-            burst: 0,
-            readings_per_batch: 3,
-            ..CorrelatorOptions::FIXED
-        };
-        let interval = Duration::from_secs(1).checked_div(timestamps);
-        recording.datagrams = interval.map(Datagrams::each);
-        let asked = others.recording(recording);
+        let recording = recording(timestamps, period);
+        Self::of(others.recording(recording), simulation)
+    }
+
+    /// With the times, once they are final.
+    fn timed(preset: &str, timestamps: u32) -> Self {
+        let simulation = Simulation::preset(preset, 1).expect("a preset");
+        let mut recording = recording(timestamps, PERIOD);
+        recording.times = true;
+        Self::of(Measurements::default().recording(recording), simulation)
+    }
+
+    fn of(asked: Measurements, simulation: Simulation) -> Self {
         let engine = Engine::new(asked, Place::Simulation(simulation.clone()));
         Self {
             simulation,
@@ -310,4 +337,51 @@ fn a_schedule_that_never_waits_is_refused() {
     let outcomes = engine.outcomes();
     let error = outcomes[0].error.expect("it failed");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+/// Somebody steps the NIC's clock meanwhile: no time before or after that is wrong.
+#[test]
+fn times_that_are_final_contain_the_truth() {
+    let mut host = Host::timed("igb", 20);
+    host.run(Span::from_seconds(8));
+    assert!(!host.taken.times.is_empty(), "they come as they go");
+    let world = host.simulation.world().clone();
+    world.step_hardware_clock(NicName::Sim0, 1_000_000);
+    host.run(Span::from_seconds(8));
+    let last = host.finish();
+
+    let interface = host.simulation.interface("sim0").expect("a NIC").index();
+    let truth = world.truth();
+    let ahead = truth.utc().nanoseconds() - truth.now().nanoseconds();
+    let utc_of = |ticks| {
+        let at = truth
+            .monotonic_time_of(interface, ticks)
+            .expect("it was shown");
+        UtcTime::from_nanoseconds(at.nanoseconds() + ahead)
+    };
+    let taken = &host.taken;
+    let numbers: Vec<u64> = taken.times.iter().map(|time| time.number).collect();
+    assert_eq!(numbers, (0..taken.timestamps() as u64).collect::<Vec<_>>());
+    let mut right = 0;
+    for time in &taken.times {
+        let Ok(utc) = time.utc else { continue };
+        let is = utc_of(time.timestamp.ticks);
+        assert!((utc.value - is).abs() <= utc.bound, "{time:?} is {is}");
+        right += 1;
+    }
+    assert!(right > taken.times.len() * 9 / 10, "{:?}", taken.times);
+    let batches = taken.batches() + last.len();
+    assert_eq!(taken.known.len(), batches, "one for each batch");
+    let mut known = 0;
+    for (one, offset) in taken
+        .known
+        .iter()
+        .filter_map(|one| Some((one, one.offset.ok()?)))
+    {
+        let shown = one.from + offset.value;
+        let is = utc_of(HardwareTicks::new(shown.nanoseconds().cast_unsigned()));
+        assert!((one.from - is).abs() <= offset.bound, "{one:?}: {is}");
+        known += 1;
+    }
+    assert!(known > batches * 9 / 10, "{:?}", taken.known);
 }

@@ -164,6 +164,7 @@ fn wanted(arguments: &arguments::Record) -> Recording {
         datagrams.to = arguments.to;
         datagrams
     });
+    wanted.times = arguments.parquet.is_some();
     wanted
 }
 

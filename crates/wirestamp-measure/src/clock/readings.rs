@@ -4,7 +4,7 @@ use super::reader::Reader;
 use crate::moment::Moment;
 use crate::options::Readings;
 use crate::place::Place;
-use crate::sample::{Kind, Subject};
+use crate::sample::Subject;
 use crate::state::State;
 use crate::task::{Task, Turn};
 use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
@@ -32,10 +32,7 @@ impl ReadingsTask {
 
     fn read(&mut self, turn: &mut Turn<'_>) {
         let read = self.reader.read();
-        let subject = Subject {
-            kind: Kind::Clock,
-            name: self.reader.interface().name(),
-        };
+        let subject = Subject::clock(self.reader.interface().name());
         match read {
             Ok(reading) => turn.sink.reading(subject, &reading),
             Err(error) => turn.sink.unread(subject, &error),

@@ -1,6 +1,7 @@
 //! A recording of a NIC's clock: readings, changes and timestamps as they come.
 
 mod plan;
+mod times;
 mod traffic;
 
 use super::reader::Reader;
@@ -8,13 +9,14 @@ use crate::moment::Moment;
 use crate::options::{Datagrams, Recording};
 use crate::place::Place;
 use crate::recorded::Recorded;
-use crate::sample::{Kind, Subject};
+use crate::sample::Subject;
 use crate::sink::Sink;
 use crate::state::State;
 use crate::task::{Task, Turn, is_no_end};
 use plan::Plan;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use times::Times;
 use traffic::Traffic;
 use wirestamp::events::CONFIRMING_BATCHES;
 use wirestamp::interface::ChangeEvent;
@@ -39,6 +41,8 @@ pub(crate) struct RecordingTask {
     traffic_due: MonotonicTime,
     phase: Phase,
     has_timestamps: bool,
+    /// If they are wanted.
+    times: Option<Times>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -62,6 +66,7 @@ impl RecordingTask {
         let plan = Plan::new(wanted.schedule, &interface)?;
         let start = |datagrams| Traffic::start(&interface, datagrams);
         let traffic = wanted.datagrams.map(start).transpose()?;
+        let times = wanted.times.then(|| Times::start(&interface)).transpose()?;
         let (watch, changes) = watch(&interface)?;
         let mut reader = Reader::new(interface);
         reader.open()?;
@@ -76,6 +81,7 @@ impl RecordingTask {
             traffic_due: MonotonicTime::MAX,
             phase: Phase::Starting(0),
             has_timestamps: false,
+            times,
         })
     }
 
@@ -99,6 +105,9 @@ impl RecordingTask {
         let collected = traffic.collect(turn.is_ready, |came| match came {
             Ok(timestamp) => {
                 self.has_timestamps = true;
+                self.times
+                    .iter_mut()
+                    .for_each(|times| times.timestamp(timestamp));
                 let recorded = Recorded::Timestamp(timestamp);
                 turn.sink.recorded(subject, &recorded);
             }
@@ -137,10 +146,13 @@ impl RecordingTask {
     /// Takes a batch; the next one is due after this time, unless it confirms.
     fn batch(&mut self, sink: &mut dyn Sink) -> Result<Duration> {
         let (count, plan) = (self.plan.readings(), &mut self.plan);
+        let times = &mut self.times;
         let name = self.reader.interface().name().to_owned();
         self.reader.read_batch(count, |batch| {
-            let (kind, name) = (Kind::Clock, name.as_str());
-            sink.recorded(Subject { kind, name }, &Recorded::Batch(*batch));
+            sink.recorded(Subject::clock(&name), &Recorded::Batch(*batch));
+            if let (Some(times), Some(last)) = (times, batch.readings.last()) {
+                times.reading(last);
+            }
             plan.next(batch)
         })
     }
@@ -211,6 +223,15 @@ impl RecordingTask {
         }
     }
 
+    /// Yields the times that are final; all of them at the end.
+    fn place(&mut self, turn: &mut Turn<'_>) {
+        match (&mut self.times, self.phase) {
+            (Some(times), Phase::Over) => times.finish(turn.utc, turn.sink),
+            (Some(times), _) => times.settle(turn.utc, turn.sink),
+            (None, _) => {}
+        }
+    }
+
     /// When there is something to do even if nothing comes.
     fn next(&self, now: MonotonicTime) -> MonotonicTime {
         let sending = self.traffic.as_ref();
@@ -236,6 +257,7 @@ impl Task for RecordingTask {
             self.read(turn);
         }
         self.send(turn);
+        self.place(turn);
         Ok(self.next(turn.now))
     }
 
@@ -263,10 +285,7 @@ fn confirming(left: u32, attempts: u32) -> Phase {
 }
 
 fn subject(reader: &Reader) -> Subject<'_> {
-    Subject {
-        kind: Kind::Clock,
-        name: reader.interface().name(),
-    }
+    Subject::clock(reader.interface().name())
 }
 
 /// Changes come on a thread of the library's.

@@ -15,6 +15,9 @@ pub struct Recording {
     pub schedule: CorrelatorOptions,
     /// Datagrams that are sent to be timestamped; `None`: none.
     pub datagrams: Option<Datagrams>,
+    /// Whether the times of readings and timestamps are yielded as well, once they are final: a
+    /// [`Known`](crate::Known) for each batch, and [`Recorded::Time`](crate::Recorded::Time). Default: no.
+    pub times: bool,
 }
 
 /// Datagrams that the NIC timestamps as it sends them.
@@ -34,6 +37,7 @@ impl Recording {
             interface: interface.into(),
             schedule: CorrelatorOptions::default(),
             datagrams: None,
+            times: false,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::output::{grouped, plural};
 use std::io::{self, BufWriter, Write};
 use wirestamp::events::{Header, Writer};
 use wirestamp::{Error, Span};
-use wirestamp_measure::{Batch, Engine, Recorded, Sample, Sink, Subject};
+use wirestamp_measure::{Batch, Engine, Known, Recorded, Sample, Sink, Subject};
 
 /// The destination of a recording.
 pub(super) struct Recorder<'a, W: Write, F> {
@@ -124,8 +124,10 @@ impl<'a, W: Write, F: FnOnce() -> Result<W, Error>> Recorder<'a, W, F> {
             Recorded::Timestamp(timestamp) => {
                 self.report.timestamps += 1;
                 writer.timestamp(timestamp.ticks)?;
+            }
+            Recorded::Time(time) => {
                 if let Some(store) = &mut self.store {
-                    store.timestamp(timestamp)?;
+                    store.time(time)?;
                 }
             }
             _ => {}
@@ -173,6 +175,12 @@ fn begin<W: Write>(
 
 impl<W: Write, F: FnOnce() -> Result<W, Error>> Sink for Recorder<'_, W, F> {
     fn sample(&mut self, _: &Sample<'_>) {}
+
+    fn estimate(&mut self, _: &str, known: &Known) {
+        if let (None, Some(store)) = (&self.failure, &mut self.store) {
+            self.failure = store.estimate(known).err().map(Failure::from);
+        }
+    }
 
     fn recorded(&mut self, _: Subject<'_>, recorded: &Recorded<'_>) {
         if self.failure.is_none() {

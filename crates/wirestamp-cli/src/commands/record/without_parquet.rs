@@ -1,7 +1,8 @@
 //! What `--parquet` says in a program that was built without it.
 
 use crate::arguments;
-use wirestamp::{CrossTimestamp, Error, ErrorKind, HardwareTimestamp, Interface};
+use wirestamp::{CrossTimestamp, Error, ErrorKind, Interface};
+use wirestamp_measure::{FinalTime, Known};
 
 /// There is none.
 pub(super) enum Store {}
@@ -23,7 +24,11 @@ impl Store {
         match *self {}
     }
 
-    pub(super) fn timestamp(&mut self, _: &HardwareTimestamp) -> Result<(), Error> {
+    pub(super) fn time(&mut self, _: &FinalTime) -> Result<(), Error> {
+        match *self {}
+    }
+
+    pub(super) fn estimate(&mut self, _: &Known) -> Result<(), Error> {
         match *self {}
     }
 
