@@ -1,10 +1,11 @@
-//! Names and addresses as people write them: with a port behind them perhaps, and IPv6 addresses with a zone. All commands and configurations read them here.
+//! Reads host names and addresses as users write them, with an optional port and, for IPv6, a zone. All commands and
+//! configurations use it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs as _};
 use wirestamp::{Error, ErrorKind, Result};
 
-/// Reads an address and the port behind it, or this port if it has none: `192.0.2.1`, `192.0.2.1:862`, `2001:db8::1` or `[fe80::1%eth0]:862`. The zone is the
-/// name of an interface, or its number.
+/// Reads an address with an optional port; without one, the given port is used: `192.0.2.1`, `192.0.2.1:862`,
+/// `2001:db8::1` or `[fe80::1%eth0]:862`. The zone is the name or number of an interface.
 ///
 /// # Errors
 /// What is wrong with it, in a sentence.
@@ -18,15 +19,15 @@ pub fn address(text: &str, port: u16) -> std::result::Result<SocketAddr, String>
     of_text(&name, own_port.unwrap_or(port), own_zone).ok_or_else(no_address)?
 }
 
-/// Reads the name or address of a host and the port behind it: `ntp.example.org`, `192.0.2.1:123` or `[2001:db8::1]:123`, with a zone perhaps; `None`: it is
-/// neither.
+/// Reads the name or address of a host with an optional port: `ntp.example.org`, `192.0.2.1:123` or
+/// `[2001:db8::1]:123`; an IPv6 address may have a zone. Returns `None` if it is neither a name nor an address.
 pub fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     parts(text).filter(|(_, port)| *port != Some(0))
 }
 
 fn parts(text: &str) -> Option<(String, Option<u16>)> {
     let port = |text: &str| text.parse().ok();
-    // in brackets an IPv6 address, with a zone perhaps: [fe80::1%eth0]:123
+    // in brackets an IPv6 address, which may have a zone: [fe80::1%eth0]:123
     if let Some((address, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         let _address: Ipv6Addr = number_and_zone(address).0.parse().ok()?;
         return match rest.strip_prefix(':') {
@@ -54,7 +55,7 @@ fn number_and_zone(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The name without a zone: a server's certificate is for no interface of its client.
+/// Returns the name without the zone: a server's certificate does not name an interface of its client.
 pub(crate) fn without_zone(name: &str) -> &str {
     match number_and_zone(name) {
         (number, Some(_)) if number.parse::<Ipv6Addr>().is_ok() => number,
@@ -62,7 +63,8 @@ pub(crate) fn without_zone(name: &str) -> &str {
     }
 }
 
-/// The address that a text is; `None`: it is a name. `number`: the number of the interface that a zone names.
+/// Returns the address in `text`, or `None` if it is a name. `number` returns the number of the interface that a zone
+/// names.
 pub(crate) fn of_text(
     text: &str,
     port: u16,
@@ -83,7 +85,8 @@ pub(crate) fn of_text(
     Some(zone.map(|zone| SocketAddrV6::new(address, port, 0, zone).into()))
 }
 
-/// The number of an interface of this system, as its resolver finds it: also while arguments are read, before it is known whether anything is simulated.
+/// Returns the number of an interface of this system, as the system's resolver does. Works while arguments are read,
+/// before it is known whether the network is simulated.
 pub(crate) fn own_zone(name: &str) -> Option<u32> {
     let zoned = format!("fe80::1%{name}");
     match (zoned.as_str(), 0).to_socket_addrs().ok()?.next()? {
@@ -92,7 +95,7 @@ pub(crate) fn own_zone(name: &str) -> Option<u32> {
     }
 }
 
-/// A link-local address is one on each interface.
+/// Checks that a link-local address comes with its interface: each interface has its own.
 ///
 /// # Errors
 /// `InvalidInput` if neither the address nor anything else names the interface.
@@ -109,7 +112,7 @@ pub(crate) fn check_zone(
     Err(Error::new(kind, operation, target, LACKS_ZONE).with_remedy(remedy))
 }
 
-/// Why a link-local address alone is none.
+/// The error for a link-local address without an interface.
 pub const LACKS_ZONE: &str = "a link-local address is one on each interface, and none is named";
 
 /// Whether an address is link-local and does not name its interface.

@@ -1,16 +1,17 @@
-//! How far adjustments had moved the monotonic clock when packets were timestamped.
+//! Records how far frequency adjustments had moved the monotonic clock when packets were timestamped.
 
 use std::collections::VecDeque;
 use wirestamp::time::Adjusted;
 use wirestamp::{Bounded, MonotonicTime, Span, UdpSocket};
 
-/// The number of readings that are kept beside the one of the last request: timestamps are older than the newest reading.
+/// The number of readings that are kept in addition to the one before the last request. Timestamps are older than the
+/// newest reading, so one is not enough.
 const READINGS: usize = 16;
 
 /// Readings, one for each request and each wait for timestamps.
 #[derive(Debug, Default)]
 pub(crate) struct Adjustments {
-    /// Before the last request: other people's packets do not displace it.
+    /// The reading before the last request. Packets of strangers do not displace it.
     sent: Option<Adjusted>,
     readings: VecDeque<Adjusted>,
 }
@@ -23,7 +24,7 @@ impl Adjustments {
         self.note(reading);
     }
 
-    /// Reads the clocks when there are timestamps.
+    /// Reads the clocks when timestamps have arrived.
     pub(crate) fn look(&mut self, socket: &UdpSocket) {
         self.note(socket.adjusted());
     }
@@ -35,7 +36,7 @@ impl Adjustments {
         self.readings.push_back(reading);
     }
 
-    /// How far adjustments had moved the clock at a time; `None` for a time before all readings.
+    /// Returns how far adjustments had moved the clock at a time; `None` for a time before all readings.
     pub(crate) fn at(&self, time: Bounded<MonotonicTime>) -> Option<Bounded<Span>> {
         let (earliest, latest) = (time.value - time.bound, time.value + time.bound);
         let known = || self.sent.iter().chain(&self.readings);

@@ -1,4 +1,5 @@
-//! What a task had counted when it failed: it is shown while the task is down, and added when it runs again, so that counters never fall.
+//! The counts of a task that failed. They are shown while the task is down and added to its next run, so that counters
+//! never fall.
 
 use crate::state::{
     ClockState, NtpServerState, PathState, PeerState, PtpState, Reasons, ReflectorState, State,
@@ -6,11 +7,11 @@ use crate::state::{
 };
 use wirestamp::{MissingReason, MonotonicTime};
 
-/// What one task had shown, for the time without it.
+/// The last state of one task, for the time while it is down.
 #[derive(Debug)]
 pub(crate) struct Carried {
     shown: State,
-    /// Its ages are of this instant.
+    /// The instant of the ages in `shown`.
     at: MonotonicTime,
 }
 
@@ -27,7 +28,7 @@ impl Carried {
         Self { shown, at }
     }
 
-    /// Adds it to what the task shows of its new run.
+    /// Adds the counts to the state of the task's new run.
     pub(crate) fn add_to(&self, running: &mut State) {
         let old = &self.shown;
         let clocks = running.clocks.iter_mut().zip(&old.clocks);
@@ -62,7 +63,7 @@ impl Carried {
         }
     }
 
-    /// What is shown while the task is down: its counts, no values, ages that grow.
+    /// Returns the state while the task is down: its counts, no values, and ages that grow.
     pub(crate) fn show(&self, now: MonotonicTime, error: Option<&str>) -> State {
         let passed = (now - self.at).saturating_nanoseconds();
         let grow = |age: &mut Option<i64>| *age = age.map(|age| age.saturating_add(passed));

@@ -1,24 +1,25 @@
-//! How far this host's clock is from UTC at most, for as long as it is measured.
+//! The largest claimed error of this host's clock against UTC during a measurement.
 
 use std::time::{Duration, Instant};
 use wirestamp::Span;
 
-/// How often the kernel is asked for its claim.
+/// The interval at which the kernel is asked for its claim.
 const ASK: Duration = Duration::from_millis(100);
 
-/// What the kernel says of the clock's distance from UTC.
+/// The kernel's claim of the clock's error against UTC.
 type Ask = fn() -> Option<Span>;
 
-/// How far this host's clock is from UTC: the greatest claim so far.
+/// The largest claim so far of this host's error against UTC.
 #[derive(Debug)]
 pub struct Claim {
     bound: Option<Span>,
-    /// The kernel, if nobody else said it, and when it was asked: what it says grows while nothing corrects the clock.
+    /// The kernel as the source, unless the user made a claim, and when it was asked. Its claim grows while nothing
+    /// corrects the clock.
     kernel: Option<(Ask, Instant)>,
 }
 
 impl Claim {
-    /// Begins with what the user said, else with what the kernel says.
+    /// Begins with the user's claim, else with the kernel's.
     pub fn new(said: Option<Span>, ask: Ask, now: Instant) -> Self {
         Self {
             bound: said.or_else(ask),
@@ -26,12 +27,12 @@ impl Claim {
         }
     }
 
-    /// Returns the greatest claim; `None` as soon as nobody says.
+    /// Returns the largest claim; `None` once a claim was missing.
     pub fn bound(&self) -> Option<Span> {
         self.bound
     }
 
-    /// Asks again, if it is time.
+    /// Asks the kernel again, if it is due.
     pub fn look(&mut self, now: Instant) {
         if let Some((ask, asked)) = &mut self.kernel
             && now.saturating_duration_since(*asked) >= ASK
@@ -67,7 +68,7 @@ mod tests {
             claim.look(after(second));
             assert_eq!(claim.bound, bound.map(span), "second {second}");
         }
-        // who says it on the command line answers for it
+        // a claim on the command line is the user's responsibility
         let mut claim = Claim::new(Some(span(7)), ask, begun);
         SAYS.set(Some(9_000));
         claim.look(after(9));

@@ -23,17 +23,18 @@ use wirestamp::latency::LatencyReport;
 use wirestamp::{Error, MonotonicTime, Result, Span, UdpSocket};
 use wirestamp_ptp::Node;
 
-/// So many wakes are taken at a turn.
+/// The most wake-ups that are taken in one turn.
 const WAKES: usize = 64;
-/// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
+/// The longest wait: the interval at which names that are being resolved and requests of a simulation's readers are
+/// checked.
 const LONGEST_WAIT: Span = Span::from_seconds(1);
-/// More than any packet that a task takes.
+/// The size of the receive buffer: more than any packet that a task takes.
 const BUFFER: usize = 65_536;
-/// With more sockets than these, what comes is gathered for [`GATHER`] before it is served.
+/// With more sockets than this, packets are gathered for [`GATHER`] before they are served.
 const FEW: usize = 128;
 const GATHER: Span = Span::from_milliseconds(1);
 
-/// All that is asked for, running. It stays on one thread.
+/// Runs measurements, on one thread.
 ///
 /// ```
 /// use wirestamp::{Simulation, Span};
@@ -51,13 +52,13 @@ const GATHER: Span = Span::from_milliseconds(1);
 pub struct Engine {
     asked: Measurements,
     host: Host,
-    /// Reads the clocks, and is what a reader wakes the loop through.
+    /// Reads the clocks; readers wake the loop through it.
     clock: UdpSocket,
     slots: Vec<Slot>,
-    /// What answers, in a simulation.
+    /// The peers that answer in a simulation.
     peers: Option<Box<Self>>,
     realtime: Realtime,
-    /// Where NICs' clocks are asked for: which there are is watched.
+    /// If NICs' clocks are measured: watches which interfaces have one.
     interfaces: Option<Interfaces>,
     buffer: Vec<u8>,
     /// Tasks that ran at the last turn.
@@ -77,10 +78,10 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Prepares what is asked for. What cannot be opened is tried again while it runs.
+    /// Prepares the measurements. One that cannot be opened is tried again while the engine runs.
     ///
     /// # Errors
-    /// `Io` if the system gives no socket.
+    /// `Io` if the system cannot open a socket.
     pub fn new(asked: Measurements, place: Place) -> Result<Self> {
         let loopback: SocketAddr = match place {
             Place::System => (Ipv4Addr::LOCALHOST, 0).into(),
@@ -113,17 +114,17 @@ impl Engine {
         })
     }
 
-    /// Returns what is asked for.
+    /// Returns the measurements that were asked for.
     pub fn asked(&self) -> &Measurements {
         &self.asked
     }
 
-    /// Returns whether it measures in a simulation.
+    /// Returns whether the engine measures in a simulation.
     pub fn is_simulated(&self) -> bool {
         self.host.place.is_simulated()
     }
 
-    /// Returns the socket that reads the clocks. What it receives ends a wait on this system; it is of no use for anything else.
+    /// Returns the socket that reads the clocks. A packet to it ends a wait on this system; it has no other use.
     pub fn clock(&self) -> &UdpSocket {
         &self.clock
     }
@@ -138,7 +139,7 @@ impl Engine {
         Moment::by(&self.clock)
     }
 
-    /// Does all that can be done at this moment; returns when there is something to do even if nothing comes. Does not wait.
+    /// Does all work that is due, without waiting. Returns the time of the next work that needs no packet.
     pub fn serve(&mut self, moment: &Moment, sink: &mut dyn Sink) -> MonotonicTime {
         let mut next = self.realtime.look(moment, sink);
         if let Some(interfaces) = &mut self.interfaces
@@ -168,7 +169,7 @@ impl Engine {
         next
     }
 
-    /// Waits until something comes or `until`, at most a second.
+    /// Waits for packets, until `until` and at most a second.
     ///
     /// # Errors
     /// `Io` if the system refuses to wait.
@@ -176,7 +177,7 @@ impl Engine {
         self.wait_beside(until, &[])
     }
 
-    /// Waits until something comes, to one of these sockets or to what is measured, or `until`, at most a second.
+    /// Waits for packets to one of these sockets or to a measurement, until `until` and at most a second.
     ///
     /// # Errors
     /// `Io` if the system refuses to wait.
@@ -195,7 +196,7 @@ impl Engine {
         owners.resize(sockets.len(), usize::MAX);
         let gathers = sockets.len() > FEW;
         if self.host.place.is_simulated() {
-            // nobody wakes this loop, and its own socket may be of a NIC that is gone
+            // nobody wakes this loop, and its own socket may belong to a NIC that is gone
             if gathers {
                 self.clock.sleep_until(until.min(now + GATHER));
             }
@@ -243,7 +244,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Goes over to something else: what both ask for runs on, with its counts. What is signed with a key begins anew if its file has another one.
+    /// Exchanges the measurements. Those in both sets run on with their counts; one with a key restarts if the key in
+    /// its file changed.
     pub fn exchange(&mut self, asked: Measurements) -> Exchanged {
         let before = self.slots.len();
         self.slots.retain(|slot| !slot.has_old_key());
@@ -264,29 +266,29 @@ impl Engine {
         }
     }
 
-    /// Yields what is known of the clocks at this moment.
+    /// Yields the estimates of the clocks at this moment.
     pub fn estimate(&mut self, moment: &Moment, sink: &mut dyn Sink) {
         for slot in &mut self.slots {
             slot.estimate(moment, sink);
         }
     }
 
-    /// Returns what is known now: estimates, error bounds and ages are of this instant.
+    /// Returns the state of all measurements now: estimates, error bounds and ages are of this instant.
     pub fn state(&self) -> State {
         self.state_at(&self.moment())
     }
 
-    /// Returns what is known at this moment.
+    /// Returns the state of all measurements at this moment.
     pub fn state_at(&self, moment: &Moment) -> State {
         self.shown(moment, |_| true)
     }
 
-    /// Returns what is known of the clocks at this moment: NICs' clocks first, the real-time clock last.
+    /// Returns the estimates of the clocks at this moment: NICs' clocks first, the real-time clock last.
     pub fn clocks_at(&self, moment: &Moment) -> Vec<ClockState> {
         self.shown(moment, Slot::is_of_clocks).clocks
     }
 
-    /// Returns what is known of NTP servers at this moment; `None`: nothing yet.
+    /// Returns the estimates from NTP servers at this moment; `None` before the first.
     pub fn ntp_at(&self, moment: &Moment) -> Option<NtpState> {
         self.shown(moment, Slot::is_ntp).ntp
     }
@@ -303,25 +305,25 @@ impl Engine {
         state
     }
 
-    /// Returns whether all that is asked for is over: each was asked as often as it was to be, or cannot be measured.
+    /// Returns whether all measurements are over: each has taken its samples, or cannot be measured.
     pub fn is_over(&self) -> bool {
         self.slots.iter().all(Slot::is_over)
     }
 
-    /// Has recordings and PTP clocks that are alone end once what they have yielded is confirmed; served until it [is over](Self::is_over), the engine then takes the readings
-    /// that this needs.
+    /// Ends recordings, and PTP clocks that are alone, once their samples are confirmed. Serve the engine until it [is
+    /// over](Self::is_over): it takes the readings that confirm them.
     pub fn finish(&mut self) {
         self.slots.iter_mut().for_each(Slot::finish);
     }
 
-    /// Returns when the newest of all samples was made that can be evaluated later: those of NTP.
+    /// Returns when the newest sample was made that can be evaluated later (NTP's alone can).
     pub fn newest(&self) -> Option<Moment> {
         let newest = self.slots.iter().filter_map(Slot::newest);
         newest.max_by_key(|moment| moment.now)
     }
 
-    /// Returns what each of the measurements knows, as of its own newest sample, in the order in which they are asked for: NICs' clocks, readings, recordings,
-    /// the reflector, PTP, NTP, paths, STAMP.
+    /// Returns the state of each measurement as of its own newest sample, in the order in which they are asked for:
+    /// NICs' clocks, readings, recordings, the reflector, PTP, NTP, paths, STAMP.
     pub fn outcomes(&self) -> Vec<Outcome<'_>> {
         let now = self.moment();
         let outcome = |slot| {
@@ -337,8 +339,8 @@ impl Engine {
         self.slots.iter().map(outcome).collect()
     }
 
-    /// Ends everything, and returns the reports of the STAMP sessions, in the order in which they are asked for, or why there is none. What is in flight is
-    /// judged now.
+    /// Ends all measurements and returns the reports of the STAMP sessions in the order in which they are asked for, or
+    /// why there is none. Packets in flight are judged now.
     pub fn into_reports(self, sink: &mut dyn Sink) -> Vec<Result<StampReport>> {
         let stamp = |report| match report {
             Report::Stamp(report) => Some(*report),
@@ -347,8 +349,8 @@ impl Engine {
         self.reports(Wanted::is_session, stamp, sink)
     }
 
-    /// Ends everything, and returns the reports of the paths that are measured once, in the order in which they are asked for, or why there is
-    /// none. What is in flight counts as unresolved.
+    /// Ends all measurements and returns the reports of the paths that are measured once, in the order in which they
+    /// are asked for, or why there is none. Packets in flight count as unresolved.
     pub fn into_latency(self, sink: &mut dyn Sink) -> Vec<Result<LatencyReport>> {
         let path = |report| match report {
             Report::Path(report) => Some(*report),
@@ -357,8 +359,9 @@ impl Engine {
         self.reports(Wanted::is_path_once, path, sink)
     }
 
-    /// Ends everything, and returns the reports of the PTP clocks that are [alone](crate::Ptp::alone), in the order in which they are asked for, or
-    /// why there is none. Steering ends; samples that are not confirmed yet are left out: [`finish`](Self::finish) has them confirmed.
+    /// Ends all measurements and returns the reports of the PTP clocks that are [alone](crate::Ptp::alone), in the
+    /// order in which they are asked for, or why there is none. Steering ends. Samples that are not confirmed yet are
+    /// left out: [`finish`](Self::finish) has them confirmed.
     pub fn into_ptp(self, sink: &mut dyn Sink) -> Vec<Result<PtpReport>> {
         let ptp = |report| match report {
             Report::Ptp(report) => Some(*report),
@@ -388,7 +391,7 @@ impl Engine {
         answers
     }
 
-    /// Returns everything that is asked for, and whether it runs.
+    /// Returns all measurements, and whether each runs.
     pub fn tasks(&self) -> Vec<TaskState> {
         self.slots.iter().map(Slot::state).collect()
     }
@@ -405,7 +408,7 @@ impl Engine {
     }
 }
 
-/// What answers, in a simulation that has it.
+/// Returns the peers that answer, in a simulation that has them.
 fn peers(asked: &Measurements, place: &Place) -> Option<Measurements> {
     match place {
         Place::Simulation(simulation) if asked.answered => Some(asked.peers(simulation)),
@@ -417,15 +420,15 @@ fn with_clocks(interfaces: Option<&Interfaces>) -> Vec<String> {
     interfaces.map_or_else(Vec::new, Interfaces::with_clocks)
 }
 
-/// What a measurement came to.
+/// The outcome of a measurement.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome<'e> {
-    /// What it is.
+    /// The measurement.
     pub task: TaskState,
     /// Why it failed, if it did.
     pub error: Option<&'e Error>,
-    /// What it knows.
+    /// Its state.
     pub state: State,
 }
 

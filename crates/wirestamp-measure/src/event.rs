@@ -1,6 +1,6 @@
 //! The kinds of events that measurements yield.
 
-/// A kind of event: what the monitor's log, its API and its history call it is its name.
+/// A kind of event. The monitor's log, API and history use its [name](Self::name).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventKind {
@@ -14,7 +14,7 @@ pub enum EventKind {
     AddressChanged,
     /// A measurement failed, and is tried again.
     TaskFailed,
-    /// It runs again.
+    /// A measurement that failed runs again.
     TaskRunning,
     /// The sources of a PTP clock agree or disagree.
     Agreement,
@@ -24,12 +24,12 @@ pub enum EventKind {
     PtpSilence,
     /// A PTP clock runs with something that its user may not want.
     PtpWarning,
-    /// The same of a reflector.
+    /// A reflector runs with something that its user may not want.
     ReflectorWarning,
 }
 
 impl EventKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: &[Self] = &[
         Self::GenerationChange,
         Self::ClockStep,

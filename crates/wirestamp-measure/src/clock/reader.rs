@@ -1,14 +1,14 @@
-//! Readings of the clock that is behind an interface now.
+//! Reads the clock that is behind an interface now.
 
 use crate::reading::ClockReading;
 use crate::recorded::Batch;
 use wirestamp::time::Frequency;
 use wirestamp::{Error, ErrorKind, HardwareClock, Interface, Result};
 
-/// Reads an interface's clock; where another one is behind the interface meanwhile, that one.
+/// A reader of an interface's clock. If another clock is behind the interface meanwhile, it reads that one.
 pub(super) struct Reader {
     interface: Interface,
-    /// `None`: there was none when it was looked for.
+    /// `None` if there was none at the last check.
     clock: Option<Opened>,
     /// Whether no reading has said yet that the clock is another one.
     is_another: bool,
@@ -68,20 +68,20 @@ impl Reader {
     }
 
     /// # Errors
-    /// `NoSuchDevice` while no clock is behind the interface; that of the reading. A later reading may succeed.
+    /// `NoSuchDevice` while no clock is behind the interface, or the error of the reading. A later reading may succeed.
     pub(super) fn read(&mut self) -> Result<ClockReading> {
         let read = self.with_clock(Opened::read)?;
         let is_another = std::mem::take(&mut self.is_another);
         Ok(ClockReading { is_another, ..read })
     }
 
-    /// Reads the clock only if it is open. `None`: it is not.
+    /// Reads the clock if it is open; otherwise returns `None`.
     pub(super) fn read_opened(&self) -> Option<Result<ClockReading>> {
         let opened = self.clock.as_ref()?;
         Some(opened.read(&self.interface))
     }
 
-    /// Yields readings in quick succession.
+    /// Returns readings in quick succession.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -103,7 +103,7 @@ impl Reader {
         }))
     }
 
-    /// The next reading looks which clock is behind the interface.
+    /// Makes the next reading check which clock is behind the interface.
     pub(super) fn forget(&mut self) {
         self.clock = None;
     }
@@ -127,7 +127,8 @@ impl Reader {
         looked
     }
 
-    /// Looks which clock is behind the interface now, and which addresses it has: a bond may have had none for a while.
+    /// Finds the clock that is behind the interface now, and the interface's addresses: a bond may have had no clock
+    /// for a while.
     ///
     /// # Errors
     /// `NoSuchDevice` if the interface is gone.

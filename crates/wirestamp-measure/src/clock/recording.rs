@@ -1,4 +1,4 @@
-//! A recording of a NIC's clock: readings, changes and timestamps as they come.
+//! Records a NIC's clock: readings, changes and timestamps as they come.
 
 mod plan;
 mod times;
@@ -22,7 +22,7 @@ use wirestamp::events::CONFIRMING_BATCHES;
 use wirestamp::interface::ChangeEvent;
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch};
 
-/// How often a clock that is busy at the start, or unreadable at the end, is asked again, and after how long.
+/// How many times, and after how long, a clock is read again that is busy at the start or unreadable at the end.
 const ATTEMPTS: u32 = 5;
 const RETRY: Duration = Duration::from_millis(20);
 /// When a socket is opened again.
@@ -96,7 +96,7 @@ impl RecordingTask {
         }
     }
 
-    /// Takes the timestamps that came. A socket that cannot be read is of no use any more.
+    /// Takes the timestamps that have arrived. A socket that cannot be read is dropped.
     fn take_timestamps(&mut self, turn: &mut Turn<'_>) {
         let Some(traffic) = &mut self.traffic else {
             return;
@@ -292,7 +292,7 @@ fn subject(reader: &Reader) -> Subject<'_> {
 fn watch(interface: &Interface) -> Result<(Watch, Receiver<ChangeEvent>)> {
     let (sender, changes) = channel();
     let watch = interface.watch(move |event: &ChangeEvent| {
-        // once nobody listens any more, nobody wants to know
+        // the receiver is gone: nobody needs the change
         let _ = sender.send(*event);
     })?;
     Ok((watch, changes))

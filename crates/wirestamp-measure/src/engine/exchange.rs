@@ -1,4 +1,4 @@
-//! Goes over from what was wanted to what is wanted now.
+//! Exchanges the measurements of an engine for others.
 
 use crate::slot::Slot;
 use crate::wanted::Wanted;
@@ -6,7 +6,7 @@ use crate::wanted::Wanted;
 /// How many measurements run on, are new and ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchanged {
-    /// Those that both ask for.
+    /// Those in both sets.
     pub kept: usize,
     /// Those that are new.
     pub opened: usize,
@@ -14,7 +14,7 @@ pub struct Exchanged {
     pub ended: usize,
 }
 
-/// Keeps the slots of what is still wanted.
+/// Keeps the slots of measurements that are still wanted.
 pub(super) fn exchange(slots: &mut Vec<Slot>, wanted: Vec<Wanted>) -> Exchanged {
     let before = slots.len();
     // sessions are numbered by themselves: they are the last
@@ -35,7 +35,7 @@ pub(super) fn exchange(slots: &mut Vec<Slot>, wanted: Vec<Wanted>) -> Exchanged 
             }
         }
     }
-    // what ends gives up its ports before others open theirs
+    // measurements that end give up their ports before others open theirs
     drop(old);
     let opened = missing.len();
     let mut missing = missing.into_iter();

@@ -1,4 +1,4 @@
-//! When a recording reads the clock and how often in one batch: as a correlator does. Reads nothing.
+//! Plans when a recording takes a batch and with how many readings, as a correlator does. Reads no clock itself.
 
 use crate::recorded::Batch;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(super) struct Plan {
     gap: Duration,
     /// When the last batch ended.
     ended: MonotonicTime,
-    /// What the plan looks at: how fast the bound grows.
+    /// The correlation that the plan watches: how fast its bound grows.
     correlation: Correlation,
 }
 
