@@ -1,4 +1,4 @@
-//! NICs' clocks against the system's.
+//! Measures NICs' clocks against the system's clocks.
 
 mod offset;
 mod reader;
@@ -24,9 +24,9 @@ use wirestamp::{
     ConversionError, Correlator, Error, ErrorKind, MonotonicTime, Result, Span, UdpSocket,
 };
 
-/// How often the correlator's state is looked at.
+/// The interval at which the correlator's state is read.
 const LOOK: Span = Span::from_seconds(1);
-/// How often a cross timestamp is taken for its width.
+/// The interval at which a cross timestamp is taken to know its width.
 const WIDTH: Span = Span::from_seconds(10);
 /// Why nothing is known of a clock: its NIC is gone.
 const GONE: &str = "no_such_device";
@@ -43,7 +43,7 @@ pub(crate) struct ClockTask {
     width_due: MonotonicTime,
     width: Option<Span>,
     taken: u64,
-    /// The look before the one that found new readings: they are not older.
+    /// The time of the last check before the one that found new readings, which are therefore not older.
     fresh_since: Option<MonotonicTime>,
     looked: Option<MonotonicTime>,
     generation: Option<u64>,
@@ -83,7 +83,7 @@ impl ClockTask {
             && before != now
         {
             self.width_due = turn.now; // it may be another clock
-            // of several changes between two looks, the cause of the last is known
+            // of several changes between two checks, only the cause of the last is known
             *self.changes.entry(cause.to_owned()).or_default() += now.saturating_sub(before).max(1);
             turn.sink.event(
                 EventKind::GenerationChange,
