@@ -59,6 +59,7 @@ ONCE = (
     ("error", "no-such-command"),
     ("ptp", "ptp --simulate jitter"),
     ("ptp", "ptp --simulate failover"),
+    ("ptp", "ptp --simulate campaign --runs 2"),
     ("ptp", "ptp lo --for 1s"),
     ("ntp", "ntp 127.0.0.1:{ntp} --count 2 --interval 10ms"),
     ("latency-peer", "latency --peer {reflector} --clocks same --count 50"),

@@ -74,12 +74,14 @@ impl Lost {
 
 /// Counts of timestamps by source, and of lost exchanges and ignored messages by reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
-    /// Used timestamps of sent and received event messages, by [`TimestampSource::name`].
+    /// Timestamps of sent and received event messages that were used, by the clock that made them:
+    /// hardware (the NIC's) or software (the system's).
     pub stamps: BTreeMap<&'static str, u64>,
-    /// Exchanges without a sample, by [`Lost::name`].
+    /// Exchanges without a sample, by reason.
     pub lost: BTreeMap<&'static str, u64>,
-    /// Ignored datagrams, by [`Fault::name`].
+    /// Ignored messages, by reason.
     pub ignored: BTreeMap<&'static str, u64>,
 }
 

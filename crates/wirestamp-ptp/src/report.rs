@@ -63,6 +63,7 @@ pub struct Sample {
 
 /// The state of a port.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PortStatus {
     /// The name of the interface.
@@ -71,9 +72,11 @@ pub struct PortStatus {
     pub port: u16,
     /// The protocol state.
     #[serde(serialize_with = "state")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub state: PortState,
     /// The source of the timestamps.
     #[serde(serialize_with = "source")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub source: TimestampSource,
     /// The offset; `None` if it is not measured yet, or the timestamping clock was stepped since.
     pub estimate: Option<Held>,
@@ -89,14 +92,16 @@ pub struct PortStatus {
 /// includes the largest undetectable step of the timestamping clock. A clock that this program
 /// steers is assumed not to be stepped by other programs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Held {
     /// The offset, as in [`Sample`].
     #[serde(flatten, serialize_with = "offset")]
+    #[cfg_attr(feature = "schema", schemars(with = "Offset"))]
     pub offset: Bounded<Span>,
-    /// The mean path delay, as in [`Sample`].
+    /// The mean of the path delays of both directions.
     pub mean_path_delay_ns: i64,
-    /// The frequency offset, as in [`Sample`].
+    /// The frequency offset of the timestamping clock (positive: it runs fast); `None` until known.
     pub frequency_ppb: Option<f64>,
     /// The time since the last Sync that gave a sample, in nanoseconds.
     pub age_ns: i64,
@@ -107,19 +112,24 @@ pub struct Held {
 
 /// The state of a clock.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Status {
     /// The time on the real-time clock.
     #[serde(serialize_with = "utc")]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "date-time")))]
     pub time: UtcTime,
     /// The clock's own identity.
     #[serde(serialize_with = "identity")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub identity: PortIdentity,
     /// The followed timeTransmitter; `None` if it follows none.
     #[serde(serialize_with = "some_identity")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub time_transmitter: Option<PortIdentity>,
     /// The grandmaster.
     #[serde(serialize_with = "identity")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub grandmaster: PortIdentity,
     /// The number of clocks between this one and the grandmaster.
     pub steps_removed: u16,
@@ -127,6 +137,7 @@ pub struct Status {
     pub ports: Vec<PortStatus>,
     /// Whether the configured sources agree.
     #[serde(serialize_with = "agreement")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub agreement: Agreement,
     /// The compared sources that were heard recently.
     pub sources: Vec<SourceStatus>,
@@ -134,10 +145,12 @@ pub struct Status {
 
 /// The measurement of one of several configured sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SourceStatus {
     /// The timeTransmitter's identity; port 0 if its clock is pinned without a port.
     #[serde(serialize_with = "identity")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub identity: PortIdentity,
     /// The domain that it was heard in.
     pub domain: u8,
@@ -145,17 +158,23 @@ pub struct SourceStatus {
     pub port: u16,
     /// The offset as in [`Sample`], at its last Sync.
     #[serde(flatten, serialize_with = "offset")]
+    #[cfg_attr(feature = "schema", schemars(with = "Offset"))]
     pub offset: Bounded<Span>,
 }
 
+/// An offset as it is written.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Offset {
+    /// The offset: timestamping clock minus timeTransmitter; positive: the local clock is ahead.
+    offset_ns: i64,
+    /// The error bound of `offset_ns`.
+    error_bound_ns: i64,
+}
+
 fn offset<S: Serializer>(offset: &Bounded<Span>, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Written {
-        offset_ns: i64,
-        error_bound_ns: i64,
-    }
     let Bounded { value, bound } = offset;
-    let written = Written {
+    let written = Offset {
         offset_ns: value.saturating_nanoseconds(),
         error_bound_ns: bound.saturating_nanoseconds(),
     };
@@ -183,7 +202,7 @@ fn agreement<S: Serializer>(agreement: &Agreement, serializer: S) -> Result<S::O
 }
 
 fn utc<S: Serializer>(time: &UtcTime, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_i64(time.nanoseconds())
+    serializer.collect_str(&time.rfc3339())
 }
 
 fn state<S: Serializer>(state: &PortState, serializer: S) -> Result<S::Ok, S::Error> {

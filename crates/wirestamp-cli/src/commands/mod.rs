@@ -47,6 +47,7 @@ pub(crate) fn schemas() -> Vec<crate::schema::Document> {
         interfaces::schema(),
         latency::schema(),
         latency::compare::schema(),
+        ntp::schema(),
         presets::schema(),
         record::schema(),
         reflect::schema(),
@@ -54,6 +55,7 @@ pub(crate) fn schemas() -> Vec<crate::schema::Document> {
         watch::schema(),
     ];
     all.extend(capture::schemas());
+    all.extend(ptp::schemas());
     #[cfg(feature = "monitor")]
     all.extend(monitor::schemas());
     all

@@ -62,7 +62,9 @@ pub(crate) struct Output {
 
 /// A line that says that the reader missed some.
 #[derive(Serialize)]
-struct Dropped {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Dropped {
+    /// Lines that were dropped.
     dropped_output: u64,
 }
 

@@ -59,7 +59,8 @@ pub(super) fn apply(purpose: Purpose, name: &str, schema: &mut Value) {
     }
 }
 
-/// The limits of a number. Nanoseconds in 64 bits may exceed what a double holds: they are printed as a string then.
+/// The limits of a number. Nanoseconds in 64 bits, and seeds, may exceed what a double holds: they are printed as a string
+/// then.
 fn number(purpose: Purpose, name: &str, schema: &mut Map<String, Value>) {
     let Some(format) = schema.get("format").and_then(Value::as_str) else {
         return;
@@ -79,7 +80,7 @@ fn number(purpose: Purpose, name: &str, schema: &mut Map<String, Value>) {
             schema.entry(limit).or_insert_with(|| value.into());
         }
     }
-    if is_large && purpose == Purpose::Printed && name.ends_with("_ns") {
+    if is_large && purpose == Purpose::Printed && (name.ends_with("_ns") || name == "seed") {
         may_be_digits(schema, least);
     }
 }

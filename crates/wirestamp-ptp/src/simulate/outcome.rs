@@ -24,6 +24,7 @@ pub struct Point {
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Outcome {
     /// The name of the scenario.

@@ -11,6 +11,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::quantity::{beside, signed};
 use crate::output::{Output, json};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::{self, Session};
 use indicatif::ProgressBar;
 use row::Row;
@@ -25,23 +27,34 @@ use wirestamp_measure::{Engine, Family, Measurements, Ntp, Outcome, Sample, Time
 const NAP: Span = Span::from_milliseconds(50);
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Measured {
+    /// One object a server.
     servers: Vec<Row>,
-    /// Whether the servers can be right together.
+    /// Whether the servers can be right together: single, all, majority, disagreement or none.
     agreement: String,
-    /// Of those that can: this clock minus UTC, as they claim; `None` without agreement.
+    /// This clock minus UTC, as the servers that agree claim; `None` without agreement.
     offset_ns: Option<i64>,
+    /// Error bound of `offset_ns`, if the servers are right.
     error_bound_ns: Option<i64>,
-    /// The bound holds if so many of the servers are right.
+    /// How many of the servers must be right for the bound to hold; `None`: there is no offset.
     right_servers: Option<u64>,
-    /// Local UTC that these are of.
+    /// Time of the offset, UTC by this clock; `None`: there is no offset.
     #[serde(serialize_with = "json::some_time")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Utc>"))]
     time: Option<i64>,
-    /// Of the command line.
+    /// Limits of the command line (`--max-offset`).
     limits: Vec<Judged>,
+    /// Whether a signal ended the run early.
     interrupted: bool,
-    /// A change of the NIC's clock in the last seconds would not show.
+    /// Whether the run ended before readings of the NIC's clock had confirmed the last timestamps: a change of that clock
+    /// in the last seconds would not show.
     unconfirmed: bool,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<Measured>("ntp", "Output of `wirestamp ntp --json`").row::<Row>()
 }
 
 pub(super) fn run(

@@ -9,55 +9,72 @@ use wirestamp_measure::state::NtpServerState;
 
 /// The row of one server.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Row {
+    /// The server, as the command line names it.
     pub(super) host: String,
+    /// Address and port of the server; `None`: the name was not resolved.
     pub(super) address: Option<String>,
-    /// "measured", or why not in a word.
+    /// measured, or why not in a word.
     pub(super) status: String,
-    /// The same in a sentence.
+    /// Why there is no measurement, in a sentence; `None`: measured.
     pub(super) reason: Option<String>,
-    /// What its time looks like instead of UTC.
+    /// What the server's time looks like instead of UTC: another timescale (TAI, GPS time), or a leap second that it
+    /// smears; `None`: nothing of that kind.
     pub(super) hint: Option<String>,
-    /// It cannot be right if `right_servers` are.
+    /// Whether it cannot be right if `right_servers` are.
     pub(super) falseticker: bool,
-    /// This clock minus the server's.
+    /// This clock minus the server's; positive: this clock is ahead; `None`: not measured.
     pub(super) offset_ns: Option<i64>,
-    /// Relative to the server's clock.
+    /// Error bound of `offset_ns`, relative to the server's clock.
     pub(super) error_bound_ns: Option<i64>,
-    /// How far the server's clock may be from UTC, as it claims.
+    /// Error bound of the server's clock against UTC, as the server claims.
     pub(super) root_bound_ns: Option<i64>,
-    /// Relative to UTC, as the server claims.
+    /// Error bound of `offset_ns` relative to UTC, if the server's claim is right.
     pub(super) utc_bound_ns: Option<i64>,
     /// Least path delay, both directions together.
     pub(super) path_delay_ns: Option<i64>,
-    /// Local UTC that these are of.
+    /// Time of the offset, UTC by this clock.
     #[serde(serialize_with = "json::some_time")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Utc>"))]
     pub(super) time: Option<i64>,
+    /// Exchanges that gave an offset since the last step of a clock.
     pub(super) samples: u64,
+    /// Stratum of the server.
     pub(super) stratum: Option<u8>,
+    /// Clock that the server follows.
     pub(super) reference: Option<String>,
+    /// Precision of the server's clock: a power of two of a second.
     pub(super) precision_log2_s: Option<i8>,
+    /// Round-trip delay from the server to its reference clock, as it claims.
     pub(super) root_delay_ns: Option<i64>,
+    /// Dispersion of the server's clock against its reference clock, as it claims.
     pub(super) root_dispersion_ns: Option<i64>,
-    /// A leap second that the server announces.
+    /// A leap second that the server announces; `None`: none.
     pub(super) leap: Option<String>,
+    /// Name of the interface.
     pub(super) interface: Option<String>,
-    /// Whose timestamps: "hardware" or "software".
+    /// Which clock timestamps: hardware (the NIC's) or software (the system's).
     pub(super) source: Option<String>,
     /// Timestamps of that source, of requests and responses.
     pub(super) stamps: u64,
-    /// Whether each response was authenticated (NTS).
+    /// Whether every response was authenticated (NTS).
     pub(super) authenticated: bool,
+    /// Requests sent.
     pub(super) requests: u64,
+    /// Responses received.
     pub(super) responses: u64,
+    /// Responses in interleaved mode.
     pub(super) interleaved: u64,
+    /// Requests without a response.
     pub(super) unanswered: u64,
     /// Responses without a sample, and packets that were no responses, by reason; without those that are 0.
     pub(super) lost: BTreeMap<String, u64>,
-    /// How often a clock was seen to be stepped.
+    /// How often this clock was seen to be stepped.
     pub(super) local_steps: u64,
+    /// How often the server's clock was seen to be stepped.
     pub(super) server_steps: u64,
-    /// How often a sample contradicted what was learnt of the drift.
+    /// How often a sample contradicted the learnt drift.
     #[serde(skip)]
     pub(super) drift_changes: u64,
 }

@@ -13,7 +13,9 @@ pub(super) const NAME: &str = "campaign";
 
 /// The last line of `--json`.
 #[derive(Serialize)]
-struct Summary<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Summary<'a> {
+    /// Seed of all random numbers.
     seed: u64,
     #[serde(flatten)]
     totals: &'a Totals,

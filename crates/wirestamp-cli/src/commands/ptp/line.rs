@@ -5,28 +5,44 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use wirestamp_ptp::{PortStatus, Sample, Status};
 
-/// Times in nanoseconds; `null` where nothing was measured.
+/// A sample, or a change of state.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Line {
-    /// Of the real-time clock.
+    /// Time on the real-time clock, UTC.
     #[serde(serialize_with = "json::time")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Utc"))]
     time: i64,
+    /// Name of the interface.
     interface: String,
+    /// State of the port, as IEEE 1588 names it.
     state: &'static str,
-    /// What the clock that timestamps showed when the Sync came.
+    /// The timestamping clock's time when the Sync arrived, in nanoseconds; `None`: nothing was measured.
     #[serde(serialize_with = "json::some_digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Digits>"))]
     local_ns: Option<i64>,
+    /// Timestamping clock minus timeTransmitter; positive: the local clock is ahead; `None`: nothing was measured.
     offset_ns: Option<i64>,
+    /// Mean of the path delays of both directions.
     mean_path_delay_ns: Option<i64>,
+    /// Error bound of `offset_ns`.
     error_bound_ns: Option<i64>,
-    /// Of the system's clock, through the NIC's where that one timestamps.
+    /// System clock minus timeTransmitter, through the NIC's clock if that one timestamps; positive: the system clock is
+    /// ahead.
     system_offset_ns: Option<i64>,
+    /// Error bound of `system_offset_ns`.
     system_error_bound_ns: Option<i64>,
+    /// Frequency offset of the timestamping clock; positive: it runs fast.
     frequency_ppb: Option<f64>,
+    /// Which clock timestamps: hardware (the NIC's) or software (the system's).
     source: &'static str,
+    /// Timestamps that were used, by which clock made them: hardware (the NIC's) or software (the system's).
     stamps: BTreeMap<&'static str, u64>,
+    /// Port identity of the followed timeTransmitter; `None`: none is followed.
     time_transmitter: Option<String>,
+    /// Exchanges without a sample, by reason.
     lost: BTreeMap<&'static str, u64>,
+    /// Ignored messages, by reason.
     ignored: BTreeMap<&'static str, u64>,
 }
 

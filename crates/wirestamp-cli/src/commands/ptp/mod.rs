@@ -16,8 +16,12 @@ mod summary;
 use crate::arguments::{Ptp, PtpAction, limited};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
+#[cfg(all(test, feature = "schema"))]
+use crate::output::Dropped;
 use crate::output::Output;
 use crate::sandbox::{Needs, Sandbox};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use crate::session::{self, Session};
 use crate::signals::Unrestored;
 use course::Course;
@@ -34,8 +38,27 @@ use wirestamp_ptp::{Agreement, Clock, Configuration, Role, Source, StatusServer}
 
 /// A line for each part of the sandbox that this system lacks.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Unconfined<'a> {
+    /// The missing part, in a sentence.
     sandbox_warning: &'a str,
+}
+
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schemas() -> [Document; 2] {
+    let lines = Document::lines("ptp", "A line of the output of `wirestamp ptp --json`")
+        .line::<line::Line>("A Sync that gave a sample, or a change of state")
+        .line::<summary::Wrapped<'_>>("The summary at the end")
+        .line::<simulate::Line<'_>>("A simulated network (--simulate)")
+        .line::<wirestamp_ptp::simulate::campaign::Run>("A run of --simulate campaign")
+        .line::<campaign::Summary<'_>>("The summary of --simulate campaign")
+        .line::<Unconfined<'_>>("The system lacks a part of the sandbox")
+        .line::<reports::Warned<'_>>("A property of the system that its user may not want")
+        .line::<reports::NotFollowed>("An offset is larger than may be followed")
+        .line::<reports::NotMoved>("The clock could not be steered")
+        .line::<reports::Compared<'_>>("The configured sources agree or disagree from now on")
+        .line::<Dropped>("The output was not read for a while");
+    [lines, status::schema()]
 }
 
 pub(super) fn run(

@@ -15,29 +15,42 @@ use wirestamp_ptp::{Node, SourceStatus, Status};
 
 /// A line that says why the clock could not be moved.
 #[derive(Serialize)]
-struct NotMoved {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct NotMoved {
+    /// The reason, in a sentence.
     steering_error: String,
 }
 
 /// A line for each change of what the configured sources are to each other.
 #[derive(Serialize)]
-struct Compared<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Compared<'a> {
+    /// Whether the configured sources agree.
     agreement: &'static str,
+    /// The compared sources that were heard recently.
     sources: &'a [SourceStatus],
 }
 
 /// A line that says what its user may not want.
 #[derive(Serialize)]
-struct Warned<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Warned<'a> {
+    /// software_instead: the system timestamps though the NIC was to be switched on; diverted: a bridge, bond or team
+    /// takes what arrives at the interface; shows_utc: a grandmaster's clock shows UTC and its time is announced as TAI.
     warning: &'static str,
+    /// Name of the interface.
     interface: &'a str,
+    /// The warning in a sentence, with the remedy.
     message: String,
 }
 
 /// A line that says which offset is not followed.
 #[derive(Serialize)]
-struct NotFollowed {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct NotFollowed {
+    /// The offset that is larger than the limit.
     refused_offset_ns: i64,
+    /// The largest offset that is followed.
     limit_ns: u64,
 }
 

@@ -14,9 +14,11 @@ use wirestamp_ptp::simulate::{Outcome, Scenario};
 const ALL: &str = "all";
 
 #[derive(Serialize)]
-struct Line<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Line<'a> {
     #[serde(flatten)]
     outcome: &'a Outcome,
+    /// Limits of the scenario that were not kept, each in a sentence.
     violations: &'a [String],
 }
 

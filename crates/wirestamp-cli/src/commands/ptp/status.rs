@@ -4,18 +4,26 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::quantity::{beside, signed};
 use crate::output::{Output, Page, Report, Rows};
+#[cfg(all(test, feature = "schema"))]
+use crate::schema::Document;
 use serde::Serialize;
 use serde_json::Value;
-use wirestamp::{Error, ErrorKind, Span, UtcTime};
+use wirestamp::{Error, ErrorKind, Span};
 
 /// What the clock said, as it said it.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer(Value);
 
+#[cfg(all(test, feature = "schema"))]
+pub(super) fn schema() -> Document {
+    Document::of::<wirestamp_ptp::Status>("ptp-status", "Output of `wirestamp ptp status --json`")
+        .row::<wirestamp_ptp::PortStatus>()
+}
+
 pub(super) fn run(interface: Option<&str>, output: &mut Output) -> Result<Exit, Failure> {
     let text = wirestamp_ptp::ask(interface)?;
-    let mut answer: Value = serde_json::from_str(&text).map_err(|error| {
+    let answer: Value = serde_json::from_str(&text).map_err(|error| {
         let target = interface.unwrap_or("its status socket");
         Error::new(
             ErrorKind::Io,
@@ -24,10 +32,6 @@ pub(super) fn run(interface: Option<&str>, output: &mut Output) -> Result<Exit, 
             error.to_string(),
         )
     })?;
-    if let Some(time) = answer.get_mut("time") {
-        let shown = |ns| UtcTime::from_nanoseconds(ns).rfc3339().to_string();
-        *time = time.as_i64().map(shown).into();
-    }
     output.report(&Answer(answer))?;
     Ok(Exit::Success)
 }

@@ -34,28 +34,47 @@ pub(super) struct Tally {
     duration: Span,
 }
 
-/// Times in nanoseconds.
+/// The results of a run.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Summary {
+    /// Syncs that gave an offset.
     pub(super) samples: u64,
+    /// Duration of the run.
     duration_ns: i64,
+    /// Which clock timestamped: hardware (the NIC's) or software (the system's); `None`: there was no sample.
     source: Option<&'static str>,
+    /// Timestamps that were used, by which clock made them: hardware (the NIC's) or software (the system's).
     stamps: BTreeMap<&'static str, u64>,
+    /// Port identities of the followed timeTransmitters, the first ones of many.
     time_transmitters: BTreeSet<String>,
+    /// Median of the offsets: timestamping clock minus timeTransmitter; positive: the local clock is ahead.
     median_offset_ns: Option<i64>,
+    /// Median of the absolute offsets.
     median_absolute_offset_ns: Option<i64>,
+    /// Largest absolute offset.
     largest_absolute_offset_ns: Option<i64>,
+    /// Median of the mean path delays.
     median_mean_path_delay_ns: Option<i64>,
+    /// Median of the offsets' error bounds.
     median_error_bound_ns: Option<i64>,
+    /// Largest error bound of an offset.
     largest_error_bound_ns: Option<i64>,
+    /// Frequency offset of the timestamping clock at the end; positive: it runs fast.
     frequency_ppb: Option<f64>,
+    /// Exchanges without a sample, for all reasons together.
     pub(super) lost_in_all: u64,
+    /// Exchanges without a sample, by reason.
     lost: BTreeMap<&'static str, u64>,
+    /// Ignored messages, by reason.
     ignored: BTreeMap<&'static str, u64>,
 }
 
+/// The line at the end.
 #[derive(Serialize)]
-struct Wrapped<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Wrapped<'a> {
+    /// The results of the run.
     summary: &'a Summary,
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 /// The start of a run, or a disturbance and the time after it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Phase {
     /// The name of the disturbance.
@@ -33,6 +34,7 @@ pub struct Phase {
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Run {
     /// The parameters of the run.
@@ -66,6 +68,7 @@ pub struct Trace {
 
 /// The results of the phases of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Group {
     /// The number of phases of this kind.
@@ -90,6 +93,7 @@ pub struct Group {
 
 /// The results of a campaign.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Totals {
     /// Runs.

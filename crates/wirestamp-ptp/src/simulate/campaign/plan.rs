@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// The parameters of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Plan {
     /// The number of the run in the campaign.
@@ -19,24 +20,37 @@ pub struct Plan {
     pub defaults: bool,
     /// The configured limit; `None` if not configured.
     pub(super) slew_limit_ppm: Option<u32>,
+    /// The configured largest drift.
     pub(super) max_drift_ppm: u32,
+    /// The configured largest change of the frequency per second.
     pub(super) wander_ppb: u32,
+    /// The interval of Syncs, as a power of two of a second.
     pub(super) log_sync: i8,
+    /// The interval of delay requests, as a power of two of a second.
     pub(super) log_delay: i8,
+    /// The interval of Announce messages, as a power of two of a second.
     pub(super) log_announce: i8,
+    /// Whether path delays are measured with peer delay messages.
     pub(super) p2p: bool,
+    /// The configured least path delay.
     pub(super) least_delay_ns: u32,
     /// The timeTransmitter's oscillator, and the timeReceiver's.
     pub(super) oscillators: [Oscillator; 2],
+    /// The offset at the start: timeReceiver minus timeTransmitter.
     pub(super) first_offset_ns: i64,
+    /// The network between them.
     pub(super) network: Network,
+    /// The steered clock device.
     pub(super) device: Device,
+    /// The disturbances, in order.
     pub(super) disturbances: Vec<Disturbance>,
 }
 
 /// The errors of an oscillator.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Oscillator {
+    /// The frequency offset.
     pub(super) error_ppb: i32,
     /// The random walk of the frequency, in ppb per square root of a second.
     pub(super) wander_ppb: f64,
@@ -44,7 +58,9 @@ pub(super) struct Oscillator {
 
 /// The cable.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Network {
+    /// The constant path delay of each direction.
     pub(super) delay_ns: i64,
     /// The mean of the exponential delay.
     pub(super) jitter_ns: i64,
@@ -56,14 +72,19 @@ pub(super) struct Network {
 
 /// The clock device.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Device {
+    /// The largest adjustment that it takes.
     pub(super) limit_ppb: u32,
+    /// Whether it limits a larger adjustment silently.
     pub(super) clamps: bool,
+    /// The resolution of adjustments; 0: none.
     pub(super) step_ppb: f64,
 }
 
 /// A disturbance of the steady state. Times are in seconds, offsets in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(super) enum Disturbance {
     /// No disturbance: the start only.
