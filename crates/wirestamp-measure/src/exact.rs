@@ -1,4 +1,4 @@
-//! Integers that may exceed 2^53, as JSON readers can take them: those that do are strings. For `serde(with = …)`.
+//! Serialises integers for JSON readers that are exact only to 2^53: larger ones become strings. For `serde(with = …)`.
 
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 /// The largest integer that every JSON reader keeps exactly.
 const EXACT: i64 = (1 << 53) - 1;
 
-/// An integer of 64 bits that is written and read this way, or none.
+/// A 64-bit integer, or an optional one, that is written and read this way.
 pub trait Integer: Sized {
     /// Returns its value; `None` is null.
     fn value(&self) -> Option<i128>;
@@ -46,10 +46,10 @@ impl<T: Integer> Integer for Option<T> {
     }
 }
 
-/// Writes one.
+/// Writes an integer.
 ///
 /// # Errors
-/// As the serializer.
+/// The serializer's.
 pub fn serialize<T: Integer, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     let Some(value) = value.value() else {
         return serializer.serialize_none();
@@ -70,10 +70,10 @@ impl Serialize for Exact {
     }
 }
 
-/// Reads one, as a number or as a string.
+/// Reads an integer, from a number or a string.
 ///
 /// # Errors
-/// As the deserializer; also for text that is no integer, and for integers that the type does not have.
+/// The deserializer's; also for text that is not an integer, and for integers outside the type.
 pub fn deserialize<'de, T: Integer, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Option::<Read<T>>::deserialize(deserializer)?.map_or_else(|| none(), |read| Ok(read.0))
 }

@@ -1,4 +1,4 @@
-//! The host that a measurement asks: its name, and what must be found out before it can be asked.
+//! The host that a measurement asks: its name, and the search for its address and keys.
 
 pub use crate::address::{LACKS_ZONE, address, host_and_port, lacks_zone};
 
@@ -10,21 +10,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Result};
 
-/// A key exchange that takes longer has failed: from the first octet to the last.
+/// The longest time for a whole key exchange.
 const KEY_EXCHANGE_LIMIT: Duration = Duration::from_secs(10);
-/// What fails if a name cannot be resolved.
+/// The operation that fails if a name cannot be resolved.
 pub const FIND: &str = "find the host";
-/// What fails if keys cannot be agreed upon.
+/// The operation that fails if keys cannot be agreed upon.
 pub const AUTHENTICATE: &str = "authenticate the host";
 
-/// A host that is looked for.
+/// A host that must be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Goal {
-    /// Name or address, and a port of its own perhaps.
+    /// Name or address, with an optional port.
     pub(crate) host: String,
-    /// Its port, if it has none of its own.
+    /// The port if the name has none.
     pub(crate) port: u16,
-    /// Addresses of this family alone.
+    /// Only addresses of this family.
     pub(crate) family: Option<Family>,
     /// Keys are agreed upon with it: the authorities whose certificates count, if not the system's.
     pub(crate) nts: Option<Option<PathBuf>>,
@@ -55,7 +55,7 @@ impl Goal {
         }
     }
 
-    /// Finds it. May take long.
+    /// Finds the host. May take long.
     pub(crate) fn find(&self) -> Result<Found> {
         let (name, own_port) = self.named()?;
         let Some(authorities) = &self.nts else {

@@ -1,4 +1,4 @@
-//! What a measurement opens its sockets with.
+//! Opens the sockets of measurements.
 
 use crate::address::check_zone;
 use crate::host_stamp::Stamper;
@@ -31,7 +31,7 @@ impl Host {
         }
     }
 
-    /// The clock of an interface's NIC that timestamps as is wanted; `None`: the kernel does.
+    /// Returns the clock of the interface's NIC if the NIC is to timestamp; `None` if the kernel does.
     pub(crate) fn nic(
         &self,
         interface: Option<&str>,
@@ -59,7 +59,8 @@ impl Host {
         }
     }
 
-    /// A socket connected to an NTP server, whose packets are timestamped by whom is wanted; so many transmit timestamps may wait.
+    /// Returns a socket that is connected to an NTP server, with timestamps of the wanted source and room for this many
+    /// transmit timestamps.
     pub(crate) fn connect(
         &self,
         remote: SocketAddr,
@@ -92,7 +93,7 @@ impl Host {
         })
     }
 
-    /// How packets to a host leave.
+    /// Returns how packets to a host leave.
     fn way(&self, remote: SocketAddr) -> Result<Way> {
         if self.place.is_simulated() {
             let own = |interface: &Interface| {
@@ -145,7 +146,7 @@ fn any(remote: SocketAddr) -> IpAddr {
     }
 }
 
-/// The local address that the system would send from. Sends nothing.
+/// Returns the local address that the system would send from. Sends nothing.
 fn local_address(remote: SocketAddr) -> Result<SocketAddr> {
     let asked = std::net::UdpSocket::bind((any(remote), 0)).and_then(|socket| {
         socket.connect(remote)?;

@@ -15,15 +15,16 @@ pub struct HostStamp {
     pub monotonic: Bounded<MonotonicTime>,
     /// On the real-time clock. Its error bound does not contain that clock's error.
     pub utc: Bounded<UtcTime>,
-    /// Who made it.
+    /// The source: the NIC or the kernel.
     pub source: TimestampSource,
 }
 
-/// What a socket's timestamps mean on the host's clocks: the NIC's alone, or the kernel's alone. One of both kinds would mix two points of measurement.
+/// Converts a socket's timestamps to the host's clocks. It uses only the NIC's or only the kernel's, because they are
+/// made at two different points of the path.
 pub(crate) struct Stamper {
     clock: HostClock,
     nic: Option<Rc<NicClock>>,
-    /// How many were read.
+    /// The number of timestamps read.
     read: Cell<u64>,
 }
 
@@ -46,7 +47,7 @@ impl Stamper {
         }
     }
 
-    /// Whose timestamps count.
+    /// Returns the source whose timestamps count.
     pub(crate) fn source(&self) -> TimestampSource {
         match self.nic {
             Some(_) => TimestampSource::Hardware,
@@ -54,7 +55,7 @@ impl Stamper {
         }
     }
 
-    /// How many timestamps were read.
+    /// Returns how many timestamps were read.
     pub(crate) fn count(&self) -> u64 {
         self.read.get()
     }
@@ -62,12 +63,12 @@ impl Stamper {
     /// Whether timestamps can be converted.
     ///
     /// # Errors
-    /// Why not yet.
+    /// The reason why not yet.
     pub(crate) fn ready(&self) -> Result<()> {
         self.nic.as_ref().map_or(Ok(()), |nic| nic.ready())
     }
 
-    /// Switches the timestamps of a socket on that are needed; so many transmit timestamps may wait.
+    /// Switches on the timestamps that are needed on a socket, with room for this many transmit timestamps.
     pub(crate) fn configure(&self, socket: &UdpSocket, capacity: u16) -> Result<()> {
         let source = match self.nic {
             Some(_) => Source::Hardware,
@@ -101,7 +102,7 @@ impl Stamper {
         Some((stamp, time))
     }
 
-    /// What placed them, and says whether their times are right after all.
+    /// Returns the clock that converted them, which later confirms their times.
     pub(crate) fn host(&self) -> &HostClock {
         &self.clock
     }

@@ -1,4 +1,4 @@
-//! The interfaces of this host, what they timestamp, and what changed.
+//! Watches the interfaces of this host: what they timestamp, and what changes.
 
 use crate::event::EventKind;
 use crate::place::Place;
@@ -9,15 +9,15 @@ use std::sync::mpsc::{Receiver, channel};
 use wirestamp::interface::ChangeEvent;
 use wirestamp::{MonotonicTime, Result, Span, Watch};
 
-/// How often everything is asked even if nothing is reported.
+/// The interval at which all interfaces are queried even if no change is reported.
 const ASK: Span = Span::from_seconds(60);
-/// Changes come in storms: they are looked at so often at most.
+/// The shortest interval between two queries: changes come in storms.
 const STORM: Span = Span::from_milliseconds(250);
 
 /// Whose changes are counted where the system does not say which interface changed.
 const ANY: &str = "any";
 
-/// What is known of the interfaces.
+/// The state of the interfaces.
 pub(crate) struct Interfaces {
     _watch: Watch,
     reported: Receiver<ChangeEvent>,
@@ -119,7 +119,7 @@ impl Interfaces {
             .retain(|name, _| name == ANY || names.values().any(|known| known == name));
     }
 
-    /// What is different from before.
+    /// Returns what differs from before.
     fn tell(&self, before: &[InterfaceState], sink: &mut dyn Sink) {
         for now in &self.known {
             match before.iter().find(|known| known.name == now.name) {

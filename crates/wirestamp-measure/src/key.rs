@@ -8,7 +8,7 @@ use wirestamp_probe::Key;
 /// The longest file that is read: a key of 2048 digits, and white space.
 const LONGEST: u64 = 4_096;
 
-/// A number that is another one as soon as the file has another content; `None`: it cannot be read.
+/// Returns a number that changes with the file's content; `None` if the file cannot be read.
 pub(crate) fn mark(path: &Path) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     wirestamp::file::read_text(path, LONGEST)
@@ -17,7 +17,7 @@ pub(crate) fn mark(path: &Path) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// Reads the key in a file. No message holds anything of it.
+/// Reads the key in a file. No error message contains any part of it.
 ///
 /// # Errors
 /// `InvalidInput`, naming the file: it cannot be read, or has no key.

@@ -38,13 +38,13 @@ pub(crate) fn correlated(interface: &Interface, pace: Pace) -> Result<Correlator
 /// What a measurement needs a NIC to timestamp.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Needs {
-    /// Sent and received packets: one time is of both, and two points of measurement do not mix. Says who needs it.
+    /// Sent and received packets: a measurement must not mix two sources. Names the measurement.
     Both(&'static str),
-    /// At least those of one direction: the measurement says of each timestamp who made it.
+    /// At least one direction: the measurement reports the source of each timestamp.
     Either,
 }
 
-/// One NIC's clock. The NIC timestamps while this lives, if it was asked to.
+/// One NIC's clock. The NIC timestamps as long as this value lives, if that was requested.
 pub(crate) struct NicClock {
     correlator: Arc<Correlator>,
     /// What the NIC timestamps, if that is not every packet.
@@ -78,7 +78,7 @@ impl NicClock {
 pub(crate) struct Nics(RefCell<BTreeMap<String, Weak<NicClock>>>);
 
 impl Nics {
-    /// The clock of a NIC, which timestamps from now on: every packet, in each direction in which it can.
+    /// Returns the clock of a NIC and switches on its timestamps of every packet, in each direction that it supports.
     ///
     /// # Errors
     /// `NotSupported` if it lacks a direction that is needed. It is not switched on then.
@@ -105,14 +105,14 @@ impl Nics {
     }
 }
 
-/// Whether the NIC timestamps every packet as it is now.
+/// Returns whether the NIC now timestamps every packet.
 pub(crate) fn timestamps_everything(interface: &Interface) -> bool {
     interface
         .active()
         .is_ok_and(|active| active.timestamps_every_datagram())
 }
 
-/// Whether the NIC timestamps now what it can.
+/// Returns whether the NIC now timestamps all that it can.
 fn timestamps_what_it_can(interface: &Interface) -> bool {
     let (Ok(active), Ok(supported)) = (interface.active(), interface.supported()) else {
         return false;
@@ -174,7 +174,7 @@ fn limit(hardware: &HardwareCapabilities) -> Option<&'static str> {
     }
 }
 
-/// Says where to look on, where the library knows no remedy.
+/// Adds advice where the library knows no remedy.
 fn advised(error: Error, interface: &Interface) -> Error {
     match error.remedy().is_empty() {
         true => error.with_remedy(format!("see wirestamp doctor {}", interface.name())),

@@ -1,4 +1,4 @@
-//! One NTP server, asked again and again. What an answer means is `wirestamp-ntp`'s affair.
+//! Queries one NTP server again and again. `wirestamp-ntp` evaluates the answers.
 
 mod confirmed;
 mod dialogue;

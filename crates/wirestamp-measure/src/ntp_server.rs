@@ -1,4 +1,4 @@
-//! An NTP server of a simulated host, whose clock is right.
+//! An NTP server on a simulated host whose clock is right.
 
 use crate::moment::Moment;
 use crate::place::Place;

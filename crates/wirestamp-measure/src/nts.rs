@@ -1,5 +1,5 @@
-//! Network Time Security (RFC 8915): keys and cookies by TLS, then packets that are authenticated. The packets' fields are
-//! the crate `rusty_time-nts`'s, TLS is rustls'.
+//! Network Time Security (RFC 8915): keys and cookies by TLS (rustls), then authenticated packets, whose fields are
+//! from the crate `rusty_time-nts`.
 
 #[cfg(not(all(unix, feature = "nts")))]
 mod absent;
@@ -27,7 +27,7 @@ use wirestamp::Result;
 /// The port of the key exchange (RFC 8915 §6).
 pub(crate) const KEY_EXCHANGE_PORT: u16 = 4460;
 
-/// Reads the authorities whose certificates count: those of a file (PEM), or the system's.
+/// Reads the certificate authorities to trust: those in a file (PEM), or the system's.
 ///
 /// # Errors
 /// `InvalidInput` if there is no usable certificate; `NotSupported` in a program that was built without NTS.

@@ -1,4 +1,4 @@
-//! What can be measured, with its defaults.
+//! The options of the measurements, with their defaults.
 
 mod clocks;
 mod defaults;

@@ -3,10 +3,10 @@
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use wirestamp::{Error, ErrorKind, Interface, Result};
 
-/// Returns one of the interface's own addresses that is wanted, with any port; link-local ones last.
+/// Returns one of the interface's own addresses of the wanted kind, with any port; link-local ones last.
 ///
 /// # Errors
-/// `InvalidInput` if it has none: give it one, or want one of the other family.
+/// `InvalidInput` if it has none: give the interface one, or ask for the other family.
 pub fn own_address(interface: &Interface, wanted: impl Fn(&IpAddr) -> bool) -> Result<SocketAddr> {
     let is_local =
         |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());

@@ -12,7 +12,7 @@ use each::EachTask;
 use once::OnceTask;
 use wirestamp::Result;
 
-/// Opens a path: with options of its own it is measured once, else for ever.
+/// Opens a path. With options for one run it is measured once, else for ever.
 pub(crate) fn open(configuration: &Path, place: &Place) -> Result<Box<dyn Task>> {
     let interface = place.interface(&configuration.interface)?;
     Ok(match configuration.once {

@@ -1,4 +1,4 @@
-//! Who answers in a simulation: hosts, servers and clocks at the other end of the cable.
+//! The peers in a simulation: hosts, servers and clocks at the other end of the cable, which answer the measurements.
 
 use crate::options::{ClockBound, Measurements, Ptp, Reflector, Relation, Stamp};
 use crate::place::Place;
@@ -8,15 +8,16 @@ use std::time::Duration;
 use wirestamp::{Interface, Simulation};
 use wirestamp_ptp::{Clock, Role, Source, Timescale, Trust};
 
-/// More replies a second than anybody asks for.
+/// More replies a second than any measurement asks for.
 const RATE: u32 = 10_000_000;
-/// Both ends of a simulation have one clock, which is right: the best that a packet can say.
+/// The smallest error that a packet can state: both ends of a simulation have one clock, which is right.
 const EXACT: Duration = Duration::from_nanos(1);
 
 impl Measurements {
-    /// Returns what runs at the other end of a simulation's cable, so that what is asked for here is answered: a reflector where STAMP peers are, NTP servers
-    /// that show the right time, a PTP clock in the other role, and for a reflector a session of ten packets a second. What answers itself has no peer, and neither
-    /// have hosts that are no interface of the simulation. The reflector has the key of the first session.
+    /// Returns the measurements for the other end of a simulation's cable, which answer these: a reflector for STAMP
+    /// peers, NTP servers that show the right time, a PTP clock in the other role, and for a reflector a session of ten
+    /// packets a second. Measurements that answer themselves have no peer, nor do hosts that are not an interface of
+    /// the simulation. The reflector has the key of the first session.
     #[must_use]
     pub fn peers(&self, simulation: &Simulation) -> Self {
         let place = Place::Simulation(simulation.clone());
@@ -107,7 +108,7 @@ fn sender(reflector: &Reflector, place: &Place) -> Option<Stamp> {
     Some(stamp)
 }
 
-/// A clock in the other role, which else is configured as the one here: domain, transport, intervals.
+/// Returns a clock in the other role with the same domain, transport and intervals.
 fn clock(here: &Ptp, interface: &str, place: &Place) -> Option<Ptp> {
     let far = other_end(&place.interface(interface).ok()?, place)?;
     let mut there = Ptp::at(far.name());

@@ -1,4 +1,4 @@
-//! Where it is measured: this system, or a simulation.
+//! The place of measurements: this system, or a simulation.
 
 use crate::address::check_zone;
 use crate::goal::{Goal, host_and_port, literal, unresolved};
@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use wirestamp::interface::ChangeEvent;
 use wirestamp::{Error, ErrorKind, Interface, Result, Simulation, UdpSocket, Watch};
 
-/// Where it is measured.
+/// The place where an engine measures.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Place {
@@ -41,10 +41,11 @@ impl Place {
         }
     }
 
-    /// Returns where a host is that is named as in `192.0.2.1:862`, with this port if it has none of its own. To resolve a name may take long.
+    /// Returns the address of a host that is given as a name or as in `192.0.2.1:862`; without a port, the given one is
+    /// used. Resolving a name may take long.
     ///
     /// # Errors
-    /// `Unreachable` if there is no such host, or none of this family. A simulation has those of its interfaces.
+    /// `Unreachable` if there is no such host, or none of this family. The hosts of a simulation are its interfaces.
     pub fn host(&self, host: &str, port: u16, family: Option<Family>) -> Result<SocketAddr> {
         let goal = Goal::of(host, port);
         let goal = Goal { family, ..goal };

@@ -1,4 +1,4 @@
-//! What a server's time looks like, other than UTC.
+//! Recognises servers whose time looks like another timescale than UTC.
 
 use crate::options::TAI_OFFSET;
 use wirestamp::Span;

@@ -1,4 +1,4 @@
-//! Instants of this host, as the engine and as a client of NTP have them.
+//! Converts instants of this host between the engine's and the NTP client's types.
 
 use crate::moment::Moment;
 use wirestamp::time::{RealTimeClock, UtcCrossTimestamp};

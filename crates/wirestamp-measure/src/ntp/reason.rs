@@ -1,9 +1,9 @@
-//! Why a server is not measured.
+//! The reasons why a server gives no measurement.
 
 use super::dialogue::Dialogue;
 use wirestamp_ntp::NoSample;
 
-/// In a word and in a sentence.
+/// Returns the reason as one word and as a sentence.
 pub(super) fn of(dialogue: &Dialogue) -> Option<(&'static str, String)> {
     let missing = dialogue.missing.keys().next();
     Some(if let Some(stopped) = dialogue.client.stopped() {

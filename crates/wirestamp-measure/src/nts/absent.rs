@@ -1,4 +1,4 @@
-//! A build without NTS, which says so.
+//! NTS in a build without it: every call is an error that says so.
 
 use super::agreed::{Agreed, Unauthentic};
 use std::net::SocketAddr;

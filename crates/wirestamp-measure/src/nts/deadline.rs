@@ -1,10 +1,10 @@
-//! A connection with one deadline for all that passes over it.
+//! A connection with one deadline for everything that passes over it.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// A stream that fails when its time is over, however often the other end sends an octet meanwhile.
+/// A stream that fails after its deadline, even if the other end still sends an octet now and then.
 pub(super) struct Timed {
     stream: TcpStream,
     end: Instant,
@@ -48,7 +48,7 @@ mod tests {
     use std::net::TcpListener;
     use std::thread;
 
-    /// It would go on for as long as it liked if each read had its own time.
+    /// With a timeout per read, the other end could go on for ever.
     #[test]
     fn a_server_that_sends_an_octet_now_and_then_is_not_waited_for() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bound");

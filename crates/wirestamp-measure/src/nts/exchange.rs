@@ -21,7 +21,7 @@ const EXPORTER_LABEL: &[u8] = b"EXPORTER-network-time-security";
 /// The longest file with authorities that is read.
 const LONGEST_AUTHORITIES: u64 = 16 << 20;
 
-/// Whose certificates are believed.
+/// The certificate authorities that are trusted.
 pub(crate) struct Trust(Arc<ClientConfig>);
 
 impl Trust {
@@ -60,7 +60,7 @@ impl Trust {
         Ok(Self(Arc::new(config)))
     }
 
-    /// Asks the server of that name for keys and cookies, in so much time.
+    /// Asks the server of this name for keys and cookies, within the given time.
     pub(crate) fn exchange(
         &self,
         name: &str,

@@ -1,11 +1,11 @@
-//! What the server of a key exchange answers.
+//! Parses the records that a key exchange server answers.
 
 use rusty_time_nts::records::{record_type, records};
 use rusty_time_nts::{AEAD_AES_SIV_CMAC_256, NEXT_PROTO_NTPV4};
 
-/// A longer response is refused. Eight cookies take about a thousand octets.
+/// The longest accepted response. Eight cookies take about a thousand octets.
 const LONGEST: usize = 16_384;
-/// A cookie comes back in each request, which must fit into a packet.
+/// The longest accepted cookie: it is sent in a request, which must fit into a packet.
 const LONGEST_COOKIE: usize = 512;
 
 /// The server's records.

@@ -1,4 +1,4 @@
-//! Values that are defaults.
+//! Default values.
 
 use std::time::Duration;
 

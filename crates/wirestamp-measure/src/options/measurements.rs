@@ -6,7 +6,7 @@ use super::references::{Ntp, Ptp};
 use super::stamp::{Reflector, Stamp};
 use std::net::SocketAddr;
 
-/// All that is to be measured; by default, nothing.
+/// The measurements that an engine is to run; none by default.
 ///
 /// ```
 /// use wirestamp_measure::{Measurements, Ntp, Stamp};
@@ -19,11 +19,11 @@ use std::net::SocketAddr;
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Measurements {
-    /// Correlation of NICs' clocks with the system's; `None`: of none.
+    /// Correlation of NICs' clocks with the system's; `None` for no clock.
     pub clocks: Option<Clocks>,
     /// Single readings of NICs' clocks.
     pub readings: Vec<Readings>,
-    /// What timestamps of NICs' clocks can be converted by later.
+    /// Recordings, by which timestamps of NICs' clocks can be converted later.
     pub recordings: Vec<Recording>,
     /// Send and receive paths of this host.
     pub path: Vec<Path>,
@@ -35,7 +35,7 @@ pub struct Measurements {
     pub ntp: Vec<Ntp>,
     /// PTP clocks that measure.
     pub ptp: Vec<Ptp>,
-    /// In a simulation: whether [peers](Self::peers) answer.
+    /// Whether [peers](Self::peers) answer in a simulation.
     pub answered: bool,
     /// NTP servers of a simulation.
     pub(crate) ntp_servers: Vec<SocketAddr>,

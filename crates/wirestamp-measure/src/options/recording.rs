@@ -1,19 +1,19 @@
-//! What a clock's timestamps can be converted by later.
+//! The options of a recording of a NIC's clock.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 use wirestamp::CorrelatorOptions;
 
-/// All that timestamps of a NIC's clock can be converted by later: batches of readings, changes that the system reports, and
-/// hardware transmit timestamps. Yields [`Recorded`](crate::Recorded).
+/// A recording of a NIC's clock, by which its timestamps can be converted later: batches of readings, changes that the
+/// system reports, and hardware transmit timestamps. Yields [`Recorded`](crate::Recorded).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recording {
-    /// Whose clock.
+    /// The interface whose clock is recorded.
     pub interface: String,
-    /// When it is read, as a correlator does. Default: the correlator's.
+    /// When the clock is read. Default: as a correlator does.
     pub schedule: CorrelatorOptions,
-    /// Datagrams that are sent to be timestamped; `None`: none.
+    /// Datagrams that are sent to be timestamped, if any.
     pub datagrams: Option<Datagrams>,
     /// Whether the times of readings and timestamps are yielded as well, once they are final: a
     /// [`Known`](crate::Known) for each batch, and [`Recorded::Time`](crate::Recorded::Time). Default: no.
@@ -24,9 +24,9 @@ pub struct Recording {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Datagrams {
-    /// From one to the next.
+    /// The interval between two datagrams.
     pub interval: Duration,
-    /// Where they go; `None`: to the interface itself, which a simulated one alone can do.
+    /// Their destination; `None` for the interface itself, which only works for a simulated one.
     pub to: Option<SocketAddr>,
 }
 
@@ -43,7 +43,7 @@ impl Recording {
 }
 
 impl Datagrams {
-    /// Returns datagrams that are so far apart.
+    /// Returns datagrams at this interval.
     pub const fn each(interval: Duration) -> Self {
         Self { interval, to: None }
     }

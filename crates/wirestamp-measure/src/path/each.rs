@@ -1,4 +1,4 @@
-//! A path that is measured for ever: a packet each interval.
+//! Measures a path for ever, with one packet per interval.
 
 use super::shown::shown;
 use crate::moment::Moment;
@@ -13,7 +13,7 @@ use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency};
 use wirestamp::socket::AddressFamily;
 use wirestamp::{Bounded, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket};
 
-/// A packet that takes longer is lost.
+/// The time after which a packet is lost.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A packet each interval, until the engine ends.
@@ -22,7 +22,7 @@ pub(super) struct EachTask {
     run: LatencyRun,
     packets: Receiver<PacketLatency>,
     due: MonotonicTime,
-    /// Packets that the system did not send, and what it said last.
+    /// The number of packets that the system did not send, and its last error.
     not_sent: u64,
     /// Timestamps that were used.
     stamps: u64,

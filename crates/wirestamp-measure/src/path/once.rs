@@ -1,5 +1,5 @@
-//! A path that is measured once, with a number of packets at a rate: in batches that wait themselves, because at 100,000
-//! packets a second a turn of the loop for each would cost more than the packet.
+//! Measures a path once, with a number of packets at a rate. It works in batches that wait by themselves, because at
+//! 100,000 packets a second a turn of the loop per packet would cost more than the packet.
 
 use super::shown::shown;
 use crate::moment::Moment;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency};
 use wirestamp::{Interface, MonotonicTime, Result, UdpSocket};
 
-/// How long a batch takes: who runs the engine notices a signal after that.
+/// The duration of a batch. The engine's caller notices a signal after it.
 const BATCH: Duration = Duration::from_millis(20);
 
 /// Runs until all packets are judged.
@@ -22,7 +22,7 @@ pub(super) struct OnceTask {
     /// `None`: it has reported.
     run: Option<LatencyRun>,
     phase: Phase,
-    /// Where somebody wants single packets.
+    /// Single packets, if the sink wants them.
     packets: Option<Receiver<PacketLatency>>,
 }
 

@@ -1,10 +1,10 @@
-//! What is shown of a path.
+//! The state of a path.
 
 use crate::state::PathState;
 use crate::task::counts;
 use wirestamp::latency::LatencyRun;
 
-/// What a run has counted. `not_sent`: packets that the system did not send.
+/// Returns the counts of a run. `not_sent`: packets that the system did not send.
 pub(super) fn shown(interface: &str, run: &LatencyRun, not_sent: u64) -> PathState {
     let (sent, in_flight) = (run.progress().sent, run.in_flight());
     let lost = run.losses().packets;
