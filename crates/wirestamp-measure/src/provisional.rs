@@ -8,39 +8,40 @@ use wirestamp::{
     UdpSocket, UtcTime,
 };
 
-/// So many timestamps wait at most: those of some seconds.
+/// The most timestamps that wait: those of some seconds.
 const MOST: usize = 1 << 16;
-/// So many are compared at a time: sending goes on meanwhile.
+/// The most that are compared at a time: sending must go on meanwhile.
 const PORTION: usize = 256;
-/// A clock that was not read for so long says nothing of what came before: three readings, each a second after the one before, and some that
-/// fail.
+/// The longest time without a reading after which earlier timestamps can still be confirmed: three readings, a second
+/// apart, and some that fail.
 const UNREADABLE: Span = Span::from_seconds(15);
-/// How often it is looked whether times have become final.
+/// The interval at which times are checked for being final.
 const SETTLE: Span = Span::from_milliseconds(100);
-/// A look stands for so much time at most: who was stopped or asleep in between, or busy, has read no clock meanwhile.
+/// The most time that one check counts for: a process that was stopped, asleep or busy has read no clock meanwhile.
 pub(crate) const LOOKED: Span = Span::from_seconds(1);
 
-/// A time that was used.
+/// A time that a measurement used.
 #[derive(Debug)]
 pub(crate) struct Used {
     time: HostTime,
     utc: Bounded<UtcTime>,
 }
 
-/// Says of a time whether it is right after all.
+/// Confirms times later.
 pub(crate) trait Judges<T> {
-    /// `None`: that is not known yet. `Some(false)`: a clock was changed around it, or may have been.
+    /// Returns whether the time is right; `None` while that is not known, `Some(false)` if a clock was changed around
+    /// it, or may have been.
     fn bears_out(&self, used: &T) -> Option<bool>;
 }
 
-/// Times that were used.
+/// The times that a measurement used.
 #[derive(Debug)]
 pub(crate) struct Provisional<T = Used> {
     waiting: VecDeque<T>,
-    /// Every so-manyth is judged, if more come than there is room for.
+    /// The share that is judged if more come than there is room for: every *n*th.
     each: usize,
     noted: usize,
-    /// When it was looked last, while the oldest is not final.
+    /// The time of the last check, while the oldest is not final.
     looked: Option<MonotonicTime>,
     /// The time in which readings were tried and none has come that made the oldest final.
     unread: Span,

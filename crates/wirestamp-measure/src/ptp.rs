@@ -1,4 +1,4 @@
-//! A PTP clock. The protocol, the estimates and steering are `wirestamp-ptp`'s affair.
+//! Runs a PTP clock. `wirestamp-ptp` has the protocol, the estimates and steering.
 
 mod shown;
 

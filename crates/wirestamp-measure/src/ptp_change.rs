@@ -1,4 +1,4 @@
-//! What changes of a PTP clock: found here, and reported by the command and as events.
+//! Finds changes of a PTP clock, which the command prints and the monitor reports as events.
 
 use crate::event::EventKind;
 use wirestamp::Error;
@@ -7,17 +7,17 @@ use wirestamp_ptp::{
     Warning,
 };
 
-/// Something changed of a PTP clock.
+/// A change of a PTP clock.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum PtpChange {
-    /// The state of a port, or whom it follows: the port's place in the status.
+    /// A port's state or timeTransmitter: the index of the port in the status.
     Port(usize),
     /// Whether the configured sources agree.
     Agreement,
     /// It runs with something that its user may not want.
     Warning(Warning),
-    /// It has measured nothing though it had time to.
+    /// It has measured nothing although there was time enough.
     Silence(Unmeasured),
     /// An offset is beyond the limits, and not followed.
     Refused(RefusedOffset),
@@ -26,7 +26,7 @@ pub enum PtpChange {
 }
 
 impl PtpChange {
-    /// Returns the event of it: its kind, its interface and a sentence. `None`: the command alone reports it.
+    /// Returns the event: its kind, its interface and a sentence; `None` if only the command reports it.
     pub(crate) fn event(&self, status: &Status) -> Option<(EventKind, String, String)> {
         let first = || status.ports.first().map(|port| port.interface.clone());
         Some(match self {
@@ -54,10 +54,10 @@ fn state(port: &PortStatus, status: &Status) -> String {
     format!("the PTP port is now {}{follows}", port.state.name())
 }
 
-/// What was seen before.
+/// The status at the last check.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Of each port: its state, and whom it follows.
+    /// Each port's state and timeTransmitter.
     ports: Vec<(PortState, Option<PortIdentity>)>,
     agreement: Option<Agreement>,
     is_refused: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Finds what has changed; the first time, the state of each port.
+    /// Returns the changes since the last call; the first time, the state of each port.
     pub(crate) fn look(&mut self, node: &Node<'_>) -> Vec<PtpChange> {
         let mut changes = Vec::new();
         let refused = node.refused_offset();
@@ -94,7 +94,8 @@ impl Seen {
         changes
     }
 
-    /// The same of what is seldom asked: warnings, and why nothing is measured. Each is reported once, and again if it comes back.
+    /// Returns changes that are checked more rarely: warnings, and why nothing is measured. Each is reported once, and
+    /// again if it comes back.
     pub(crate) fn diagnose(&mut self, node: &Node<'_>, is_late: bool) -> Vec<PtpChange> {
         let mut changes = Vec::new();
         let silence = is_late.then(|| node.unmeasured());
@@ -109,7 +110,7 @@ impl Seen {
     }
 }
 
-/// The cause without what was counted meanwhile.
+/// Returns the cause without its counts.
 fn kind(unmeasured: Unmeasured) -> std::mem::Discriminant<Unmeasured> {
     std::mem::discriminant(&unmeasured)
 }

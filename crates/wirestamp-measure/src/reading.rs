@@ -1,4 +1,4 @@
-//! A reading of a NIC's clock, with what it needs to be compared with UTC.
+//! A reading of a NIC's clock that can be compared with UTC.
 
 use wirestamp::time::{Frequency, UtcCrossTimestamp};
 use wirestamp::{Bounded, CrossTimestamp, InterfaceIndex, Span, UtcTime};
@@ -7,9 +7,9 @@ use wirestamp::{Bounded, CrossTimestamp, InterfaceIndex, Span, UtcTime};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ClockReading {
-    /// The hardware clock, between two readings of the monotonic clock.
+    /// The hardware clock, read between two readings of the monotonic clock.
     pub cross: CrossTimestamp,
-    /// The real-time clock, before and after that.
+    /// The real-time clock, read before and after that.
     pub around: [UtcCrossTimestamp; 2],
     /// The interface, whose number changes when its driver is bound again.
     pub interface: InterfaceIndex,

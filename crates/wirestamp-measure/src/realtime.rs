@@ -8,7 +8,7 @@ use wirestamp::clock::utc_error_bound;
 use wirestamp::time::UtcCrossTimestamp;
 use wirestamp::{MonotonicTime, Span};
 
-/// How often it is looked at.
+/// The interval at which the clock is checked.
 const LOOK: Span = Span::from_seconds(1);
 
 /// The real-time clock: it is watched for steps.
@@ -38,7 +38,8 @@ impl Realtime {
         self.tai_offset = tai_offset;
     }
 
-    /// Compares its distance to the monotonic clock with the one before: more than a slew can explain is a step.
+    /// Compares its offset to the monotonic clock with the previous one: a larger change than a slew can cause is a
+    /// step.
     pub(crate) fn look(&mut self, moment: &Moment, sink: &mut dyn Sink) -> MonotonicTime {
         let Moment { now, reading, .. } = *moment;
         if now < self.due {
@@ -58,7 +59,7 @@ impl Realtime {
         self.due
     }
 
-    /// What is known of it: by the reference, else what the kernel says.
+    /// Returns its state: from the reference, else from the kernel.
     pub(crate) fn show(&self, moment: &Moment, reference: Option<Reference>) -> ClockState {
         let kernel = || utc_error_bound().filter(|_| !self.is_simulated && reference.is_none());
         let kernel = kernel().map(Span::saturating_nanoseconds);

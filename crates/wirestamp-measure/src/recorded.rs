@@ -15,7 +15,7 @@ pub enum Recorded<'r> {
     Timestamp(HardwareTimestamp),
     /// The clock could not be read, or a timestamp did not come.
     Failed(&'r Error),
-    /// The time of a timestamp, some seconds after it. If [`Recording::times`](crate::Recording::times) is set.
+    /// The time of a timestamp, yielded some seconds after it. If [`Recording::times`](crate::Recording::times) is set.
     Time(FinalTime),
 }
 
@@ -25,7 +25,7 @@ pub enum Recorded<'r> {
 pub struct FinalTime {
     /// The number of the timestamp in the recording, from 0.
     pub number: u64,
-    /// What the NIC made.
+    /// The NIC's timestamp.
     pub timestamp: HardwareTimestamp,
     /// UTC as the real-time clock showed it, or why it is not known.
     pub utc: Result<Bounded<UtcTime>, ConversionError>,

@@ -1,4 +1,4 @@
-//! The STAMP reflector. Replies are `wirestamp-probe`'s affair.
+//! Runs the STAMP reflector. `wirestamp-probe` makes the replies.
 
 use crate::event::EventKind;
 use crate::host::Host;
@@ -18,12 +18,12 @@ use wirestamp_probe::endpoint::{Clock, Passed, ReflectorService, Seen};
 use wirestamp_probe::reflector::{Dropped, Reflector, ReflectorConfiguration};
 use wirestamp_probe::tlv::SyncSource;
 
-/// How often the kernel is asked what the clock may be off.
+/// The interval at which the kernel is asked for the clock's largest error.
 const ASK: Span = Span::from_seconds(1);
 
-/// A NIC's clock that cannot be related to the system's by then is no help.
+/// The time after which a NIC's clock must be correlated with the system's.
 const CORRELATED: Span = Span::from_seconds(5);
-/// How often it is looked whether it can.
+/// The interval at which that is checked.
 const LOOK: Span = Span::from_milliseconds(1);
 
 /// A reflector and its sockets.
@@ -88,7 +88,8 @@ impl ReflectorTask {
         }
     }
 
-    /// Waits until the NIC's timestamps can be converted: requests wait in the system's queue meanwhile. Returns when to look again.
+    /// Checks whether the NIC's timestamps can be converted; requests wait in the socket meanwhile. Returns when to
+    /// check again.
     fn correlate(&mut self, now: MonotonicTime) -> Result<Option<MonotonicTime>> {
         let opened = *self.opened.get_or_insert(now);
         let Some(nic) = self.nic.as_ref().filter(|_| !self.is_correlated) else {

@@ -6,7 +6,7 @@ use wirestamp::{Error, Result, TimestampSource};
 use wirestamp_probe::session::SessionReport;
 use wirestamp_ptp::{Agreement, Counts, RefusedOffset, Unmeasured};
 
-/// What a measurement that ends has come to.
+/// The report of a measurement that has ended.
 #[derive(Debug)]
 pub(crate) enum Report {
     Stamp(Box<StampReport>),
@@ -22,13 +22,13 @@ pub struct PtpReport {
     pub counts: Counts,
     /// Whether the configured sources agreed at the end.
     pub agreement: Agreement,
-    /// Why nothing was measured, by the messages that came; of a clock that has measured, it says nothing.
+    /// The reason why nothing was measured, from the messages that came. Without meaning if the clock has measured.
     pub unmeasured: Unmeasured,
     /// The offset that was not followed at the end, because it is beyond the configured limits.
     pub refused_offset: Option<RefusedOffset>,
-    /// Why the clock could not be moved the last time, if so.
+    /// The last error of moving the clock, if it could not be moved.
     pub steering_error: Option<Error>,
-    /// Whether steering could be ended: what remains in force is the frequency that was learnt.
+    /// Whether steering could be ended, so that the learnt base frequency remains.
     pub ended: Result<()>,
 }
 
@@ -38,24 +38,24 @@ pub struct PtpReport {
 pub struct StampReport {
     /// The reflector.
     pub peer: SocketAddr,
-    /// Whose timestamps count. A packet that has none of these has none.
+    /// The source of the timestamps that count. A packet without a timestamp of this source has none.
     pub source: TimestampSource,
     /// Timestamps of that source, of packets and replies.
     pub stamps: u64,
-    /// Delays, losses, and what the reflector says of itself.
+    /// Delays, losses, and the reflector's statements about itself.
     pub session: SessionReport,
-    /// The packets' size on the path.
+    /// The path's MTU and the packets' size.
     pub path: PathMtu,
     /// Packets that were sent to be measured.
     pub sent: u64,
     /// Packets that the system did not send for another reason than their size.
     pub refused: u64,
-    /// Why packets did not reach the reflector, as ICMP said last: nobody listens on its port, or there is no way there.
+    /// The last reason from ICMP why packets did not reach the reflector: its port is closed, or there is no route.
     pub unreachable: Option<Error>,
-    /// Why replies that arrived reached no socket of the interface that was named, and what to do: another one takes them.
+    /// If replies arrived at another interface than the one that was named: why, and what to do.
     pub diverted: Option<String>,
-    /// Whether it was cut short before readings of the NIC's clock had confirmed the last timestamps: a change of that clock in the last seconds
-    /// would not show.
+    /// Whether the session ended before readings of the NIC's clock had confirmed the last timestamps. A change of that
+    /// clock in the last seconds would not show.
     pub unconfirmed: bool,
 }
 
@@ -63,26 +63,27 @@ pub struct StampReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct PathMtu {
-    /// Bytes of a packet's UDP payload.
+    /// The length of a packet's UDP payload in bytes.
     pub packet: usize,
-    /// Bytes of its IP and UDP headers.
+    /// The length of its IP and UDP headers in bytes.
     pub headers: usize,
     /// The path's MTU as the system knew it before anything was sent, in bytes with the IP header: the interface's, or what a router reported earlier.
     /// `None`: the system does not say.
     pub first: Option<u32>,
-    /// The same now: less if a router on the way reported its link's.
+    /// The path's MTU now: smaller if a router reported that of its link.
     pub last: Option<u32>,
     /// Packets that the system did not send because they are larger.
     pub too_large: u64,
 }
 
 impl PathMtu {
-    /// Returns the bytes of a packet with its headers.
+    /// Returns the length of a packet with its headers in bytes.
     pub const fn packet_bytes(&self) -> usize {
         self.packet + self.headers
     }
 
-    /// Returns in words by how much packets are too large for the path as it is known now; `None`: they fit, or it is not known.
+    /// Returns a sentence on how much packets are too large for the path; `None` if they fit, or the path's MTU is not
+    /// known.
     pub fn exceeded(&self) -> Option<String> {
         let mtu = self.last?;
         let bytes = self.packet_bytes();

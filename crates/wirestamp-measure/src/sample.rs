@@ -1,8 +1,8 @@
-//! What a measurement yields.
+//! Samples, which measurements yield.
 
 use wirestamp::{Bounded, MonotonicTime, Span, UtcTime};
 
-/// What kind of thing is measured.
+/// A kind of measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Kind {
@@ -34,12 +34,12 @@ impl Kind {
     }
 }
 
-/// What a sample is of.
+/// The subject of a sample: a clock, a session, a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Subject<'a> {
-    /// What kind of thing.
+    /// The kind of measurement.
     pub kind: Kind,
-    /// Which one: the name of a session or an interface, a server.
+    /// The name of the session, interface or server.
     pub name: &'a str,
 }
 
@@ -51,31 +51,31 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Which quantity a value is.
+/// The quantity that a value measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Segment {
-    /// From leaving to the reply's arrival, with the time at the other end.
+    /// Round trip, including the time at the other end.
     RoundTrip,
-    /// Without the time at the other end: of STAMP and NTP both ways together, of PTP their mean.
+    /// Path delay without the time at the other end: for STAMP and NTP of both directions together, for PTP their mean.
     Path,
-    /// To the other end.
+    /// One-way delay to the other end.
     Forward,
-    /// From the other end.
+    /// One-way delay from the other end.
     Backward,
-    /// At the other end.
+    /// Residence time at the other end.
     Residence,
-    /// In this host, until the packet left.
+    /// Send path: in this host, until the packet left.
     SendPath,
-    /// In this host, from the packet's arrival until the program had it.
+    /// Receive path: in this host, from the packet's arrival until the program had it.
     ReceivePath,
-    /// From leaving to arrival, on this host.
+    /// Wire: from transmit to receive timestamp on this host.
     Wire,
-    /// This host's clock minus the other one.
+    /// Offset: this host's clock minus the other clock.
     Offset,
     /// Receive time minus transmit time of a packet to the other end, each by its own host's real-time clock.
     ForwardDifference,
-    /// The same of a packet from the other end.
+    /// The same for a packet from the other end.
     BackwardDifference,
 }
 
@@ -97,7 +97,7 @@ impl Segment {
         }
     }
 
-    /// Returns whether it is a delay: it is never negative, and a distribution of it means something.
+    /// Returns whether it is a delay, which is never negative and has a meaningful distribution.
     pub const fn is_delay(self) -> bool {
         !matches!(
             self,
@@ -106,10 +106,10 @@ impl Segment {
     }
 }
 
-/// When a packet left.
+/// The time at which a packet left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Departure {
-    /// Then, by the real-time clock.
+    /// Its transmit time on the real-time clock.
     At(UtcTime),
     /// Its transmit timestamp is missing.
     Unknown,
@@ -117,29 +117,29 @@ pub enum Departure {
     NotSent,
 }
 
-/// One thing that was measured: a packet, an exchange or an estimate, with all that it says.
+/// A packet, an exchange or an estimate, with all values that were measured.
 ///
 /// A packet that is lost is a sample without values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample<'a> {
-    /// What it is of.
+    /// The subject.
     pub subject: Subject<'a>,
     /// Number of the packet; 0 where packets have none.
     pub sequence: u32,
-    /// When it was known.
+    /// When the sample was complete, on the monotonic clock.
     pub at: MonotonicTime,
-    /// The same by the real-time clock.
+    /// The same on the real-time clock.
     pub utc: UtcTime,
     /// When its packet left.
     pub left: Departure,
-    /// Whether its packet, or the reply to it, came in time.
+    /// Whether its packet, or the reply to it, arrived in time.
     pub has_arrived: bool,
-    /// What it says.
+    /// The values, each with its error bound.
     pub values: &'a [(Segment, Bounded<Span>)],
 }
 
 impl Sample<'_> {
-    /// Returns a value of it.
+    /// Returns one of its values.
     pub fn value(&self, segment: Segment) -> Option<Bounded<Span>> {
         let found = self.values.iter().find(|(known, _)| *known == segment);
         found.map(|(_, value)| *value)

@@ -1,4 +1,4 @@
-//! A thing that the configuration asks for: opened, run, and opened again when it failed.
+//! Opens a measurement that was asked for, runs it, and opens it again when it failed.
 
 mod counting;
 mod search;
@@ -26,15 +26,16 @@ use counting::Distributions;
 use search::{LATER, Looked, Search, Whereabouts};
 use wirestamp::{Error, MonotonicTime, Result, Span};
 
-/// How soon a failed task is tried again, at first and at most.
+/// The first and the longest pause before a failed task is tried again.
 const RETRY: (Span, Span) = (Span::from_seconds(2), Span::from_seconds(60));
-/// So many STAMP sessions send at the same time, the next ones later by [`APART`]: a burst of all of them would measure itself.
+/// The most STAMP sessions that send at the same time; the next ones send later by [`APART`]. A burst of all of them
+/// would measure itself.
 const TOGETHER: usize = 8;
 const APART: Span = Span::from_milliseconds(5);
 /// Why nothing is known of a clock: its task starts, or failed and is tried again.
 const NOT_RUNNING: &str = "not_running";
 
-/// A task, or what becomes one.
+/// A task, or the search that precedes it.
 pub(crate) struct Slot {
     pub(crate) wanted: Wanted,
     state: State,
@@ -95,7 +96,7 @@ impl Slot {
         now.is_some() && now != self.key
     }
 
-    /// Serves the task; returns when there is something to do even if nothing comes.
+    /// Serves the task. Returns the time of its next work that needs no packet.
     pub(crate) fn serve(&mut self, host: &Host, turn: &mut Turn<'_>) -> MonotonicTime {
         let is_ready = std::mem::take(&mut self.is_ready);
         turn.is_ready = is_ready;

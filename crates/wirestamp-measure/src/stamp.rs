@@ -1,4 +1,5 @@
-//! A STAMP session: its socket, its pace, its counts. It runs for ever, or until so many packets were sent. What packets say is `wirestamp-probe`'s affair.
+//! A STAMP session: its socket, its pace, its counts. It runs for ever, or until a number of packets was sent.
+//! `wirestamp-probe` evaluates the packets.
 
 mod ending;
 mod packets;

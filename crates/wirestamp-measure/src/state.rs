@@ -1,7 +1,8 @@
 //! The state of all measurements at one instant: counts, estimates with their error bounds, ages.
 //!
-//! Every estimate, its error bound and its age are evaluated when it is asked for. Offsets are local minus reference (positive: the local
-//! clock is ahead), frequencies are positive where the local clock runs fast. Nothing measured is `None`, never 0.
+//! Estimates, error bounds and ages are evaluated when the state is requested. Offsets are local minus reference
+//! (positive: the local clock is ahead); frequencies are positive if the local clock runs fast. A value that was not
+//! measured is `None`, never 0.
 
 mod all;
 mod clock;

@@ -1,4 +1,4 @@
-//! The trait of measurements: one loop serves each in turn, and none of them waits.
+//! The trait of measurements. One loop serves them in turn; none of them waits.
 
 use crate::moment::Moment;
 use crate::report::Report;
@@ -7,53 +7,53 @@ use crate::state::{State, TimestampCounts};
 use wirestamp::{Error, ErrorKind, MissingReason, MonotonicTime, Result, Span, UdpSocket, UtcTime};
 use wirestamp_ptp::Node;
 
-/// Something that runs. It never waits; the loop does.
+/// A running measurement. It never waits; the loop does.
 pub(crate) trait Task {
-    /// Does all that can be done now; returns when it has something to do even if nothing comes.
+    /// Does all work that is due. Returns the time of its next work that needs no packet.
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime>;
 
-    /// Its sockets, for the loop to wait on: when one of them has something, or at its own time, it is served.
+    /// Adds its sockets, for the loop to wait on. It is served when one of them is ready, or at its own time.
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>);
 
-    /// Writes what it knows now.
+    /// Writes its state.
     fn show(&self, moment: &Moment, into: &mut State);
 
-    /// Whether the host that it asks has been silent for so long that its name may mean another address by now.
+    /// Returns whether its host has been silent for so long that the name may have another address by now.
     fn is_silent(&self, _now: MonotonicTime) -> bool {
         false
     }
 
-    /// Whether there is nothing more to measure.
+    /// Returns whether there is nothing more to measure.
     fn is_over(&self) -> bool {
         false
     }
 
-    /// Ends once what it has yielded is confirmed; one that needs nothing for that runs on.
+    /// Makes it end once its samples are confirmed; one that needs no confirmation runs on.
     fn finish(&mut self) {}
 
-    /// When its newest sample was made; `None`: it has none that can be evaluated later.
+    /// Returns when its newest sample was made; `None` if it has none that can be evaluated later.
     fn newest(&self) -> Option<Moment> {
         None
     }
 
-    /// Judges what is left, and reports; `None`: it has no report. Nothing is to be measured after that.
+    /// Judges the remaining packets and returns its report, if it has one. Nothing is measured after that.
     fn report(&mut self, _sink: &mut dyn Sink) -> Option<Result<Report>> {
         None
     }
 
-    /// Lets a PTP clock be asked, and what its user may not want; others leave it.
+    /// Calls `ask` with the PTP clock; other measurements ignore it.
     fn ask_ptp(&self, _ask: &mut dyn FnMut(&Node<'_>)) {}
 
-    /// What it knows of its clock now; `None`: it has none.
+    /// Returns the estimate of its clock now; `None` if it has none.
     fn estimate(&mut self, _moment: &Moment) -> Option<Known> {
         None
     }
 }
 
-/// A host that has not answered for so long, or for as long as makes it stale, may be at another address.
+/// The time without an answer after which a host may be at another address, unless it takes longer to become stale.
 pub(crate) const SILENT: Span = Span::from_seconds(60);
 
-/// What a task has while it is served.
+/// The arguments of a task while it is served.
 pub(crate) struct Turn<'a> {
     pub(crate) now: MonotonicTime,
     pub(crate) utc: UtcTime,

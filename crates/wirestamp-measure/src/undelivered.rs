@@ -1,5 +1,5 @@
-//! Packets that did not leave because nobody is where the next hop should be: ICMP says so some seconds later, and no
-//! timestamp comes. That is no fault of the timestamps.
+//! Recognises packets that did not leave because the next hop does not exist. ICMP reports it some seconds later, and
+//! there is no transmit timestamp: they do not count as missing timestamps.
 
 use crate::host::told;
 use crate::place::Place;

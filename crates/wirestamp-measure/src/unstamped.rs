@@ -1,4 +1,4 @@
-//! Packets that a NIC was to timestamp and did not.
+//! Detects that a NIC no longer timestamps packets.
 
 use wirestamp::{Error, ErrorKind, MonotonicTime, Result, Span};
 
@@ -23,10 +23,10 @@ impl Unstamped {
         self.since.get_or_insert(now);
     }
 
-    /// Looks whether the NIC still timestamps.
+    /// Checks that the NIC still timestamps.
     ///
     /// # Errors
-    /// It does not. Who measures with it is opened anew, and switches it on.
+    /// It does not. The measurement is then opened anew, which switches its timestamps on.
     pub(crate) fn check(&self, interface: Option<&str>, now: MonotonicTime) -> Result<()> {
         let is_long = self.since.is_some_and(|since| now - since >= LONG);
         if self.count < MANY || !is_long {

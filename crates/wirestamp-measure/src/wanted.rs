@@ -106,7 +106,7 @@ impl Wanted {
         }
     }
 
-    /// The host that must be found first.
+    /// Returns the host that must be found first.
     pub(crate) fn goal(&self) -> Option<Goal> {
         match self {
             Self::Stamp(stamp) => Some(Goal::of(&stamp.peer, STAMP_PORT)),
@@ -125,7 +125,7 @@ impl Wanted {
         }
     }
 
-    /// Whether it ends by itself: what cannot be measured is not tried again.
+    /// Returns whether it ends by itself. If it cannot be measured, it is not tried again.
     pub(crate) fn ends(&self) -> bool {
         match self {
             Self::Ntp(ntp) => ntp.count.is_some(),
@@ -140,7 +140,7 @@ impl Wanted {
     }
 }
 
-/// The clocks that are asked for by name, else all.
+/// Returns the clocks that are asked for by name, else all.
 fn each<'a>(asked: &'a Clocks, all: &'a [String]) -> impl Iterator<Item = Wanted> + 'a {
     let names = asked.interfaces.as_deref().unwrap_or(all).iter();
     names.map(|interface| Wanted::Clock {

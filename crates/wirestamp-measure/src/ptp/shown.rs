@@ -1,4 +1,4 @@
-//! What is shown of a PTP clock.
+//! The state of a PTP clock.
 
 use super::PtpTask;
 use crate::state::{PtpState, Reasons};

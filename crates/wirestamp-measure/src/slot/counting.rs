@@ -1,4 +1,4 @@
-//! The distributions of what a task yields: a sink between the task and the others, which has what all its runs yielded.
+//! Counts the delays of a task in distributions, over all its runs: a sink between the task and the others.
 
 use crate::delays::{Delays, Judged};
 use crate::event::EventKind;

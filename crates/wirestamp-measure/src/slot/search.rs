@@ -1,4 +1,5 @@
-//! Addresses of hosts: found before a task is opened, and again when a host has long been silent, because its name may mean another one by then.
+//! Resolves hosts' names before a task is opened, and again when a host has long been silent: its name may have another
+//! address by then.
 
 use crate::address::own_zone;
 use crate::goal::{Found, Goal, literal, unresolved};

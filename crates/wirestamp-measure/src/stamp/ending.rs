@@ -1,4 +1,4 @@
-//! A session that ends: so many packets, then some that bring the last replies' follow-ups, and what is still in flight.
+//! Ends a session after its packets: some more bring the last replies' follow-ups, then it waits for packets in flight.
 
 use super::phase::Phase;
 use super::{StampTask, yields};

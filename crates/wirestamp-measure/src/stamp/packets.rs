@@ -1,4 +1,4 @@
-//! The packets of a session: sent, received, timestamped, and recorded if packets are.
+//! Sends, receives and timestamps the packets of a session, and passes them on if single packets are wanted.
 
 use super::StampTask;
 use crate::host_stamp::HostStamp;

@@ -1,11 +1,11 @@
-//! What a packet of a session says.
+//! The values of a packet of a session: its delays by segment.
 
 use crate::sample::{Departure, Sample, Segment, Subject};
 use wirestamp::{Bounded, MonotonicTime, Span, UtcTime};
 use wirestamp_probe::Missing;
 use wirestamp_probe::session;
 
-/// So many values a packet can have.
+/// The most values of a packet.
 const MOST: usize = 9;
 
 /// The values that are known of a packet.

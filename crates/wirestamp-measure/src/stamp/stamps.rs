@@ -1,4 +1,4 @@
-//! Timestamps as STAMP has them.
+//! Converts timestamps to STAMP's formats.
 
 use crate::host_stamp::HostStamp;
 use wirestamp::{Bounded, TimestampSource};
