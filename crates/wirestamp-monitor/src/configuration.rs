@@ -1,4 +1,4 @@
-//! What can be configured, with its defaults and limits. Acts on nothing.
+//! The configuration of the monitor, with defaults and limits.
 
 mod check;
 mod files;

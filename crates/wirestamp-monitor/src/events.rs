@@ -1,4 +1,4 @@
-//! What happened: a bounded list of events, for the snapshot and for streams.
+//! A bounded list of events, for the snapshot and for streams.
 
 use crate::snapshot::Event;
 use std::collections::VecDeque;
@@ -7,11 +7,11 @@ use tokio::sync::watch;
 use wirestamp::UtcTime;
 use wirestamp_measure::EventKind;
 
-/// The configuration was read again, or refused.
+/// The configuration was read again, or could not be.
 pub(crate) const RELOAD: &str = "reload";
-/// The history could not be read or written, or can again.
+/// The history can no longer be read or written, or can again.
 pub(crate) const HISTORY: &str = "history";
-/// The same of recordings.
+/// Recordings can no longer be written, or can again.
 pub(crate) const RECORDING: &str = "recording";
 
 /// The kinds of events, for the schemas.
@@ -21,12 +21,12 @@ pub(crate) fn kinds() -> Vec<&'static str> {
     measured.chain([RELOAD, HISTORY, RECORDING]).collect()
 }
 
-/// So many are kept.
+/// The most events that are kept.
 const KEPT: usize = 1_000;
-/// So many are part of a snapshot.
+/// The most events in a snapshot.
 pub(crate) const SHOWN: usize = 100;
 
-/// Up to which number a reader has the events of this run.
+/// The number up to which a reader has the events of this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Since(pub(crate) u64);
 
@@ -38,7 +38,7 @@ impl Since {
 /// The newest events. Clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Events {
-    /// Names this run of the monitor: each numbers its events anew.
+    /// The id of this run of the monitor: each run numbers its events anew.
     run: Arc<str>,
     kept: Arc<Mutex<VecDeque<Event>>>,
     newest: Arc<watch::Sender<u64>>,
@@ -46,7 +46,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// `begun`: when this run did, by the real-time clock.
+    /// `begun`: when this run began, on the real-time clock.
     pub(crate) fn new(begun: UtcTime) -> Self {
         Self {
             run: format!("{:x}", begun.nanoseconds()).into(),
@@ -56,12 +56,12 @@ impl Events {
         }
     }
 
-    /// What the real-time clock shows: the time of the events that follow.
+    /// The time on the real-time clock for the events that follow.
     pub(crate) fn set_time(&mut self, utc: UtcTime) {
         self.utc = utc;
     }
 
-    /// Adds one, and logs it.
+    /// Adds an event and logs it.
     pub(crate) fn add(&self, kind: &str, subject: &str, message: String) {
         match kind {
             _ if kind == EventKind::TaskFailed.name() => tracing::warn!(kind, subject, "{message}"),
@@ -84,7 +84,8 @@ impl Events {
         self.newest.send_replace(id);
     }
 
-    /// What somebody has who had the event with this id last: of another run, none of this one. `0` is before the first; `None`: it is no id.
+    /// Returns which events a reader has whose last one has this id: none of this run if the id is of another run. `0`
+    /// is before the first event; `None` if it is not an id.
     pub(crate) fn since(&self, id: &str) -> Option<Since> {
         if id == "0" {
             return Some(Since::ALL);
@@ -104,7 +105,7 @@ impl Events {
         Since(*self.newest.borrow())
     }
 
-    /// Those that one who has these already has not, oldest first, at most so many of the newest.
+    /// Returns the events that a reader lacks, oldest first, at most this many of the newest.
     pub(crate) fn after(&self, Since(id): Since, most: usize) -> Vec<Event> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let first = kept.partition_point(|event| event.id <= id);
@@ -112,7 +113,7 @@ impl Events {
         kept.range(first..).cloned().collect()
     }
 
-    /// Tells the number of the newest, and when there is a newer one.
+    /// Returns a receiver of the newest event's number, which reports each newer one.
     pub(crate) fn newest(&self) -> watch::Receiver<u64> {
         self.newest.subscribe()
     }

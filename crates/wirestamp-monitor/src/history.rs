@@ -1,4 +1,4 @@
-//! History on disk: what was measured, at full resolution, for the last hours.
+//! The history on disk: all samples at full resolution, for the last hours.
 //!
 //! A folder of segments (`00000001.journal`, …), each a row of blocks: length (u32), CRC-32 of the block (u32), both little-endian, and the block: the
 //! [`Record`]s of a second, whose numbers are written as differences. Written and synced each second; the oldest segments are removed before a new one is

@@ -1,4 +1,4 @@
-//! What is served over HTTP: a web page, the snapshot as JSON, events as a stream, the history, metrics.
+//! Serves a web page, the snapshot as JSON, events as a stream, the history and metrics over HTTP.
 //!
 //! | path | what |
 //! |---|---|

@@ -1,9 +1,9 @@
-//! A monitor of clocks, delays and packet timestamps: it measures all the time, and shows what it knows.
+//! A monitor of clocks, delays and packet timestamps: it measures continuously and serves its results.
 //!
-//! A [`Monitor`] runs what a [`Configuration`] asks for in an [`Engine`](wirestamp_measure::Engine): correlation of NICs'
-//! clocks, NTP and PTP measurement, STAMP sessions and a reflector, the send and receive paths of this host. History and
-//! recordings take its samples. [`Monitor::snapshot`] returns what is known at one instant; [`metrics`] and [`http`]
-//! serve it. The same loop runs on this system and in a simulation ([`Place`]).
+//! A [`Monitor`] runs what a [`Configuration`] asks for in an [`Engine`](wirestamp_measure::Engine): correlation of
+//! NICs' clocks, NTP and PTP measurement, STAMP sessions and a reflector, the send and receive paths of this host.
+//! History and recordings take its samples. [`Monitor::snapshot`] returns all results at one instant; [`metrics`] and
+//! [`http`] serve them. The same loop runs on this system and in a simulation ([`Place`]).
 //!
 //! ```
 //! use wirestamp::{Simulation, Span};

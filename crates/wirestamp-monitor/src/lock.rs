@@ -1,4 +1,4 @@
-//! One writer for a folder: a lock on a file in it, which the system ends with the process.
+//! Locks a folder for one writer, by a file in it. The system ends the lock with the process.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Result};
@@ -9,8 +9,8 @@ use std::path::Path;
 pub(crate) struct FolderLock(#[allow(dead_code, reason = "it holds the lock")] File);
 
 impl FolderLock {
-    /// Locks a folder, made if it is not there, by a file of this name, which stays. A link of this name is not followed: others may write into the
-    /// folder, and a link would lead to any file.
+    /// Locks a folder, which is created if necessary, by a file of this name, which stays. A symbolic link of this name
+    /// is not followed: others may write into the folder, and could make it lead to any file.
     ///
     /// # Errors
     /// `ResourceBusy` if somebody else has it; those of the system.

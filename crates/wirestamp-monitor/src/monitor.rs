@@ -1,4 +1,4 @@
-//! Measurements that run for ever, and what becomes of their samples.
+//! Runs measurements for ever and passes their samples to the stores.
 
 use crate::configuration::Configuration;
 use crate::events::{self, Events, SHOWN, Since};
@@ -12,13 +12,13 @@ use std::time::Instant;
 use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
 use wirestamp_measure::{Engine, EventKind, Exchanged, Moment, Place, State};
 
-/// How often the clocks are kept in the history.
+/// The interval at which the clocks are written into the history.
 const KEEP_CLOCKS: Span = Span::from_seconds(1);
 /// How often is noted what no measurement sees.
 const LOOK: Span = Span::from_seconds(1);
 const SCHEMA: &str = "wirestamp.monitor/1";
 
-/// Everything that a configuration asks for, running. It stays on one thread.
+/// Runs everything that a configuration asks for, on one thread.
 pub struct Monitor {
     configuration: Configuration,
     engine: Engine,
@@ -49,11 +49,12 @@ impl std::fmt::Debug for Monitor {
 }
 
 impl Monitor {
-    /// Prepares what the configuration asks for. What cannot be opened is tried again while it runs.
+    /// Prepares what the configuration asks for. A measurement that cannot be opened is tried again while the monitor
+    /// runs.
     ///
     /// # Errors
-    /// `InvalidInput` as [`Configuration::check`]; `Busy` if another monitor writes the same history or recordings; `Io` if the system gives no
-    /// socket or thread.
+    /// `InvalidInput` as [`Configuration::check`]; `Busy` if another monitor writes the same history or recordings;
+    /// `Io` if the system cannot open a socket or start a thread.
     pub fn new(configuration: Configuration, place: Place) -> Result<Self> {
         configuration.check()?;
         let engine = Engine::new(configuration.measurements(), place)?;
@@ -94,7 +95,7 @@ impl Monitor {
         self.engine.clock()
     }
 
-    /// Returns the configuration that runs.
+    /// Returns the current configuration.
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }
@@ -104,7 +105,7 @@ impl Monitor {
         self.engine.now()
     }
 
-    /// Does all that can be done now; returns when there is something to do even if nothing comes. Does not wait.
+    /// Does all work that is due, without waiting. Returns the time of the next work that needs no packet.
     pub fn serve(&mut self) -> MonotonicTime {
         let moment = self.engine.moment();
         let now = moment.now;
@@ -228,7 +229,7 @@ impl Monitor {
         }
     }
 
-    /// Waits until something comes or `until`, at most a second.
+    /// Waits for packets, until `until` and at most a second.
     ///
     /// # Errors
     /// `Io` if the system refuses to wait.
@@ -248,11 +249,12 @@ impl Monitor {
         Ok(())
     }
 
-    /// Goes over to another configuration: what both ask for runs on, with its counts. What is signed with a key begins anew if its file has
-    /// another one.
+    /// Applies another configuration. Measurements in both run on with their counts; one with a key restarts if the key
+    /// in its file changed.
     ///
     /// # Errors
-    /// `InvalidInput` as [`Configuration::check`]; `Io` if the system gives no thread. Nothing has changed then, and an event says so.
+    /// `InvalidInput` as [`Configuration::check`]; `Io` if the system cannot start a thread. Nothing has changed then,
+    /// and an event reports it.
     pub fn reload(&mut self, configuration: Configuration) -> Result<()> {
         let checked = configuration.check();
         let kept = checked.and_then(|()| self.reload_kept(&configuration));
@@ -305,7 +307,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// Notes that a new configuration could not be read; the old one runs on.
+    /// Adds an event that a new configuration could not be read; the old one stays.
     pub fn refuse_reload(&mut self, why: &str) {
         *self.own.reloads.entry("refused".to_owned()).or_default() += 1;
         self.events.add(
@@ -315,7 +317,7 @@ impl Monitor {
         );
     }
 
-    /// Returns what is known now: estimates, error bounds and ages are of this instant.
+    /// Returns all results now: estimates, error bounds and ages are of this instant.
     pub fn snapshot(&mut self) -> Snapshot {
         let moment = self.engine.moment();
         let State {
@@ -349,7 +351,7 @@ impl Monitor {
     }
 }
 
-/// Ends what writes to disks, which share the time that there is for it.
+/// Ends the writers to disks, which share one time limit.
 impl Drop for Monitor {
     fn drop(&mut self) {
         let until = Instant::now() + PATIENCE;

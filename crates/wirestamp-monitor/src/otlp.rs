@@ -1,4 +1,5 @@
-//! Pushes metrics to an OTLP receiver, over HTTP. A push that fails is not kept: values are cumulative, so that the next one makes up for it.
+//! Pushes metrics to an OTLP receiver over HTTP. A push that fails is dropped: values are cumulative, so the next one
+//! makes up for it.
 
 use crate::configuration::{Configuration, Otlp};
 use crate::http::token;
@@ -25,24 +26,24 @@ use wirestamp::{Error, ErrorKind, Result};
 
 /// The longest pause between two attempts while the receiver fails.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// An answer is read so far.
+/// The most bytes of an answer that are read.
 const LONGEST_ANSWER: usize = 64 * 1_024;
 
 /// Pushes the metrics of a monitor, on a thread of its own, until it is dropped.
 #[derive(Debug)]
 pub struct Pusher {
     configuration: (Otlp, usize),
-    /// The token that pushes bear.
+    /// The bearer token of pushes.
     bearer: Option<HeaderValue>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Pusher {
-    /// Starts to push, if the configuration has a receiver. It need not be there yet.
+    /// Starts to push, if the configuration names a receiver. The receiver may start later.
     ///
     /// # Errors
-    /// `InvalidInput` for an unreadable token; `Io` if the system gives no thread.
+    /// `InvalidInput` for an unreadable token; `Io` if the system cannot start a thread.
     pub fn start(configuration: &Configuration, handle: Handle) -> Result<Option<Self>> {
         let Some(receiver) = configuration.otlp.clone() else {
             return Ok(None);
@@ -80,7 +81,7 @@ impl Pusher {
         }))
     }
 
-    /// Returns whether it does already what the configuration asks for, with the token that the file has now.
+    /// Returns whether it already runs as the configuration asks, with the token that is now in the file.
     ///
     /// # Errors
     /// `InvalidInput` for an unreadable token.
@@ -101,7 +102,7 @@ impl Drop for Pusher {
     }
 }
 
-/// Does the work until it is told to stop.
+/// Pushes until it is stopped.
 async fn unless(mut stopped: oneshot::Receiver<()>, work: impl Future<Output = ()>) {
     let mut work = pin!(work);
     poll_fn(|context| match Pin::new(&mut stopped).poll(context) {
@@ -115,19 +116,19 @@ struct Target {
     uri: Uri,
     host: String,
     port: u16,
-    /// The header's value, which is in no log.
+    /// The header's value, which must not appear in logs.
     bearer: Option<HeaderValue>,
     interval: Duration,
     timeout: Duration,
     limit: usize,
 }
 
-/// Why a push did not succeed.
+/// The reasons for which a push fails.
 #[derive(Debug)]
 enum Failure {
-    /// The receiver wants it never, as it is.
+    /// The receiver will never accept it as it is.
     Refused(String),
-    /// Perhaps later; after this time, if it said one.
+    /// It may accept it later: after this time, if it stated one.
     Later(String, Option<Duration>),
 }
 
@@ -206,7 +207,7 @@ impl Target {
         })
     }
 
-    /// How long to wait after so many failures before this one.
+    /// Returns how long to wait after this many earlier failures.
     fn pause(&self, failures: u32) -> Duration {
         self.interval
             .saturating_mul(1 << failures.min(10))

@@ -1,9 +1,9 @@
-//! What the monitor itself costs, as the system says.
+//! The monitor's own cost, as the system reports it.
 
 use crate::snapshot::{OwnCost, Reasons};
 use wirestamp::{MonotonicTime, Span};
 
-/// A turn that begins later than this after it should has missed its deadline.
+/// The lateness from which a turn counts as a missed deadline.
 const LATE: Span = Span::from_milliseconds(5);
 
 /// Turns of the loop, and their lateness.

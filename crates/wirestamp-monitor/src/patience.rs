@@ -1,10 +1,10 @@
-//! Threads that write to disks: how they start, and how long others wait for them.
+//! Starts the threads that write to disks, and limits how long others wait for them.
 
 use std::io;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// All threads that write have so long together. A disk that hangs must not keep the monitor from ending.
+/// The time limit for all these threads together. A disk that hangs must not keep the monitor from ending.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked whether a thread has ended.
 pub(crate) const LOOK: Duration = Duration::from_millis(5);

@@ -1,7 +1,7 @@
-//! Recordings for the analysis of a fleet: Parquet files of what this host measured, as `wirestamp-record` writes them.
+//! Records this host's measurements for the analysis of a fleet, in Parquet files of `wirestamp-record`.
 //!
-//! What is measured becomes rows while it is served; once a second these go to a thread that writes files. Neither a slow nor a full disk holds up measuring:
-//! rows wait, as many as memory is meant for, and those beyond are counted as lost.
+//! Samples become rows at once; once a second the rows go to a thread that writes files. Neither a slow nor a full disk
+//! delays measurements: a limited number of rows waits, and further ones are counted as lost.
 
 #![cfg_attr(
     not(feature = "parquet"),

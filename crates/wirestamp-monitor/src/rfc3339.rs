@@ -1,4 +1,4 @@
-//! Times of day as text, read with all their nanoseconds.
+//! Parses RFC 3339 times with all their nanoseconds.
 
 use std::time::UNIX_EPOCH;
 

@@ -1,4 +1,4 @@
-//! Files with keys and tokens. No message has anything of what they hold.
+//! Reads files with keys and tokens. No error message contains any part of them.
 
 use std::io::Result;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The monitor on a thread of its own, and the handle by which others ask it.
+//! Runs the monitor on a thread of its own, with a handle for requests.
 
 mod answers;
 mod health;
@@ -25,10 +25,10 @@ use std::time::{Duration, Instant};
 use wirestamp::{Error, ErrorKind, Result, Span};
 use wirestamp_measure::Place;
 
-/// A simulated monitor looks for requests so often.
+/// The interval at which a simulated monitor checks for requests.
 const STEP: Duration = Duration::from_millis(5);
 
-/// So much virtual time passes at most until the next look for requests.
+/// The most virtual time between two checks for requests.
 const LONGEST_STEP: Span = Span::from_milliseconds(100);
 
 enum Command {
@@ -37,7 +37,7 @@ enum Command {
     Stop,
 }
 
-/// The monitor has ended, and answers no more.
+/// The monitor has ended and answers no requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended;
 
@@ -49,7 +49,7 @@ impl std::fmt::Display for Ended {
 
 impl std::error::Error for Ended {}
 
-/// Asks a running monitor. Clones ask the same one.
+/// A handle to a running monitor. Clones belong to the same monitor.
 #[derive(Debug, Clone)]
 pub struct Handle {
     commands: Sender<Command>,
@@ -61,7 +61,7 @@ pub struct Handle {
     counts: Arc<Counts>,
 }
 
-/// What others than the loop count, for its snapshots.
+/// Counts for the snapshots that are not made by the loop.
 #[derive(Debug, Default)]
 struct Counts {
     /// Pushes of metrics by result.
@@ -71,8 +71,8 @@ struct Counts {
 }
 
 impl Handle {
-    /// Returns what the monitor knows when it answers. All who ask at the same time get the same snapshot; making snapshots takes a fifth of the
-    /// loop's time at most, however many ask.
+    /// Returns a snapshot of the results. Concurrent callers get the same one. Snapshots take at most a fifth of the
+    /// loop's time, however many callers there are.
     ///
     /// # Errors
     /// [`Ended`].
@@ -80,7 +80,7 @@ impl Handle {
         self.asker.ask(|| self.wake()).await.ok_or(Ended)
     }
 
-    /// Waits for what the monitor knows: see [`snapshot`](Self::snapshot). Not for asynchronous code.
+    /// Waits for a snapshot: see [`snapshot`](Self::snapshot). Not for asynchronous code.
     ///
     /// # Errors
     /// [`Ended`].
@@ -96,11 +96,11 @@ impl Handle {
         }
     }
 
-    /// Goes over to another configuration, and waits until that is done: what both ask for runs on.
+    /// Applies another configuration and waits until that is done. Measurements in both run on.
     ///
     /// # Errors
-    /// As [`Monitor::reload`], and `Io` if the monitor has ended or does not begin within ten seconds: the old configuration
-    /// runs on, and an event says so.
+    /// As [`Monitor::reload`], and `Io` if the monitor has ended or does not begin within ten seconds: the old
+    /// configuration stays, and an event reports it.
     pub fn reload(&self, configuration: Configuration) -> Result<()> {
         let (reload, asked) = reload::ask(configuration);
         self.tell(Command::Reload(reload))
@@ -108,7 +108,7 @@ impl Handle {
         asked.wait(reload::PATIENCE)
     }
 
-    /// Notes that a new configuration could not be read; the old one runs on.
+    /// Adds an event that a new configuration could not be read; the old one stays.
     ///
     /// # Errors
     /// [`Ended`].
@@ -116,17 +116,17 @@ impl Handle {
         self.tell(Command::RefuseReload(why))
     }
 
-    /// Returns how many turns the monitor's loop has made: it grows while the monitor lives.
+    /// Returns how many turns the monitor's loop has made. The number grows while the monitor lives.
     pub fn turns(&self) -> u64 {
         self.pulse.turns()
     }
 
-    /// Returns whether the loop turns and what runs, without asking it.
+    /// Returns the monitor's health without asking the loop.
     pub fn health(&self) -> Health {
         self.pulse.health()
     }
 
-    /// Returns how many snapshots were made, however many asked.
+    /// Returns how many snapshots were made.
     #[cfg(test)]
     pub(crate) fn snapshots(&self) -> u64 {
         self.asker.snapshots()
@@ -170,7 +170,7 @@ impl Wake for Unpark {
     }
 }
 
-/// A monitor on a thread of its own. Dropping it ends the monitor, and waits for that.
+/// A monitor on a thread of its own. Dropping it ends the monitor and waits for its end.
 #[derive(Debug)]
 pub struct Service {
     handle: Handle,
@@ -228,7 +228,7 @@ impl Service {
         })
     }
 
-    /// Returns a handle to ask it.
+    /// Returns a handle for requests.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }

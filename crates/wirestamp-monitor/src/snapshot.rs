@@ -1,8 +1,8 @@
-//! What the monitor knows at one instant: what the page, `top` and the metrics show.
+//! A snapshot: all results of the monitor at one instant, which the page, `top` and the metrics show.
 //!
-//! Every estimate, its error bound and its age are evaluated when the snapshot is taken. Offsets are local minus reference (positive: the local
-//! clock is ahead), frequencies are positive where the local clock runs fast. Nothing measured is `None` (JSON: null), never 0. Nanoseconds beyond
-//! 2^53 are strings in JSON.
+//! Estimates, error bounds and ages are evaluated when the snapshot is taken. Offsets are local minus reference
+//! (positive: the local clock is ahead), frequencies are positive where the local clock runs fast. Nothing measured is
+//! `None` (JSON: null), never 0. Nanoseconds beyond 2^53 are strings in JSON.
 
 use serde::{Deserialize, Serialize};
 pub use wirestamp_measure::state::{

@@ -1,4 +1,4 @@
-//! What becomes of samples: events, history and recordings.
+//! Passes samples to events, history and recordings.
 
 use crate::events::Events;
 use crate::history::{Record, Writer};

@@ -7,9 +7,10 @@ use wirestamp::{Error, ErrorKind, Result};
 use wirestamp_measure::Timestamper;
 
 const OPERATION: &str = "read the monitor's configuration";
-/// More sessions than this are refused: each costs a socket.
+/// The most sessions: each costs a socket.
 const MOST_PEERS: usize = 20_000;
-/// Packets without an answer are kept so long at most: 60,000 of a session that sends one each millisecond.
+/// The longest time for which packets without an answer are kept: 60,000 packets of a session that sends one each
+/// millisecond.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Configuration {
@@ -146,13 +147,13 @@ impl Configuration {
         Ok(())
     }
 
-    /// Returns the name of this host in what is served and recorded: `host`, or the system's.
+    /// Returns the name under which this host is served and recorded: `host`, or the system's.
     pub fn host_name(&self) -> String {
         self.host.clone().unwrap_or_else(system_name)
     }
 }
 
-/// The system's name for itself.
+/// Returns the system's host name.
 fn system_name() -> String {
     let from_file = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = from_file
@@ -164,7 +165,7 @@ fn system_name() -> String {
     }
 }
 
-/// Each is asked for once: metrics tell tasks of one kind apart by this name alone.
+/// Checks that each is asked for once: metrics distinguish tasks of one kind only by this name.
 fn once<'a>(kind: &str, mut names: impl Iterator<Item = &'a String>) -> Result<()> {
     let mut known = BTreeSet::new();
     match names.find(|name| !known.insert(*name)) {

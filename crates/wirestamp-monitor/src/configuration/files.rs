@@ -1,4 +1,4 @@
-//! The files with certificates, keys and tokens that a configuration names.
+//! Reads and checks the files with certificates, keys and tokens that a configuration names.
 
 use super::Configuration;
 use crate::http::{Tls, token};
@@ -49,7 +49,7 @@ impl Configuration {
         self.secrets().filter(|path| is_exposed(path)).collect()
     }
 
-    /// Keys and tokens: whoever reads them can use them.
+    /// Keys and tokens, which anyone who reads them can use.
     fn secrets(&self) -> impl Iterator<Item = &Path> {
         let tokens = [
             self.http.key.as_deref(),
@@ -61,7 +61,7 @@ impl Configuration {
         tokens.into_iter().flatten().chain(self.key_files())
     }
 
-    /// Authorities whose certificates count for NTS.
+    /// The certificate authorities for NTS.
     fn authorities(&self) -> impl Iterator<Item = &Path> {
         let asked = self.ntp.iter().filter(|ntp| ntp.nts);
         asked.filter_map(|ntp| ntp.nts_ca.as_deref())

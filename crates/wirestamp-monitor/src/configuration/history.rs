@@ -1,4 +1,4 @@
-//! What is kept on disk.
+//! The configuration of the history on disk.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

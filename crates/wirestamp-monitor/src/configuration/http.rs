@@ -1,4 +1,4 @@
-//! What is served over HTTP, and how many metrics.
+//! The configuration of the HTTP server and of the metrics.
 
 use super::check::invalid;
 use serde::de::Error as _;

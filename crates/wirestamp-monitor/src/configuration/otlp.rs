@@ -1,4 +1,4 @@
-//! Where metrics are pushed to.
+//! The configuration of pushes by OTLP.
 
 use super::check::{at_least, at_most, invalid};
 use super::times::{fifteen_seconds, five_seconds};

@@ -1,4 +1,4 @@
-//! What is written for the analysis of a fleet.
+//! The configuration of recordings for the analysis of a fleet.
 
 use super::check::{at_least, at_most, invalid};
 use super::times::{fortnight, one_second, ten_minutes, ten_seconds};

@@ -1,4 +1,4 @@
-//! Times that are defaults.
+//! Default times.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Records of a range of time, put into bins that keep the extremes: a bound that is shown for a bin holds for all that was measured in it.
+//! Puts the records of a range of time into bins that keep the extremes: the bound of a bin holds for all samples in
+//! it.
 
 use super::Record;
 use super::question::{Question, Show};

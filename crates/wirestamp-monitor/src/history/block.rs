@@ -1,7 +1,9 @@
-//! The records of one sync as one block: of each series the numbers are differences to those before, in as few bytes as they need.
+//! Encodes the records of one sync as one block. The numbers of each series are differences to the previous ones, in as
+//! few bytes as they need.
 //!
-//! A block is its version (one byte), the least and the greatest time in it (i64, nanoseconds of UTC, little-endian), and entries. An entry begins with the
-//! number of its series, and is complete by itself but for what earlier entries of the block said. Numbers are LEB128, signed ones in zigzag.
+//! A block is its version (one byte), the least and the greatest time in it (i64, nanoseconds of UTC, little-endian),
+//! and entries. An entry begins with the number of its series. It refers only to earlier entries of its block. Numbers
+//! are LEB128, signed ones in zigzag.
 //!
 //! | entry | what follows |
 //! |---|---|
@@ -21,7 +23,7 @@ const OLDEST: u8 = 2;
 /// Version and times.
 pub(super) const HEAD: usize = 17;
 
-/// A block that is being written.
+/// A block under construction.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     entries: Vec<u8>,

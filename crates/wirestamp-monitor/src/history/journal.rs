@@ -1,4 +1,5 @@
-//! Segments of blocks of records on disk: bounded, and whole after a crash but for what was not synced.
+//! Segments of blocks of records on disk. They are bounded, and complete after a crash except for records that were not
+//! synced.
 
 use super::Record;
 use super::block::{self, Block};
@@ -9,19 +10,19 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A longer record is not written.
+/// The longest record that is written.
 const LONGEST: usize = 64 * 1_024;
 /// A block is not continued beyond this; one that is longer than both is not believed when it is read.
 const FULL: usize = 256 * 1_024;
-/// So many segments share the limit.
+/// The number of segments that share the limit.
 const SEGMENTS: u64 = 16;
 const SUFFIX: &str = "journal";
-/// The file that is locked by who writes.
+/// The file that the writer locks.
 const LOCK: &str = "lock";
 
 const _: () = assert!(FULL + 2 * LONGEST == LONGEST_BLOCK);
 
-/// Writes records. What [`sync`](Self::sync) returned `Ok` for survives a crash.
+/// Writes records. Those that were [synced](Self::sync) survive a crash.
 #[derive(Debug)]
 pub struct Journal {
     /// Nobody else writes there meanwhile.
@@ -39,8 +40,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens a folder, made if it is not there: cuts what a crash left incomplete, and begins a segment. Damage that no crash leaves stays as it is,
-    /// for whoever wants to save something. `limit`: bytes on disk, at most.
+    /// Opens a folder, which is created if necessary, removes an incomplete block that a crash left, and begins a
+    /// segment. Other damage stays as it is, so that data can be rescued. `limit`: bytes on disk, at most.
     ///
     /// # Errors
     /// `ResourceBusy` if another writer has the folder; those of the system.
@@ -101,8 +102,8 @@ impl Journal {
         }
     }
 
-    /// Writes what was appended, and waits until it is on disk. After an error what was appended is given up, and the next call begins a segment:
-    /// what state a file is in after a failed sync nobody knows.
+    /// Writes the appended records, and waits until they are on disk. After an error they are dropped, and the next
+    /// call begins a segment, because the state of a file after a failed sync is unknown.
     ///
     /// # Errors
     /// Those of the system: `StorageFull` among them.
@@ -194,7 +195,7 @@ impl Journal {
     }
 }
 
-/// Reads the records of a folder, oldest first; calls `each` with every one. What a crash left incomplete, and what is damaged, is passed over.
+/// Reads the records of a folder, oldest first, and calls `each` with every one. It skips incomplete and damaged parts.
 ///
 /// # Errors
 /// Those of the system. A segment that is removed meanwhile is no error.

@@ -1,4 +1,4 @@
-//! What is asked of the history: a query string, read with limits.
+//! Parses queries of the history: a query string, with limits.
 
 use crate::rfc3339::nanoseconds;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(crate) struct Question {
     /// Nanoseconds of UTC; the range has `from` and not `to`.
     pub(crate) from: i64,
     pub(crate) to: i64,
-    /// Into how many bins the range is divided.
+    /// The number of bins into which the range is divided.
     pub(crate) points: u32,
     pub(crate) show: Show,
     /// Only this clock, server, peer or interface.
@@ -23,7 +23,7 @@ pub(crate) struct Question {
     pub(crate) segment: Option<String>,
 }
 
-/// What of the history is shown.
+/// The part of the history that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
     Offsets,
@@ -43,7 +43,7 @@ impl Show {
 }
 
 impl Question {
-    /// Reads a query string. The error is a sentence for whoever asked.
+    /// Parses a query string. The error is a sentence for the client.
     pub(crate) fn read(query: &str) -> Result<Self, String> {
         let (mut from, mut to, mut points, mut show) = (None, None, None, None);
         let (mut name, mut segment) = (None, None);

@@ -1,4 +1,4 @@
-//! Answers what is asked of the history, from the segments on disk.
+//! Answers queries of the history from the segments on disk.
 
 use super::bins::{Answer, Bins};
 use super::block;
@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// So many bytes are read for one answer, the newest segments first: twice what is kept by default.
+/// The most bytes that are read for one answer, the newest segments first: twice the default size of the history.
 const MOST_BYTES: u64 = 512 * 1_024 * 1_024;
 
 /// Reads the history that a monitor writes.
@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 512 * 1_024 * 1_024;
 pub(crate) struct Reader {
     folder: PathBuf,
     most_bytes: u64,
-    /// What is known of segments that were read: those with nothing of the range are not read again.
+    /// The contents of segments that were read. Segments without records of the range are not read again.
     known: Mutex<BTreeMap<u64, Extent>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is kept.
+//! The records of the history.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use wirestamp::Bounded;
 use wirestamp_measure::state::NtpServerState;
 use wirestamp_measure::{Kind, Sample, Segment};
 
-/// One thing that was measured or happened. Times are RFC 3339 of the real-time clock, spans nanoseconds with their error bounds.
+/// A measurement or an event. Times are RFC 3339 on the real-time clock, spans nanoseconds with their error bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -22,7 +22,7 @@ pub enum Record {
         /// Delays by segment: value and error bound.
         delays: Vec<(Cow<'static, str>, i64, i64)>,
     },
-    /// The offset to an NTP server, once a second: what is shown at that time.
+    /// The offset to an NTP server, once a second, as it is shown at that time.
     Ntp {
         /// When its offset was evaluated.
         time: String,
@@ -58,7 +58,7 @@ pub enum Record {
         offset_ns: Option<i64>,
         /// Error bound of that.
         bound_ns: i64,
-        /// Where NTP servers say so: offset and bound hold if so many of them are right.
+        /// If the offset comes from NTP servers: how many of them must be right for offset and bound to hold.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         right_servers: Option<u64>,
     },
@@ -114,7 +114,7 @@ impl Record {
         })
     }
 
-    /// Returns the record of what is known of an NTP server at a time, or `None` if its offset is not known.
+    /// Returns the record of an NTP server's offset at a time, or `None` if it is not known.
     pub(crate) fn of_server(time: String, server: NtpServerState) -> Option<Self> {
         Some(Self::Ntp {
             time,
@@ -137,7 +137,7 @@ impl Record {
         }
     }
 
-    /// Returns what it is called in JSON.
+    /// Returns its name in JSON.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Stamp { .. } => "stamp",

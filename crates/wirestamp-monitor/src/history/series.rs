@@ -1,4 +1,4 @@
-//! What records have in common and in which numbers they differ.
+//! Splits records into a series, which they share, and the numbers in which they differ.
 
 use super::Record;
 use std::borrow::Cow;
@@ -9,17 +9,17 @@ pub(super) const MOST_SEGMENTS: usize = 32;
 /// So is one with a longer name, in bytes.
 pub(super) const LONGEST_NAME: usize = 255;
 
-/// What the numbers of a series are.
+/// The kind of numbers of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Stamp,
     Ntp,
     Ptp,
     Clock,
-    /// A clock of which only the error bound is known.
+    /// A clock with an error bound and no offset.
     ClockBound,
     Path,
-    /// A clock whose offset holds if so many NTP servers are right.
+    /// A clock whose offset holds if this many NTP servers are right.
     ClockIf,
 }
 

@@ -1,4 +1,4 @@
-//! Walks through the blocks of a segment, over what is damaged.
+//! Reads the blocks of a segment and skips damaged parts.
 
 use super::block;
 use std::fs::File;
@@ -6,11 +6,11 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 /// Length and checksum.
 pub(super) const HEAD: usize = 8;
-/// A longer block is none.
+/// The longest block.
 pub(super) const LONGEST_BLOCK: usize = 384 * 1_024;
-/// So much is searched at a time for the next block.
+/// The number of bytes that are searched at a time for the next block.
 const WINDOW: usize = 64 * 1_024;
-/// So many places are tried that look like a block and are none; a file that has more was made to.
+/// The most places that are tried that look like a block and are not. Only a forged file has more.
 const TRIES: usize = 256;
 
 /// A part of a segment.

@@ -1,4 +1,4 @@
-//! The thread that writes history: a disk that is slow or full does not hold up measuring.
+//! The thread that writes history, so that a slow or full disk does not delay measurements.
 
 use super::{Journal, Record};
 use crate::configuration::History;
@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wirestamp::{Error, ErrorKind, Result};
 
-/// So many records wait for a slow disk.
+/// The most records that wait for a slow disk.
 const WAITING: usize = 16_384;
 const SYNC: Duration = Duration::from_secs(1);
 /// How often it is looked for records: so often [`WAITING`] of them can come.
@@ -122,7 +122,7 @@ impl Writer {
         self.shared.state().clone()
     }
 
-    /// Returns what was noticed since it was asked last.
+    /// Returns the events since the last call.
     pub(crate) fn notes(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.shared.notes))
     }

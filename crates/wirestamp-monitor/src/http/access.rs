@@ -1,4 +1,4 @@
-//! Who may ask: the bearer token, and the names under which a loopback server is asked.
+//! Decides who may make requests: by the bearer token, and by the host name in the request.
 
 use crate::configuration::Configuration;
 use crate::secret;
@@ -14,18 +14,19 @@ pub(super) struct Access {
     more: Vec<String>,
 }
 
-/// The names by which a browser may ask. A page of another site must not read this server under a name of its own, which leads here (DNS rebinding).
+/// The host names that requests may use. Otherwise another site's page could read this server by a name of its own that
+/// resolves to this host (DNS rebinding).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
     /// Of this host alone.
     Loopback,
     /// Those that no stranger can have: addresses, and names without a dot.
     Unowned,
-    /// Any: a token or a certificate is what such a page has not.
+    /// Any name: such a page has neither the token nor the certificate.
     Any,
 }
 
-/// Without the token, which is in no log.
+/// Omits the token, which must not appear in logs.
 impl std::fmt::Debug for Access {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Access")
@@ -34,7 +35,7 @@ impl std::fmt::Debug for Access {
     }
 }
 
-/// Why a request is not answered.
+/// The reasons for which a request is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
     WrongToken,
@@ -117,7 +118,7 @@ fn is_of_other_site(headers: &HeaderMap) -> bool {
     is_foreign || (is_other && !is_followed)
 }
 
-/// Takes the same time wherever they differ.
+/// Compares in constant time.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len()
         && one

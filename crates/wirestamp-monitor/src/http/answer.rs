@@ -1,4 +1,4 @@
-//! What is answered to a request.
+//! Answers requests.
 
 use super::access::Refused;
 use super::connections::Place;
@@ -26,15 +26,15 @@ use tokio::time::{Sleep, sleep};
 
 pub(super) type Content = UnsyncBoxBody<Bytes, Infallible>;
 
-/// A stream without events says every so often that it lives.
+/// The interval at which a stream without events sends a sign of life.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
-/// So many old events are sent at the start of a stream.
+/// The most old events that are sent at the start of a stream.
 const EARLIER: usize = 1_000;
 /// The page loads nothing from elsewhere, and no other page frames it.
 const POLICY: &str =
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) handle: Handle,

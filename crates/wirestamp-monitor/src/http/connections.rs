@@ -1,18 +1,18 @@
-//! Who is connected: one limit for all connections, and who goes when it is reached, so that no client locks the others out.
+//! Limits the connections, and decides which one is closed at the limit, so that no client locks the others out.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::AbortHandle;
 
-/// What a connection is used for. The first go first.
+/// The use of a connection, in the order in which connections are closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Use {
-    /// It has not asked anything yet that it may ask.
+    /// It has made no permitted request yet.
     New,
-    /// It has, and asks nothing now.
+    /// It has made one, and is idle.
     Idle,
-    /// A request of one who may ask is being answered.
+    /// A permitted request is being answered.
     Answering,
 }
 
@@ -45,11 +45,13 @@ pub(super) struct Place {
 }
 
 impl Connections {
-    /// Takes a connection; if there are `limit` already, instead of another one. Returns `None` if it must go itself.
+    /// Takes a connection. At `limit`, another one is closed for it; returns `None` if the new one must be closed
+    /// itself.
     ///
-    /// Those go first that have asked nothing yet, then idle ones: of the address that has most, the oldest. One that has asked nothing stays if
-    /// the new one's address has more of these, an idle one if it has more connections. One that is being answered goes only if its own address
-    /// has more than the new one's would have.
+    /// Connections without a permitted request are closed first, then idle ones; of these, the oldest of the address
+    /// with most. One without a request stays if the new one's address has more of these, an idle one if that address
+    /// has more connections. One that is being answered is closed only if its own address has more connections than the
+    /// new one's would have.
     pub(super) fn admit(&self, from: IpAddr, limit: usize) -> Option<Place> {
         let from = network(from);
         let mut table = self.lock();
@@ -103,7 +105,7 @@ impl Connections {
 }
 
 impl Table {
-    /// Closes the connection that goes first, for one from `newcomer`; `false`: none does.
+    /// Closes the first connection in this order, for one from `newcomer`; returns `false` if none may be closed.
     fn close_one(&mut self, newcomer: Option<IpAddr>) -> bool {
         // connections of each address, and those of them that have asked nothing
         let mut shares = BTreeMap::<IpAddr, (usize, usize)>::new();

@@ -1,4 +1,5 @@
-//! The files of the web page. They say nothing about the host: what they show they ask for, with the token if there is one.
+//! The files of the web page. They contain nothing about the host: the page requests its data, with the token if there
+//! is one.
 
 const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";

@@ -1,4 +1,4 @@
-//! A connection whose other end must read: a write that makes no progress fails, and so does an answer that takes too long.
+//! A connection whose client must read: a write without progress fails, and so does an answer that takes too long.
 
 use super::connections::Place;
 use hyper::rt::{Read, ReadBufCursor, Write};

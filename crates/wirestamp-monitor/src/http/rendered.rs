@@ -1,4 +1,4 @@
-//! A snapshot in the forms that are asked for. Each is written once, however many ask for it.
+//! A snapshot in each requested format, encoded once however many clients ask.
 
 use crate::metrics::{self, NotEncoded};
 use crate::snapshot::Snapshot;

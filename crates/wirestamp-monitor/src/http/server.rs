@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    /// As the configuration has it: the port may be 0.
+    /// The address in the configuration: the port may be 0.
     listen: SocketAddr,
     state: Arc<State>,
     connections: Connections,
@@ -44,7 +44,7 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// An open address, and what is needed to serve there. Whoever connects waits until it does.
+/// A bound address with its settings. Clients that connect wait until it serves.
 #[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
@@ -78,7 +78,7 @@ impl Listener {
     /// Serves a monitor.
     ///
     /// # Errors
-    /// `Io` if the system gives no thread.
+    /// `Io` if the system cannot start a thread.
     pub fn serve(self, handle: Handle) -> Result<Server> {
         let failed = |error: std::io::Error| failed(self.listen, &error);
         let state = Arc::new(State {
@@ -151,8 +151,8 @@ impl Server {
             .transpose()
     }
 
-    /// Goes over to another configuration: connections live on with the certificate that they began with, but for those beyond its limit; requests
-    /// that come from now on need the new token.
+    /// Applies another configuration. Connections keep the certificate that they began with; those beyond the new limit
+    /// are closed. New requests need the new token.
     pub fn reload(&self, Prepared(settings): Prepared) {
         let limit = settings.connections;
         self.state.settings.set(settings);

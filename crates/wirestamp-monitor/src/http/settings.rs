@@ -1,4 +1,5 @@
-//! What a reload exchanges while connections live: the token, the certificate, the limits, and where the history is.
+//! The settings that a reload exchanges while connections stay open: token, certificate, limits and the history's
+//! folder.
 
 use super::access::Access;
 use super::tls::Tls;
@@ -38,7 +39,7 @@ impl Settings {
     }
 }
 
-/// The settings of now.
+/// Returns the current settings.
 #[derive(Debug)]
 pub(super) struct Current(RwLock<Arc<Settings>>);
 

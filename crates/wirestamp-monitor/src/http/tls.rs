@@ -1,4 +1,4 @@
-//! TLS of the server: rustls with ring, TLS 1.3 alone. Connections keep the certificate that they began with.
+//! TLS of the server: rustls with ring, only TLS 1.3. Connections keep the certificate that they began with.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const LONGEST: u64 = 1 << 20;
 #[derive(Clone)]
 pub(crate) struct Tls(TlsAcceptor);
 
-/// Without the key, which is in no log.
+/// Omits the key, which must not appear in logs.
 impl std::fmt::Debug for Tls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Tls")

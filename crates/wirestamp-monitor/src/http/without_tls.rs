@@ -1,4 +1,4 @@
-//! There is no TLS on this system: the configuration refuses certificates.
+//! TLS on systems without it: the configuration rejects certificates.
 
 use std::path::Path;
 use wirestamp::{Error, ErrorKind, Result};

@@ -1,5 +1,5 @@
-//! Exemplars: the longest delay of each histogram in about a minute, with the packet that had it. The encoder has no way to make one, so they
-//! are added to what it wrote; its histograms come in the order in which they were given.
+//! Exemplars: the longest delay of each histogram in about a minute, with its packet. The encoder cannot write them, so
+//! they are added to its output, in which histograms keep their order.
 
 use super::families::bucket_of;
 use crate::rfc3339::nanoseconds;

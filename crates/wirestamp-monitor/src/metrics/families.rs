@@ -1,4 +1,4 @@
-//! Families of metrics: one descriptor, then its series. What is not known is left out, and nothing is NaN.
+//! Families of metrics: one descriptor, then its series. Unknown values are left out; no value is NaN.
 
 use super::exemplars::Exemplars;
 use prometheus_client::encoding::{

@@ -1,4 +1,4 @@
-//! The list of metrics: name, unit, help, and where the values come from. The guide's page "monitor" explains each.
+//! The list of metrics: name, unit, help, and the source of the values. `guide/monitor-metrics.md` explains each.
 
 mod clocks;
 mod ntp;

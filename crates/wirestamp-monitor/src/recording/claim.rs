@@ -1,22 +1,23 @@
-//! What this host says of its real-time clock, over a while: the greatest error that was said meanwhile, and nothing once nobody said any.
+//! This host's claim about its real-time clock over an interval: the largest claimed error in it, and no claim if one
+//! was missing meanwhile.
 
 use crate::snapshot::NtpState;
 use wirestamp::{Bounded, MonotonicTime, Span, UtcTime};
 use wirestamp_measure::{Known, Moment};
 
-/// Why there is no claim: neither NTP servers nor the kernel say how far the clock is from UTC.
+/// The reason for a missing claim: neither NTP servers nor the kernel state the clock's error against UTC.
 const NO_CLAIM: &str = "not_synchronized";
-/// How fast what the kernel says grows while nothing corrects the clock (MAXFREQ of adjtimex(2)).
+/// The rate at which the kernel's claim grows while nothing corrects the clock (MAXFREQ of adjtimex(2)).
 const KERNEL_PPM: u32 = 500;
 
-/// What is said at one instant: the clock is ahead of UTC by something between these, in nanoseconds.
+/// A claim at one instant: the clock minus UTC lies between these, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Said {
     low: i64,
     high: i64,
-    /// How fast it becomes less certain.
+    /// The rate at which it becomes less certain.
     growth_ppm: u32,
-    /// If so many NTP servers are right.
+    /// How many NTP servers must be right for it.
     right_servers: Option<u64>,
 }
 

@@ -1,4 +1,5 @@
-//! The thread that writes files: when rows become one, what is removed, what an error costs.
+//! The thread that writes files: it decides when rows become a file, which files are removed, and how errors are
+//! handled.
 
 use super::host_lock::HostLock;
 use crate::configuration::{Recording as Configuration, Table};
@@ -12,13 +13,13 @@ use wirestamp_record::{
     ClockEstimate, Cross, Kept, Options, Probe, Recorder, Retention, Timestamp,
 };
 
-/// So many rows of a table wait at most, before the interval is over.
+/// The most rows of a table that wait for the end of the interval.
 const ROWS: usize = 1 << 16;
 /// Packets are more, and are divided among as many files as there are buckets: those of ten minutes, with ten peers at 10 Hz that probe back. 24 MB.
 const PACKETS: usize = 1 << 18;
-/// After an error, writing is tried again so often.
+/// The interval at which writing is tried again after an error.
 const RETRY: Span = Span::from_seconds(5);
-/// Files are listed so often at most.
+/// The shortest interval between two listings of the files.
 const SWEEP: Span = Span::from_seconds(60);
 
 /// What is written, with what says where.

@@ -1,4 +1,5 @@
-//! Takes rows from the measuring loop, and hands them to the thread that writes files. Never waits, but in a simulation, where no time passes meanwhile.
+//! Takes rows from the measuring loop and hands them to the thread that writes files. It waits only in a simulation,
+//! where no time passes meanwhile.
 
 use super::Said;
 use super::claim::Claim;

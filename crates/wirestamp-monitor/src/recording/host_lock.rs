@@ -1,4 +1,5 @@
-//! Who records as a host into a folder: one monitor, but for the recordings of its earlier configurations.
+//! Ensures that one monitor records as a host into a folder; the recordings of its earlier configurations share the
+//! lock.
 
 use crate::lock::FolderLock;
 use std::io;

@@ -1,4 +1,4 @@
-//! What recording is in a program that was built without it: a configuration that asks for it is refused before.
+//! Recording in a program that was built without it: such a configuration is rejected before.
 
 use super::Said;
 use crate::configuration::Recording as Configuration;

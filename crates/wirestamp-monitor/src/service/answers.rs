@@ -1,4 +1,4 @@
-//! One snapshot for all who ask at the same time, and never more than a share of the loop's time for them.
+//! Shares one snapshot among concurrent requests, and limits the share of the loop's time for snapshots.
 
 use crate::snapshot::Snapshot;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// After a snapshot the loop measures for so many times as long before it makes another.
+/// How many times as long as a snapshot took the loop measures before it makes another.
 const MEASURED: u32 = 4;
 
 /// The number of the last question that a snapshot answers, and the snapshot.

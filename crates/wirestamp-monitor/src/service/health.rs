@@ -1,25 +1,25 @@
-//! How the monitor is, seen from outside of its loop: asking costs the loop nothing.
+//! The monitor's health, which can be read without a cost for its loop.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// A loop without a turn for so long hangs: it waits for a second at most.
+/// The time without a turn after which the loop hangs: it waits for a second at most.
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// How a monitor is.
+/// The health of a monitor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
-    /// How long ago its loop made a turn.
+    /// The time since the loop's last turn.
     pub silence: Duration,
-    /// Tasks that the configuration asks for.
+    /// The number of tasks in the configuration.
     pub tasks: usize,
-    /// Tasks that run.
+    /// The number of running tasks.
     pub running: usize,
 }
 
 impl Health {
-    /// Returns whether the loop turns. If not, starting the monitor again is what may help.
+    /// Returns whether the loop turns. If not, restart the monitor.
     pub fn is_alive(&self) -> bool {
         self.silence < LONGEST
     }

@@ -1,4 +1,4 @@
-//! A reload on its way to the loop: begun there, or given up by who asked, and never both.
+//! A reload on its way to the loop. Either the loop begins it or the caller gives it up, never both.
 
 use crate::configuration::Configuration;
 use crate::monitor::Monitor;

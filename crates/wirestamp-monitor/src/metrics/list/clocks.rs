@@ -1,4 +1,4 @@
-//! Clocks against UTC and TAI.
+//! Metrics of clocks against UTC and TAI.
 
 use super::{by, of_ns, ratio, seconds};
 use crate::metrics::families::Families;

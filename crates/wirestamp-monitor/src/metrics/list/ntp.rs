@@ -1,4 +1,4 @@
-//! NTP servers.
+//! Metrics of NTP servers.
 
 use super::{by, of_ns, seconds, truth};
 use crate::metrics::families::Families;

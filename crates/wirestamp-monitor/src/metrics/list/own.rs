@@ -1,4 +1,4 @@
-//! The monitor itself: tasks, interfaces, history, cost.
+//! Metrics of the monitor itself: tasks, interfaces, history, cost.
 
 use super::{by, of_ns, seconds, truth};
 use crate::metrics::families::Families;

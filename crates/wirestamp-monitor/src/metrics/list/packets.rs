@@ -1,4 +1,4 @@
-//! Packets and timestamps of all tasks, and this host's own paths.
+//! Metrics of packets and timestamps of all tasks, and of the paths within this host.
 
 use super::{by, segments};
 use crate::metrics::families::Families;

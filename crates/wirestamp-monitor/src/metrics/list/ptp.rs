@@ -1,4 +1,4 @@
-//! PTP ports.
+//! Metrics of PTP ports.
 
 use super::{by, of_ns, ratio, seconds, truth};
 use crate::metrics::families::Families;

@@ -1,4 +1,4 @@
-//! STAMP sessions and the reflector.
+//! Metrics of STAMP sessions and the reflector.
 
 use super::{by, of_ns, seconds, segments};
 use crate::metrics::families::Families;
