@@ -1,4 +1,4 @@
-//! The distribution of delays in little memory, in the buckets that Prometheus' native histograms have.
+//! Distributions of delays in little memory, with the buckets of Prometheus' native histograms.
 
 use serde::{Deserialize, Serialize};
 use wirestamp::{MonotonicTime, Span, UtcTime};

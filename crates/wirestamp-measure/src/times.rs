@@ -1,4 +1,4 @@
-//! Times as "100ms", in files that name what is measured.
+//! Reads and writes times such as "100ms" in configurations.
 
 use serde::{Deserialize, Deserializer, Serializer};
 use std::time::Duration;

@@ -1,8 +1,9 @@
-//! The history on disk: all samples at full resolution, for the last hours.
+//! The history on disk, for the last hours: the delays of each packet, offsets and events.
 //!
-//! A folder of segments (`00000001.journal`, …), each a row of blocks: length (u32), CRC-32 of the block (u32), both little-endian, and the block: the
-//! [`Record`]s of a second, whose numbers are written as differences. Written and synced each second; the oldest segments are removed before a new one is
-//! begun. [`read`] takes a folder that a monitor writes, or that one left behind when it was killed.
+//! A folder of segments (`00000001.journal`, …), each a row of blocks: length (u32), CRC-32 of the block (u32), both
+//! little-endian, and the block: the [`Record`]s of a second, whose numbers are written as differences. Blocks are
+//! written and synced each second; the oldest segments are removed before a new one begins. [`read`] reads the folder
+//! of a monitor that runs, or that was killed.
 
 mod bins;
 mod block;

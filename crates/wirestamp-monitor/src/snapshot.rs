@@ -1,8 +1,8 @@
 //! A snapshot: all results of the monitor at one instant, which the page, `top` and the metrics show.
 //!
 //! Estimates, error bounds and ages are evaluated when the snapshot is taken. Offsets are local minus reference
-//! (positive: the local clock is ahead), frequencies are positive where the local clock runs fast. Nothing measured is
-//! `None` (JSON: null), never 0. Nanoseconds beyond 2^53 are strings in JSON.
+//! (positive: the local clock is ahead), frequencies are positive if the local clock runs fast. A value that was not
+//! measured is `None` (JSON: null), never 0. Nanoseconds beyond 2^53 are strings in JSON.
 
 use serde::{Deserialize, Serialize};
 pub use wirestamp_measure::state::{

@@ -1,4 +1,4 @@
-//! What this host measures of itself: clocks and paths.
+//! The options of this host's clocks and of paths within it.
 
 use super::defaults::{TAI_OFFSET, one_second};
 use super::references::Timestamper;

@@ -1,4 +1,4 @@
-//! What this host's clock is compared with: NTP servers and PTP timeTransmitters.
+//! The options of NTP servers and PTP timeTransmitters, with which this host's clock is compared.
 
 use super::defaults::{one_second, sixteen_seconds};
 use crate::times::duration;

@@ -1,4 +1,4 @@
-//! STAMP sessions and the reflector.
+//! The options of STAMP sessions and the reflector.
 
 use super::defaults::{tai_offset, tenth, two_seconds};
 use super::references::Timestamper;

@@ -1,4 +1,4 @@
-//! The clocks of this host.
+//! The state of this host's clocks.
 
 use super::reasons::Reasons;
 use serde::{Deserialize, Serialize};

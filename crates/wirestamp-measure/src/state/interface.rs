@@ -1,4 +1,4 @@
-//! The interfaces of this host.
+//! The state of this host's interfaces.
 
 use super::reasons::Reasons;
 use serde::{Deserialize, Serialize};

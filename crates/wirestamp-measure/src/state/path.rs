@@ -1,4 +1,4 @@
-//! Send and receive paths of this host.
+//! The state of send and receive paths of this host.
 
 use super::reasons::Reasons;
 use super::timestamps::TimestampCounts;

@@ -1,4 +1,4 @@
-//! PTP clocks that measure.
+//! The state of PTP clocks.
 
 use super::reasons::Reasons;
 use serde::{Deserialize, Serialize};

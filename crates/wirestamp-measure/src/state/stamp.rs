@@ -1,4 +1,4 @@
-//! STAMP sessions.
+//! The state of STAMP sessions.
 
 use super::reasons::{Reasons, read_by_source};
 use super::timestamps::TimestampCounts;

@@ -1,4 +1,4 @@
-//! Whether what is asked for runs.
+//! The state of tasks: whether each runs.
 
 use serde::{Deserialize, Serialize};
 
