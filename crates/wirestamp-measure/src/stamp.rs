@@ -37,17 +37,18 @@ use wirestamp_probe::session::{self, Clocks, Rejected, Session, SessionConfigura
 const TIMESTAMPS: (u128, u128) = (16, 256);
 /// The same of a session that ends, which is not one of thousands.
 const MANY: u16 = 4_096;
-/// A NIC's clock that cannot be related to the system's by then is no help.
+/// The time after which a NIC's clock must be correlated with the system's.
 const CORRELATED: Span = Span::from_seconds(5);
-/// How often it is looked whether it can.
+/// The interval at which that is checked.
 const LOOK: Span = Span::from_milliseconds(1);
 const AWAY: Duration = Duration::from_secs(1);
-/// For so long nothing is judged while the socket has more than was read. A flood of others' packets has no end.
+/// The longest time for which nothing is judged while the socket has unread packets: a flood of strangers' packets may
+/// never end.
 const BEHIND: Span = Span::from_seconds(1);
 /// Sessions begin at multiples of this, or of their interval if that is shorter: those that are to send together do so in one turn of the loop,
 /// although they were opened one after the other.
 const GRID: Duration = Duration::from_millis(100);
-/// An answer is never stale before.
+/// The shortest time after which an answer is stale.
 const FRESH: Span = Span::from_seconds(10);
 
 /// A session with one reflector.
@@ -70,19 +71,19 @@ pub(crate) struct StampTask {
     sent: u64,
     /// Those whose transmit timestamp is awaited.
     awaited: usize,
-    /// Those whose time is over.
+    /// The packets whose timeout has passed.
     judged: u64,
     answered: u64,
     refused: u64,
     /// Packets that the system did not send because they are larger than the path's MTU.
     too_large: u64,
-    /// Whether the last was one since an answer came.
+    /// Whether the last packet since an answer was such a one.
     is_too_large: bool,
-    /// Why no reply that arrives comes here.
+    /// The reason why arriving replies do not reach this socket.
     diverted: Option<String>,
     /// The path's MTU before anything was sent.
     first_mtu: Option<u32>,
-    /// Packets that did not leave, and what ICMP says.
+    /// Packets that did not leave, and ICMP errors.
     undelivered: Undelivered,
     /// What ICMP says of neighbours comes from this host: Linux gives it to no socket of another interface.
     hears_of_neighbours: bool,
@@ -232,7 +233,8 @@ impl StampTask {
         }
     }
 
-    /// Four packets in a row without an answer, but no hiccup of a busy host.
+    /// Returns the age at which an answer is stale: four packets in a row without an answer, and more than a pause of a
+    /// busy host.
     fn stale_after(&self) -> Span {
         let interval = Span::from(self.configuration.interval);
         let timeout = Span::from(self.configuration.timeout);
@@ -262,7 +264,7 @@ impl StampTask {
         }
         self.sent += 1;
         self.send(turn)?;
-        // who is late catches up, but not by a burst
+        // a late session catches up, but not in a burst
         let interval = Span::from(self.configuration.interval);
         let latest = match self.configuration.count {
             Some(_) => turn.now - interval,
@@ -379,7 +381,7 @@ fn diverted(configuration: &Stamp, host: &Host) -> Option<String> {
     host.place.interface(interface).ok()?.diverted()
 }
 
-/// What the kernel says of the real-time clock, if nobody else does and the session ends.
+/// Returns the kernel's claim about the real-time clock, for a session that ends and has no other claim.
 fn claim(configuration: &Stamp, host: &Host) -> Option<Claim> {
     let is_asked = configuration.count.is_some()
         && configuration.clocks == Relation::Utc

@@ -16,19 +16,19 @@ pub(crate) const SAID: Span = Span::from_seconds(5);
 /// So many are in doubt at most: of more in so short a time, the oldest are missing.
 const MOST: usize = 64;
 
-/// This host itself says that nobody is at the next hop.
+/// This host itself reported that the next hop does not exist.
 const NO_NEIGHBOUR: &str =
     "packets did not leave: no neighbour has the address of the peer, or of the router towards it";
 const SEE_NEIGHBOURS: &str = "see that it is on, and on this link (ip neigh)";
 
-/// What is known of a socket's packets.
+/// The delivery state of a socket's packets.
 #[derive(Debug, Default)]
 pub(crate) struct Undelivered {
     /// Where this host's addresses are looked up.
     place: Option<Place>,
     /// The last who said that no packet reaches the host, and whether that is this host.
     reporter: Option<(IpAddr, bool)>,
-    /// What ICMP said last.
+    /// The last ICMP error.
     said: Option<Error>,
     /// When this host said last that it finds no neighbour.
     no_way: Option<MonotonicTime>,
@@ -54,7 +54,7 @@ impl Undelivered {
         self.said.as_ref()
     }
 
-    /// One was answered: what ICMP said of those before is over.
+    /// Forgets earlier ICMP errors, because a packet was answered.
     pub(crate) fn answered(&mut self) {
         (self.said, self.no_way, self.reporter) = (None, None, None);
     }
@@ -111,7 +111,7 @@ impl Undelivered {
         is_own
     }
 
-    /// Whether a packet may still turn out not to have left.
+    /// Returns whether a packet may still turn out not to have left.
     pub(crate) fn is_in_doubt(&self) -> bool {
         !self.in_doubt.is_empty()
     }
@@ -152,7 +152,7 @@ impl Undelivered {
         *self.missing.entry(reason.name().to_owned()).or_default() += 1;
     }
 
-    /// How many did not leave.
+    /// Returns how many packets did not leave.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

@@ -1,4 +1,4 @@
-//! Single readings of a NIC's clock, in an interval.
+//! Takes single readings of a NIC's clock at an interval.
 
 use super::reader::Reader;
 use crate::moment::Moment;
@@ -45,7 +45,7 @@ impl Task for ReadingsTask {
         if turn.now >= self.due && !self.is_over() {
             self.read(turn);
             self.left = self.left.map(|left| left - 1);
-            // none is caught up with that could not be taken: two would be too close
+            // a missed reading is not made up for: two would be too close
             let due = self.due + self.interval;
             self.due = match due > turn.now {
                 true => due,

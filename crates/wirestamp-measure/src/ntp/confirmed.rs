@@ -3,7 +3,7 @@
 use crate::provisional::Provisional;
 use wirestamp_ntp::{Client, LocalTime};
 
-/// A client's measurement, and the moment that its last sample is of.
+/// A client's measurement, and the moment of its last sample.
 pub(super) type Measured = (Client, Option<LocalTime>);
 
 /// Measurements with times that are final, and the next one.
@@ -37,7 +37,7 @@ impl Confirmed {
         }
     }
 
-    /// What this client has found wrong of the drift says nothing any more.
+    /// Forgets the drift of measurements if the client has found it wrong since.
     pub(super) fn distrust(&mut self, client: &Client) {
         let found = |client: &Client| client.counts().drift_contradictions;
         let next = self.next.as_mut().map(|(measured, _)| measured);
@@ -48,7 +48,7 @@ impl Confirmed {
         }
     }
 
-    /// Returns the newest of them; `None` as well once this client has seen a clock stepped since.
+    /// Returns the newest final measurement; `None` if there is none, or this client has seen a clock stepped since.
     pub(super) fn measured(&self, client: &Client) -> Option<&Measured> {
         let steps = |client: &Client| {
             let counts = client.counts();

@@ -30,11 +30,11 @@ use wirestamp_ntp::{Client, ClientOptions, Kiss, LocalTime, NoSample, Outcome, S
 const TIMESTAMPS: u16 = 16;
 /// A transmit timestamp that is later than this is missing.
 const LATEST: Span = Span::from_milliseconds(100);
-/// How often it is looked whether one has come.
+/// The interval at which transmit timestamps are checked for.
 const LOOK: Span = Span::from_milliseconds(1);
-/// So many packets are taken in one turn: whoever sends more does not keep the loop from the other measurements.
+/// The most packets that are taken in one turn, so that a flood does not keep the loop from other measurements.
 const PACKETS: usize = 64;
-/// What NTP has without extension fields.
+/// The length of an NTP packet without extension fields.
 const HEADER: usize = 48;
 
 pub(super) struct Dialogue {
@@ -42,21 +42,21 @@ pub(super) struct Dialogue {
     pub(super) address: SocketAddr,
     pub(super) connected: Connected,
     pub(super) client: Client,
-    /// Authenticates what is sent and received, if it was asked for.
+    /// Authenticates requests and responses, if NTS is used.
     pub(super) association: Option<Association>,
-    /// Whether the server, or somebody, says that it knows the keys no longer.
+    /// Whether the server, or somebody in its name, reported that it no longer knows the keys.
     is_refused: bool,
     /// Packets that the server did not make, or not in answer to the newest request.
     pub(super) forged: u64,
     timeout: Span,
     /// Numbers the requests.
     newest: u32,
-    /// Since when a response is awaited.
+    /// The time since which a response is awaited.
     asked: Option<MonotonicTime>,
     /// Since when the newest request's transmit timestamp is awaited. Until it is there no response is read: it could not be judged.
     unstamped: Option<MonotonicTime>,
     pub(super) unanswered: u64,
-    /// The system's last answer instead of the server's.
+    /// The last error of the system, in place of the server's answer.
     pub(super) failed: Option<Error>,
     pub(super) last_no_sample: Option<NoSample>,
     pub(super) kissed: Option<Kiss>,
@@ -64,9 +64,9 @@ pub(super) struct Dialogue {
     pub(super) is_late: bool,
     /// Why timestamps are missing.
     pub(super) missing: BTreeMap<String, u64>,
-    /// Requests that did not leave, and what ICMP says.
+    /// Requests that did not leave, and ICMP errors.
     pub(super) undelivered: Undelivered,
-    /// How far this host's clock was adjusted meanwhile.
+    /// The adjustments of this host's clock meanwhile.
     adjustments: Adjustments,
     /// Times of the NIC's clock that are not final yet.
     provisional: Provisional,
@@ -139,7 +139,7 @@ impl Dialogue {
         self.client.counts().requests
     }
 
-    /// In how many intervals it may be asked once.
+    /// Returns the number of intervals per permitted request.
     pub(super) fn every(&self) -> u32 {
         self.client.every()
     }
@@ -152,7 +152,7 @@ impl Dialogue {
         self.asked.is_some()
     }
 
-    /// Whether requests were sent, and neither timestamps nor anybody says what became of them.
+    /// Returns whether requests were sent of which neither a timestamp nor an error is known.
     pub(super) fn has_no_sign(&self) -> bool {
         let is_stamped = self.connected.stamper.count() > 0;
         self.requests() > 0 && !is_stamped && self.failed.is_none()
@@ -212,12 +212,13 @@ impl Dialogue {
         Ok(())
     }
 
-    /// What no later reading of the NIC's clock can contradict, and the moment that its last sample is of.
+    /// Returns the measurement that no later reading of the NIC's clock can contradict, and the moment of its last
+    /// sample.
     pub(super) fn confirmed(&self) -> Option<&Measured> {
         self.confirmed.measured(&self.client)
     }
 
-    /// Looks whether the NIC still timestamps.
+    /// Checks that the NIC still timestamps.
     ///
     /// # Errors
     /// It does not: somebody switched that off.
@@ -230,7 +231,7 @@ impl Dialogue {
         }
     }
 
-    /// When there is something to do even if nothing comes; `None`: nothing is awaited.
+    /// Returns the time of the next work that needs no packet; `None` if nothing is awaited.
     pub(super) fn patience(&self) -> Option<MonotonicTime> {
         let until = self.asked? + self.timeout;
         Some(match self.unstamped {
@@ -317,7 +318,7 @@ impl Dialogue {
         Ok(())
     }
 
-    /// Takes what ICMP says of requests.
+    /// Takes ICMP errors of requests.
     fn listen_to_icmp(&mut self) {
         let said = self.undelivered.ask(&self.connected.socket, self.address);
         self.failed = said.cloned().or(self.failed.take());
@@ -336,7 +337,7 @@ impl Dialogue {
         }
     }
 
-    /// Takes what has come.
+    /// Takes received packets.
     pub(super) fn take(&mut self, turn: &mut Turn<'_>) -> Result<()> {
         self.collect()?;
         if let Some(since) = self.unstamped {
@@ -352,7 +353,7 @@ impl Dialogue {
             match socket.try_receive_batch(slice::from_mut(&mut incoming)) {
                 Ok(0) => return Ok(()),
                 Ok(_) => {}
-                // connection refused, no route: anybody could have said so, and the answer may still come
+                // connection refused or no route: anybody could have sent that, and the answer may still come
                 Err(error) if error.kind() == ErrorKind::Unreachable => {
                     self.failed = Some(self.undelivered.say(error).clone());
                     return Ok(());
@@ -379,7 +380,8 @@ impl Dialogue {
         Ok(())
     }
 
-    /// How much of a packet is the server's for sure. One that is not authentic changes nothing: the response may still come.
+    /// Returns the authenticated part of a packet. A packet that is not authentic changes nothing: the response may
+    /// still come.
     fn authentic(&mut self, packet: &[u8]) -> Option<usize> {
         let Some(association) = &mut self.association else {
             return Some(packet.len());
@@ -446,7 +448,7 @@ impl Dialogue {
         });
     }
 
-    /// Waits no longer for a response that is late.
+    /// Gives up a response that is late.
     pub(super) fn give_up(&mut self, now: MonotonicTime) {
         if self.asked.is_some_and(|asked| now - asked >= self.timeout) {
             self.listen_to_icmp();

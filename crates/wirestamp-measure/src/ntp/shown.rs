@@ -10,9 +10,9 @@ use std::net::Ipv4Addr;
 use wirestamp::{Bounded, Span};
 use wirestamp_ntp::{Leap, LocalTime, Measurement, ServerState};
 
-/// What a word says for a server that is measured.
+/// The status word of a server that is measured.
 const MEASURED: &str = "measured";
-/// Before the first answer is late.
+/// The status word before the first answer is late.
 const STARTING: &str = "starting";
 
 pub(super) fn of(

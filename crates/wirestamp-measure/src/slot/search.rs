@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 use wirestamp::{MonotonicTime, Result, Span};
 
-/// How soon it is asked whether a name is resolved: at first, and at most after twice as long each time.
+/// The first and the longest pause before it is checked whether a name is resolved; each is twice the one before.
 const RESOLVING: (Span, Span) = (Span::from_milliseconds(50), Span::from_seconds(2));
-/// So many names are resolved at the same time: each takes a thread, for as long as a resolver that does not answer is waited for.
+/// The most names that are resolved at the same time: each takes a thread until the resolver answers or gives up.
 const MOST: usize = 16;
 /// When others are resolved, a place among them is asked for again after this.
 pub(super) const LATER: Span = Span::from_milliseconds(250);
@@ -79,7 +79,7 @@ impl Search {
         }
     }
 
-    /// What came of it; or when to ask again.
+    /// Returns the result, or when to ask again.
     pub(super) fn found(
         &mut self,
         now: MonotonicTime,
@@ -107,12 +107,12 @@ pub(super) struct Whereabouts {
     not_before: MonotonicTime,
 }
 
-/// What a look at a host's whereabouts says.
+/// The result of checking a host's address.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Looked {
     /// It is where it was, as far as is known.
     There,
-    /// Look again then.
+    /// Check again at this time.
     At(MonotonicTime),
     /// It is at another address.
     Moved(SocketAddr),

@@ -12,7 +12,7 @@ use wirestamp_probe::{HostTimestamp, Missing};
 
 /// How much later a packet leaves than is written in it.
 const LATE: Span = Span::from_milliseconds(1);
-/// So many packets are read at a time: a flood of others' holds nobody up.
+/// The most packets that are read at a time, so that a flood delays no other measurement.
 const PORTION: usize = 256;
 
 impl StampTask {
@@ -52,7 +52,7 @@ impl StampTask {
         }
     }
 
-    /// Takes what ICMP says of packets.
+    /// Takes ICMP errors of packets.
     pub(super) fn listen_to_icmp(&mut self) {
         if let Some(error) = self.undelivered.ask(&self.socket, self.peer) {
             self.error = Some(error.to_string());
@@ -68,7 +68,7 @@ impl StampTask {
         did_not_leave
     }
 
-    /// What became of a packet's transmit timestamp.
+    /// Takes the outcome of a packet's transmit timestamp.
     fn sent(&mut self, number: u32, sent: Result<HostTimestamp, Missing>, turn: &mut Turn<'_>) {
         self.session.transmitted(number, sent);
         self.passed(number, true, sent.map_err(Missing::name), turn);

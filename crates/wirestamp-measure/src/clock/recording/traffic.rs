@@ -1,4 +1,4 @@
-//! Datagrams that the NIC timestamps as it sends them.
+//! Sends datagrams that the NIC timestamps.
 
 use crate::options::Datagrams;
 use crate::own_address::own_address;
@@ -13,9 +13,9 @@ const PAYLOAD: &[u8] = b"wirestamp record";
 const CAPACITY: u16 = 64;
 /// How long a timestamp is waited for: some NICs take some milliseconds.
 const DEADLINE: Span = Span::from_milliseconds(50);
-/// How often it is looked whether that is over.
+/// The interval at which that is checked.
 const LOOK: Span = Span::from_milliseconds(10);
-/// How many of them are looked at together.
+/// The number of timestamps that are fetched together.
 const AT_ONCE: usize = 16;
 
 /// A socket whose datagrams the NIC timestamps.
@@ -114,7 +114,7 @@ impl Traffic {
         };
         let id = TransmitId(self.next);
         self.next = self.next.wrapping_add(1);
-        // an error may tell of an earlier datagram that nobody wanted
+        // the error may belong to an earlier datagram
         let sent = self.socket.send(PAYLOAD, Some(id));
         sent.or_else(|_| self.socket.send(PAYLOAD, Some(id)))?;
         self.awaited += 1;
