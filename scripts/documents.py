@@ -45,7 +45,7 @@ CLAUSE = re.compile(r"(?:^\s*(?:(?:[-*>]|\d+\.)\s+)?|[.;:|] )\**what (?:is|was|c
 # Of these, Rust documentation and the program's output are free as well.
 STRICT = [*WORDS[:2], (r"stamps|stamped|unstamped", "timestamp", ())]
 # Crates whose documentation follows all rules for sentences. The others are to come.
-WRITTEN = tuple(f"crates/wirestamp-{name}/" for name in ("bench", "capture", "cli", "ntp", "offset", "probe", "ptp", "record", "sim", "win32"))
+WRITTEN = tuple(f"crates/wirestamp-{name}/" for name in ("bench", "capture", "cli", "measure", "monitor", "ntp", "offset", "probe", "ptp", "record", "sim", "win32"))
 TOLD = [(r"told|tells?", "reported, given, or a sentence without it", ())]
 # Each has one fault, so that the rules are seen to find them wherever they stand.
 FAULTY = (

@@ -8,7 +8,7 @@ use wirestamp::{Error, ErrorKind, Result};
 /// `2001:db8::1` or `[fe80::1%eth0]:862`. The zone is the name or number of an interface.
 ///
 /// # Errors
-/// What is wrong with it, in a sentence.
+/// A sentence that says why the text is not an address.
 pub fn address(text: &str, port: u16) -> std::result::Result<SocketAddr, String> {
     let no_address = || {
         format!(

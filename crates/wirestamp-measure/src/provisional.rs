@@ -183,7 +183,7 @@ impl Used {
     }
 }
 
-/// The clock that placed the times, and a socket that tells UTC.
+/// The clock that converted the times, and a socket that reads UTC.
 impl Judges<Used> for (&HostClock, &UdpSocket) {
     fn bears_out(&self, used: &Used) -> Option<bool> {
         let (clock, socket) = self;

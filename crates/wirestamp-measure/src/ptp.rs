@@ -62,7 +62,8 @@ const LOOK: Span = Span::from_seconds(1);
 const PATIENCE: Span = Span::from_seconds(30);
 /// So many intervals of its Announce messages are waited for at least.
 const ANNOUNCES: u32 = 8;
-/// Why there is no offset to the timeTransmitter: no new Sync told one, or the clock that timestamps can't be related to the real-time clock.
+/// The reasons for a missing offset to the timeTransmitter: no new Sync gave one, or the clock that timestamps cannot
+/// be related to the real-time clock.
 const NO_SAMPLE: &str = "no_sample";
 const NOT_RELATED: &str = "not_related";
 

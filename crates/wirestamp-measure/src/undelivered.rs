@@ -157,7 +157,8 @@ impl Undelivered {
         self.count
     }
 
-    /// Counts of the socket's timestamps: what is in doubt is pending, and packets that did not leave have a reason of their own.
+    /// Returns the counts of the socket's timestamps. Packets in doubt are pending; those that did not leave have a
+    /// reason of their own.
     pub(crate) fn timestamps(&self, socket: &UdpSocket) -> TimestampCounts {
         self.sorted(counts(socket))
     }

@@ -66,11 +66,11 @@ fn answer(socket: &UdpSocket, manner: Manner) -> Vec<UtcTime> {
     asked
 }
 
-/// What came of asking until it was over.
+/// The result of queries until the end.
 struct Run {
     /// Offsets and their bounds, as they were yielded.
     samples: Vec<(Span, Span)>,
-    /// What is known at the end.
+    /// The state at the end.
     server: NtpServerState,
     error: Option<String>,
     took: Span,

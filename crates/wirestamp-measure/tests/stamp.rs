@@ -348,7 +348,7 @@ fn a_session_ends_when_all_is_answered_and_reports() {
     }
 }
 
-/// Somebody steps the NIC's clock: what was converted with the clock as it was before is no delay.
+/// The NIC's clock is stepped: a timestamp that was converted with the clock before the step gives no delay.
 #[test]
 fn no_delay_stays_that_a_step_of_the_nics_clock_has_made() {
     let mut withdrawn = 0;

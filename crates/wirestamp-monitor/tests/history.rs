@@ -119,7 +119,7 @@ fn a_second_writer_is_refused_and_harms_nothing() {
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 
-/// What is written into a file without a name is written for nobody.
+/// Records in a file without a name can be read by nobody.
 #[cfg(unix)]
 #[test]
 fn a_folder_that_vanishes_is_an_error_and_is_made_again() {

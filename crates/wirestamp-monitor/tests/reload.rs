@@ -1,4 +1,4 @@
-//! A reload reads keys and tokens again: what is signed with another key begins anew, everything else runs on.
+//! A reload reads keys and tokens again: sessions and reflectors with another key begin anew, everything else runs on.
 
 use std::fs;
 use std::path::Path;

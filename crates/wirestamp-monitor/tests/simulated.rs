@@ -1,4 +1,4 @@
-//! The monitor in a simulation: what it tells, against the truth and against itself.
+//! The monitor in a simulation: its results are compared with the truth and with each other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -205,7 +205,7 @@ fn steps_of_a_clock_are_generations_and_events() {
     );
 }
 
-/// Nobody told of it, for a second.
+/// No notification arrives for a second.
 #[test]
 fn the_clock_of_a_nic_that_is_gone_shows_nothing() {
     let (mut monitor, simulation) = monitor("igc", 1, "1s");
@@ -467,7 +467,7 @@ fn the_packages_configuration_is_right() {
     );
 }
 
-/// RFC 5905, section 7.4: whoever is told RATE asks half as often from then on: after 2 s, 4 s, … 64 s.
+/// RFC 5905, section 7.4: a client that receives RATE asks half as often from then on: after 2 s, 4 s, … 64 s.
 #[test]
 fn an_ntp_server_that_wants_rest_is_asked_ever_more_seldom() {
     let simulation = Simulation::preset("igc", 1).expect("a preset");

@@ -134,8 +134,9 @@ impl StampTask {
         Ok(())
     }
 
-    /// Takes what is there. Each read is a system call, so there is none that is bound to find nothing: what is left ends the next wait. While something
-    /// is missing it is looked for in any case, because this turn may judge that it never came.
+    /// Takes received packets and timestamps. Each read is a system call, so reads that must find nothing are left out:
+    /// a packet that is left ends the next wait. While a packet or timestamp is missing it is always read, because this
+    /// turn may judge that it never came.
     pub(super) fn take(&mut self, turn: &mut Turn<'_>) -> Result<()> {
         let was_awaited = self.awaited > 0;
         if was_awaited {

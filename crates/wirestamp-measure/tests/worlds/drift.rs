@@ -1,5 +1,5 @@
-//! The monitor's servers between samples that are far apart: what is known of the offset at any instant, while this host's
-//! clock is slewed and stepped, the NIC's is changed, and the server's frequency does all that the contract allows.
+//! The monitor's NTP servers between samples that are far apart: the offset at any instant, while this host's clock is
+//! slewed and stepped, the NIC's is changed, and the server's frequency does all that the contract allows.
 
 use super::MS;
 use super::course::{Free, Utc};
@@ -51,7 +51,7 @@ impl Server {
     }
 }
 
-/// What was found, and how wide the bounds were that are learnt.
+/// The findings, and the widths of the learnt bounds.
 #[derive(Default)]
 struct Widths {
     found: Found,

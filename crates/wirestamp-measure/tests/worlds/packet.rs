@@ -1,4 +1,4 @@
-//! What is said of a packet of a session, and what really happened to it.
+//! The reported values of a packet of a session, and the truth.
 
 use super::course::Utc;
 use wirestamp::sim::Datagram;
@@ -7,14 +7,14 @@ use wirestamp_measure::{Sample, Segment, Sink, Subject, Timestamper};
 use wirestamp_probe::session;
 use wirestamp_probe::tlv::Method;
 
-/// What is said of a packet.
+/// The reported values of a packet.
 pub(crate) struct Said {
     pub(crate) number: u32,
     pub(crate) is_answered: bool,
     pub(crate) values: Vec<(Segment, Bounded<Span>)>,
 }
 
-/// What is said of all packets of a session.
+/// The reported values of all packets of a session.
 #[derive(Default)]
 pub(crate) struct Kept(pub(crate) Vec<Said>);
 

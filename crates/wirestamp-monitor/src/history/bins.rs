@@ -19,7 +19,7 @@ const MOST_EVENTS: usize = 500;
 /// Kind, name and, of delays, the segment.
 type Key = (&'static str, String, String);
 
-/// What is known of a range.
+/// The results of a range.
 #[derive(Debug, Default)]
 pub(super) struct Bins {
     pub(super) records: u64,
@@ -192,8 +192,8 @@ impl Bins {
         }
     }
 
-    /// What is answered. `is_complete`: all segments that may have records of the range were read; `unreadable`: bytes among them that are
-    /// damaged.
+    /// Returns the answer. `is_complete`: all segments that may have records of the range were read; `unreadable`:
+    /// bytes among them that are damaged.
     pub(super) fn into_answer(
         self,
         question: &Question,

@@ -212,7 +212,7 @@ impl Known {
     }
 }
 
-/// What was not read yet.
+/// The bytes that were not read yet.
 struct Left<'a>(&'a [u8]);
 
 impl<'a> Left<'a> {

@@ -21,7 +21,7 @@ pub(super) enum Part<'a> {
     Damaged(u64),
 }
 
-/// What is known of a segment.
+/// The contents of a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Walked {
     /// Bytes up to the end of the last block.

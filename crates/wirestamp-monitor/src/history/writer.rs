@@ -33,10 +33,10 @@ pub(crate) struct Writer {
 /// What the thread and those who look at it share.
 #[derive(Debug)]
 struct Shared {
-    /// What is asked for. The thread goes over to it.
+    /// The wanted configuration. The thread applies it.
     wanted: Mutex<History>,
     state: Mutex<HistoryState>,
-    /// What was noticed, for the list of events.
+    /// New entries for the list of events.
     notes: Mutex<Vec<String>>,
 }
 
@@ -294,7 +294,8 @@ impl Disk<'_> {
     }
 }
 
-/// What comes in a second; whether nothing follows. It sleeps and looks: who waits for a record is woken by each, which costs as much as measuring.
+/// Returns the records of a second, and whether none follows. It sleeps and polls: a thread that waits is woken by each
+/// record, which costs as much as measuring.
 fn gather(records: &Receiver<Record>) -> (Vec<Record>, bool) {
     let (begun, mut batch) = (Instant::now(), Vec::new());
     loop {

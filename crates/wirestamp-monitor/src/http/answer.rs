@@ -40,7 +40,7 @@ pub(super) struct State {
     pub(super) handle: Handle,
     /// What a reload exchanges.
     pub(super) settings: Current,
-    /// What was written of the newest snapshot.
+    /// The newest snapshot in its encoded formats.
     pub(super) newest: Newest,
     /// One reads the history at a time.
     pub(super) reading: Arc<Mutex<()>>,
@@ -185,7 +185,7 @@ fn answer_health(is_well: bool, health: &Health) -> Response<Content> {
     text(status, format!("{health}\n"))
 }
 
-/// What is known now; all who ask at the same time share it.
+/// Returns a snapshot, which concurrent requests share.
 async fn rendered(state: &State) -> Result<Arc<Rendered>, Response<Content>> {
     match state.handle.snapshot().await {
         Ok(snapshot) => Ok(state.newest.of(snapshot)),
@@ -284,7 +284,7 @@ fn text(status: StatusCode, text: impl Into<String>) -> Response<Content> {
 
 type Newer = Pin<Box<dyn Future<Output = bool> + Send>>;
 
-/// Ends when there is an event that this was not told of yet; `false`: there will be none.
+/// Ends when there is an event that this receiver has not seen; returns `false` if there will be none.
 fn newest(events: &Events) -> Newer {
     let mut newest = events.newest();
     Box::pin(async move { newest.changed().await.is_ok() })

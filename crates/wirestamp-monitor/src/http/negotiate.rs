@@ -53,7 +53,7 @@ pub(super) fn form(accept: Option<&str>) -> Form {
     best.1
 }
 
-/// In thousandths; what is no weight counts as 1, as if it were left out.
+/// Returns a weight in thousandths; an invalid one counts as 1, as if it were left out.
 fn weight(q: Option<&str>) -> u32 {
     let value = q.map_or(1.0, |q| q.parse::<f64>().unwrap_or(1.0));
     (value.clamp(0.0, 1.0) * 1_000.0).round() as u32

@@ -53,7 +53,7 @@ fn kept<T: Into<Bytes>>(written: Result<(T, u64), NotEncoded>) -> Written {
         .map_err(|error| error.to_string())
 }
 
-/// What was written of the newest snapshot.
+/// The newest snapshot in its encoded formats.
 #[derive(Debug, Default)]
 pub(super) struct Newest(Mutex<Arc<Rendered>>);
 

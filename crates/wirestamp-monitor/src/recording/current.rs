@@ -18,7 +18,7 @@ pub(crate) struct Recordings {
     is_simulated: bool,
     /// How fast what NTP servers say becomes less certain.
     ntp_ppm: u32,
-    /// What was told last.
+    /// The state that was reported last.
     state: String,
 }
 

@@ -22,7 +22,7 @@ const RETRY: Span = Span::from_seconds(5);
 /// The shortest interval between two listings of the files.
 const SWEEP: Span = Span::from_seconds(60);
 
-/// What is written, with what says where.
+/// A row of one of the tables.
 pub(super) enum Row {
     Probe(Probe),
     Estimate(ClockEstimate),
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// What came in about a second, by the monitor's clocks: of a simulation, where it is one.
+/// The rows of about a second, on the monitor's clocks (in a simulation, the simulated ones).
 pub(super) struct Batch {
     pub(super) now: MonotonicTime,
     pub(super) utc: UtcTime,

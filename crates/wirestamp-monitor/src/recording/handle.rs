@@ -161,7 +161,7 @@ impl Recording {
         }));
     }
 
-    /// What is known of a clock.
+    /// Takes an estimate of a clock.
     pub(crate) fn estimate(&mut self, clock: &str, known: &Known) {
         self.add(Row::Estimate(ClockEstimate {
             clock: clock.into(),

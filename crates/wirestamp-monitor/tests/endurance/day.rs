@@ -29,7 +29,7 @@ const MOST_PATH: Span = Span::from_milliseconds(11);
 struct Step {
     at: MonotonicTime,
     size: i128,
-    /// What was known of it before.
+    /// The bound that was known before the step.
     bound: Option<i128>,
     resets: u64,
     samples: u64,

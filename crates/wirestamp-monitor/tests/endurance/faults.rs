@@ -3,7 +3,7 @@
 use wirestamp::sim::NicName;
 use wirestamp::{MonotonicTime, Simulation, Span};
 
-/// The faults of single packets and timestamps. What is late is later than the deadline now and then.
+/// The faults of single packets and timestamps. Late timestamps now and then miss the deadline.
 pub(crate) const SCENARIO: &str = r#"
 preset = "igc"
 
@@ -26,7 +26,7 @@ not_permitted = 0.001
 no_buffers = 0.001
 "#;
 
-/// What is to be undone.
+/// A fault to be undone.
 #[derive(Clone, Copy)]
 enum Undo {
     LinkUp,

@@ -36,7 +36,7 @@ fn held_by<T>(it: T) -> i64 {
     before - in_use()
 }
 
-/// What was measured, for who wants to know.
+/// Prints the results of the measurements.
 fn say(what: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stderr(), "{what}");

@@ -104,7 +104,7 @@ fn a_nic_that_is_gone_has_rows_without_numbers_and_their_reason() {
     assert!(rows[10].offset.is_ok() && rows[rows.len() - 1].offset.is_ok());
 }
 
-/// What a host that nobody tells the time says of its clock.
+/// The claim of a host without a time source.
 #[test]
 fn without_anybody_who_knows_there_is_no_claim() {
     let folder = tempfile::tempdir().expect("made");

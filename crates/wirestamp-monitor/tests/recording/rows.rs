@@ -1,4 +1,4 @@
-//! What is in the files.
+//! The rows in the files.
 
 use parquet_files::file::reader::SerializedFileReader;
 use parquet_files::record::{Row, RowAccessor};
