@@ -13,6 +13,8 @@ mod waits;
 
 pub use report::{Report, Service, ServiceReport};
 
+use crate::copies::{Copies, Vantage};
+use crate::identity;
 use crate::order::{self, Ordered};
 use crate::packet::{self, Flow, Ip, Tcp, Unreadable, Unusable};
 use crate::read::{FilePacket, Reader};
@@ -67,6 +69,7 @@ struct When {
 struct Observed {
     when: When,
     way: Option<CapturedDirection>,
+    vantage: Vantage,
     found: Result<Segment, Unreadable>,
 }
 
@@ -77,6 +80,9 @@ struct Segment {
     tcp: Option<Tcp>,
     length: u32,
     is_fragment: bool,
+    identification: Option<u16>,
+    /// The number that its copies have too; `None` if too little was captured.
+    number: Option<i64>,
 }
 
 impl Segment {
@@ -86,6 +92,8 @@ impl Segment {
             tcp: found.tcp,
             length: found.payload_length,
             is_fragment: found.is_fragment,
+            identification: found.identification,
+            number: identity::number(found),
         }
     }
 }
@@ -151,17 +159,29 @@ pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
     let (mut packets, mut others, mut fragments) = (0, 0, 0);
     let mut unusable = Unusable::default();
     let mut counted_until = Counted::default();
+    let mut copies = Copies::default();
     let mut file = Ordered::new(reader, order::WINDOW, observe);
     while let Some(placed) = file.next()? {
         packets += 1;
-        let Observed { when, way, found } = placed.packet;
+        let Observed {
+            when,
+            way,
+            vantage,
+            found,
+        } = placed.packet;
         unusable.without_time += u64::from(when.utc_ns.is_none());
         let (line_ns, run) = (placed.line_ns, placed.run);
         let counted = when
             .named
             .map_or(counted_until, |run| counted_until.note(run));
         let since = answers.waits.reach(run, line_ns);
+        let is_copy = found.ok().is_some_and(|found: Segment| {
+            found.number.is_some_and(|number| {
+                copies.is_copy(number, vantage, line_ns, found.identification)
+            })
+        });
         match found {
+            _ if is_copy => {}
             Ok(found) if matches!(found.flow.protocol, 6 | 17) && !found.is_fragment => {
                 let when = When {
                     line_ns,
@@ -189,6 +209,7 @@ pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
         packets,
         others,
         unusable,
+        copies: copies.count(),
         out_of_order: file.out_of_order(),
         clock_steps: file.steps(),
         left_out: answers.left_out,
@@ -211,6 +232,7 @@ fn observe(packet: &FilePacket<'_>) -> Observed {
             longest_answer: 0,
         },
         way: packet.direction,
+        vantage: packet.vantage,
         found: found.map(|found| Segment::of(&found)),
     }
 }

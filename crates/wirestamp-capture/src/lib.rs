@@ -12,6 +12,7 @@
 //! - [`link`] finds the IP header behind the link header;
 //! - [`packet`] parses a packet: addresses, ports, payload;
 //! - [`identity`] computes a number for a packet that is the same on every host that captures it;
+//! - [`copies`] recognises the same packet from several interfaces of one file;
 //! - [`compare`] finds the same packets in two captures;
 //! - [`answers`] matches requests with their answers in one capture.
 
@@ -19,6 +20,7 @@
 
 pub mod answers;
 pub mod compare;
+pub mod copies;
 pub mod identity;
 pub mod link;
 pub mod merge;

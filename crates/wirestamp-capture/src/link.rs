@@ -1,8 +1,8 @@
 //! Parsing of the headers before the IP header: the link types of capture files, VLAN tags, MPLS
-//! labels, PPPoE, LLC and SNAP.
+//! labels, PPP and PPPoE, LLC and SNAP.
 
 use crate::packet::Unreadable;
-use wirestamp_core::capture::LinkType;
+use wirestamp_core::capture::{CapturedDirection, LinkType};
 
 /// The most tags and labels before an IP header.
 const MOST_TAGS: usize = 16;
@@ -25,6 +25,14 @@ pub enum Link {
     Sll,
     /// Linux' cooked header, version 2 (276).
     Sll2,
+    /// PPP, with or without the address and control bytes of HDLC framing (9).
+    Ppp,
+    /// PPP in HDLC framing, or Cisco's HDLC (50, 104).
+    PppHdlc,
+    /// PPPoE without the Ethernet header (51).
+    PppEther,
+    /// PPP after a byte that is 0 for received and another for sent packets (166, 204).
+    PppDirection,
 }
 
 impl From<LinkType> for Link {
@@ -42,6 +50,10 @@ impl Link {
         Some(match number {
             0 => Self::Null,
             1 => Self::Ethernet,
+            9 => Self::Ppp,
+            50 | 104 => Self::PppHdlc,
+            51 => Self::PppEther,
+            166 | 204 => Self::PppDirection,
             12 | 14 | 101 | 228 | 229 => Self::Ip,
             108 => Self::Loop,
             113 => Self::Sll,
@@ -64,9 +76,6 @@ pub(crate) struct Network<'a> {
 /// Returns the name of an unsupported link type, or its number.
 pub(crate) fn name(number: u32) -> String {
     let name = match number {
-        9 => "PPP",
-        50 => "PPP_HDLC",
-        51 => "PPP_ETHER",
         105 => "IEEE802_11",
         127 => "IEEE802_11_RADIOTAP",
         147..=162 => "reserved for private use",
@@ -91,25 +100,107 @@ pub(crate) fn network(link: Link, data: &[u8]) -> Result<Network<'_>, Unreadable
     let (ether_type, data) = match link {
         Link::Ip => return by_version(data, None),
         Link::Ethernet => (word(data, 12)?, behind(data, 14)?),
-        Link::Sll => (word(data, 14)?, behind(data, 16)?),
-        Link::Sll2 => (word(data, 0)?, behind(data, 20)?),
+        Link::Sll => (cooked(word(data, 14)?), behind(data, 16)?),
+        Link::Sll2 => (cooked(word(data, 0)?), behind(data, 20)?),
         Link::Null | Link::Loop => {
             let family: [u8; 4] = *data.first_chunk().ok_or(Unreadable::CutOff)?;
-            return match (u32::from_be_bytes(family), u32::from_le_bytes(family)) {
-                (2, _) | (_, 2) | (10 | 24 | 28 | 30, _) | (_, 10 | 24 | 28 | 30) => {
-                    by_version(&data[4..], None)
-                }
-                _ => Err(Unreadable::NotIp),
+            let orders = [u32::from_be_bytes(family), u32::from_le_bytes(family)];
+            return if orders.into_iter().any(is_ip_family) {
+                by_version(&data[4..], None)
+            } else {
+                Err(Unreadable::NotIp)
             };
         }
+        // the Cisco form has the type of Ethernet
+        Link::PppHdlc if matches!(data, [0x0f | 0x8f, ..]) => (word(data, 2)?, behind(data, 4)?),
+        Link::Ppp | Link::PppHdlc => return ppp(unframed(data), 0),
+        Link::PppDirection => return ppp(unframed_after_direction(data)?, 0),
+        Link::PppEther => (0x8864, data),
     };
-    unwrap(ether_type, data)
+    unwrap(ether_type, data, 0)
 }
 
-/// Removes tags and labels.
-fn unwrap(mut ether_type: u16, mut data: &[u8]) -> Result<Network<'_>, Unreadable> {
+/// Returns the type of Ethernet for a protocol number of Linux. Those of other packets than
+/// Ethernet's are small; 4 is LLC.
+fn cooked(protocol: u16) -> u16 {
+    match protocol {
+        4 => 1_500,
+        0..=1_535 => 0,
+        _ => protocol,
+    }
+}
+
+/// Returns the direction that a link header has.
+pub(crate) fn direction(link: Link, data: &[u8]) -> Option<CapturedDirection> {
+    let kind = match link {
+        Link::Sll => word(data, 0).ok()?,
+        Link::Sll2 => u16::from(*data.get(10)?),
+        Link::PppDirection => match *data.first()? {
+            0 => 0,
+            _ => 4,
+        },
+        _ => return None,
+    };
+    match kind {
+        0..=2 => Some(CapturedDirection::Received),
+        3 => Some(CapturedDirection::Others),
+        4 => Some(CapturedDirection::Sent),
+        _ => None,
+    }
+}
+
+/// Returns the index of the interface that a link header has.
+pub(crate) fn interface(link: Link, data: &[u8]) -> Option<u32> {
+    let four = data.get(4..).filter(|_| link == Link::Sll2)?;
+    four.first_chunk().map(|four| u32::from_be_bytes(*four))
+}
+
+/// Whether it is the address family of IPv4 or IPv6 on Linux, a BSD, Darwin or Windows.
+fn is_ip_family(family: u32) -> bool {
+    matches!(family, 2 | 10 | 23 | 24 | 28 | 30)
+}
+
+/// Removes the address and control bytes of HDLC framing.
+fn unframed(data: &[u8]) -> &[u8] {
+    data.strip_prefix(&[0xff, 3]).unwrap_or(data)
+}
+
+/// Removes the direction, which is before these bytes (204) or in the place of the first (166).
+fn unframed_after_direction(data: &[u8]) -> Result<&[u8], Unreadable> {
+    let rest = behind(data, 1)?;
+    let is_control = rest.first() == Some(&3);
+    Ok(if is_control {
+        &rest[1..]
+    } else {
+        unframed(rest)
+    })
+}
+
+/// Parses PPP from its protocol field, which has one byte if the first one is odd. `tags`: the
+/// number of headers before it.
+fn ppp(data: &[u8], tags: usize) -> Result<Network<'_>, Unreadable> {
+    let first = *data.first().ok_or(Unreadable::CutOff)?;
+    let (protocol, data) = match first & 1 {
+        1 => (u16::from(first), &data[1..]),
+        _ => (word(data, 0)?, behind(data, 2)?),
+    };
+    let ether_type = match protocol {
+        0x0021 => 0x0800,
+        0x0057 => 0x86dd,
+        0x0281 => 0x8847,
+        0x0283 => 0x8848,
+        // control of the link and of the network protocols
+        0x8000.. => return Err(Unreadable::NotIp),
+        // compressed, in fragments or bridged
+        _ => return Err(Unreadable::Encapsulated),
+    };
+    unwrap(ether_type, data, tags + 1)
+}
+
+/// Removes tags and labels; `tags`: the number of those before.
+fn unwrap(mut ether_type: u16, mut data: &[u8], tags: usize) -> Result<Network<'_>, Unreadable> {
     let mut vlan = None;
-    for _ in 0..MOST_TAGS {
+    for tag in tags..MOST_TAGS {
         match ether_type {
             0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
                 vlan = vlan.or(Some(word(data, 0)? & 0xfff));
@@ -122,14 +213,15 @@ fn unwrap(mut ether_type: u16, mut data: &[u8]) -> Result<Network<'_>, Unreadabl
                     return by_version(data, vlan);
                 }
             }
-            // PPPoE; its header is followed by the PPP protocol
+            // PPPoE; its header is followed by PPP's protocol field. Code 0 is for packets of a
+            // session, others for its discovery.
             0x8864 => {
-                ether_type = match word(data, 6)? {
-                    0x0021 => 0x0800,
-                    0x0057 => 0x86dd,
-                    _ => return Err(Unreadable::NotIp),
-                };
-                data = behind(data, 8)?;
+                if *data.get(1).ok_or(Unreadable::CutOff)? != 0 {
+                    return Err(Unreadable::NotIp);
+                }
+                let mut found = ppp(behind(data, 6)?, tag + 1)?;
+                found.vlan = vlan.or(found.vlan);
+                return Ok(found);
             }
             // a length, followed by LLC; a SNAP header has a type again
             3..=1_500 => match data.get(..6).ok_or(Unreadable::CutOff)? {
@@ -217,11 +309,25 @@ mod tests {
     fn an_ip_packet_is_found_behind_every_header() {
         let ethernet = |rest: &[u8]| [&[7; 12], rest].concat();
         let cooked = [[0; 14].as_slice(), &[8, 0]].concat();
+        let snap = [[0; 14].as_slice(), &[0, 4, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat();
         let cooked_2 = [[8, 0].as_slice(), &[0; 18]].concat();
         for (link, header, vlan) in [
             (Link::Ip, Vec::new(), None),
             (Link::Null, vec![2, 0, 0, 0], None),
             (Link::Null, vec![0, 0, 0, 2], None),
+            (Link::Null, vec![23, 0, 0, 0], None),
+            (Link::Ppp, vec![0, 0x21], None),
+            (Link::Ppp, vec![0xff, 3, 0, 0x21], None),
+            (Link::Ppp, vec![0x21], None),
+            (Link::Ppp, vec![2, 0x81, 0, 0, 0x11, 64], None),
+            (Link::PppHdlc, vec![0xff, 3, 0, 0x21], None),
+            (Link::PppHdlc, vec![0x0f, 0, 8, 0], None),
+            (Link::PppHdlc, vec![0x8f, 0, 8, 0], None),
+            (Link::PppEther, vec![0x11, 0, 0, 7, 0, 5, 0, 0x21], None),
+            (Link::PppDirection, vec![1, 3, 0, 0x21], None),
+            (Link::PppDirection, vec![1, 0xff, 3, 0, 0x21], None),
+            (Link::PppDirection, vec![0, 0, 0x21], None),
+            (Link::Sll, snap, None),
             (Link::Loop, vec![0, 0, 0, 2], None),
             (Link::Sll, cooked, None),
             (Link::Sll2, cooked_2, None),
@@ -250,6 +356,11 @@ mod tests {
             ),
             (
                 Link::Ethernet,
+                ethernet(&[0x81, 0, 0, 7, 0x88, 0x64, 0x11, 0, 0, 1, 0, 5, 0, 0x21]),
+                Some(7),
+            ),
+            (
+                Link::Ethernet,
                 ethernet(&[0, 60, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]),
                 None,
             ),
@@ -274,9 +385,52 @@ mod tests {
             ethernet(&[0x88, 0x47, 0, 1, 1, 64, 0, 0, 0, 0]),
             Err(Unreadable::Encapsulated)
         );
+        // LCP, compressed TCP, and the discovery of PPPoE
+        let ppp = |header: &[u8]| found(Link::Ppp, header);
+        assert_eq!(ppp(&[0xc0, 0x21]), Err(Unreadable::NotIp));
+        assert_eq!(ppp(&[0, 0x2d]), Err(Unreadable::Encapsulated));
+        assert_eq!(
+            ethernet(&[0x88, 0x64, 0x11, 9, 0, 0, 0, 0, 0, 0]),
+            Err(Unreadable::NotIp)
+        );
+        // CAN and Netlink, which Linux captures with Ethernet
+        for protocol in [0x0c, 0] {
+            let header = [&[0; 14], &[0, protocol][..]].concat();
+            assert_eq!(found(Link::Sll, &header), Err(Unreadable::NotIp));
+        }
         let tags = [0x81, 0, 0, 1].repeat(MOST_TAGS + 1);
         assert_eq!(ethernet(&tags), Err(Unreadable::Encapsulated));
         assert_eq!(network(Link::Sll2, &[8, 0]).err(), Some(Unreadable::CutOff));
+        for link in [Link::Ppp, Link::PppHdlc, Link::PppDirection, Link::PppEther] {
+            for header in [&[][..], &[0], &[0xff, 3]] {
+                assert!(network(link, header).is_err(), "{link:?} {header:?}");
+            }
+        }
         assert_eq!(network(Link::Ip, &[]).err(), Some(Unreadable::CutOff));
+    }
+
+    #[test]
+    fn cooked_headers_have_direction_and_interface() {
+        use CapturedDirection::{Others, Received, Sent};
+        let cooked = |kind: u8| [[0, kind].as_slice(), &[0; 14]].concat();
+        let second = |kind: u8| [&[8, 0, 0, 0, 0, 0, 1, 2, 0, 1, kind][..], &[0; 9]].concat();
+        for (kind, expected) in [
+            (0, Some(Received)),
+            (1, Some(Received)),
+            (2, Some(Received)),
+            (3, Some(Others)),
+            (4, Some(Sent)),
+            (5, None),
+        ] {
+            assert_eq!(direction(Link::Sll, &cooked(kind)), expected);
+            assert_eq!(direction(Link::Sll2, &second(kind)), expected);
+        }
+        assert_eq!(direction(Link::PppDirection, &[0]), Some(Received));
+        assert_eq!(direction(Link::PppDirection, &[1]), Some(Sent));
+        assert_eq!(direction(Link::Ethernet, &cooked(4)), None);
+        assert_eq!(direction(Link::Sll2, &[0; 10]), None);
+        assert_eq!(interface(Link::Sll2, &second(4)), Some(0x0102));
+        assert_eq!(interface(Link::Sll, &second(4)), None);
+        assert_eq!(interface(Link::Sll2, &[0; 7]), None);
     }
 }

@@ -60,6 +60,9 @@ pub struct Report {
     pub others: u64,
     /// Packets that could not be used, by reason.
     pub unusable: Unusable,
+    /// Packets that the file has again from another interface or direction. Each counts once, where
+    /// it was seen first.
+    pub copies: u64,
     /// Packets that come after a later one in the file. They were sorted.
     pub out_of_order: u64,
     /// Steps of the real-time clock that the file reports.

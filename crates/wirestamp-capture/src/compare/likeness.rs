@@ -4,6 +4,7 @@ use super::pairs::Run;
 use super::stream::Range;
 use super::tunnels::may_carry;
 use super::{DIGESTED, Options, Side};
+use crate::copies::{self, Vantage};
 use crate::packet::{self, Flow, Ip, Unreadable};
 use crate::read::FilePacket;
 use std::collections::{HashMap, HashSet};
@@ -23,6 +24,7 @@ pub(super) struct Observed {
     /// Of the clock, but for the first.
     pub(super) run: Run,
     pub(super) direction: Option<CapturedDirection>,
+    pub(super) vantage: Vantage,
     pub(super) found: Result<Packet, Unreadable>,
 }
 
@@ -34,6 +36,8 @@ pub(super) struct Packet {
     pub(super) key: Option<u128>,
     /// The bytes of TCP's stream that it brings.
     pub(super) bytes: Option<Range>,
+    /// How long after it a copy of it may come.
+    pub(super) copied_ns: i64,
     pub(super) is_syn: bool,
     pub(super) is_fragment: bool,
     /// Whether it is UDP or a tunnel's, and longer than an Ethernet frame.
@@ -69,6 +73,7 @@ impl Likeness {
                 .filter(|run| run.generation > 0)
                 .map(|run| (packet.section, run)),
             direction: packet.direction,
+            vantage: packet.vantage,
             found: found.map(|found| self.packet(&found)),
         }
     }
@@ -92,6 +97,7 @@ impl Likeness {
             flow: found.flow,
             key: payload.map(|payload| self.key(found, payload)),
             bytes: bytes.filter(|range| range.length > 0),
+            copied_ns: copies::longest(found.identification),
             is_syn: found.tcp.is_some_and(|tcp| tcp.syn),
             is_fragment: found.is_fragment,
             is_long: (is_datagram || may_carry) && length > LONGEST_DATAGRAM,

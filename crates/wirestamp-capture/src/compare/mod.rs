@@ -36,7 +36,6 @@ use std::collections::{HashMap, VecDeque};
 use stream::{Bytes, Range, Streams};
 use tally::Tallies;
 use wirestamp_core::Result;
-use wirestamp_core::capture::CapturedDirection;
 
 /// Of a payload, no more is compared; capture at least that many bytes behind the headers.
 pub const DIGESTED: usize = 64;
@@ -101,6 +100,8 @@ struct Seen {
     bytes: Place,
     /// Its capture had some of the bytes before, alone or joined with others.
     is_again: bool,
+    /// One that looks the same was seen at another place of its capture before: it may be a copy.
+    may_be_copy: bool,
     is_fragment: bool,
     is_long: bool,
     may_carry: bool,
@@ -133,9 +134,38 @@ struct Alike {
     first_seen: Option<u64>,
     /// When the last of them was seen.
     latest_ns: i64,
+    /// Where each capture had the first of them, and when the latest there, in milliseconds.
+    places: [Option<(u32, u32)>; 2],
+}
+
+/// What a packet of a capture is, beside others that look the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// Not from another place.
+    Not,
+    /// The same packet, seen at another place just before.
+    Copy,
+    /// Either.
+    Perhaps,
 }
 
 impl Alike {
+    /// Notes a packet, and returns whether it is a copy.
+    fn see(&mut self, side: Side, packet: &Observed, line_ns: i64, copied_ns: i64) -> Again {
+        let ms = |nanoseconds: i64| (nanoseconds / 1_000_000) as u32;
+        let (at, now) = (packet.vantage.short(), ms(line_ns));
+        let place = &mut self.places[side as usize];
+        let (first, latest) = place.get_or_insert((at, now));
+        if *first == at {
+            *latest = now;
+            Again::Not
+        } else if now.wrapping_sub(*latest) <= ms(copied_ns) {
+            Again::Copy
+        } else {
+            Again::Perhaps
+        }
+    }
+
     /// Returns whether a packet that completes a pair at `side` is certainly the like of the first that waits: no other one waits, and all
     /// pairs before it were completed at the same side, so that the waiting packet is not a duplicate of one of them.
     fn is_certain(&mut self, side: Side) -> bool {
@@ -156,6 +186,8 @@ struct Extent {
     unusable: Unusable,
     /// Packets that could not be compared and may be of any flow.
     of_any_flow: u64,
+    /// Packets that it has again from another place.
+    copies: u64,
 }
 
 impl Extent {
@@ -259,6 +291,12 @@ impl Comparison {
             self.tallies.get(flow).unusable[side as usize] += 1;
             return;
         };
+        self.tallies.passed(flow, side, placed.packet.direction);
+        let again = self.see(key, side, placed, found.copied_ns);
+        if again == Again::Copy {
+            self.extents[side as usize].copies += 1;
+            return;
+        }
         let (bytes, is_again) = self.place(side, &found);
         let seen = Seen {
             side,
@@ -272,12 +310,12 @@ impl Comparison {
             flow,
             bytes,
             is_again,
+            may_be_copy: again == Again::Perhaps,
             is_fragment: found.is_fragment,
             is_long: found.is_long,
             may_carry: found.may_carry,
             datagram: found.datagram,
         };
-        self.tallies.vote(flow, vote(side, placed.packet.direction));
         self.pair(key, seen, found.flow);
     }
 
@@ -303,18 +341,26 @@ impl Comparison {
         (Place::Stream(stream, range), again)
     }
 
-    fn pair(&mut self, key: u128, seen: Seen, flow_name: Flow) {
+    /// Notes a packet among those that look the same; returns whether it is a copy of one of them.
+    fn see(&mut self, key: u128, side: Side, placed: &Placed<Observed>, copied_ns: i64) -> Again {
         let alike = match self.alike.entry(key) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                self.order.push_back((seen.line_ns, key));
+                self.order.push_back((placed.line_ns, key));
                 entry.insert(Alike {
                     first_seen: self.lines.first_seen(key),
                     ..Alike::default()
                 })
             }
         };
-        alike.latest_ns = seen.line_ns;
+        alike.latest_ns = placed.line_ns;
+        alike.see(side, &placed.packet, placed.line_ns, copied_ns)
+    }
+
+    fn pair(&mut self, key: u128, seen: Seen, flow_name: Flow) {
+        let Some(alike) = self.alike.get_mut(&key) else {
+            return;
+        };
         match alike.waiting.front() {
             Some(first) if first.side != seen.side => {
                 let other = *first;
@@ -417,6 +463,10 @@ impl Comparison {
                 }
             },
         }
+        if seen.may_be_copy {
+            self.tallies.get(flow).undecided[side as usize] += 1;
+            return false;
+        }
         // behind a NAT a flow has another name at the other side
         let named = if self.options.nat { 0 } else { flow };
         self.lines.alone(seen, named);
@@ -464,18 +514,5 @@ impl Comparison {
             }
         }
         report::of(self, files)
-    }
-}
-
-/// Which way a packet seems to go: positive from A to B.
-fn vote(side: Side, direction: Option<CapturedDirection>) -> i64 {
-    match (side, direction) {
-        (Side::A, Some(CapturedDirection::Sent)) | (Side::B, Some(CapturedDirection::Received)) => {
-            1
-        }
-        (Side::A, Some(CapturedDirection::Received)) | (Side::B, Some(CapturedDirection::Sent)) => {
-            -1
-        }
-        _ => 0,
     }
 }

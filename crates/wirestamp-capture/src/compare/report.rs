@@ -101,6 +101,9 @@ pub struct FileReport {
     pub truncated: bool,
     /// Packets that could not be compared, by reason.
     pub unusable: Unusable,
+    /// Packets that it has again from another interface or direction, as captures of all interfaces do. Each counts once, where it was
+    /// seen first.
+    pub copies: u64,
     /// Packets that stand behind a later one. They were put in order.
     pub out_of_order: u64,
     /// Steps of the real-time clock that the file reports.
@@ -170,6 +173,7 @@ fn file<F: FnMut(&FilePacket<'_>) -> Observed>(
         dropped: file.reader().dropped(),
         truncated: file.reader().is_truncated(),
         unusable: extent.unusable,
+        copies: extent.copies,
         out_of_order: file.out_of_order(),
         clock_steps: file.steps(),
         tunnel_packets,
@@ -240,7 +244,7 @@ fn way(tally: &Tally, median: Option<i64>, options: &Options) -> Way {
     };
     let certain = median.zip(options.clock_bound_ns);
     let certain = certain.is_some_and(|(median, bound)| median.unsigned_abs() > bound);
-    match tally.votes.signum() {
+    match tally.votes().signum() {
         1 if !certain => Way::AToB,
         -1 if !certain => Way::BToA,
         _ => by_sign,

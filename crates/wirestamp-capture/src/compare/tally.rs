@@ -5,6 +5,7 @@ use super::{Seen, Side};
 use crate::packet::Flow;
 use crate::spread::Spread;
 use std::collections::HashMap;
+use wirestamp_core::capture::CapturedDirection;
 
 /// So many flows have counts of their own; packets of others are counted together.
 pub(super) const MOST_FLOWS: usize = 1_024;
@@ -61,7 +62,8 @@ pub(super) struct Tally {
     furthest: [u64; 2],
     /// B's time minus A's, for each pair of runs of the clocks.
     pub(super) delays: Vec<(u32, Spread)>,
-    pub(super) votes: i64,
+    /// Packets that A, and B, received and sent, copies included.
+    ways: [[u64; 2]; 2],
 }
 
 /// How long datagrams are.
@@ -128,8 +130,14 @@ impl Tallies {
         &mut self.all[flow as usize]
     }
 
-    pub(super) fn vote(&mut self, flow: u32, vote: i64) {
-        self.get(flow).votes += vote;
+    /// A capture has a packet, or a copy of one, and perhaps its direction.
+    pub(super) fn passed(&mut self, flow: u32, side: Side, way: Option<CapturedDirection>) {
+        let ways = &mut self.get(flow).ways[side as usize];
+        match way {
+            Some(CapturedDirection::Received) => ways[0] += 1,
+            Some(CapturedDirection::Sent) => ways[1] += 1,
+            _ => {}
+        }
     }
 
     /// A packet was found in both. `completed`: in which it was found later; `None`: it may be another one that looks the same, so that
@@ -197,6 +205,21 @@ impl Tally {
         true
     }
 
+    /// Returns which way the flow goes by the directions in the captures: positive from A to B. A host that forwards its packets both
+    /// receives and sends them, which says nothing.
+    pub(super) fn votes(&self) -> i64 {
+        let of = |side: Side| {
+            let [received, sent] = self.ways[side as usize];
+            let is_forwarding = received.min(sent) > received.max(sent) / 4;
+            if is_forwarding {
+                0
+            } else {
+                sent as i64 - received as i64
+            }
+        };
+        of(Side::A) - of(Side::B)
+    }
+
     /// A packet has no like. `paired`: but others that look the same have.
     pub(super) fn unmatched(&mut self, seen: &Seen, paired: bool) {
         let side = seen.side as usize;
@@ -257,6 +280,7 @@ mod tests {
             flow: 0,
             bytes: Place::Whole,
             is_again: false,
+            may_be_copy: false,
             is_fragment: false,
             is_long: false,
             may_carry: false,

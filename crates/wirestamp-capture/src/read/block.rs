@@ -54,6 +54,8 @@ pub(super) struct Owned {
     pub(super) run: Option<ClockRun>,
     pub(super) length: u32,
     pub(super) link: Link,
+    /// The number of its interface.
+    pub(super) interface: u32,
     pub(super) direction: Option<CapturedDirection>,
     pub(super) start: usize,
     pub(super) captured: usize,
@@ -206,6 +208,7 @@ impl Section {
             run: said.run,
             length: head.length,
             link: interface.link.map_err(Wrong::LinkType)?,
+            interface: head.interface,
             direction: said.direction,
             start,
             captured,

@@ -8,6 +8,7 @@ mod time;
 
 pub use block::MOST_INTERFACES;
 
+use crate::copies::Vantage;
 use crate::link::{self, Link};
 use crate::run::ClockRun;
 use block::{Found, Owned, Section, Wrong};
@@ -42,8 +43,10 @@ pub struct FilePacket<'a> {
     pub length: u32,
     /// The header that it begins with (the link type).
     pub link: Link,
-    /// The direction, if the file has it.
+    /// The direction, if the file or the packet's link header has it.
     pub direction: Option<CapturedDirection>,
+    /// Where it was seen.
+    pub vantage: Vantage,
 }
 
 /// A reader of a capture file.
@@ -143,15 +146,20 @@ impl<'r> Reader<'r> {
             .data()
             .get(owned.start..owned.start + owned.captured);
         let data = data.ok_or_else(|| contradiction(&self.name))?;
+        let header = link::direction(owned.link, data);
+        let direction = owned.direction.or(header);
+        let index = link::interface(owned.link, data);
+        let section = self.section.number;
         Ok(Some(FilePacket {
             utc_ns: owned.utc_ns,
             bound_ns: owned.bound_ns,
             run: owned.run,
-            section: self.section.number,
+            section,
             data,
             length: owned.length,
             link: owned.link,
-            direction: owned.direction,
+            direction,
+            vantage: Vantage::new(section, owned.interface, index, direction),
         }))
     }
 

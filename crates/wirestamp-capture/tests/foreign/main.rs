@@ -3,10 +3,12 @@
 //! reported as lost, and tshark reads the same packets at the same times.
 
 mod build;
+mod copies;
 mod judged;
 mod runs;
 mod steps;
 mod streams;
+mod tools;
 mod tunnels;
 mod unseen;
 
@@ -84,6 +86,37 @@ fn the_same_packets_are_found_behind_other_headers() {
         ("NULL", seen_as(0, |data| [&[2, 0, 0, 0], data].concat())),
         ("LOOP", seen_as(108, |data| [&[0, 0, 0, 2], data].concat())),
         ("raw", seen_as(12, <[u8]>::to_vec)),
+        ("PPP", seen_as(9, |data| [&[0, 0x21], data].concat())),
+        (
+            "HDLC",
+            seen_as(50, |data| [&[0xff, 3, 0, 0x21], data].concat()),
+        ),
+        (
+            "Cisco HDLC",
+            seen_as(104, |data| [&[0x0f, 0, 8, 0], data].concat()),
+        ),
+        (
+            "PPPoE alone",
+            seen_as(51, |data| {
+                [&[0x11, 0, 0, 1, 0, 130, 0, 0x21], data].concat()
+            }),
+        ),
+        (
+            "pppd",
+            seen_as(166, |data| [&[0, 3, 0, 0x21], data].concat()),
+        ),
+        (
+            "PPP with direction",
+            seen_as(204, |data| [&[0, 0xff, 3, 0, 0x21], data].concat()),
+        ),
+        (
+            "PPPoE in two VLANs",
+            seen_as(1, |data| {
+                let tags = [0x88, 0xa8, 0, 0, 0x81, 0, 0, 0];
+                let session = [0x88, 0x64, 0x11, 0, 0, 1, 0, 130, 0, 0x21];
+                ethernet(&[&tags[..], &session].concat(), data)
+            }),
+        ),
         (
             "MPLS",
             seen_as(1, |data| ethernet(&[0x88, 0x47, 0, 1, 1, 64], data)),

@@ -96,7 +96,7 @@ pub(crate) struct Compare {
     /// How long to wait for a packet of one capture in the other: longer than any delay
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time::duration)]
     pub(crate) window: Duration,
-    /// Largest number of packets that wait: about 240 bytes of memory each
+    /// Largest number of packets that wait: about 250 bytes of memory each
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
     pub(crate) max_waiting: u32,
     /// Number of flows to show; --json has all
@@ -152,7 +152,8 @@ Examples:
 const COMPARE: &str = "\
 Finds the same packets in both captures: by addresses, ports, protocol, VLAN, IPv4 identification, TCP numbers, length and the first 64 \
 bytes of the payload; TCP also by sequence ranges, however GRO, LRO or TSO cut the segments (such a pair has no delay). A packet counts as lost only if it is \
-absent: packets that cannot be compared are undecided. The delay is the time in the capture where the packet arrives minus that where it left. Its error bound is that of both timestamps \
+absent: packets that cannot be compared are undecided. A packet that a file has again from another interface or direction, as with \
+tcpdump -i any, counts once, where it was seen first. The delay is the time in the capture where the packet arrives minus that where it left. Its error bound is that of both timestamps \
 plus --clock-bound; without that option the clocks are assumed to agree, and the output says so. Captures need not fit into memory: see --window and \
 --max-waiting. Packets from a time that only one capture covers are counted apart. Pairs across a step of the real-time clock have no delay. Up to 1,024 flows have figures of their own.
 
@@ -163,7 +164,8 @@ Examples:
 
 const ANSWERS: &str = "\
 Times are those at which packets passed the place of the capture. A UDP answer counts if exactly one request waits for it, an \
-acknowledgment if its segment was sent once; all others are ambiguous.
+acknowledgment if its segment was sent once; all others are ambiguous. A packet that the file has again from another interface or \
+direction, as with tcpdump -i any, counts once, where it was seen first.
 
 Examples:
   wirestamp capture answers a.pcapng

@@ -25,6 +25,8 @@ struct Answered {
     others: u64,
     /// Packets that could not be used, by reason.
     unusable: Unused,
+    /// Packets that the file has again from another interface or direction; each counts once.
+    copies: u64,
     /// Packets that stand behind a later one; they were put in order.
     out_of_order: u64,
     /// Steps of the real-time clock that the file reports.
@@ -93,6 +95,7 @@ pub(super) fn run(
         truncated: found.truncated,
         others: found.others,
         unusable: found.unusable.into(),
+        copies: found.copies,
         out_of_order: found.out_of_order,
         clock_steps: found.clock_steps,
         left_out: found.left_out,
@@ -159,7 +162,7 @@ impl Report for Answered {
             page.quiet(&format!("{}: {why}", plural(count, "packet")));
         }
         let said = self.unusable.lines();
-        let more = order_and_steps(self.out_of_order, self.clock_steps);
+        let more = order_and_steps(self.copies, self.out_of_order, self.clock_steps);
         for line in said.iter().chain(&more) {
             page.quiet(line);
         }

@@ -44,6 +44,8 @@ struct OneSide {
     truncated: bool,
     /// Packets that could not be used, by reason.
     unusable: Unused,
+    /// Packets that the file has again from another interface or direction; each counts once.
+    copies: u64,
     /// Packets that stand behind a later one; they were put in order.
     out_of_order: u64,
     /// Steps of the real-time clock that the file reports.
@@ -165,6 +167,7 @@ pub(super) fn run(
         dropped: found.files[place].dropped,
         truncated: found.files[place].truncated,
         unusable: found.files[place].unusable.into(),
+        copies: found.files[place].copies,
         out_of_order: found.files[place].out_of_order,
         clock_steps: found.files[place].clock_steps,
         tunnel_packets: found.files[place].tunnel_packets,
@@ -287,7 +290,7 @@ impl Report for Compared {
         }
         for (name, side) in [("A", &self.a), ("B", &self.b)] {
             let said = side.unusable.lines();
-            let more = order_and_steps(side.out_of_order, side.clock_steps);
+            let more = order_and_steps(side.copies, side.out_of_order, side.clock_steps);
             let tunnels = (side.tunnel_packets > 0).then(|| {
                 let packets = plural(side.tunnel_packets, "packet");
                 format!("{packets} of tunnels that the other file has not: others may be in them, and are undecided")

@@ -127,8 +127,12 @@ impl Unused {
     }
 }
 
-/// Notes on a file whose packets had to be put in order, or whose clock was stepped.
-fn order_and_steps(out_of_order: u64, clock_steps: u64) -> Vec<String> {
+/// Notes on a file that has packets again, whose packets had to be put in order, or whose clock was stepped.
+fn order_and_steps(copies: u64, out_of_order: u64, clock_steps: u64) -> Vec<String> {
+    let copies = (copies > 0).then(|| {
+        let packets = plural(copies, "packet");
+        format!("{packets} again, from another interface or direction: each counts once")
+    });
     let order = (out_of_order > 0).then(|| {
         let packets = plural(out_of_order, "packet");
         format!("{packets} behind a later one: put in order of time")
@@ -137,7 +141,7 @@ fn order_and_steps(out_of_order: u64, clock_steps: u64) -> Vec<String> {
         let steps = plural(clock_steps, "step");
         format!("{steps} of the real-time clock: times before and after one are not compared")
     });
-    order.into_iter().chain(steps).collect()
+    copies.into_iter().chain(order).chain(steps).collect()
 }
 
 /// How times are distributed, as JSON has it.
