@@ -51,7 +51,7 @@ pub(crate) struct Ptp {
     /// Draw offsets and their error bounds over time into an SVG file
     ///
     /// With --simulate: true errors and stated error bounds.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
     /// Write a report for a browser, with plots that can be zoomed
     #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
@@ -64,6 +64,9 @@ pub(crate) struct Ptp {
         conflicts_with = "simulate"
     )]
     pub(crate) histogram: Option<PathBuf>,
+    /// Largest offset, error bound included: exit code 8 if the newest is larger
+    #[arg(long, value_name = "TIME", conflicts_with = "simulate", value_parser = super::time::with_unit)]
+    pub(crate) max_offset: Option<Duration>,
     /// Profile: default, or w32time (PTP timescale, valid UTC offset)
     #[arg(long, help_heading = TRANSMIT, value_name = "NAME")]
     pub(crate) profile: Option<String>,

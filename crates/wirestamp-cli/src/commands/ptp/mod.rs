@@ -14,6 +14,7 @@ mod status;
 mod summary;
 
 use crate::arguments::{Ptp, PtpAction, limited};
+use crate::commands::limits;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 #[cfg(all(test, feature = "schema"))]
@@ -104,7 +105,7 @@ pub(super) fn run(
     run.serve(limited(arguments.duration), session, &mut reports)?;
     let report = run.end(&mut reports)?;
     let (tally, course) = reports.into_samples();
-    let summary = tally.summary(report.counts.clone());
+    let summary = tally.summary(report.counts.clone(), arguments.max_offset);
     summary.write(output)?;
     let ended = finish(&summary, report, &asked);
     let has_some = ended.is_ok() || summary.samples > 0;
@@ -234,9 +235,5 @@ fn finish(summary: &Summary, report: PtpReport, asked: &Configuration) -> Result
     if let Some(refused) = refused {
         return Err(Failure::OffLimit(off_limit(refused)));
     }
-    Ok(if summary.lost_in_all > 0 {
-        Exit::Lossy
-    } else {
-        Exit::Success
-    })
+    Ok(limits::exit(&summary.limits, summary.lost_in_all > 0))
 }

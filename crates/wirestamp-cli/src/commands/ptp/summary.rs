@@ -2,6 +2,7 @@
 
 use super::live::rate;
 use crate::commands::latency::export::interval_log;
+use crate::commands::limits::{self, Judged};
 use crate::distribution::Distribution;
 use crate::output::quantity::rounded_up;
 use crate::output::{Output, grouped, plural};
@@ -31,6 +32,8 @@ pub(super) struct Tally {
     /// The first ones: anybody on the network can make up more.
     time_transmitters: BTreeSet<String>,
     source: Option<&'static str>,
+    /// Of the newest sample: the greatest distance from the timeTransmitter that the clock may have.
+    worst_case_ns: Option<i64>,
     duration: Span,
 }
 
@@ -68,6 +71,8 @@ pub(super) struct Summary {
     lost: BTreeMap<&'static str, u64>,
     /// Ignored messages, by reason.
     ignored: BTreeMap<&'static str, u64>,
+    /// Limits of the command line (`--max-offset`).
+    pub(super) limits: Vec<Judged>,
 }
 
 /// The line at the end.
@@ -90,6 +95,7 @@ impl Tally {
         for (histogram, value) in self.histograms.iter_mut().zip([value, delay]) {
             histogram.record(value);
         }
+        self.worst_case_ns = Some((value.abs() + bound).saturating_nanoseconds());
         self.frequency_ppb = sample.frequency_ppb;
         self.source = Some(sample.source.name());
         if self.time_transmitters.len() < MOST_TRANSMITTERS {
@@ -112,9 +118,11 @@ impl Tally {
         Ok(String::from_utf8(log)?)
     }
 
-    pub(super) fn summary(&self, counts: Counts) -> Summary {
+    /// `max_offset`: as the command line limits the offset of the newest sample.
+    pub(super) fn summary(&self, counts: Counts, max_offset: Option<Duration>) -> Summary {
         let median = |values: &Distribution| values.median().map(saturated);
         let largest = |values: &Distribution| values.maximum().map(saturated);
+        let judged = |most| limits::judge_one("worst_case_offset_ns", most, self.worst_case_ns);
         Summary {
             samples: self.offsets.count(),
             duration_ns: self.duration.saturating_nanoseconds(),
@@ -131,6 +139,7 @@ impl Tally {
             stamps: counts.stamps,
             lost: counts.lost,
             ignored: counts.ignored,
+            limits: max_offset.map(judged).into_iter().collect(),
         }
     }
 }
@@ -232,6 +241,7 @@ impl Summary {
             }
             page.field("lost exchanges", &counted(&self.lost));
             page.field("ignored", &counted(&self.ignored));
+            limits::print(&self.limits, page);
         })
     }
 }
