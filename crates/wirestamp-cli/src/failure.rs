@@ -4,6 +4,7 @@
 use crate::arguments::{Color, Form, Global};
 use crate::exit::Exit;
 use crate::output::Output;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use wirestamp::{Error, ErrorKind};
@@ -65,6 +66,23 @@ pub(crate) fn told(
         .replace(&format!(" (os error {code})"), "")
         .to_lowercase();
     Error::new(kind, operation, target, text).with_code(code)
+}
+
+/// Adds a remedy to an error that has none: what failed knows its own better.
+pub(crate) fn remedied(error: Error, remedy: impl Into<Cow<'static, str>>) -> Error {
+    match error.remedy().is_empty() {
+        true => error.with_remedy(remedy),
+        false => error,
+    }
+}
+
+/// Adds what this command can do to an error's own remedy.
+pub(crate) fn and_also(error: Error, more: &str) -> Error {
+    let remedy = match error.remedy() {
+        "" => more.to_owned(),
+        own => format!("{own}; {more}"),
+    };
+    error.with_remedy(remedy)
 }
 
 /// Answers a command line that is no command: help, version, or what is wrong with it.

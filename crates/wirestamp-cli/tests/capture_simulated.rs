@@ -754,4 +754,6 @@ fn what_the_nic_does_not_timestamp_has_the_kernels_timestamp() {
         !refused.status.success() && said.contains("--source software"),
         "{said}"
     );
+    // what the library knows of this NIC stands before it
+    assert!(said.contains("timestamps sent packets alone"), "{said}");
 }

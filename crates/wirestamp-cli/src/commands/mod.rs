@@ -29,7 +29,7 @@ mod watch;
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, remedied};
 use crate::output::Output;
 use crate::session::Session;
 use wirestamp::{Error, Interface};
@@ -107,10 +107,5 @@ fn not_built(operation: &'static str, command: &'static str) -> Error {
 
 /// Says where to look on, where the library knows no remedy.
 fn advised(error: Error, interface: &Interface) -> Error {
-    let knows = !error.remedy().is_empty();
-    if knows {
-        error
-    } else {
-        error.with_remedy(format!("see wirestamp doctor {}", interface.name()))
-    }
+    remedied(error, format!("see wirestamp doctor {}", interface.name()))
 }

@@ -11,7 +11,7 @@ use super::advised;
 use super::each_second::EachSecond;
 use crate::arguments::{self, Form};
 use crate::exit::Exit;
-use crate::failure::{Failure, told};
+use crate::failure::{Failure, and_also, told};
 use crate::output::{Draft, Output, Page, Report, Rows, Target, plural};
 #[cfg(all(test, feature = "schema"))]
 use crate::schema::Document;
@@ -123,7 +123,7 @@ fn kept(name: &str, (draft, failure): (Option<Draft>, Failure)) -> Failure {
     let kept = draft.and_then(Draft::keep_lines);
     let kept = kept.map(|kept| format!("the events until then are in {}", kept.display()));
     match kept {
-        Some(kept) => error.with_remedy(kept).into(),
+        Some(kept) => and_also(error, &kept).into(),
         None => error.into(),
     }
 }

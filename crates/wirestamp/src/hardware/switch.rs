@@ -165,8 +165,12 @@ fn summed_up(
     if needed != HardwareConfiguration::OFF {
         cause += &format!(" (other holders need {})", shown(needed));
     }
-    let error = Error::new(last.kind(), OPERATION, interface.name(), cause)
-        .with_remedy(instead.unwrap_or(OTHERWISE));
+    let remedy = match (instead, last.remedy()) {
+        (Some(instead), _) => instead.to_owned(),
+        (None, "") => OTHERWISE.to_owned(),
+        (None, own) => own.to_owned(),
+    };
+    let error = Error::new(last.kind(), OPERATION, interface.name(), cause).with_remedy(remedy);
     last.code()
         .map_or(error.clone(), |code| error.with_code(code))
 }
@@ -197,5 +201,26 @@ mod tests {
         assert!(remedy("ena", HardwareRequest::Ptp).contains("PTP needs sent ones"));
         let nothing = remedy("ena", HardwareRequest::Received);
         assert!(nothing.contains("no hardware timestamping"), "{nothing}");
+    }
+
+    /// Several candidates, and different errors: the last one says more than this module could.
+    #[test]
+    fn the_drivers_own_remedy_comes_through() {
+        let simulation = crate::Simulation::preset("ena", 7).expect("a preset");
+        let nic = simulation.interface("sim0").expect("a NIC");
+        let own = "a bond takes its active member's";
+        let answers = [
+            Error::new(
+                ErrorKind::InvalidInput,
+                OPERATION,
+                "sim0",
+                "invalid argument",
+            ),
+            Error::new(ErrorKind::NotSupported, OPERATION, "sim0", "not supported"),
+        ];
+        let refused = answers.map(|error| (HardwareConfiguration::OFF, error.with_remedy(own)));
+        let request = HardwareRequest::Received;
+        let error = summed_up(&nic, request, HardwareConfiguration::OFF, refused.into());
+        assert_eq!(error.remedy(), own);
     }
 }

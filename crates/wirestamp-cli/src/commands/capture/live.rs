@@ -4,7 +4,7 @@ use super::sink::{Counted, Ended, Sink};
 use super::{queues, simulated};
 use crate::arguments::{self, Source as Wanted, limited};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, and_also};
 use crate::output::Output;
 use crate::session::Session;
 use std::path::Path;
@@ -16,7 +16,8 @@ use wirestamp::{
 
 /// Of a NIC with no filter for all packets.
 const PTP_ONLY: &str = "of received packets this NIC timestamps PTP messages only: the others have the kernel's timestamps";
-const NO_HARDWARE: &str = "this NIC timestamps no received packets, and a capture has hardware timestamps of no others: --source software";
+const NO_HARDWARE: &str =
+    "a capture needs those of received packets: without them, --source software";
 
 /// How soon a signal, the end or a rotation is noticed while nothing comes.
 pub(super) const STEP: Duration = Duration::from_millis(100);
@@ -241,6 +242,6 @@ fn switched_on(
     }
     match interface.enable_hardware(HardwareRequest::ReceivedPtp) {
         Ok(guard) => Ok((Some(guard), Some(PTP_ONLY))),
-        Err(_) => Err(refused.with_remedy(NO_HARDWARE).into()),
+        Err(_) => Err(and_also(refused, NO_HARDWARE).into()),
     }
 }

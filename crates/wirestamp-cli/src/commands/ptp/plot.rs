@@ -1,5 +1,6 @@
 //! The picture of a simulated run: errors, and the bounds around them, over time.
 
+use crate::failure::remedied;
 use crate::output::Target;
 use crate::output::graph::{FIRST, FONT, INK, SECOND, TEXT, TITLE, grid};
 use plotters::prelude::{
@@ -29,7 +30,7 @@ pub(super) fn draw(path: &Path, scenario: &Scenario, outcome: &Outcome) -> Resul
     })?;
     let written =
         Target::check(path, "draw the simulation").and_then(|target| target.write(text.as_bytes()));
-    written.map_err(|error| error.with_remedy("choose a file that can be written"))
+    written.map_err(|error| remedied(error, "choose a file that can be written"))
 }
 
 fn drawn<'a>(
