@@ -33,6 +33,7 @@
 //! | when the times of a recording are final | `clock/recording/times.rs`: it waits itself once, at its end |
 //! | a count of a STAMP session | `wirestamp-probe`, `session/receive.rs` and `losses.rs`; `stamp.rs` (`show`) |
 //! | a delay of a STAMP session | `wirestamp-probe`, `session/direction.rs` and `tally.rs`; `stamp/segments.rs` |
+//! | the printed report of a STAMP session | `wirestamp-cli`, `commands/latency/peer/` |
 //! | a figure of a distribution | `delays.rs`; of the commands: `wirestamp-core`, `latency/summary.rs` |
 //! | an option of the path within this host | `options/clocks.rs`, `path/each.rs`; of the command: `wirestamp`, `latency/mod.rs` |
 //! | a peer in simulations | `peers.rs` |

@@ -23,6 +23,7 @@ mod drawn;
 pub(super) mod export;
 pub(super) mod files;
 mod parts;
+pub(super) mod peer;
 pub(super) mod picture;
 mod rows;
 mod text;
@@ -176,7 +177,7 @@ pub(super) fn run(
         return compare::run(arguments, output);
     }
     if let Some(host) = &arguments.stamp.peer {
-        return super::stamp::latency::run(arguments, host, session, output);
+        return peer::run(arguments, host, session, output);
     }
     let interface = session.interface(arguments.interface.as_deref())?;
     let options = options(arguments, &interface)?;

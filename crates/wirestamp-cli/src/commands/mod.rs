@@ -22,7 +22,6 @@ mod record;
 #[cfg(feature = "parquet")]
 mod recordings;
 mod reflect;
-mod stamp;
 #[cfg(feature = "monitor")]
 mod top;
 mod watch;
@@ -51,7 +50,7 @@ pub(crate) fn schemas() -> Vec<crate::schema::Document> {
         presets::schema(),
         record::schema(),
         reflect::schema(),
-        stamp::latency::schema(),
+        latency::peer::schema(),
         watch::schema(),
     ];
     all.extend(capture::schemas());

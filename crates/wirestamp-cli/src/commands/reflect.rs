@@ -1,6 +1,6 @@
 //! `reflect`: the engine's reflector, run until it is ended; gives up privilege.
 
-use super::stamp::format;
+use super::latency::peer::format;
 use crate::arguments::{self, Reflect, limited};
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -2,16 +2,20 @@
 
 mod drawn;
 mod kept;
-pub(super) mod latency;
 mod measurement;
 mod packets;
 #[cfg(feature = "parquet")]
 mod probes;
 #[cfg(not(feature = "parquet"))]
-#[path = "stamp/without_parquet.rs"]
+#[path = "peer/without_parquet.rs"]
 mod probes;
+mod run;
 mod silence;
 mod text;
+
+pub(super) use run::run;
+#[cfg(all(test, feature = "schema"))]
+pub(in crate::commands) use run::schema;
 
 use crate::arguments::{Format, Source};
 use crate::failure::told;
@@ -24,7 +28,7 @@ use wirestamp_probe::{Key, TimestampFormat};
 const LONGEST_FILE: u64 = 4_096;
 
 /// The key in a file. No message holds anything of it.
-pub(super) fn key(path: Option<&Path>) -> Result<Option<Key>, Error> {
+fn key(path: Option<&Path>) -> Result<Option<Key>, Error> {
     let Some(path) = path else {
         return Ok(None);
     };
@@ -57,13 +61,13 @@ fn source(wanted: Source, interface: Option<&Interface>) -> Result<Timestamper, 
         }
         return Ok(Timestamper::Software);
     };
-    Ok(match super::latency::source(wanted, interface) {
+    Ok(match super::source(wanted, interface) {
         TimestampSource::Software => Timestamper::Software,
         TimestampSource::Hardware => Timestamper::Hardware,
     })
 }
 
-pub(super) fn format(format: Format) -> TimestampFormat {
+pub(in crate::commands) fn format(format: Format) -> TimestampFormat {
     match format {
         Format::Ntp => TimestampFormat::Ntp,
         Format::Ptp => TimestampFormat::Ptp,

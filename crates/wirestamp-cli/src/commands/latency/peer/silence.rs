@@ -5,7 +5,7 @@ use wirestamp::{Error, ErrorKind};
 use wirestamp_measure::PathMtu;
 use wirestamp_probe::session::SessionReport;
 
-use super::latency::OPERATION;
+use super::run::OPERATION;
 
 /// The path to the peer.
 pub(super) struct Path<'a> {

@@ -13,12 +13,7 @@ impl Probes {
             return Ok(None);
         }
         let cause = "this program was built without Parquet";
-        let error = Error::new(
-            ErrorKind::NotSupported,
-            super::latency::OPERATION,
-            peer,
-            cause,
-        );
+        let error = Error::new(ErrorKind::NotSupported, super::run::OPERATION, peer, cause);
         Err(error.with_remedy("build it with --features parquet"))
     }
 
