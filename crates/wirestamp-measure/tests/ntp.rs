@@ -255,6 +255,19 @@ fn requests_that_find_no_neighbour_are_no_missing_timestamps() {
     assert!(error.contains(words), "{error}");
 }
 
+/// A NIC that makes no timestamp: that the server answers says that packets leave.
+#[test]
+fn after_an_answer_nobody_waits_for_icmp() {
+    let none = "preset = \"igc\"\n[sim0.faults]\nlost = 1.0\nreceive_zero = 1.0\n";
+    let simulation = Simulation::from_toml(none, 1).expect("a scenario");
+    let run = run_in(simulation, Manner::Answers, |ntp| {
+        (ntp.source, ntp.count) = (Timestamper::Hardware, Some(1));
+    });
+    assert_eq!((run.server.responses, run.server.samples), (1, 0));
+    let patience = Duration::from_secs(3);
+    assert!(run.took < patience.into(), "{}", run.took);
+}
+
 #[test]
 fn a_kiss_code_is_said_as_what_it_means() {
     for (code, status, said) in [

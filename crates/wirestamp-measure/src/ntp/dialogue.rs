@@ -155,7 +155,8 @@ impl Dialogue {
     /// Returns whether requests were sent of which neither a timestamp nor an error is known.
     pub(super) fn has_no_sign(&self) -> bool {
         let is_stamped = self.connected.stamper.count() > 0;
-        self.requests() > 0 && !is_stamped && self.failed.is_none()
+        let is_answered = self.client.counts().responses > 0;
+        self.requests() > 0 && !is_stamped && !is_answered && self.failed.is_none()
     }
 
     /// Whether the next request can be authenticated, if it must be.
