@@ -274,7 +274,7 @@ mod unix {
 
 /// Times of a recording are written once they are final: of each timestamp, and the clock's offset for each batch.
 #[test]
-#[cfg(feature = "parquet")]
+#[cfg(all(feature = "parquet", target_os = "linux"))]
 fn a_recording_in_parquet_has_a_time_for_each_timestamp_and_an_offset_for_each_batch() {
     use parquet_files::file::reader::{FileReader, SerializedFileReader};
     use parquet_files::record::RowAccessor;

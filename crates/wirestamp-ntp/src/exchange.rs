@@ -3,7 +3,7 @@
 use crate::drift::largest_drift;
 use crate::packet::ServerState;
 use crate::timestamp::NtpTimestamp;
-use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
+use wirestamp_core::time::{Adjusted, Bounded, MonotonicTime, Span, UtcTime};
 
 /// A timestamp of the local host, on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +35,12 @@ impl LocalTime {
         Some(Bounded::new(to.value - from.value, to.bound + from.bound))
     }
 
-    /// Returns the same if it is certainly more than the largest drift: a fast slew.
+    /// Returns the same if a fast slew was among them, and they are more than the largest drift.
     pub(crate) fn slewed_since(&self, earlier: &Self, max_drift_ppm: u32) -> Option<Bounded<Span>> {
         let by = self.adjusted_since(earlier)?;
-        let most = largest_drift((self.utc.value - earlier.utc.value).abs(), max_drift_ppm);
-        (by.value.abs() > by.bound + most).then_some(by)
+        let elapsed = (self.utc.value - earlier.utc.value).abs();
+        let is_more = by.value.abs() > by.bound + largest_drift(elapsed, max_drift_ppm);
+        (is_more && Adjusted::is_fast(by, elapsed)).then_some(by)
     }
 
     /// Returns the time of the unadjusted clock; `None` if it is unknown.
@@ -87,6 +88,8 @@ pub(crate) struct Exchange {
 pub(crate) struct Bounds {
     pub(crate) sent_at: i64,
     pub(crate) at_least: i64,
+    /// How much lower the first limit is, because of a fast slew during the exchange.
+    pub(crate) slewed_back: i64,
     pub(crate) received_at: i64,
     pub(crate) at_most: i64,
 }
@@ -98,11 +101,13 @@ impl Bounds {
         let nanoseconds = |time: MonotonicTime| i128::from(time.nanoseconds());
         let utc = |time: &LocalTime| i128::from(time.utc.value.nanoseconds());
         let (left, came) = (exchange.t1.free()?, exchange.t4.free()?);
-        let at_least = i128::from(self.at_least) + nanoseconds(left.value) - utc(&exchange.t1);
+        let at_least = i128::from(self.at_least) - i128::from(self.slewed_back);
+        let at_least = at_least + nanoseconds(left.value) - utc(&exchange.t1);
         let at_most = i128::from(self.at_most) + nanoseconds(came.value) - utc(&exchange.t4);
         Some(Self {
             sent_at: left.value.nanoseconds(),
             at_least: i64::try_from(at_least - left.bound.nanoseconds()).ok()?,
+            slewed_back: 0,
             received_at: came.value.nanoseconds(),
             at_most: i64::try_from(at_most + came.bound.nanoseconds()).ok()?,
         })
@@ -122,11 +127,11 @@ impl Exchange {
         let (t2, t3) = (self.t2.to_utc(t1)?, t3.to_utc(t4)?);
         let unsure = server.timestamp_bound() + self.t1.utc.bound.max(self.t4.utc.bound);
         let residence_time = t3 - t2;
-        let path_delay = (t4 - t1) - residence_time;
         let slewed = self.t4.slewed_since(&self.t1, max_drift_ppm);
-        let [down, up] = slewed.map_or([Span::ZERO; 2], |by| [by.least(), by.most()]);
-        let at_least = t1 - t2 - unsure + down.min(Span::ZERO);
-        let at_most = t4 - t3 + unsure + up.max(Span::ZERO);
+        let path_delay = (t4 - t1) - residence_time - slewed.map_or(Span::ZERO, |by| by.value);
+        // the first limit is of the request: a slew backward since has moved the offset below it
+        let slewed_back = slewed.map_or(Span::ZERO, |by| by.least().min(Span::ZERO));
+        let (at_least, at_most) = (t1 - t2 - unsure + slewed_back, t4 - t3 + unsure);
         // both limits have this error, so twice this allows for the error of all four timestamps
         if residence_time + unsure + unsure < Span::ZERO || at_least > at_most || t4 < t1 {
             return None;
@@ -134,6 +139,7 @@ impl Exchange {
         let bounds = Bounds {
             sent_at: t1.nanoseconds(),
             at_least: i64::try_from(at_least.nanoseconds()).ok()?,
+            slewed_back: slewed_back.saturating_nanoseconds(),
             received_at: t4.nanoseconds(),
             at_most: i64::try_from(at_most.nanoseconds()).ok()?,
         };

@@ -99,8 +99,8 @@ impl Measuring {
 
     /// Takes a sample of an exchange. `sharper`: it was already taken with a less exact transmit time.
     ///
-    /// A fast slew that the readings show has moved the offset away from the limits of earlier exchanges: these are
-    /// forgotten, and nobody has stepped a clock.
+    /// If a sample contradicts earlier ones after a fast slew of this host's clock, these are forgotten, and nobody has
+    /// stepped a clock: the learnt drift, which is that of the unadjusted clock, is kept.
     pub(crate) fn take(
         &mut self,
         sample: &Sample,
@@ -108,16 +108,18 @@ impl Measuring {
         exchange: &Exchange,
         sharper: bool,
     ) -> Taken {
+        let contradicts = self.feed(bounds, sharper).is_err();
         let slewed = |known: SinceStep| exchange.t4.slewed_since(&known.newest, self.most);
-        let begins = self.since_step.and_then(slewed).is_some();
-        if begins {
+        let is_slewed = contradicts && self.since_step.and_then(slewed).is_some();
+        let contradicted = contradicts && !is_slewed;
+        if contradicts {
             self.estimator.reset();
-        }
-        let contradicted = self.feed(bounds, sharper && !begins).is_err();
-        if contradicted {
-            self.reset();
+            self.since_step = None;
             // a single sample cannot contradict anything
             let _taken = self.feed(bounds, false);
+        }
+        if contradicted {
+            self.drift.reset();
         }
         let free = bounds.free(exchange);
         let drifted = free.is_some_and(|free| self.drift.take(&free, sharper && !contradicted));

@@ -52,6 +52,13 @@ impl Adjusted {
         within(elapsed, FASTEST)
     }
 
+    /// Returns whether adjustments that have moved the clock by `moved` while it counted `elapsed`
+    /// included a fast slew: more than 1,000 ppm.
+    #[must_use]
+    pub fn is_fast(moved: Bounded<Span>, elapsed: Span) -> bool {
+        moved.value.abs() > moved.bound + within(elapsed.abs(), MOST)
+    }
+
     /// Returns how far adjustments had moved the clock at `at`, a time between this reading and a
     /// later one.
     ///

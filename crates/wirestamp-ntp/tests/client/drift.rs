@@ -304,8 +304,17 @@ fn a_fast_slew_is_no_step_of_the_server() {
                 look(&world, at, &seen).unwrap_or_else(|error| panic!("{by}, {round}: {error}"));
             }
         }
-        let known = after(&world, 15).offset;
-        assert!(known.bound < Span::from_microseconds(200), "{known}");
+        let known = after(&world, 15);
+        assert!(
+            known.offset.bound < Span::from_microseconds(200),
+            "{known:?}"
+        );
+        let delay = Span::from_nanoseconds(NEAR.forward.into())
+            + Span::from_nanoseconds(NEAR.backward.into());
+        assert!(
+            (known.path_delay - delay).abs() < Span::from_microseconds(1),
+            "{known:?}"
+        );
         let counts = world.client.counts();
         assert_eq!((counts.contradictions, counts.drift_contradictions), (0, 0));
     }
@@ -348,6 +357,18 @@ fn the_largest_drift_includes_what_a_daemon_corrects() {
             }
             world.now += 15 * SECOND;
         }
-        assert_eq!(world.client.counts().drift_contradictions, 0, "{ppm} ppm");
+        let counts = world.client.counts();
+        assert_eq!(
+            (counts.contradictions, counts.drift_contradictions),
+            (0, 0),
+            "{ppm} ppm"
+        );
+        world.step_server(50 * MILLISECOND, true);
+        world.exchange(&NEAR);
+        assert_eq!(
+            world.client.counts().contradictions,
+            1,
+            "{ppm} ppm: the server's step"
+        );
     }
 }
