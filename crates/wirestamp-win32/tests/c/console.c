@@ -57,6 +57,8 @@ static BOOL WINAPI second(DWORD event)
 
 static void handlers_are_asked_the_newest_first(void)
 {
+    /* a shell in the background ignores the one, nohup the other */
+    signal(SIGINT, SIG_DFL), signal(SIGHUP, SIG_DFL);
     first_called = CreateEventA(NULL, FALSE, FALSE, NULL), second_called = CreateEventA(NULL, FALSE, FALSE, NULL);
     CHECK(SetConsoleCtrlHandler(first, TRUE));
     CHECK(SetConsoleCtrlHandler(second, TRUE));
@@ -82,7 +84,7 @@ static void handlers_are_asked_the_newest_first(void)
 static void what_nohup_ignores_stays_ignored(void)
 {
     first_called = CreateEventA(NULL, FALSE, FALSE, NULL);
-    signal(SIGHUP, SIG_IGN);
+    signal(SIGINT, SIG_DFL), signal(SIGHUP, SIG_IGN);
     CHECK(SetConsoleCtrlHandler(first, TRUE));
     kill(getpid(), SIGHUP);
     CHECK_EQUAL(WaitForSingleObject(first_called, 100), WAIT_TIMEOUT);
