@@ -6,6 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use wirestamp_capture::answers::answers;
 use wirestamp_capture::compare::{Options, compare};
+use wirestamp_capture::frames;
 use wirestamp_capture::link::Link;
 use wirestamp_capture::packet::{describe, ip, read};
 use wirestamp_capture::read::Reader;
@@ -20,6 +21,10 @@ fuzz_target!(|bytes: &[u8]| {
         if let Ok(found) = read(link, bytes, u32::MAX) {
             assert!(found.payload.len() <= bytes.len());
         }
+    }
+    if let Some(frame) = frames::read(Link::Ethernet, bytes, u32::MAX) {
+        assert!(frame.payload.len() <= bytes.len().min(frame.length));
+        let _ = frame.frames.to_string();
     }
     for link_type in [LinkType::Ethernet, LinkType::Ip] {
         if let Some(found) = ip(link_type, bytes) {
@@ -48,6 +53,7 @@ fuzz_target!(|bytes: &[u8]| {
         let mut options = Options::default();
         options.most_waiting = 100;
         options.order_window = 64;
+        options.mirrored_once = bytes.len() % 3 == 1;
         options.nat = bytes.len() % 2 == 1;
         if let Ok(report) = compare(&mut a, &mut b, options) {
             assert_eq!(report.files.map(|file| file.packets), [packets[0]; 2]);

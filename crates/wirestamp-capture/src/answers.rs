@@ -140,6 +140,26 @@ struct Answers {
     left_out: u64,
 }
 
+/// How to read a capture of answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// A UDP request without an answer for this long counts as unanswered, in nanoseconds.
+    pub timeout_ns: i64,
+    /// Packets that a mirror port sent again count once.
+    pub mirrored_once: bool,
+}
+
+impl From<i64> for Options {
+    /// With this timeout in nanoseconds.
+    fn from(timeout_ns: i64) -> Self {
+        Self {
+            timeout_ns,
+            mirrored_once: false,
+        }
+    }
+}
+
 /// Measures the response times in a capture. A UDP request without an answer for `timeout_ns`
 /// counts as unanswered.
 ///
@@ -147,6 +167,18 @@ struct Answers {
 /// As [`Reader::next_packet`]; `InvalidInput` if a packet is more than 65,536 positions out of
 /// order.
 pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
+    answers_with(reader, timeout_ns.into())
+}
+
+/// Measures the response times in a capture, with options.
+///
+/// # Errors
+/// As [`answers`].
+pub fn answers_with(reader: &mut Reader<'_>, options: Options) -> Result<Report> {
+    let Options {
+        timeout_ns,
+        mirrored_once,
+    } = options;
     let mut answers = Answers {
         waits: Waits::new(timeout_ns),
         connections: HashMap::new(),
@@ -159,7 +191,7 @@ pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
     let (mut packets, mut others, mut fragments) = (0, 0, 0);
     let mut unusable = Unusable::default();
     let mut counted_until = Counted::default();
-    let mut copies = Copies::default();
+    let mut copies = Copies::new(mirrored_once);
     let mut file = Ordered::new(reader, order::WINDOW, observe);
     while let Some(placed) = file.next()? {
         packets += 1;
@@ -210,6 +242,8 @@ pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
         others,
         unusable,
         copies: copies.count(),
+        mirrored: copies.mirrored(),
+        unit_ns: file.reader().unit_ns(),
         out_of_order: file.out_of_order(),
         clock_steps: file.steps(),
         left_out: answers.left_out,

@@ -50,15 +50,36 @@ pub(crate) fn longest(identification: Option<u16>) -> i64 {
     }
 }
 
+/// Whether a packet with the same content, again at the same place `after` nanoseconds, is the same packet: no other one has its IPv4
+/// identification so soon. A mirror port that copies a packet when it arrives and when it leaves sends it twice.
+pub(crate) fn is_mirrored(identification: Option<u16>, after: i64) -> bool {
+    identification.is_some_and(|number| number != 0) && (0..=USUAL).contains(&after)
+}
+
 /// The latest packets of a capture.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
+    /// Whether those of a mirror port count once.
+    mirrored_once: bool,
+    mirrored: u64,
     latest: HashMap<i64, (Vantage, i64)>,
     order: VecDeque<i64>,
     count: u64,
 }
 
 impl Copies {
+    pub(crate) fn new(mirrored_once: bool) -> Self {
+        Self {
+            mirrored_once,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the number of packets that a mirror port seems to have sent again.
+    pub(crate) fn mirrored(&self) -> u64 {
+        self.mirrored
+    }
+
     /// Whether the packet with this number was just seen elsewhere; packets come in order of time.
     pub(crate) fn is_copy(
         &mut self,
@@ -68,8 +89,11 @@ impl Copies {
         identification: Option<u16>,
     ) -> bool {
         if let Some((known, since)) = self.latest.get_mut(&number) {
-            let is_soon = line_ns.saturating_sub(*since) <= longest(identification);
-            if *known != at && is_soon {
+            let after = line_ns.saturating_sub(*since);
+            let is_elsewhere = *known != at && after <= longest(identification);
+            let is_mirrored = *known == at && is_mirrored(identification, after);
+            self.mirrored += u64::from(is_mirrored);
+            if is_elsewhere || is_mirrored && self.mirrored_once {
                 self.count += 1;
                 return true;
             }
@@ -117,6 +141,22 @@ mod tests {
             assert_eq!(found, expected, "{number} {interface} {line_ns}");
         }
         assert_eq!(copies.count(), 2);
+    }
+
+    #[test]
+    fn a_mirror_port_sends_a_packet_again_with_its_identification() {
+        for (once, expected) in [(false, [false, false]), (true, [true, true])] {
+            let mut copies = Copies::new(once);
+            let mut is_copy =
+                |line_ns, identification| copies.is_copy(1, at(0), line_ns, identification);
+            assert!(!is_copy(0, Some(7)));
+            assert_eq!([is_copy(1, Some(7)), is_copy(2, Some(7))], expected);
+            // without an identification, and later, it may be another one
+            assert!(!is_copy(3, Some(0)));
+            assert!(!is_copy(4, None));
+            assert!(!is_copy(5 + USUAL, Some(7)));
+            assert_eq!(copies.mirrored(), 2);
+        }
     }
 
     #[test]

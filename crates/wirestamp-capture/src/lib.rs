@@ -10,6 +10,7 @@
 //! - [`merge`] sorts the packets of several captures of an interface by time;
 //! - [`run`] is a generation of a real-time clock, within which times may be subtracted;
 //! - [`link`] finds the IP header behind the link header;
+//! - [`frames`] parses a frame without one;
 //! - [`packet`] parses a packet: addresses, ports, payload;
 //! - [`identity`] computes a number for a packet that is the same on every host that captures it;
 //! - [`copies`] recognises the same packet from several interfaces of one file;
@@ -21,6 +22,7 @@
 pub mod answers;
 pub mod compare;
 pub mod copies;
+pub mod frames;
 pub mod identity;
 pub mod link;
 pub mod merge;

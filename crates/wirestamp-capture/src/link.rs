@@ -202,7 +202,7 @@ fn unwrap(mut ether_type: u16, mut data: &[u8], tags: usize) -> Result<Network<'
     let mut vlan = None;
     for tag in tags..MOST_TAGS {
         match ether_type {
-            0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
+            tag if is_tag(tag) => {
                 vlan = vlan.or(Some(word(data, 0)? & 0xfff));
                 (ether_type, data) = (word(data, 2)?, behind(data, 4)?);
             }
@@ -242,6 +242,26 @@ fn unwrap(mut ether_type: u16, mut data: &[u8], tags: usize) -> Result<Network<'
         }
     }
     Err(Unreadable::Encapsulated)
+}
+
+/// Whether a VLAN tag follows.
+fn is_tag(ether_type: u16) -> bool {
+    matches!(ether_type, 0x8100 | 0x88a8 | 0x9100 | 0x9200)
+}
+
+/// Returns the outermost VLAN ID of an Ethernet frame, its type or length after all tags, and the
+/// bytes after that.
+pub(crate) fn untagged(data: &[u8]) -> Option<(Option<u16>, u16, &[u8])> {
+    let mut vlan = None;
+    let (mut ether_type, mut rest) = (word(data, 12).ok()?, data.get(14..)?);
+    for _ in 0..MOST_TAGS {
+        if !is_tag(ether_type) {
+            return Some((vlan, ether_type, rest));
+        }
+        vlan = vlan.or(Some(word(rest, 0).ok()? & 0xfff));
+        (ether_type, rest) = (word(rest, 2).ok()?, rest.get(4..)?);
+    }
+    None
 }
 
 /// Parses an IP packet without a preceding type.

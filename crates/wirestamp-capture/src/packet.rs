@@ -111,7 +111,8 @@ pub enum Unreadable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Unusable {
-    /// Packets that are not IP.
+    /// Packets that are not IP. A comparison counts only those whose bytes it cannot compare: those of
+    /// other link types than Ethernet, and short frames of which padding may be a part.
     pub not_ip: u64,
     /// Packets with unsupported headers.
     pub encapsulated: u64,
@@ -265,17 +266,19 @@ pub fn describe(link_type: LinkType, data: &[u8]) -> String {
     }
 }
 
-fn ether_type(number: u16) -> String {
+pub(crate) fn ether_type(number: u16) -> String {
     match number {
         0x0806 => "ARP".into(),
         0x88f7 => "PTP".into(),
         0x88cc => "LLDP".into(),
+        0x22f0 => "AVTP".into(),
+        0x88a4 => "EtherCAT".into(),
         0x0800 => "IPv4".into(),
         0x86dd => "IPv6".into(),
         other => format!("{other:#06x}"),
     }
 }
 
-fn mac(octets: [u8; 6]) -> String {
+pub(crate) fn mac(octets: [u8; 6]) -> String {
     octets.map(|octet| format!("{octet:02x}")).join(":")
 }

@@ -67,7 +67,7 @@ impl Spread {
                 time
             }
         };
-        let error_bound_ns = self.widest_bound.filter(|_| self.without_bound == 0);
+        let error_bound_ns = self.error_bound();
         let at = |fraction: f64| self.quantile(if negative { 1.0 - fraction } else { fraction });
         let (lowest, highest) = (self.quantile(0.0)?, self.quantile(1.0)?);
         let (minimum, maximum) = if negative {
@@ -85,6 +85,11 @@ impl Spread {
             mean_ns: signed(self.mean()?),
             error_bound_ns,
         })
+    }
+
+    /// Returns the error bound that holds for every value; `None` if it is not known for all.
+    pub fn error_bound(&self) -> Option<u64> {
+        self.widest_bound.filter(|_| self.without_bound == 0)
     }
 
     /// Returns the number of values.

@@ -1,10 +1,13 @@
 //! `wirestamp capture` on simulated interfaces and files made byte by byte: on any machine, without root, and with the truth known.
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::Value;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_wirestamp");
 /// Bytes of headers before a UDP payload over IPv4.
@@ -673,7 +676,7 @@ fn packets_that_can_not_be_compared_are_told_of_each_file_by_reason() {
         let whole = frame(0x0800, &udp(number));
         a.packet(at, &whole, whole.len(), "");
         let (data, why) = match number {
-            10..12 => (frame(0x0806, &[0; 28]), ""),
+            10..12 => (frame(0x9000, &[0; 28]), ""),
             12..15 => (frame(0x894f, &udp(number)), ""),
             15..19 => (whole[..60].to_vec(), ""),
             19..24 => (
@@ -682,9 +685,12 @@ fn packets_that_can_not_be_compared_are_told_of_each_file_by_reason() {
             ),
             _ => (whole.clone(), ""),
         };
-        b.packet(at + 300, &data, whole.len(), why);
+        // too short to be compared by its bytes
+        let is_other = (10..12).contains(&number);
+        let length = if is_other { data.len() } else { whole.len() };
+        b.packet(at + 300, &data, length, why);
     }
-    a.packet(29_100, &frame(0x0806, &[0; 28]), 42, "");
+    a.packet(29_100, &frame(0x9000, &[0; 28]), 42, "");
     (0..6).for_each(|_| b.block(0x0bad_beef, &[0; 16]));
     let files = [
         a.written(folder.path().join("a")),
@@ -756,4 +762,269 @@ fn what_the_nic_does_not_timestamp_has_the_kernels_timestamp() {
     );
     // what the library knows of this NIC stands before it
     assert!(said.contains("timestamps sent packets alone"), "{said}");
+}
+
+/// Runs it with these bytes as standard input, which come three at a time.
+fn piped(arguments: &[&str], bytes: &[u8]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).stdin(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = command.spawn().expect("run");
+    let mut input = running.stdin.take().expect("piped");
+    let bytes = bytes.to_vec();
+    // a program that refuses its input closes it
+    let writer = thread::spawn(move || bytes.chunks(3).all(|part| input.write_all(part).is_ok()));
+    let output = running.wait_with_output().expect("ended");
+    writer.join().expect("written");
+    output
+}
+
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).expect("room");
+    encoder.finish().expect("room")
+}
+
+/// 30 packets a millisecond apart, from 10.0.0.1 to 10.0.0.2, without those that `is_there` refuses.
+fn thirty(later: u64, is_there: impl Fn(u16) -> bool) -> Made {
+    let mut file = Made::new(101);
+    for number in (0..30).filter(|number| is_there(*number)) {
+        let data = udp(number);
+        file.packet(u64::from(number) * 1_000 + later, &data, data.len(), "");
+    }
+    file
+}
+
+/// What it prints of a capture, without the file's name.
+fn answers_of(output: &Output) -> Value {
+    assert!(output.status.success(), "{output:?}");
+    let mut value: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    value["file"] = Value::Null;
+    value
+}
+
+#[test]
+fn captures_are_read_from_pipes_and_compressed_files() {
+    let folder = tempfile::tempdir().expect("made");
+    let plain = thirty(0, |_| true).0;
+    let (first, second) = plain.split_at(plain.len() / 2);
+    let members = [gzipped(first), gzipped(second)].concat();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        path
+    };
+    let answers = |path: &Path| run(&["--json", "capture", "answers", utf8(path)]);
+    let expected = answers_of(&answers(&write("plain", &plain)));
+    assert_eq!(number(&expected["packets"]), 30, "{expected:#}");
+    let compressed = [
+        write("a.pcapng.gz", &gzipped(&plain)),
+        write("members", &members),
+    ];
+    for path in &compressed {
+        assert_eq!(answers_of(&answers(path)), expected, "{path:?}");
+    }
+    let words = ["--json", "capture", "answers", "-"];
+    for bytes in [&plain, &members] {
+        assert_eq!(answers_of(&piped(&words, bytes)), expected);
+    }
+    // one of two captures from standard input
+    let compared = piped(&["capture", "compare", "-", utf8(&compressed[0])], &plain);
+    let text = String::from_utf8_lossy(&compared.stdout);
+    assert!(text.contains("30 in A, 30 in B, 30 in both"), "{text}");
+    let both = piped(&["capture", "compare", "-", "-"], &plain);
+    let text = String::from_utf8_lossy(&both.stderr);
+    assert_eq!(both.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains("name a file or a FIFO for one of them"),
+        "{text}"
+    );
+    #[cfg(unix)]
+    {
+        let fifo = folder.path().join("fifo");
+        let made = Command::new("mkfifo").arg(&fifo).status().expect("run");
+        assert!(made.success());
+        let (to, bytes) = (fifo.clone(), plain.clone());
+        let writer = thread::spawn(move || fs::write(to, bytes));
+        assert_eq!(answers_of(&answers(&fifo)), expected);
+        writer.join().expect("no panic").expect("written");
+    }
+    #[cfg(all(feature = "parquet", not(windows)))]
+    {
+        let path = write("a.zst", &zstd::encode_all(&plain[..], 1).expect("room"));
+        assert_eq!(answers_of(&answers(&path)), expected);
+    }
+}
+
+#[test]
+fn a_compressed_capture_that_is_damaged_is_no_shorter_one() {
+    let folder = tempfile::tempdir().expect("made");
+    let path = folder.path().join("a.gz");
+    let whole = gzipped(&thirty(0, |_| true).0);
+    // of the checksum behind the last packet, too
+    let mut other = whole.clone();
+    let place = other.len() - 8;
+    other[place] ^= 1;
+    for damaged in [&whole[..whole.len() / 2], &whole[..whole.len() - 4], &other] {
+        fs::write(&path, damaged).expect("written");
+        let output = run(&["capture", "answers", utf8(&path)]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("can't be read"), "{text}");
+    }
+    // a block that is larger when it is decompressed than any may be
+    let head = Made::new(101).0;
+    let block = [0x0bad_beef, 1_u32 << 30].map(u32::to_le_bytes).concat();
+    let bomb = gzipped(&[&head[..], &block, &vec![0; 20 << 20]].concat());
+    fs::write(&path, bomb).expect("written");
+    let output = run(&["capture", "answers", utf8(&path)]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("has a block of more than 16 MiB"), "{text}");
+}
+
+#[test]
+fn limits_of_a_comparison_are_kept_or_exit_code_8() {
+    let folder = tempfile::tempdir().expect("made");
+    let a = thirty(0, |_| true).written(folder.path().join("a"));
+    // 3 of 30 are lost, and each other one takes 300 µs
+    let b = thirty(300, |number| number % 10 != 5).written(folder.path().join("b"));
+    let none = Made::new(101).written(folder.path().join("none"));
+    let mut cut = thirty(300, |number| number % 10 != 5);
+    for number in [5_u16, 15, 25] {
+        let data = udp(number);
+        cut.packet(u64::from(number) * 1_000 + 300, &data[..30], data.len(), "");
+    }
+    let cut = cut.written(folder.path().join("cut"));
+    let lost = "lost or undecided packets 10 %, at most";
+    for (other, limit, expected, said) in [
+        (
+            &b,
+            ["--max-loss", "10%"],
+            0,
+            format!("limit kept: {lost} 10 %"),
+        ),
+        (
+            &b,
+            ["--max-loss", "9.9"],
+            8,
+            format!("limit exceeded: {lost} 9.9 %"),
+        ),
+        (
+            &cut,
+            ["--max-loss", "9"],
+            8,
+            format!("limit exceeded: {lost} 9 %"),
+        ),
+        (
+            &cut,
+            ["--max-loss", "10"],
+            0,
+            format!("limit kept: {lost} 10 %"),
+        ),
+        (
+            &b,
+            ["--max-p99", "300us"],
+            0,
+            "limit kept: delay p99 300 µs, at most 300 µs".to_owned(),
+        ),
+        (
+            &b,
+            ["--max-p99", "299us"],
+            8,
+            "limit exceeded: delay p99 300 µs, at most 299 µs".to_owned(),
+        ),
+        (
+            &none,
+            ["--max-p99", "1s"],
+            8,
+            "limit exceeded: delay p99 not measured, at most 1.00 s".to_owned(),
+        ),
+    ] {
+        let arguments = ["capture", "compare", utf8(&a), utf8(other)];
+        let arguments = [&arguments[..], &limit].concat();
+        let output = run(&arguments);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(expected), "{limit:?}: {text}");
+        assert!(text.contains(&said), "{limit:?}: {said}: {text}");
+        // of rows, the verdict is on standard error
+        let rows = run(&[&["--format", "ndjson"], &arguments[..]].concat());
+        assert_eq!(rows.status.code(), Some(expected), "{rows:?}");
+        let text = String::from_utf8_lossy(&rows.stderr);
+        assert_eq!(text.contains(&said), expected == 8, "{said}: {text}");
+    }
+    let report = run(&[
+        "--json",
+        "capture",
+        "compare",
+        utf8(&a),
+        utf8(&b),
+        "--max-loss",
+        "9",
+    ]);
+    let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    assert_eq!(report["limits"][0]["kept"], false, "{report:#}");
+    assert_eq!(report["limits"][0]["figure"], "lost_or_undecided_percent");
+}
+
+/// pcap with microseconds beside pcapng with nanoseconds: the delay of 523 ns is no more than about a microsecond.
+#[test]
+fn no_digit_is_printed_that_a_file_does_not_have() {
+    let folder = tempfile::tempdir().expect("made");
+    let words = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 262_144, 101];
+    let mut coarse = words.map(u32::to_le_bytes).concat();
+    for number in 0..30 {
+        let data = udp(number);
+        let length = data.len() as u32;
+        let head = [0, u32::from(number) * 1_000, length, length];
+        coarse.extend(head.map(u32::to_le_bytes).concat());
+        coarse.extend(data);
+    }
+    let coarse = Made(coarse).written(folder.path().join("coarse"));
+    let fine = thirty(0, |_| true).written(folder.path().join("fine"));
+    let text = compared([&coarse, &coarse]);
+    assert!(
+        text.contains("min 0 µs, p50 0 µs, p99 0 µs, max 0 µs"),
+        "{text}"
+    );
+    assert!(
+        text.contains("times to 1 µs: that is the unit of A and B"),
+        "{text}"
+    );
+    let text = compared([&fine, &fine]);
+    assert!(
+        text.contains("min 0 ns") && !text.contains("that is the unit"),
+        "{text}"
+    );
+    let report = json(&["capture", "answers", utf8(&coarse)]);
+    assert_eq!(number(&report["unit_ns"]), 1_000, "{report:#}");
+}
+
+#[test]
+fn captures_without_a_packet_in_common_say_how_far_they_are_apart() {
+    let folder = tempfile::tempdir().expect("made");
+    let a = thirty(0, |_| true).written(folder.path().join("a"));
+    let no_overlap = "the captures do not overlap: A ends";
+    for (later, said) in [
+        (
+            37_000_000,
+            format!("{no_overlap} 36.9 s before the other begins; 37 s is TAI minus UTC\n"),
+        ),
+        (
+            5_000_000,
+            format!("{no_overlap} 4.97 s before the other begins\n"),
+        ),
+        (
+            3_600_000_000,
+            format!("{no_overlap} 3599 s before the other begins; is one in local time?\n"),
+        ),
+    ] {
+        let b = thirty(later, |_| true).written(folder.path().join("b"));
+        let output = run(&["capture", "compare", utf8(&a), utf8(&b), "--window", "1s"]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{output:?}");
+        assert!(text.contains(&said), "{said}: {text}");
+    }
+    let text = compared([&a, &a]);
+    assert!(!text.contains("overlap"), "{text}");
 }

@@ -63,6 +63,11 @@ pub struct Report {
     /// Packets that the file has again from another interface or direction. Each counts once, where
     /// it was seen first.
     pub copies: u64,
+    /// Packets that the file has again from the same interface within 10 ms, with the same IPv4
+    /// identification: a mirror port seems to have sent them twice.
+    pub mirrored: u64,
+    /// The unit of the file's times in nanoseconds, rounded up; the coarsest of several.
+    pub unit_ns: u64,
     /// Packets that come after a later one in the file. They were sorted.
     pub out_of_order: u64,
     /// Steps of the real-time clock that the file reports.

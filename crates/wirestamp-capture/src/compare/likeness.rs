@@ -4,15 +4,18 @@ use super::pairs::Run;
 use super::stream::Range;
 use super::tunnels::may_carry;
 use super::{DIGESTED, Options, Side};
-use crate::copies::{self, Vantage};
+use crate::copies::Vantage;
+use crate::frames::{self, Frame, Frames, unaltered};
 use crate::packet::{self, Flow, Ip, Unreadable};
 use crate::read::FilePacket;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use wirestamp_core::capture::CapturedDirection;
 
 /// A longer payload of UDP fits no Ethernet frame: datagrams that GRO joined, or that the NIC has yet to split.
 const LONGEST_DATAGRAM: u32 = 1_472;
+/// UDP's ports of PTP.
+const PTP: [u16; 2] = [319, 320];
 /// So many flows are known by two names.
 const MOST_NAMES: usize = 65_536;
 
@@ -28,16 +31,18 @@ pub(super) struct Observed {
     pub(super) found: Result<Packet, Unreadable>,
 }
 
-/// An IP packet.
+/// An IP packet, or a frame without one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packet {
-    pub(super) flow: Flow,
+    /// `None`: a frame.
+    pub(super) flow: Option<Flow>,
+    pub(super) frames: Option<Frames>,
     /// The same for all packets that look like it. `None`: too little of it was captured.
     pub(super) key: Option<u128>,
     /// The bytes of TCP's stream that it brings.
     pub(super) bytes: Option<Range>,
-    /// How long after it a copy of it may come.
-    pub(super) copied_ns: i64,
+    /// That of IPv4.
+    pub(super) identification: Option<u16>,
     pub(super) is_syn: bool,
     pub(super) is_fragment: bool,
     /// Whether it is UDP or a tunnel's, and longer than an Ethernet frame.
@@ -74,7 +79,41 @@ impl Likeness {
                 .map(|run| (packet.section, run)),
             direction: packet.direction,
             vantage: packet.vantage,
-            found: found.map(|found| self.packet(&found)),
+            found: found
+                .map(|found| self.packet(&found))
+                .or_else(|why| self.without_ip(packet, why)),
+        }
+    }
+
+    /// A packet in which no IP packet was found, if it is a frame that can be compared by its bytes.
+    fn without_ip(&self, packet: &FilePacket<'_>, why: Unreadable) -> Result<Packet, Unreadable> {
+        let found = match why {
+            Unreadable::NotIp => frames::read(packet.link, packet.data, packet.length),
+            _ => None,
+        };
+        found.map(|found| self.frame(&found)).ok_or(why)
+    }
+
+    fn frame(&self, found: &Frame<'_>) -> Packet {
+        let payload = found.payload.get(..DIGESTED.min(found.length));
+        let vlan = (!self.options.vlan).then_some(found.vlan);
+        let key = payload.map(|payload| {
+            self.hashed(|hasher| {
+                (found.frames, vlan, found.length).hash(hasher);
+                write(hasher, payload, found.frames.are_ptp());
+            })
+        });
+        Packet {
+            flow: None,
+            frames: Some(found.frames),
+            key,
+            bytes: None,
+            identification: None,
+            is_syn: false,
+            is_fragment: false,
+            is_long: false,
+            may_carry: false,
+            datagram: None,
         }
     }
 
@@ -94,10 +133,11 @@ impl Likeness {
         let datagram = is_datagram.then_some(length);
         let may_carry = may_carry(found.flow, found.is_fragment);
         Packet {
-            flow: found.flow,
+            flow: Some(found.flow),
+            frames: None,
             key: payload.map(|payload| self.key(found, payload)),
             bytes: bytes.filter(|range| range.length > 0),
-            copied_ns: copies::longest(found.identification),
+            identification: found.identification,
             is_syn: found.tcp.is_some_and(|tcp| tcp.syn),
             is_fragment: found.is_fragment,
             is_long: (is_datagram || may_carry) && length > LONGEST_DATAGRAM,
@@ -113,14 +153,31 @@ impl Likeness {
         let tcp = found
             .tcp
             .map(|tcp| (tcp.sequence, tcp.acknowledgment, tcp.syn, tcp.fin, tcp.rst));
+        let ports = [found.flow.source_port, found.flow.destination_port];
+        let is_ptp = found.flow.protocol == 17 && ports.iter().any(|port| PTP.contains(port));
+        self.hashed(|hasher| {
+            (flow, vlan, tcp, found.flow.protocol).hash(hasher);
+            (found.identification, found.fragment, found.payload_length).hash(hasher);
+            write(hasher, payload, is_ptp);
+        })
+    }
+
+    fn hashed(&self, add: impl Fn(&mut DefaultHasher)) -> u128 {
         let halves = self.hashers.each_ref().map(|hasher| {
             let mut hasher = hasher.build_hasher();
-            (flow, vlan, tcp, found.flow.protocol).hash(&mut hasher);
-            (found.identification, found.fragment, found.payload_length).hash(&mut hasher);
-            hasher.write(payload);
+            add(&mut hasher);
             hasher.finish()
         });
         u128::from(halves[0]) << 64 | u128::from(halves[1])
+    }
+}
+
+/// Adds a payload, without what transparent clocks alter of PTP's.
+fn write(hasher: &mut DefaultHasher, payload: &[u8], is_ptp: bool) {
+    if is_ptp {
+        hasher.write(&unaltered(payload));
+    } else {
+        hasher.write(payload);
     }
 }
 

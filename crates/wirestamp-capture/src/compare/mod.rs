@@ -4,6 +4,10 @@
 //! [`DIGESTED`] bytes of the payload are (of TCP's payload, none); [`Options`] leave some of that out. A TCP segment that has no like is looked for by its bytes:
 //! where segments are joined (GRO, LRO) or not split yet (TSO), the other capture has them in segments that are cut otherwise. These have no delay.
 //!
+//! A frame without an IP packet is the same where both stations, type, VLAN, the length that its protocol states and the first [`DIGESTED`] bytes are; of PTP, those that
+//! transparent clocks alter are left out. Frames that no bridge forwards are lost only if others of their kind are in both captures, and
+//! those that stations alter never.
+//!
 //! Each file counts the steps of its own clock. A delay is the difference of two times of one run of either clock, and delays are summed
 //! up for each pair of runs: it is unknown by how much a step moved them.
 //!
@@ -25,6 +29,7 @@ mod undecided;
 
 pub use report::{FileReport, FlowReport, Report, RunDelay, Way};
 
+use crate::copies::{self, is_mirrored};
 use crate::order::{Ordered, Placed};
 use crate::packet::{Flow, Unreadable, Unusable};
 use crate::read::{FilePacket, Reader};
@@ -48,6 +53,8 @@ const MOST_EARLY: usize = 65_536;
 pub struct Options {
     /// Addresses and ports may be rewritten in between (NAT).
     pub nat: bool,
+    /// Packets that a mirror port sent again count once.
+    pub mirrored_once: bool,
     /// VLAN tags may be added, changed and removed in between.
     pub vlan: bool,
     /// How long a packet waits for its like, in nanoseconds of the captures' time. Must exceed the longest delay and the
@@ -65,6 +72,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             nat: false,
+            mirrored_once: false,
             vlan: false,
             window_ns: 10_000_000_000,
             most_waiting: 1_000_000,
@@ -147,19 +155,27 @@ enum Again {
     Copy,
     /// Either.
     Perhaps,
+    /// The same packet, sent again by a mirror port.
+    Mirrored,
 }
 
 impl Alike {
     /// Notes a packet, and returns whether it is a copy.
-    fn see(&mut self, side: Side, packet: &Observed, line_ns: i64, copied_ns: i64) -> Again {
+    fn see(&mut self, side: Side, packet: &Observed, line_ns: i64, found: &Packet) -> Again {
+        let identification = found.identification;
         let ms = |nanoseconds: i64| (nanoseconds / 1_000_000) as u32;
         let (at, now) = (packet.vantage.short(), ms(line_ns));
         let place = &mut self.places[side as usize];
+        let is_first = place.is_none();
         let (first, latest) = place.get_or_insert((at, now));
         if *first == at {
-            *latest = now;
-            Again::Not
-        } else if now.wrapping_sub(*latest) <= ms(copied_ns) {
+            let after = i64::from(now.wrapping_sub(std::mem::replace(latest, now)));
+            if !is_first && is_mirrored(identification, after * 1_000_000) {
+                Again::Mirrored
+            } else {
+                Again::Not
+            }
+        } else if now.wrapping_sub(*latest) <= ms(copies::longest(identification)) {
             Again::Copy
         } else {
             Again::Perhaps
@@ -188,6 +204,8 @@ struct Extent {
     of_any_flow: u64,
     /// Packets that it has again from another place.
     copies: u64,
+    /// Packets that it has again from the same place.
+    mirrored: u64,
 }
 
 impl Extent {
@@ -282,7 +300,13 @@ impl Comparison {
             Ok(found) => found,
             Err(why) => return self.unreadable(side, why),
         };
-        let flow = self.tallies.of(found.flow);
+        let number = match (found.flow, found.frames) {
+            (Some(flow), _) => Some(self.tallies.of(flow)),
+            (None, frames) => frames.and_then(|frames| self.tallies.of_frames(frames)),
+        };
+        let Some(flow) = number else {
+            return self.unreadable(side, Unreadable::NotIp);
+        };
         let Some(key) = found.key else {
             self.extents[side as usize].unusable.cut_off += 1;
             if self.options.nat || found.may_carry {
@@ -292,8 +316,10 @@ impl Comparison {
             return;
         };
         self.tallies.passed(flow, side, placed.packet.direction);
-        let again = self.see(key, side, placed, found.copied_ns);
-        if again == Again::Copy {
+        let again = self.see(key, side, placed, &found);
+        self.extents[side as usize].mirrored += u64::from(again == Again::Mirrored);
+        let is_once = self.options.mirrored_once && again == Again::Mirrored;
+        if again == Again::Copy || is_once {
             self.extents[side as usize].copies += 1;
             return;
         }
@@ -330,7 +356,7 @@ impl Comparison {
         let Some(range) = found.bytes else {
             return (Place::Whole, false);
         };
-        let flow = self.names.at_a(side, found.flow);
+        let flow = found.flow.and_then(|flow| self.names.at_a(side, flow));
         let Some(stream) = flow.and_then(|flow| self.streams.of(flow)) else {
             return (Place::Unknown, false);
         };
@@ -342,7 +368,7 @@ impl Comparison {
     }
 
     /// Notes a packet among those that look the same; returns whether it is a copy of one of them.
-    fn see(&mut self, key: u128, side: Side, placed: &Placed<Observed>, copied_ns: i64) -> Again {
+    fn see(&mut self, key: u128, side: Side, placed: &Placed<Observed>, found: &Packet) -> Again {
         let alike = match self.alike.entry(key) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
@@ -354,10 +380,10 @@ impl Comparison {
             }
         };
         alike.latest_ns = placed.line_ns;
-        alike.see(side, &placed.packet, placed.line_ns, copied_ns)
+        alike.see(side, &placed.packet, placed.line_ns, found)
     }
 
-    fn pair(&mut self, key: u128, seen: Seen, flow_name: Flow) {
+    fn pair(&mut self, key: u128, seen: Seen, flow_name: Option<Flow>) {
         let Some(alike) = self.alike.get_mut(&key) else {
             return;
         };
@@ -377,7 +403,9 @@ impl Comparison {
                 };
                 alike.paired = Some(a.flow);
                 let other_name = self.tallies.get(other.flow).flow;
-                self.names.learn(seen.side, flow_name, other_name);
+                if let Some(flow_name) = flow_name {
+                    self.names.learn(seen.side, flow_name, other_name);
+                }
                 self.tallies
                     .paired(a.flow, &a, &b, certain.then_some(seen.side));
             }

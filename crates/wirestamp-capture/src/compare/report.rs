@@ -5,6 +5,7 @@ use super::tally::Tally;
 use super::tunnels::Tunnels;
 use super::undecided::{Group, group, undecided};
 use super::{Comparison, Extent, Observed, Options, Side};
+use crate::frames::Frames;
 use crate::order::Ordered;
 use crate::packet::{Flow, Unusable};
 use crate::read::FilePacket;
@@ -26,6 +27,8 @@ pub enum Way {
 pub struct FlowReport {
     /// The flow, as it is called at A where it was seen there; `None`: all flows beyond the first 1,024.
     pub flow: Option<Flow>,
+    /// The frames, if they have no IP packet; then `flow` is `None`.
+    pub frames: Option<Frames>,
     /// Which way it went: as the captures say, or else by the sign of the delay.
     pub way: Way,
     /// Packets at A, of the time in which both captures were made.
@@ -104,6 +107,14 @@ pub struct FileReport {
     /// Packets that it has again from another interface or direction, as captures of all interfaces do. Each counts once, where it was
     /// seen first.
     pub copies: u64,
+    /// Packets that it has again from the same interface and direction within 10 ms, with the same IPv4 identification: a mirror port seems
+    /// to have sent them twice.
+    pub mirrored: u64,
+    /// The first and the last time in it, in nanoseconds since 1970; across a step of its clock, as if there was none.
+    pub during_ns: Option<(i64, i64)>,
+    /// The unit of its times in nanoseconds, rounded up; the coarsest of several. A delay is known no better than the coarser unit of both
+    /// files.
+    pub unit_ns: u64,
     /// Packets that stand behind a later one. They were put in order.
     pub out_of_order: u64,
     /// Steps of the real-time clock that the file reports.
@@ -139,18 +150,31 @@ pub(super) fn of<F: FnMut(&FilePacket<'_>) -> Observed>(
         }
     }
     let tunnels = Tunnels::of(&all);
+    let units = files.each_ref().map(|file| file.reader().unit_ns());
+    let unit_ns = units[0].max(units[1]);
     let of_flow = |tally: &Tally| {
         let group = groups.get(&tally.flow.map(group)).copied();
-        let any = [extents[0].of_any_flow, extents[1].of_any_flow];
-        let undecided = undecided(tally, group.unwrap_or_default(), any, &tunnels);
-        flow(tally, &options, &verdict, undecided)
+        // a frame that could not be compared may be any other one
+        let is_frames = u64::from(tally.frames.is_some());
+        let any = extents
+            .each_ref()
+            .map(|extent| extent.of_any_flow + is_frames * extent.unusable.not_ip);
+        let undecided = if tally.are_never_lost() {
+            [Side::A, Side::B].map(|side| tally.without_like(side))
+        } else {
+            undecided(tally, group.unwrap_or_default(), any, &tunnels)
+        };
+        flow(tally, &options, &verdict, undecided, unit_ns)
     };
     let mut flows: Vec<_> = all
         .iter()
         .filter(|tally| seen(tally))
         .map(of_flow)
         .collect();
-    flows.sort_by_key(|flow| (std::cmp::Reverse(flow.in_a.max(flow.in_b)), flow.flow));
+    flows.sort_by_key(|flow| {
+        let packets = flow.in_a.max(flow.in_b);
+        (std::cmp::Reverse(packets), flow.flow, flow.frames)
+    });
     let carriers = |side: Side| all.iter().map(|tally| tally.carriers[side as usize]).sum();
     let [a, b] = files;
     Report {
@@ -174,16 +198,25 @@ fn file<F: FnMut(&FilePacket<'_>) -> Observed>(
         truncated: file.reader().is_truncated(),
         unusable: extent.unusable,
         copies: extent.copies,
+        mirrored: extent.mirrored,
+        during_ns: extent.first_ns.zip(extent.last_ns),
+        unit_ns: file.reader().unit_ns(),
         out_of_order: file.out_of_order(),
         clock_steps: file.steps(),
         tunnel_packets,
     }
 }
 
-fn flow(tally: &Tally, options: &Options, verdict: &Verdict, undecided: [u64; 2]) -> FlowReport {
+fn flow(
+    tally: &Tally,
+    options: &Options,
+    verdict: &Verdict,
+    undecided: [u64; 2],
+    unit_ns: u64,
+) -> FlowReport {
     let told = told(tally, verdict);
     let most = told.iter().max_by_key(|(_, delay)| delay.count());
-    let way = way(tally, most.and_then(|(_, delay)| delay.median()), options);
+    let way = way(tally, most.map(|(_, delay)| *delay), options, unit_ns);
     let (origin, end) = match way {
         Way::AToB => (Side::A, Side::B),
         Way::BToA => (Side::B, Side::A),
@@ -206,6 +239,7 @@ fn flow(tally: &Tally, options: &Options, verdict: &Verdict, undecided: [u64; 2]
     let rest = undecided[end].saturating_sub(tally.alone[end]);
     FlowReport {
         flow: tally.flow,
+        frames: tally.frames,
         way,
         in_a: tally.packets(Side::A),
         in_b: tally.packets(Side::B),
@@ -234,16 +268,21 @@ fn told<'t>(tally: &'t Tally, verdict: &Verdict) -> Vec<([u32; 2], &'t Spread)> 
         .collect()
 }
 
-/// Returns the direction that the captures report, unless the clocks are known well enough to show that it was the other way: a router
+/// Returns the direction that the captures report, unless the times are known well enough to show that it was the other way: a router
 /// receives packets before it sends them.
-fn way(tally: &Tally, median: Option<i64>, options: &Options) -> Way {
+fn way(tally: &Tally, delay: Option<&Spread>, options: &Options, unit_ns: u64) -> Way {
+    let median = delay.and_then(Spread::median);
+    let bound = delay.and_then(Spread::error_bound);
+    // the unit is a part of the bound
+    let inexact = bound.unwrap_or(if unit_ns > 1 { unit_ns } else { 0 });
     let by_sign = match median {
         Some(median) if median < 0 => Way::BToA,
         None if tally.packets(Side::A) == 0 => Way::BToA,
         _ => Way::AToB,
     };
     let certain = median.zip(options.clock_bound_ns);
-    let certain = certain.is_some_and(|(median, bound)| median.unsigned_abs() > bound);
+    let certain = certain
+        .is_some_and(|(median, bound)| median.unsigned_abs() > bound.saturating_add(inexact));
     match tally.votes().signum() {
         1 if !certain => Way::AToB,
         -1 if !certain => Way::BToA,

@@ -2,6 +2,7 @@
 
 use super::pairs::{Pairs, Verdict};
 use super::{Seen, Side};
+use crate::frames::Frames;
 use crate::packet::Flow;
 use crate::spread::Spread;
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ const MOST_FURTHER_PAIRS: usize = 1_024;
 #[derive(Debug)]
 pub(super) struct Tallies {
     numbers: HashMap<Flow, u32>,
+    frames: HashMap<Frames, u32>,
     all: Vec<Tally>,
     pairs: Pairs,
     /// How many pairs of runs have delays beside each flow's first.
@@ -29,6 +31,8 @@ pub(super) struct Tallies {
 pub(super) struct Tally {
     /// `None`: of all flows that have none of their own.
     pub(super) flow: Option<Flow>,
+    /// Instead of a flow.
+    pub(super) frames: Option<Frames>,
     pub(super) matched: u64,
     /// Of these, those that look like others, so that it is unknown which one is which.
     pub(super) ambiguous: u64,
@@ -101,6 +105,7 @@ impl Default for Tallies {
     fn default() -> Self {
         Self {
             numbers: HashMap::new(),
+            frames: HashMap::new(),
             all: vec![Tally::default()], // 0: the others
             pairs: Pairs::default(),
             further: 0,
@@ -124,6 +129,23 @@ impl Tallies {
         });
         self.numbers.insert(flow, number);
         number
+    }
+
+    /// The number of frames without IP; `None` if there are too many others to count these apart.
+    pub(super) fn of_frames(&mut self, frames: Frames) -> Option<u32> {
+        if let Some(known) = self.frames.get(&frames) {
+            return Some(*known);
+        }
+        if self.all.len() > MOST_FLOWS {
+            return None;
+        }
+        let number = self.all.len() as u32;
+        self.all.push(Tally {
+            frames: Some(frames),
+            ..Tally::default()
+        });
+        self.frames.insert(frames, number);
+        Some(number)
     }
 
     pub(super) fn get(&mut self, flow: u32) -> &mut Tally {
@@ -203,6 +225,13 @@ impl Tally {
         delay.record(nanoseconds, bound);
         self.delays.push((pair, delay));
         true
+    }
+
+    /// Whether frames that are in one capture only may never have come to the other, or there with other bytes.
+    pub(super) fn are_never_lost(&self) -> bool {
+        let is_never =
+            |frames: Frames| frames.are_altered() || frames.are_link_local() && self.matched == 0;
+        self.frames.is_some_and(is_never)
     }
 
     /// Returns which way the flow goes by the directions in the captures: positive from A to B. A host that forwards its packets both

@@ -54,6 +54,8 @@ pub(super) struct Owned {
     pub(super) run: Option<ClockRun>,
     pub(super) length: u32,
     pub(super) link: Link,
+    /// The unit of its time in nanoseconds, rounded up.
+    pub(super) unit_ns: u64,
     /// The number of its interface.
     pub(super) interface: u32,
     pub(super) direction: Option<CapturedDirection>,
@@ -204,7 +206,11 @@ impl Section {
         let count = head.count.filter(|_| !said.is_without_utc);
         Ok(Found::Packet(Owned {
             utc_ns: count.and_then(|count| interface.resolution.nanoseconds(count)),
-            bound_ns: said.bound_ns,
+            // the comment is about the time before the file rounded it
+            bound_ns: said
+                .bound_ns
+                .map(|bound| bound.saturating_add(interface.resolution.error_ns())),
+            unit_ns: interface.resolution.unit_ns(),
             run: said.run,
             length: head.length,
             link: interface.link.map_err(Wrong::LinkType)?,

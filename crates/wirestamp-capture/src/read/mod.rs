@@ -4,6 +4,7 @@
 
 mod block;
 mod options;
+mod source;
 mod time;
 
 pub use block::MOST_INTERFACES;
@@ -14,6 +15,7 @@ use crate::run::ClockRun;
 use block::{Found, Owned, Section, Wrong};
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{PcapError, create_reader};
+use source::{Fault, Source};
 use std::io::Read;
 use std::ops::RangeInclusive;
 use wirestamp_core::capture::CapturedDirection;
@@ -54,6 +56,7 @@ pub struct Reader<'r> {
     inner: Box<dyn PcapReaderIterator + Send + 'r>,
     name: String,
     section: Section,
+    fault: Fault,
     largest: usize,
     /// The length of the last block, which is consumed by the next read.
     pending: usize,
@@ -61,6 +64,7 @@ pub struct Reader<'r> {
     truncated: bool,
     lasted: Option<RangeInclusive<i64>>,
     dropped: Option<u64>,
+    unit_ns: u64,
 }
 
 impl std::fmt::Debug for Reader<'_> {
@@ -78,8 +82,10 @@ impl<'r> Reader<'r> {
     /// `InvalidInput` if it is not a capture file; `Io`.
     pub fn new(name: impl Into<String>, input: impl Read + Send + 'r) -> Result<Self> {
         let name = name.into();
-        let inner = create_reader(BUFFER, input).map_err(|error| match error {
-            PcapError::ReadError => failed(&name, ErrorKind::Io, "can't be read"),
+        let fault = Fault::default();
+        let source = Source::new(input, fault.clone());
+        let inner = create_reader(BUFFER, source).map_err(|error| match error {
+            PcapError::ReadError => failed(&name, ErrorKind::Io, fault.cause("can't be read")),
             _ => failed(&name, ErrorKind::InvalidInput, "is neither pcapng nor pcap")
                 .with_remedy("give a file of wirestamp capture, tcpdump or Wireshark"),
         })?;
@@ -87,12 +93,14 @@ impl<'r> Reader<'r> {
             inner,
             name,
             section: Section::default(),
+            fault,
             largest: BUFFER,
             pending: 0,
             unknown_blocks: 0,
             truncated: false,
             lasted: None,
             dropped: None,
+            unit_ns: 1,
         })
     }
 
@@ -115,6 +123,11 @@ impl<'r> Reader<'r> {
     /// Returns the number of packets dropped during the capture, from the file's statistics.
     pub fn dropped(&self) -> Option<u64> {
         self.dropped
+    }
+
+    /// Returns the coarsest unit of the times of the packets so far, in nanoseconds rounded up.
+    pub fn unit_ns(&self) -> u64 {
+        self.unit_ns
     }
 
     /// Returns the error for a packet that is too far out of order.
@@ -141,6 +154,7 @@ impl<'r> Reader<'r> {
         let Some(owned) = self.read_on()? else {
             return Ok(None);
         };
+        self.unit_ns = self.unit_ns.max(owned.unit_ns);
         let data = self
             .inner
             .data()
@@ -199,7 +213,8 @@ impl<'r> Reader<'r> {
                 Err(PcapError::BufferTooSmall) => Some(true),
                 Err(PcapError::UnexpectedEof) => None,
                 Err(PcapError::ReadError) => {
-                    return Err(failed(&self.name, ErrorKind::Io, "can't be read on"));
+                    let cause = self.fault.cause("can't be read on");
+                    return Err(failed(&self.name, ErrorKind::Io, cause));
                 }
                 Err(_) => return Err(contradiction(&self.name)),
             };
@@ -224,7 +239,10 @@ impl<'r> Reader<'r> {
         }
         match self.inner.refill() {
             Ok(()) => Ok(()),
-            Err(_) => Err(failed(&self.name, ErrorKind::Io, "can't be read on")),
+            Err(_) => {
+                let cause = self.fault.cause("can't be read on");
+                Err(failed(&self.name, ErrorKind::Io, cause))
+            }
         }
     }
 }

@@ -37,6 +37,23 @@ impl Resolution {
         Self { units, offset }
     }
 
+    /// Returns the unit in nanoseconds, rounded up.
+    pub(super) fn unit_ns(self) -> u64 {
+        let unit = match self.units {
+            Units::Digits(digits) => SECOND / 10_u128.checked_pow(digits).unwrap_or(u128::MAX),
+            Units::Bits(bits) => SECOND.div_ceil(1 << bits),
+        };
+        unit.max(1) as u64
+    }
+
+    /// Returns the error of [`Self::nanoseconds`] in nanoseconds: a unit, but for whole nanoseconds.
+    pub(super) fn error_ns(self) -> u64 {
+        match self.units {
+            Units::Digits(9) => 0,
+            _ => self.unit_ns(),
+        }
+    }
+
     /// Returns the count of a time in a pcap file; `None` if the fraction is a second or more.
     pub(super) fn count(self, seconds: u32, fraction: u32) -> Option<u64> {
         let Units::Digits(digits) = self.units else {
@@ -64,6 +81,29 @@ impl Resolution {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_unit_is_no_finer_than_the_files() {
+        for (resolution, unit, error) in [
+            (0, 1_000_000_000, 1_000_000_000),
+            (6, 1_000, 1_000),
+            (7, 100, 100),
+            (9, 1, 0),
+            (12, 1, 1),
+            (127, 1, 1),
+            (0x80, 1_000_000_000, 1_000_000_000),
+            (0x8a, 976_563, 976_563),
+            (0xa0, 1, 1),
+            (0xff, 1, 1),
+        ] {
+            let found = Resolution::of_pcapng(resolution, 0);
+            assert_eq!(
+                (found.unit_ns(), found.error_ns()),
+                (unit, error),
+                "{resolution}"
+            );
+        }
+    }
 
     #[test]
     fn every_resolution_gives_nanoseconds() {

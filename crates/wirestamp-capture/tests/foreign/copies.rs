@@ -3,8 +3,8 @@
 
 use super::build::{Ng, udp};
 use super::{MS, START, compared, file, only};
-use wirestamp_capture::answers::answers;
-use wirestamp_capture::compare::{Options, Way};
+use wirestamp_capture::answers;
+use wirestamp_capture::compare::{FlowReport, Options, Way};
 use wirestamp_capture::read::Reader;
 
 /// Linux' cooked header, version 1; kind 0 is received, 4 sent.
@@ -185,7 +185,7 @@ fn answers_of_a_host_with_bridges_are_timed_once() {
             put(at + 2 * MS + 30_000, 0, true, &tell);
         }
         let mut reader = Reader::new("it", &file.bytes[..]).expect("is a capture");
-        let report = answers(&mut reader, 1_000_000_000).expect("reads");
+        let report = answers::answers(&mut reader, 1_000_000_000).expect("reads");
         let [service] = &report.services[..] else {
             panic!("{kind}: {report:?}");
         };
@@ -193,5 +193,52 @@ fn answers_of_a_host_with_bridges_are_timed_once() {
         assert_eq!((times.count, service.ambiguous), (20, 0), "{kind}");
         assert_eq!((times.minimum_ns, times.maximum_ns), (2_000_000, 2_000_000));
         assert_eq!(report.copies, 40, "{kind}");
+    }
+}
+
+/// A mirror port that copies each packet when it arrives and when it leaves, by one interface.
+#[test]
+fn what_a_mirror_port_sends_twice_is_reported_and_counts_once_if_asked_for() {
+    let mut twice = Ng::of(101);
+    for number in 0..50 {
+        let at = START + u64::from(number) * 20 * MS;
+        let (ask, tell) = (
+            udp(1, 2, (5, 53), number + 1, b"who?"),
+            udp(2, 1, (53, 5), number + 1, b"me"),
+        );
+        for after in [0, 3_000] {
+            twice.whole(at + after, &ask, "");
+        }
+        for after in [MS, MS + 3_000] {
+            twice.whole(at + after, &tell, "");
+        }
+    }
+    let mut once = Ng::of(101);
+    for number in (0..50).filter(|number| *number != 7) {
+        let at = START + u64::from(number) * 20 * MS + 500_000;
+        once.whole(at, &udp(1, 2, (5, 53), number + 1, b"who?"), "");
+    }
+    for asked_for in [false, true] {
+        let mut options = Options::default();
+        options.mirrored_once = asked_for;
+        let report = compared(&twice.bytes, &once.bytes, options);
+        assert_eq!(report.files.map(|file| file.mirrored), [100, 0]);
+        assert_eq!(report.files[0].copies, if asked_for { 100 } else { 0 });
+        let forth = |flow: &&FlowReport| flow.flow.is_some_and(|flow| flow.source_port == 5);
+        let flow = report.flows.iter().find(forth).expect("a flow");
+        if asked_for {
+            assert_eq!((flow.matched, flow.lost, flow.ambiguous), (49, 1, 0));
+            assert_eq!(flow.delay.expect("matched").maximum_ns, 500_000);
+        }
+        let mut reader = Reader::new("it", &twice.bytes[..]).expect("is a capture");
+        let mut options = answers::Options::from(1_000_000_000);
+        options.mirrored_once = asked_for;
+        let report = answers::answers_with(&mut reader, options).expect("reads");
+        assert_eq!(report.mirrored, 100);
+        let times = report.services[0].answers;
+        if asked_for {
+            let times = times.expect("answered");
+            assert_eq!((times.count, times.maximum_ns), (50, 1_000_000));
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 mod build;
 mod copies;
+mod frames;
 mod judged;
 mod runs;
 mod steps;

@@ -1,7 +1,7 @@
 //! What `capture` takes on the command line.
 
 use super::Source;
-use super::time;
+use super::{limits, time};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -78,7 +78,7 @@ pub(crate) enum Action {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// A capture: pcapng or pcap
+    /// A capture: pcapng or pcap, also in .gz; - for standard input
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
     /// Another one, of the same time
@@ -87,6 +87,9 @@ pub(crate) struct Compare {
     /// Find packets whose addresses and ports were rewritten in between
     #[arg(long)]
     pub(crate) nat: bool,
+    /// Count packets once that a mirror port sent twice: the same IPv4 identification and content within 10 ms
+    #[arg(long)]
+    pub(crate) copies: bool,
     /// Find packets whose VLAN tags were changed in between
     #[arg(long)]
     pub(crate) vlan: bool,
@@ -99,6 +102,12 @@ pub(crate) struct Compare {
     /// Largest number of packets that wait: about 250 bytes of memory each
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
     pub(crate) max_waiting: u32,
+    /// Largest share of lost packets of all flows, undecided ones included: `0.1` or `0.1%`
+    #[arg(long, help_heading = limits::HEADING, value_name = "PERCENT", value_parser = limits::percent)]
+    pub(crate) max_loss: Option<f64>,
+    /// Largest delay of 99 % of a flow's packets, for every flow
+    #[arg(long, help_heading = limits::HEADING, value_name = "TIME", value_parser = time::with_unit)]
+    pub(crate) max_p99: Option<Duration>,
     /// Number of flows to show; --json has all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) flows: usize,
@@ -106,12 +115,15 @@ pub(crate) struct Compare {
 
 #[derive(Debug, Args)]
 pub(crate) struct Answers {
-    /// A capture: pcapng or pcap
+    /// A capture: pcapng or pcap, also in .gz; - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// A UDP request without an answer for this long counts as unanswered
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time::duration)]
     pub(crate) timeout: Duration,
+    /// Count packets once that a mirror port sent twice: the same IPv4 identification and content within 10 ms
+    #[arg(long)]
+    pub(crate) copies: bool,
     /// Number of services to show; --json has all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) services: usize,
@@ -151,7 +163,7 @@ Examples:
 
 const COMPARE: &str = "\
 Finds the same packets in both captures: by addresses, ports, protocol, VLAN, IPv4 identification, TCP numbers, length and the first 64 \
-bytes of the payload; TCP also by sequence ranges, however GRO, LRO or TSO cut the segments (such a pair has no delay). A packet counts as lost only if it is \
+bytes of the payload; TCP also by sequence ranges, however GRO, LRO or TSO cut the segments (such a pair has no delay). Ethernet frames without IP are compared by their bytes. A packet counts as lost only if it is \
 absent: packets that cannot be compared are undecided. A packet that a file has again from another interface or direction, as with \
 tcpdump -i any, counts once, where it was seen first. The delay is the time in the capture where the packet arrives minus that where it left. Its error bound is that of both timestamps \
 plus --clock-bound; without that option the clocks are assumed to agree, and the output says so. Captures need not fit into memory: see --window and \
@@ -160,7 +172,9 @@ plus --clock-bound; without that option the clocks are assumed to agree, and the
 Examples:
   wirestamp capture compare a.pcapng b.pcapng
   wirestamp capture compare a.pcapng b.pcapng --clock-bound 50us --json
-  wirestamp capture compare inside.pcapng outside.pcapng --nat --clock-bound 0";
+  wirestamp capture compare a.pcapng b.pcapng --max-loss 0.1% --max-p99 2ms
+  wirestamp capture compare inside.pcapng outside.pcapng --nat --clock-bound 0
+  ssh tap tcpdump -i eth0 --time-stamp-precision=nano -c 10000 -w - | wirestamp capture compare - b.pcapng.gz";
 
 const ANSWERS: &str = "\
 Times are those at which packets passed the place of the capture. A UDP answer counts if exactly one request waits for it, an \

@@ -3,8 +3,11 @@
 use clap::Args;
 use std::time::Duration;
 
+/// Above the options in the help.
+pub(super) const HEADING: &str = "Limits: exit code 8 if one is exceeded";
+
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Limits: exit code 8 if one is exceeded")]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct Limits {
     /// Largest median delay
     ///
@@ -92,7 +95,7 @@ fn limit(text: &str) -> Result<Limit, String> {
 }
 
 /// Reads `0.1` or `0.1%`.
-fn percent(text: &str) -> Result<f64, String> {
+pub(super) fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let value = number
         .parse()

@@ -12,8 +12,8 @@ use wirestamp::Span;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Judged {
-    /// The limited figure: wire_ns.p99, as this object names it; lost_percent; or worst_case_offset_ns, the greatest distance
-    /// from UTC that the clock may have.
+    /// The limited figure: wire_ns.p99, as this object names it; lost_percent; lost_or_undecided_percent; or
+    /// worst_case_offset_ns, the greatest distance from UTC that the clock may have.
     figure: String,
     /// The limit, in nanoseconds or percent.
     limit: Number,
@@ -56,16 +56,20 @@ pub(super) fn judge(
         let named = format!("{}_ns.{figure}", path.name());
         judge_one(&named, limit.time, measured(path, figure))
     });
-    let loss = limits.max_loss.map(|most| {
-        let percent = (packets > 0).then(|| lost as f64 * 100.0 / packets as f64);
-        Judged {
-            figure: "lost_percent".to_owned(),
-            limit: Number::Percent(most),
-            measured: percent.map(Number::Percent),
-            kept: percent.is_some_and(|percent| percent <= most),
-        }
-    });
+    let loss = |most| judge_loss("lost_percent", most, (lost, packets));
+    let loss = limits.max_loss.map(loss);
     times.chain(loss).collect()
+}
+
+/// Judges a share of lost packets: `figure` as JSON names it.
+pub(super) fn judge_loss(figure: &str, most: f64, (lost, packets): (u64, u64)) -> Judged {
+    let percent = (packets > 0).then(|| lost as f64 * 100.0 / packets as f64);
+    Judged {
+        figure: figure.to_owned(),
+        limit: Number::Percent(most),
+        measured: percent.map(Number::Percent),
+        kept: percent.is_some_and(|percent| percent <= most),
+    }
 }
 
 /// Judges a limit of something else: `figure` as JSON names it.
@@ -108,7 +112,7 @@ impl Judged {
         let figure = figure.replace("_ns.", " ").replace('_', " ");
         let figure = figure
             .replace("p99 9", "p99.9")
-            .replace("lost percent", "lost packets");
+            .replace(" percent", " packets");
         let measured = self
             .measured
             .map_or_else(|| "not measured".to_owned(), Number::shown);

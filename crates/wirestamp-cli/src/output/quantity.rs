@@ -7,6 +7,40 @@ pub(crate) fn shown(nanoseconds: i64) -> String {
     Span::from_nanoseconds(nanoseconds.into()).to_string()
 }
 
+/// In the unit that fits, with no digit finer than `finest` nanoseconds: of a file with microseconds, `3 µs` and not `3.00 µs`.
+pub(crate) fn to_unit(nanoseconds: i64, finest: u64) -> String {
+    if finest <= 1 {
+        return shown(nanoseconds);
+    }
+    let finest = u128::from(finest);
+    let magnitude = u128::from(nanoseconds.unsigned_abs());
+    let rounded = (magnitude + finest / 2) / finest * finest;
+    let sign = if nanoseconds < 0 && rounded > 0 {
+        "-"
+    } else {
+        ""
+    };
+    let (unit, name) = match rounded.max(finest) {
+        0..1_000 => return format!("{sign}{rounded} ns"),
+        1_000..1_000_000 => (1_000, "µs"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000, "s"),
+    };
+    let usual = match rounded / unit {
+        0..10 => 2,
+        10..100 => 1,
+        _ => 0,
+    };
+    let decimals = (0..usual).take_while(|place| unit / 10_u128.pow(*place) >= 10 * finest);
+    let decimals = decimals.count();
+    let step = unit / 10_u128.pow(decimals as u32);
+    let (whole, rest) = (rounded / unit, rounded % unit / step);
+    match decimals {
+        0 => format!("{sign}{whole} {name}"),
+        _ => format!("{sign}{whole}.{rest:0decimals$} {name}"),
+    }
+}
+
 /// An offset with its sign, and as many digits as [`magnitude`] has.
 pub(crate) fn signed(offset: i64, bound: i64) -> String {
     let sign = ["-", "", "+"][usize::from(offset >= 0) + usize::from(offset > 0)];
@@ -140,6 +174,31 @@ mod tests {
                 prop_assert!(read(&beside(one, offset, bound)) >= i128::from(one) + apart);
             }
             prop_assert!(apart * 20 <= i128::from(bound).max(shown.abs() / 10 + 1));
+        }
+    }
+
+    #[test]
+    fn no_digit_is_finer_than_the_unit() {
+        for (nanoseconds, finest, expected) in [
+            (523, 1, "523 ns"),
+            (523, 1_000, "1 µs"),
+            (499, 1_000, "0 µs"),
+            (-499, 1_000, "0 µs"),
+            (-3_499, 1_000, "-3 µs"),
+            (3_499, 100, "3.5 µs"),
+            (3_499, 10, "3.50 µs"),
+            (349, 100, "300 ns"),
+            (12_345_678, 1_000, "12.3 ms"),
+            (1_234_567, 1_000, "1.23 ms"),
+            (1_234_567, 976_563, "976 µs"),
+            (523, 1_000_000_000, "0 s"),
+            (i64::MIN, 1_000_000_000, "-9223372037 s"),
+        ] {
+            assert_eq!(
+                to_unit(nanoseconds, finest),
+                expected,
+                "{nanoseconds} {finest}"
+            );
         }
     }
 

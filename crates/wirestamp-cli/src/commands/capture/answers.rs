@@ -1,6 +1,7 @@
 //! `capture answers`: how long answers take in one capture.
 
-use super::{Times, Unused, nanoseconds, open, order_and_steps};
+use super::input::open;
+use super::{Times, Unused, coarse, mirrored, nanoseconds, order_and_steps};
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -8,7 +9,7 @@ use crate::output::{Output, Page, Report, Rows, grouped, plural};
 #[cfg(all(test, feature = "schema"))]
 use crate::schema::Document;
 use serde::Serialize;
-use wirestamp_capture::answers::{self, ServiceReport};
+use wirestamp_capture::answers::{self, Options, ServiceReport};
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -27,6 +28,10 @@ struct Answered {
     unusable: Unused,
     /// Packets that the file has again from another interface or direction; each counts once.
     copies: u64,
+    /// Packets that the file has again within 10 ms, with the same IPv4 identification: a mirror port seems to have sent them twice.
+    mirrored: u64,
+    /// Unit of the file's times: 1 is nanoseconds or finer.
+    unit_ns: u64,
     /// Packets that stand behind a later one; they were put in order.
     out_of_order: u64,
     /// Steps of the real-time clock that the file reports.
@@ -35,6 +40,8 @@ struct Answered {
     left_out: u64,
     /// The one with most answers first.
     services: Vec<OneService>,
+    #[serde(skip)]
+    is_once: bool,
     #[serde(skip)]
     shown: usize,
 }
@@ -87,7 +94,9 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let mut reader = open(&arguments.file)?;
-    let found = answers::answers(&mut reader, nanoseconds(arguments.timeout))?;
+    let mut options = Options::from(nanoseconds(arguments.timeout));
+    options.mirrored_once = arguments.copies;
+    let found = answers::answers_with(&mut reader, options)?;
     output.report(&Answered {
         file: arguments.file.display().to_string(),
         packets: found.packets,
@@ -96,6 +105,9 @@ pub(super) fn run(
         others: found.others,
         unusable: found.unusable.into(),
         copies: found.copies,
+        mirrored: found.mirrored,
+        is_once: arguments.copies,
+        unit_ns: found.unit_ns,
         out_of_order: found.out_of_order,
         clock_steps: found.clock_steps,
         left_out: found.left_out,
@@ -147,7 +159,7 @@ impl Report for Answered {
         ));
         for service in self.services.iter().take(self.shown) {
             page.gap();
-            service.print(page);
+            service.print(page, self.unit_ns);
         }
         if self.services.len() > self.shown {
             page.gap();
@@ -163,14 +175,16 @@ impl Report for Answered {
         }
         let said = self.unusable.lines();
         let more = order_and_steps(self.copies, self.out_of_order, self.clock_steps);
-        for line in said.iter().chain(&more) {
+        let twice = mirrored(self.mirrored, self.packets, self.is_once);
+        let unit = coarse(&[("the file", self.unit_ns)]);
+        for line in said.iter().chain(&more).chain(&twice).chain(&unit) {
             page.quiet(line);
         }
     }
 }
 
 impl OneService {
-    fn print(&self, page: &mut Page) {
+    fn print(&self, page: &mut Page, unit_ns: u64) {
         let name = if self.protocol == 6 { "TCP" } else { "UDP" };
         page.heading(&format!("{name} {} port {}", self.address, self.port));
         let times = [
@@ -182,7 +196,10 @@ impl OneService {
         ];
         for (what, times) in times {
             if let Some(times) = times {
-                page.field(what, &format!("{}: {}", grouped(times.count), times.text()));
+                page.field(
+                    what,
+                    &format!("{}: {}", grouped(times.count), times.text(unit_ns)),
+                );
             }
         }
         let counts = [

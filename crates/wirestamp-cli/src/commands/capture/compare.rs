@@ -1,17 +1,22 @@
 //! `capture compare`: what happened to packets between two captures.
 
-use super::{Times, Unused, nanoseconds, open, order_and_steps, share};
+use super::input::{is_standard, open};
+use super::{Times, Unused, coarse, mirrored, nanoseconds, order_and_steps, share};
 use crate::arguments;
+use crate::commands::limits::{self, Judged};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::quantity::rounded_up;
+use crate::output::quantity::{rounded_up, shown};
 use crate::output::{Output, Page, Report, Rows, grouped, plural};
 #[cfg(all(test, feature = "schema"))]
 use crate::schema::Document;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
+use wirestamp::ethernet::MacAddress;
+use wirestamp::{Error, ErrorKind};
 use wirestamp_capture::compare::{self, FlowReport, Options, RunDelay, Way};
+use wirestamp_capture::frames::Frames;
 use wirestamp_capture::packet::Flow;
 
 #[derive(Serialize)]
@@ -27,6 +32,8 @@ struct Compared {
     given_up: u64,
     /// The flows, the one with most packets first.
     flows: Vec<OneFlow>,
+    /// Limits of the command line (--max-loss, --max-p99).
+    limits: Vec<Judged>,
     #[serde(skip)]
     shown: usize,
 }
@@ -46,6 +53,14 @@ struct OneSide {
     unusable: Unused,
     /// Packets that the file has again from another interface or direction; each counts once.
     copies: u64,
+    /// Packets that the file has again within 10 ms, with the same IPv4 identification: a mirror port seems to have sent them twice.
+    mirrored: u64,
+    #[serde(skip)]
+    is_once: bool,
+    #[serde(skip)]
+    during_ns: Option<(i64, i64)>,
+    /// Unit of the file's times: 1 is nanoseconds or finer. Delays are known no better than the coarser unit of both files.
+    unit_ns: u64,
     /// Packets that stand behind a later one; they were put in order.
     out_of_order: u64,
     /// Steps of the real-time clock that the file reports.
@@ -67,8 +82,10 @@ struct Both {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OneFlow {
-    /// The flow, as it is called at A; null: all beyond the first 1,024.
+    /// The flow, as it is called at A; null: frames without IP, or all flows beyond the first 1,024.
     flow: Option<FlowName>,
+    /// Frames without IP from one station to another; null: IP.
+    frames: Option<FramesName>,
     /// Which way it went.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["a_to_b", "b_to_a"])))]
     direction: &'static str,
@@ -139,6 +156,19 @@ struct FlowName {
     text: String,
 }
 
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct FramesName {
+    /// EtherType: 35063 is PTP; 0: LLC.
+    ether_type: u16,
+    /// MAC address that the frames come from.
+    source: String,
+    /// MAC address that the frames go to.
+    destination: String,
+    #[serde(skip)]
+    text: String,
+}
+
 #[cfg(all(test, feature = "schema"))]
 pub(super) fn schema() -> Document {
     Document::of::<Compared>(
@@ -152,10 +182,18 @@ pub(super) fn run(
     arguments: &arguments::CaptureCompare,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
+    if is_standard(&arguments.a) && is_standard(&arguments.b) {
+        let cause = "standard input can't be both captures";
+        let error = Error::new(ErrorKind::InvalidInput, "compare captures", "-", cause);
+        return Err(error
+            .with_remedy("name a file or a FIFO for one of them")
+            .into());
+    }
     let (mut a, mut b) = (open(&arguments.a)?, open(&arguments.b)?);
     let mut options = Options::default();
     options.nat = arguments.nat;
     options.vlan = arguments.vlan;
+    options.mirrored_once = arguments.copies;
     options.window_ns = nanoseconds(arguments.window);
     options.most_waiting = arguments.max_waiting as usize;
     let whole = |bound: Duration| nanoseconds(bound).unsigned_abs();
@@ -168,26 +206,55 @@ pub(super) fn run(
         truncated: found.files[place].truncated,
         unusable: found.files[place].unusable.into(),
         copies: found.files[place].copies,
+        mirrored: found.files[place].mirrored,
+        is_once: arguments.copies,
+        during_ns: found.files[place].during_ns,
+        unit_ns: found.files[place].unit_ns,
         out_of_order: found.files[place].out_of_order,
         clock_steps: found.files[place].clock_steps,
         tunnel_packets: found.files[place].tunnel_packets,
     };
+    let flows: Vec<_> = found.flows.iter().map(OneFlow::from).collect();
     let report = Compared {
         a: side(&arguments.a, 0),
         b: side(&arguments.b, 1),
         clock_bound_ns: options.clock_bound_ns,
         given_up: found.given_up,
-        flows: found.flows.iter().map(OneFlow::from).collect(),
+        limits: judge(&flows, arguments),
+        flows,
         shown: arguments.flows,
     };
     output.report(&report)?;
-    Ok(Exit::Success)
+    if output.has_rows() {
+        limits::exceeded(&report.limits).try_for_each(|said| output.warn(&said))?;
+    }
+    Ok(limits::exit(&report.limits, false))
+}
+
+/// Judges all flows together by their losses, and the slowest by its delay. Nobody knows whether undecided packets arrived, so that
+/// they keep no limit.
+fn judge(flows: &[OneFlow], arguments: &arguments::CaptureCompare) -> Vec<Judged> {
+    let sent = |flow: &OneFlow| match flow.direction {
+        "a_to_b" => (flow.lost + flow.undecided.a, flow.in_a),
+        _ => (flow.lost + flow.undecided.b, flow.in_b),
+    };
+    let sum = |(lost, all): (u64, u64), (more, packets)| (lost + more, all + packets);
+    let counts = flows.iter().map(sent).fold((0, 0), sum);
+    let loss = |most| limits::judge_loss("lost_or_undecided_percent", most, counts);
+    let slowest = flows
+        .iter()
+        .flat_map(|flow| flow.delays.iter().map(|one| one.delay.p99_ns))
+        .max();
+    let p99 = |most| limits::judge_one("delay_ns.p99", most, slowest);
+    let all = [arguments.max_p99.map(p99), arguments.max_loss.map(loss)];
+    all.into_iter().flatten().collect()
 }
 
 impl From<&FlowReport> for OneFlow {
     fn from(report: &FlowReport) -> Self {
         Self {
             flow: report.flow.map(FlowName::from),
+            frames: report.frames.map(FramesName::from),
             direction: match report.way {
                 Way::AToB => "a_to_b",
                 Way::BToA => "b_to_a",
@@ -251,6 +318,18 @@ impl From<Flow> for FlowName {
     }
 }
 
+impl From<Frames> for FramesName {
+    fn from(frames: Frames) -> Self {
+        let mac = |octets: [u8; 6]| MacAddress::from(octets).to_string();
+        Self {
+            ether_type: frames.ether_type,
+            source: mac(frames.source),
+            destination: mac(frames.destination),
+            text: frames.to_string(),
+        }
+    }
+}
+
 impl Report for Compared {
     fn rows(&self, rows: &mut Rows) {
         self.flows.iter().for_each(|row| rows.row(row));
@@ -270,9 +349,10 @@ impl Report for Compared {
             let packets = plural(side.packets, "packet");
             page.line(&format!("{name}: {}: {packets}, {dropped}{cut}", side.file));
         }
+        let unit_ns = self.a.unit_ns.max(self.b.unit_ns);
         for flow in self.flows.iter().take(self.shown) {
             page.gap();
-            flow.print(page);
+            flow.print(page, unit_ns);
         }
         page.gap();
         if self.flows.len() > self.shown {
@@ -295,7 +375,8 @@ impl Report for Compared {
                 let packets = plural(side.tunnel_packets, "packet");
                 format!("{packets} of tunnels that the other file has not: others may be in them, and are undecided")
             });
-            for line in said.iter().chain(&more).chain(&tunnels) {
+            let twice = mirrored(side.mirrored, side.packets, side.is_once);
+            for line in said.iter().chain(&more).chain(&twice).chain(&tunnels) {
                 page.quiet(&format!("{name}: {line}"));
             }
         }
@@ -305,13 +386,56 @@ impl Report for Compared {
                 "{packets}: given up, and undecided: see --max-waiting"
             ));
         }
+        if let Some(line) = coarse(&[("A", self.a.unit_ns), ("B", self.b.unit_ns)]) {
+            page.quiet(&line);
+        }
+        if let Some(line) = self.apart() {
+            page.line(&line);
+        }
         for line in self.offloads() {
             page.quiet(&line);
         }
+        limits::print(&self.limits, page);
     }
 }
 
 impl Compared {
+    /// Why no packet may have been found in both.
+    fn apart(&self) -> Option<String> {
+        const SECOND: u64 = 1_000_000_000;
+        const TAI: u64 = 37 * SECOND;
+        const QUARTER: u64 = 900 * SECOND;
+        if self.flows.iter().any(|flow| flow.matched > 0) {
+            return None;
+        }
+        let ((a, a_last), (b, b_last)) = self.a.during_ns.zip(self.b.during_ns)?;
+        let text = |time: u64| shown(i64::try_from(time).unwrap_or(i64::MAX));
+        let begin = a.abs_diff(b);
+        // time zones are quarters of an hour apart
+        let to_zone = (begin % QUARTER).min(QUARTER - begin % QUARTER);
+        let guess = if begin.abs_diff(TAI) < 3 * SECOND {
+            "; 37 s is TAI minus UTC"
+        } else if begin > QUARTER / 2 && to_zone < 10 * SECOND {
+            "; is one in local time?"
+        } else {
+            ""
+        };
+        let (first, gap) = if a_last < b {
+            ("A", a_last.abs_diff(b))
+        } else if b_last < a {
+            ("B", b_last.abs_diff(a))
+        } else {
+            let begin = text(begin);
+            return Some(format!(
+                "no packet was found in both: if the clocks are further apart than --window, state a longer one; the captures begin {begin} apart{guess}"
+            ));
+        };
+        let gap = text(gap);
+        Some(format!(
+            "the captures do not overlap: {first} ends {gap} before the other begins{guess}"
+        ))
+    }
+
     /// Where segments were joined or not yet split, and how to have a delay of each packet.
     fn offloads(&self) -> Vec<String> {
         let mut longest = [0; 2];
@@ -341,8 +465,10 @@ impl Compared {
 }
 
 impl OneFlow {
-    fn print(&self, page: &mut Page) {
-        let name = self.flow.as_ref().map_or("other flows", |flow| &flow.text);
+    fn print(&self, page: &mut Page, unit_ns: u64) {
+        let flow = self.flow.as_ref().map(|flow| &flow.text);
+        let frames = self.frames.as_ref().map(|frames| &frames.text);
+        let name = flow.or(frames).map_or("other flows", String::as_str);
         let (way, sent) = match self.direction {
             "a_to_b" => ("A to B", self.in_a),
             _ => ("B to A", self.in_b),
@@ -376,10 +502,12 @@ impl OneFlow {
         }
         if !self.undecided.is_zero() {
             let text = self.undecided.text();
-            page.field(
-                "undecided",
-                &format!("{text}: the other file has packets that cannot be compared, these have no time, too many waited, or a clock was stepped"),
-            );
+            let why = if self.frames.is_some() {
+                "bridges do not forward these frames, stations alter them, the other file has frames that cannot be compared, these have no time, or too many waited"
+            } else {
+                "the other file has packets that cannot be compared, these have no time, too many waited, or a clock was stepped"
+            };
+            page.field("undecided", &format!("{text}: {why}"));
         }
         page.field("lost", &share(self.lost, sent));
         page.field("duplicated", &share(self.duplicated, sent));
@@ -395,11 +523,11 @@ impl OneFlow {
         }
         match &self.delays[..] {
             [] => {}
-            [one] => page.field("delay", &one.delay.text()),
+            [one] => page.field("delay", &one.delay.text(unit_ns)),
             // nobody knows by how much a step moved them
             several => {
                 for OneDelay { steps, delay } in several {
-                    page.field("delay", &delay.text());
+                    page.field("delay", &delay.text(unit_ns));
                     page.field(
                         "",
                         &format!(

@@ -4,6 +4,7 @@ mod answers;
 mod clock;
 mod compare;
 mod file;
+mod input;
 mod live;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -16,19 +17,15 @@ mod without_parquet;
 
 use crate::arguments::{self, CaptureAction};
 use crate::exit::Exit;
-use crate::failure::{Failure, told};
-use crate::output::quantity::rounded_up;
+use crate::failure::Failure;
+use crate::output::quantity::{rounded_up, to_unit};
 use crate::output::{Output, plural};
 #[cfg(all(test, feature = "schema"))]
 use crate::schema::Document;
 use crate::session::Session;
 use serde::Serialize;
-use std::fs::File;
-use std::path::Path;
 use std::time::Duration;
-use wirestamp::{Error, ErrorKind, Span};
 use wirestamp_capture::packet::Unusable;
-use wirestamp_capture::read::Reader;
 use wirestamp_capture::spread::Summary;
 
 /// Of all that it prints.
@@ -53,25 +50,11 @@ pub(super) fn run(
     }
 }
 
-/// Opens a capture file.
-fn open(path: &Path) -> Result<Reader<'static>, Error> {
-    const OPERATION: &str = "read the capture";
-    let name = path.display().to_string();
-    // Windows says of one that access is denied
-    if path.is_dir() {
-        let error = Error::new(ErrorKind::InvalidInput, OPERATION, name, "is a folder");
-        return Err(error.with_remedy("name a file in it"));
-    }
-    let file = File::open(path)
-        .map_err(|error| told(ErrorKind::InvalidInput, OPERATION, &name, &error))?;
-    Reader::new(name, file)
-}
-
 /// What could not be used of a file, as JSON has it.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Unused {
-    /// Packets that are not IP.
+    /// Packets that are not IP; of compared files, those whose bytes cannot be compared.
     not_ip: u64,
     /// Packets behind headers that wirestamp does not read.
     encapsulated: u64,
@@ -182,9 +165,9 @@ impl From<Summary> for Times {
 }
 
 impl Times {
-    /// `min 3.00 ms, p50 …`.
-    fn text(&self) -> String {
-        let span = |time: i64| Span::from_nanoseconds(i128::from(time)).to_string();
+    /// `min 3.00 ms, p50 …`, without digits that times in this unit do not have.
+    fn text(&self, unit_ns: u64) -> String {
+        let span = |time: i64| to_unit(time, unit_ns);
         let bound = match self.error_bound_ns {
             Some(bound) => format!(
                 ", ±{}",
@@ -196,6 +179,30 @@ impl Times {
         let (p99, max) = (span(self.p99_ns), span(self.max_ns));
         format!("min {min}, p50 {p50}, p99 {p99}, max {max}{bound}")
     }
+}
+
+/// A hint on a file that has most packets twice.
+fn mirrored(mirrored: u64, packets: u64, is_once: bool) -> Option<String> {
+    let are_many = !is_once && mirrored > 0 && mirrored >= packets / 5 * 2;
+    are_many.then(|| {
+        let again = plural(mirrored, "packet");
+        format!("{again} again within 10 ms, with the same IPv4 identification: if a mirror port sends each twice, --copies counts it once")
+    })
+}
+
+/// A note on files with a unit that is coarser than nanoseconds, by their names.
+fn coarse(units: &[(&str, u64)]) -> Option<String> {
+    let coarsest = units.iter().map(|(_, unit)| *unit).max()?;
+    let named: Vec<_> = units
+        .iter()
+        .filter(|(_, unit)| *unit == coarsest)
+        .map(|(name, _)| *name)
+        .collect();
+    let unit = to_unit(coarsest.try_into().unwrap_or(i64::MAX), coarsest);
+    (coarsest > 1).then(|| {
+        let names = named.join(" and ");
+        format!("times to {unit}: that is the unit of {names}")
+    })
 }
 
 fn nanoseconds(time: Duration) -> i64 {
@@ -228,7 +235,7 @@ mod tests {
             mean_ns: 3_000_000,
             error_bound_ns: Some(1_179),
         };
-        let text = times.text();
+        let text = times.text(1);
         assert!(text.ends_with("max 3.00 ms, ±1.18 µs"), "{text}");
     }
 }
