@@ -158,6 +158,7 @@ impl StampTask {
             clocks: relation(configuration, claim.as_ref()),
             least_delay: configuration.least_delay.into(),
             keeps_distributions: configuration.count.is_some(),
+            real_time_clock: socket.real_time_clock(),
         });
         let now = socket.now();
         Ok(Self {

@@ -6,7 +6,7 @@ use crate::outcome::{Counts, Ignored, Kiss, NoSample, Outcome, Stopped};
 use crate::packet::{self, Leap, Response, ServerState};
 use crate::timestamp::NtpTimestamp;
 use std::net::SocketAddr;
-use wirestamp_core::time::Span;
+use wirestamp_core::time::{RealTimeClock, Span};
 
 const SERVER: u8 = 4;
 /// The accepted versions of responses.
@@ -39,6 +39,21 @@ pub struct ClientOptions {
     /// corrected. Default: 500, by which the kernel of a server that polls every 64 s corrects 128
     /// µs.
     pub jump_ppb: u32,
+    /// The local host's real-time clock, which says what a step of it is. Default: of any host; the
+    /// one of the socket shows smaller steps.
+    pub real_time_clock: RealTimeClock,
+}
+
+impl ClientOptions {
+    /// The limits of the local clock. Error bounds contain the largest drift, so a faster slew
+    /// counts as a step.
+    fn steadiest(&self) -> RealTimeClock {
+        let clock = self.real_time_clock;
+        RealTimeClock {
+            slew_parts_per_million: clock.slew_parts_per_million.min(self.max_drift_ppm),
+            ..clock
+        }
+    }
 }
 
 impl Default for ClientOptions {
@@ -48,6 +63,7 @@ impl Default for ClientOptions {
             max_drift_ppm: 500,
             wander_ppb: 30,
             jump_ppb: 500,
+            real_time_clock: RealTimeClock::ANY,
         }
     }
 }
@@ -326,10 +342,8 @@ impl Client {
         let Some(exchange) = of.exchange else {
             return self.counts.no_sample(NoSample::MissingTimestamp);
         };
-        if exchange
-            .t1
-            .was_stepped_before(&exchange.t4, self.options.max_drift_ppm)
-        {
+        let clock = self.options.steadiest();
+        if exchange.t1.was_stepped_before(&exchange.t4, &clock) {
             return self.counts.no_sample(NoSample::LocalStep);
         }
         let server = worse(of.server, server);
@@ -350,10 +364,9 @@ impl Client {
 
     /// Forgets samples and open requests after a step of the local clock.
     fn look_for_step(&mut self, at: &LocalTime) {
-        if self
-            .newest
-            .is_some_and(|newest| newest.was_stepped_before(at, self.options.max_drift_ppm))
-        {
+        let clock = self.options.steadiest();
+        let newest = self.newest;
+        if newest.is_some_and(|newest| newest.was_stepped_before(at, &clock)) {
             self.counts.local_steps += 1;
             self.measuring.reset();
             if let Some(last) = &mut self.last {

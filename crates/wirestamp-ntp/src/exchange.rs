@@ -3,7 +3,7 @@
 use crate::drift::largest_drift;
 use crate::packet::ServerState;
 use crate::timestamp::NtpTimestamp;
-use wirestamp_core::time::{Adjusted, Bounded, MonotonicTime, Span, UtcTime};
+use wirestamp_core::time::{Adjusted, Bounded, MonotonicTime, RealTimeClock, Span, UtcTime};
 
 /// A timestamp of the local host, on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,14 +19,10 @@ pub struct LocalTime {
 }
 
 impl LocalTime {
-    /// Returns whether the real-time clock was stepped between this and a later timestamp, by more than their bounds
-    /// and the assumed drift.
-    pub(crate) fn was_stepped_before(&self, later: &Self, max_drift_ppm: u32) -> bool {
-        let elapsed = later.monotonic - self.monotonic;
-        let shown = later.utc - self.utc;
-        let drift = elapsed.value.abs().nanoseconds() * i128::from(max_drift_ppm) / 1_000_000;
-        let by = (shown.value - elapsed.value).abs();
-        by > shown.bound + elapsed.bound + Span::from_nanoseconds(drift)
+    /// Returns whether the real-time clock was stepped between this and a later timestamp.
+    pub(crate) fn was_stepped_before(&self, later: &Self, clock: &RealTimeClock) -> bool {
+        let (passed, elapsed) = (later.utc - self.utc, later.monotonic - self.monotonic);
+        clock.slewed_in(passed, elapsed).is_none()
     }
 
     /// Returns how far adjustments moved the clock from an earlier time until this one, if both are known.
@@ -154,5 +150,36 @@ impl Exchange {
             server,
         };
         Some((sample, bounds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local(monotonic: i64, utc: i64) -> LocalTime {
+        let bound = Span::from_nanoseconds(50);
+        LocalTime {
+            utc: Bounded::exact(UtcTime::from_nanoseconds(utc)),
+            monotonic: Bounded::new(MonotonicTime::from_nanoseconds(monotonic), bound),
+            adjusted: None,
+        }
+    }
+
+    /// A step of the clock is no drift, however long the exchange is: Linux slews both clocks alike.
+    #[test]
+    fn where_both_clocks_are_slewed_alike_every_step_is_noticed() {
+        let then = local(0, 7_000);
+        for later in [20_000_000, 64_000_000_000] {
+            let stepped =
+                |by: i64, clock| then.was_stepped_before(&local(later, later + 7_000 + by), &clock);
+            let most = later / 2_000; // 500 ppm
+            for by in [103, -103, 3_000, most] {
+                assert!(stepped(by, RealTimeClock::LINUX), "{by} in {later}");
+                assert!(!stepped(by, RealTimeClock::ANY), "{by} in {later}");
+            }
+            assert!(!stepped(102, RealTimeClock::LINUX));
+            assert!(stepped(3 * most, RealTimeClock::ANY));
+        }
     }
 }

@@ -13,11 +13,10 @@ use wirestamp::timestamp::SoftwareTimestamp;
 use wirestamp::{
     Bounded, Capabilities, CorrelatorOptions, Error, ErrorKind, HardwareClock, HardwareGuard,
     HardwareRequest, HostClock, HostTime, Interface, MonotonicTime, Result, Source, Span,
-    TimestampPolicy, TimestampSource, Timestamps, UdpSocket,
+    TimestampPolicy, TimestampSource, Timestamps, UdpSocket, UtcTime,
 };
 
-/// The largest slew of the real-time clock relative to the monotonic clock (Windows); more is a
-/// step.
+/// The largest slew of a clock in its readings; more is a step.
 pub(crate) const SLEW: f64 = 1e-3;
 /// The largest time between readings of the two clocks, in nanoseconds.
 const JITTER: i64 = 1_000;
@@ -69,8 +68,8 @@ pub(crate) enum TimestampClock {
 #[derive(Debug, Default)]
 pub(crate) struct SystemClock {
     generation: u32,
-    /// UTC minus monotonic time, with the time of the reading.
-    distance: Option<(i64, MonotonicTime)>,
+    /// The last timestamp on both clocks.
+    last: Option<(Bounded<UtcTime>, Bounded<MonotonicTime>)>,
 }
 
 /// The NIC's clock.
@@ -230,9 +229,10 @@ impl TimestampClock {
     /// Returns this clock's time at an instant of the monotonic clock.
     pub(crate) fn at(&self, instant: MonotonicTime) -> Option<i64> {
         match self {
-            Self::System(clock) => clock
-                .distance
-                .map(|(distance, _)| instant.nanoseconds().saturating_add(distance)),
+            Self::System(clock) => clock.last.map(|(utc, at)| {
+                let since = (instant - at.value).saturating_nanoseconds();
+                utc.value.nanoseconds().saturating_add(since)
+            }),
             Self::Nic(clock) => {
                 let Relation::Correlated(host, _) = &clock.relation else {
                     return None;
@@ -319,27 +319,16 @@ impl SystemClock {
         let utc = host
             .utc(&time, || socket.utc_cross_timestamp())
             .map_err(|_| Lost::Unrelated)?;
-        let (at, slack) = (
-            utc.at.value.nanoseconds(),
-            utc.at.bound.saturating_nanoseconds(),
-        );
-        let timestamp = time.monotonic;
-        let distance = at.saturating_sub(timestamp.at.value.nanoseconds());
-        if let Some((known, when)) = self.distance {
-            let elapsed = (timestamp.at.value - when).abs().saturating_nanoseconds() as f64;
-            let allowed = JITTER
-                + slack
-                + timestamp.at.bound.saturating_nanoseconds()
-                + (elapsed * SLEW) as i64;
-            if distance.abs_diff(known) > allowed.unsigned_abs() {
-                self.generation += 1;
-            }
-        }
-        self.distance = Some((distance, timestamp.at.value));
+        let at = time.monotonic.at;
+        let last = self.last.replace((utc.at, at));
+        let clock = socket.real_time_clock();
+        let is_stepped =
+            last.is_some_and(|(shown, when)| clock.slewed_in(utc.at - shown, at - when).is_none());
+        self.generation += u32::from(is_stepped);
         Ok(LocalTimestamp {
-            at,
-            system: timestamp.at.value,
-            on_monotonic: Some(timestamp.at),
+            at: utc.at.value.nanoseconds(),
+            system: at.value,
+            on_monotonic: Some(at),
             generation: self.generation,
             made: None,
         })

@@ -18,6 +18,12 @@ impl RealTimeClock {
         slew_parts_per_million: 0,
         tick: Span::from_nanoseconds(1),
     };
+    /// The loosest of all systems, where the host of a timestamp is not known: Windows' limits. No
+    /// slew is taken for a step, and more steps for a slew.
+    pub const ANY: Self = Self {
+        slew_parts_per_million: 1_000,
+        tick: Span::from_nanoseconds(100),
+    };
 
     /// Returns how far the real-time clock was slewed against the monotonic clock from one reading to a later one, or
     /// `None` if it was stepped in between.
@@ -44,15 +50,42 @@ impl RealTimeClock {
         now: &UtcCrossTimestamp,
     ) -> Option<Bounded<Span>> {
         let passed = now.utc - then.utc;
-        let shortest = now.before - then.after;
-        let longest = now.after - then.before;
+        let (shortest, longest) = (now.before - then.after, now.after - then.before);
+        self.explained([passed; 2], [shortest, longest])
+    }
+
+    /// Returns the same for timestamps that are known on both clocks, each with an error bound: the
+    /// real-time clock advanced by `passed` from one to another while the monotonic clock advanced
+    /// by `elapsed`.
+    ///
+    /// ```
+    /// use wirestamp_core::time::{Bounded, RealTimeClock, Span};
+    /// let span = Span::from_nanoseconds;
+    /// let (passed, elapsed) = (Bounded::exact(span(5_000_040)), Bounded::new(span(5_000_000), span(50)));
+    /// assert_eq!(RealTimeClock::LINUX.slewed_in(passed, elapsed), Some(Bounded::exact(Span::ZERO)));
+    /// let stepped = Bounded::exact(span(5_000_140));
+    /// assert_eq!(RealTimeClock::LINUX.slewed_in(stepped, elapsed), None);
+    /// ```
+    #[must_use]
+    pub fn slewed_in(
+        &self,
+        passed: Bounded<Span>,
+        elapsed: Bounded<Span>,
+    ) -> Option<Bounded<Span>> {
+        let limits = |span: Bounded<Span>| [span.least(), span.most()];
+        self.explained(limits(passed), limits(elapsed))
+    }
+
+    /// Returns the slew by the limits of what passed on each clock; `None`: a slew does not explain them.
+    fn explained(&self, passed: [Span; 2], elapsed: [Span; 2]) -> Option<Bounded<Span>> {
         // each value is rounded down, so that each difference is off by less than a tick
         let rounded = Span::from_nanoseconds(2 * self.tick.nanoseconds());
         let parts = i128::from(self.slew_parts_per_million);
-        let most = (longest.nanoseconds().max(0) * parts + 999_999) / 1_000_000;
+        let longest = elapsed[0].abs().max(elapsed[1].abs());
+        let most = (longest.nanoseconds() * parts + 999_999) / 1_000_000;
         let most = Span::from_nanoseconds(most);
-        let low = (passed - longest - rounded).max(-most);
-        let high = (passed - shortest + rounded).min(most);
+        let low = (passed[0] - elapsed[1] - rounded).max(-most);
+        let high = (passed[1] - elapsed[0] + rounded).min(most);
         if low > high {
             return None;
         }
@@ -122,6 +155,34 @@ mod tests {
             let then = reading(at, (widths[0], widths[1]), 0, tick);
             let now = reading(at + passed, (widths[2], widths[3]), by, tick);
             prop_assert_eq!(clock.slewed(&then, &now), None);
+        }
+
+        /// A timestamp whose error bound on the monotonic clock contains the truth shows a step
+        /// only if there is one, and each that is larger than all that is unsure.
+        #[test]
+        fn timestamps_with_bounds_show_steps_and_nothing_else(
+            passed in -1_000_000_000i64..100_000_000_000,
+            bounds in [0i64..50_000, 0i64..50_000],
+            off in [-1.0f64..1.0, -1.0f64..1.0],
+            share in -1.0f64..1.0,
+            beyond in 1i64..1_000_000_000_000,
+            back: bool,
+            windows: bool,
+        ) {
+            let clock = if windows { WINDOWS } else { RealTimeClock::LINUX };
+            let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
+            let most = passed.abs() * i64::from(clock.slew_parts_per_million) / 1_000_000;
+            let slew = (most as f64 * share) as i64;
+            let wrong: i64 = bounds.iter().zip(off).map(|(bound, off)| (*bound as f64 * off) as i64).sum();
+            let elapsed = Bounded::new(span(passed + wrong), span(bounds.iter().sum()));
+            let slewed = clock.slewed_in(Bounded::exact(span(passed + slew)), elapsed);
+            prop_assert!(slewed.is_some_and(|by| by.contains(span(slew))), "{slew}: {slewed:?}");
+            let tick = i64::try_from(clock.tick.nanoseconds()).expect("small");
+            let wide: i64 = bounds.iter().sum();
+            let slack = 2 * wide + 2 * most + wide / 400 + 2 * tick + 6;
+            let by = if back { -slack - beyond } else { slack + beyond };
+            let stepped = Bounded::exact(span(passed + slew + by));
+            prop_assert_eq!(clock.slewed_in(stepped, elapsed), None);
         }
     }
 }

@@ -93,6 +93,7 @@ impl Dialogue {
         options.max_drift_ppm = configuration.max_drift_ppm;
         options.wander_ppb = configuration.wander_ppb;
         options.jump_ppb = configuration.jump_ppb;
+        options.real_time_clock = connected.socket.real_time_clock();
         Ok(Self {
             name: configuration.server.clone(),
             address,

@@ -2,7 +2,7 @@
 
 use crate::key::Key;
 use crate::timestamp::TimestampFormat;
-use wirestamp_core::time::Span;
+use wirestamp_core::time::{RealTimeClock, Span};
 
 /// The relation of the two hosts' real-time clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,9 @@ pub struct SessionConfiguration {
     /// session. Otherwise the report has counts only, and the caller summarises the delays of each
     /// packet.
     pub keeps_distributions: bool,
+    /// This host's real-time clock, which says what a step of it is. Default: of any host; the one
+    /// of the socket shows smaller steps.
+    pub real_time_clock: RealTimeClock,
 }
 
 impl Default for SessionConfiguration {
@@ -59,6 +62,7 @@ impl Default for SessionConfiguration {
             clocks: Clocks::Unrelated,
             least_delay: Span::ZERO,
             keeps_distributions: true,
+            real_time_clock: RealTimeClock::ANY,
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{Clocks, Rejected, SessionConfiguration};
 use crate::stamp::HostTimestamp;
 use crate::timestamp::TimestampFormat;
 use crate::tlv::{ClassOfService, Method, TimestampInformation};
-use wirestamp_core::time::{Bounded, MonotonicTime, Span, UtcTime};
+use wirestamp_core::time::{Bounded, MonotonicTime, RealTimeClock, Span, UtcTime};
 
 /// The rounding error of a peer's timestamp, in case it truncates.
 pub(super) const ROUNDING: Span = Span::from_nanoseconds(1);
@@ -74,6 +74,7 @@ pub(super) struct Tally {
     clocks: Clocks,
     least_delay: Span,
     keeps_distributions: bool,
+    real_time_clock: RealTimeClock,
     report: SessionReport,
     forward: Variation,
     backward: Variation,
@@ -89,6 +90,7 @@ impl Tally {
             clocks: configuration.clocks,
             least_delay: configuration.least_delay,
             keeps_distributions: configuration.keeps_distributions,
+            real_time_clock: configuration.real_time_clock,
             report: SessionReport::default(),
             forward: Variation::default(),
             backward: Variation::default(),
@@ -190,8 +192,9 @@ impl Tally {
                 let bound = round_trip.bound + residence.bound + drift;
                 sample.path_delay = Some(Bounded::new(value, bound));
             }
-            let moved = (t4.offset() - t1.offset()).abs();
-            if moved > t1.at.bound + t4.at.bound + drift(t4.at.value - t1.at.value) {
+            // one error bound is of both clocks of a timestamp
+            let (passed, elapsed) = (Bounded::exact(t4.utc - t1.utc), t4.at - t1.at);
+            if self.real_time_clock.slewed_in(passed, elapsed).is_none() {
                 // it is unknown which local times are comparable with the reflector's
                 self.report.stepped_in_flight += 1;
             } else {

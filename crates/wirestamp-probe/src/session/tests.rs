@@ -2,7 +2,7 @@ use super::*;
 use crate::packet::{self, Request};
 use crate::timestamp::TimestampFormat;
 use crate::tlv::Method;
-use wirestamp_core::time::Bounded;
+use wirestamp_core::time::{Bounded, RealTimeClock};
 use wirestamp_core::timestamp::MissingReason;
 
 const UTC: i64 = 1_795_334_706_000_000_000;
@@ -155,6 +155,9 @@ struct OneWay {
     /// T1 … T4.
     times: [i64; 4],
     is_followed_up: bool,
+    /// By how much our real-time clock is stepped while the packet is on its way.
+    step: Span,
+    real_time_clock: RealTimeClock,
 }
 
 impl OneWay {
@@ -167,6 +170,8 @@ impl OneWay {
             error: 100,
             times,
             is_followed_up: true,
+            step: Span::ZERO,
+            real_time_clock: RealTimeClock::LINUX,
         }
     }
 
@@ -200,14 +205,20 @@ impl OneWay {
         let mut session = Session::new(SessionConfiguration {
             clocks: self.clocks,
             least_delay: self.least_delay,
+            real_time_clock: self.real_time_clock,
             ..SessionConfiguration::default()
         });
         let (sequence, request) = request(&mut session, t1);
         session.transmitted(sequence, Ok(left(t1)));
+        let usual = left(t4);
+        let came = HostTimestamp {
+            utc: usual.utc + self.step,
+            ..usual
+        };
         let mut arrive = |payload: Vec<u8>| {
             session.received(&ReplyArrival {
                 payload: &payload,
-                received: Some(left(t4)),
+                received: Some(came),
                 read: at(t4),
                 hop_limit: None,
                 traffic_class: None,
@@ -235,6 +246,28 @@ impl OneWay {
         let numbers = |delay: Bounded<Span>| (delay.value.nanoseconds(), delay.bound.nanoseconds());
         [sample.forward, sample.backward].map(|delay| delay.map(numbers))
     }
+}
+
+/// Linux slews both clocks alike: whatever the error bounds leave is a step. Elsewhere, a slew in 4 ms explains as much.
+#[test]
+fn a_step_in_flight_is_what_this_hosts_clock_cannot_be_slewed_by() {
+    let noticed = |step: i64, real_time_clock| {
+        let way = OneWay {
+            step: ns(step),
+            real_time_clock,
+            ..OneWay::new(1_000, [0, 2_000, 2_100, 4_000])
+        };
+        way.measure().1.stepped_in_flight
+    };
+    let both = |step| [RealTimeClock::LINUX, RealTimeClock::ANY].map(|clock| noticed(step, clock));
+    assert_eq!(
+        both(82),
+        [0, 0],
+        "both bounds, and a rounded nanosecond of each clock"
+    );
+    assert_eq!(both(83), [1, 0]);
+    assert_eq!(both(-4_000), [1, 0]);
+    assert_eq!(both(10_000), [1, 1]);
 }
 
 const fn ns(nanoseconds: i64) -> Span {

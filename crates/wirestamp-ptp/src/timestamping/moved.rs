@@ -2,8 +2,8 @@
 //! its earlier course.
 
 use super::{JITTER, NicClock, Relation, SLEW, TimestampClock};
-use wirestamp::time::UtcCrossTimestamp;
-use wirestamp::{Bounded, Correlator, MonotonicTime, Span, UdpSocket};
+use wirestamp::time::{RealTimeClock, UtcCrossTimestamp};
+use wirestamp::{Bounded, Correlator, MonotonicTime, Span, UdpSocket, UtcTime};
 
 /// An instant on the timestamping clock and on the monotonic clock.
 #[derive(Debug, Clone, Copy)]
@@ -29,23 +29,28 @@ impl TimestampClock {
     /// shows whether it was restarted.
     pub(crate) fn moved_since(&self, then: &Anchor, socket: &UdpSocket) -> Option<i64> {
         match self {
-            Self::System(_) => real_time_clock_moved(then, &socket.utc_cross_timestamp()),
+            Self::System(_) => {
+                let clock = socket.real_time_clock();
+                real_time_clock_moved(then, &socket.utc_cross_timestamp(), clock)
+            }
             Self::Nic(clock) => clock.moved_since(then),
         }
     }
 }
 
 /// Compares the difference of the real-time and the monotonic clock, which is constant (Linux) or
-/// slewed slightly (Windows).
-fn real_time_clock_moved(then: &Anchor, now: &UtcCrossTimestamp) -> Option<i64> {
-    let (began, unsure) = then.began();
-    let half = (now.after - now.before).saturating_nanoseconds() / 2 + 1;
-    let elapsed = (now.before - began)
-        .saturating_nanoseconds()
-        .saturating_add(half);
-    let shown = now.utc.nanoseconds().saturating_sub(then.at);
-    let slewed = (elapsed.saturating_abs() as f64 * SLEW) as i64;
-    moved(shown, elapsed, unsure.saturating_add(half), slewed)
+/// slewed slightly (Windows). A change within what the readings leave open may be a step as well.
+fn real_time_clock_moved(
+    then: &Anchor,
+    now: &UtcCrossTimestamp,
+    clock: RealTimeClock,
+) -> Option<i64> {
+    let half = Span::from_nanoseconds((now.after - now.before).nanoseconds() / 2 + 1);
+    let elapsed = Bounded::new(now.before + half, half) - then.on_monotonic;
+    let shown = now.utc - UtcTime::from_nanoseconds(then.at);
+    clock.slewed_in(Bounded::exact(shown), elapsed)?;
+    let change = (shown - elapsed.value).abs() + elapsed.bound;
+    Some(change.saturating_nanoseconds())
 }
 
 impl NicClock {
@@ -160,6 +165,31 @@ mod tests {
             simulation.world().advance(Span::from_seconds(2));
             clock.moved_since(&then)
         })
+    }
+
+    /// In a second, a slew of Windows' clock explains as much; Linux slews both clocks alike.
+    #[test]
+    fn a_step_of_the_real_time_clock_is_what_the_host_cannot_slew_it_by() {
+        let monotonic = MonotonicTime::from_nanoseconds;
+        let then = Anchor {
+            at: 5_000,
+            on_monotonic: Bounded::new(monotonic(0), Span::from_nanoseconds(40)),
+        };
+        let moved = |by: i64, clock| {
+            let now = UtcCrossTimestamp {
+                before: monotonic(1_000_000_000),
+                utc: UtcTime::from_nanoseconds(1_000_005_050 + by),
+                after: monotonic(1_000_000_098),
+            };
+            real_time_clock_moved(&then, &now, clock)
+        };
+        for by in [0, 60, -60] {
+            assert_eq!(moved(by, RealTimeClock::LINUX), Some(by.abs() + 90));
+        }
+        let stepped = 500_000;
+        assert_eq!(moved(stepped, RealTimeClock::LINUX), None);
+        assert_eq!(moved(stepped, RealTimeClock::ANY), Some(stepped + 90));
+        assert_eq!(moved(4 * stepped, RealTimeClock::ANY), None);
     }
 
     #[test]
