@@ -46,9 +46,11 @@ fn packets_that_do_not_leave_are_said_to_have_no_neighbour() {
     let why = "packets did not leave: no neighbour has the address of the peer";
     let few = ["latency", "--peer", NOBODY, "-c", "3"];
     let soon = ["latency", "--peer", NOBODY, "-c", "3", "--timeout", "50ms"];
+    // ICMP of this host does not come to a socket that is bound to an interface
+    let bound = ["latency", "sba", "--peer", NOBODY, "-c", "3"];
     // it would be over long before ICMP says so
     let ntp = ["ntp", NOBODY, "-c", "1"];
-    for arguments in [&few[..], &soon, &ntp] {
+    for arguments in [&few[..], &soon, &bound, &ntp] {
         let output = inside(near, arguments).output().expect("it runs");
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert!(words(&output).contains(why), "{}", words(&output));
@@ -76,6 +78,16 @@ fn a_router_that_has_no_way_is_no_missing_neighbour() {
     for (peer, is_neighbour) in [("10.78.8.8", true), ("10.78.9.9", false)] {
         for arguments in [
             &["latency", "--peer", peer, "-c", "3", "--timeout", "1s"][..],
+            &[
+                "latency",
+                "sba",
+                "--peer",
+                peer,
+                "-c",
+                "3",
+                "--timeout",
+                "1s",
+            ],
             &["ntp", peer, "-c", "1"],
         ] {
             let output = inside(near, arguments).output().expect("it runs");

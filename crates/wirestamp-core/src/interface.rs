@@ -1,5 +1,9 @@
 //! Descriptions of network interfaces.
 
+mod neighbour;
+
+pub use neighbour::{NeighbourState, NeighbourWatch};
+
 use crate::ethernet::MacAddress;
 use alloc::string::String;
 use alloc::vec::Vec;

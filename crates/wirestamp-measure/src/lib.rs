@@ -55,6 +55,7 @@ mod host_stamp;
 mod interfaces;
 pub mod key;
 mod moment;
+mod neighbour;
 mod nic;
 mod ntp;
 mod ntp_server;

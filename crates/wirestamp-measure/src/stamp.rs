@@ -11,6 +11,7 @@ use crate::address::check_zone;
 use crate::claim::Claim;
 use crate::host::Host;
 use crate::moment::Moment;
+use crate::neighbour::Neighbour;
 use crate::nic::{Needs, NicClock};
 use crate::options::{Relation, Stamp};
 use crate::provisional::{LOOKED, Provisional};
@@ -87,6 +88,8 @@ pub(crate) struct StampTask {
     undelivered: Undelivered,
     /// What ICMP says of neighbours comes from this host: Linux gives it to no socket of another interface.
     hears_of_neighbours: bool,
+    /// Of a named interface: who is looked for instead.
+    neighbour: Option<Neighbour>,
     /// The longest time that a reply has taken.
     slowest: Span,
     phase: Phase,
@@ -145,6 +148,7 @@ impl StampTask {
         if traffic_class != 0 {
             socket.set_traffic_class(traffic_class)?;
         }
+        let neighbour = Neighbour::of(&host.place, configuration.interface.as_deref(), peer.ip());
         let claim = claim(configuration, host);
         let session = Session::new(SessionConfiguration {
             key: crate::key::read(configuration.key_file.as_deref())?,
@@ -188,7 +192,10 @@ impl StampTask {
             is_too_large: false,
             diverted: diverted(configuration, host),
             undelivered: Undelivered::of(&host.place),
-            hears_of_neighbours: configuration.interface.is_none() || host.place.is_simulated(),
+            hears_of_neighbours: configuration.interface.is_none()
+                || host.place.is_simulated()
+                || neighbour.is_some(),
+            neighbour,
             slowest: Span::ZERO,
             phase: Phase::Measuring,
             provisional: Provisional::default(),
@@ -412,11 +419,12 @@ impl Task for StampTask {
             return Ok(later);
         }
         self.take(turn)?;
+        self.look_for_neighbour(turn.now);
         self.check_nic(turn.now)?;
         let judge = (self.clock.host(), &self.socket);
         self.provisional.settle(&judge, turn.now, "delays")?;
         self.look_at_clock();
-        let due = self.go_on(turn)?;
+        let due = self.go_on(turn)?.min(self.neighbour_due());
         // a slow session looks at its times as often as one that sends each second
         Ok(match self.provisional.is_empty() {
             true => due,

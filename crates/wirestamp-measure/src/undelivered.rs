@@ -78,6 +78,13 @@ impl Undelivered {
         icmp.and(self.said())
     }
 
+    /// The system has looked for the neighbour, and nobody is there.
+    pub(crate) fn no_neighbour(&mut self, now: MonotonicTime, peer: SocketAddr) -> &Error {
+        self.no_way = Some(now);
+        self.settle(now);
+        self.said.insert(no_neighbour_of(peer))
+    }
+
     /// ICMP says something of packets that the socket with this address has sent.
     fn hear(
         &mut self,
@@ -89,7 +96,7 @@ impl Undelivered {
         let no_neighbour = has_no_way(icmp) && self.is_of_this_host(icmp, local);
         self.no_way = no_neighbour.then_some(now);
         self.said = Some(match no_neighbour {
-            true => no_neighbour_of(peer, icmp.code),
+            true => no_neighbour_of(peer).with_code(icmp.code),
             false => in_words(icmp, peer),
         });
     }
@@ -175,9 +182,9 @@ impl Undelivered {
     }
 }
 
-fn no_neighbour_of(peer: SocketAddr, code: i32) -> Error {
+fn no_neighbour_of(peer: SocketAddr) -> Error {
     let (kind, target) = (ErrorKind::Unreachable, peer.to_string());
-    let error = Error::new(kind, "ask", target, NO_NEIGHBOUR).with_code(code);
+    let error = Error::new(kind, "ask", target, NO_NEIGHBOUR);
     error.with_remedy(SEE_NEIGHBOURS)
 }
 

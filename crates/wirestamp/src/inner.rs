@@ -13,7 +13,7 @@ use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::ethernet::Ethertype;
-use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex, NeighbourState};
 use wirestamp_core::time::{
     Adjusted, Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp,
 };
@@ -237,6 +237,14 @@ impl Backend for Inner {
 
     fn path(&self, interface: &InterfaceDescription) -> Result<Vec<InterfaceDescription>> {
         hand_over!(self, inner => inner.path(interface))
+    }
+
+    fn neighbour(
+        &self,
+        interface: &InterfaceDescription,
+        address: IpAddr,
+    ) -> Result<Option<NeighbourState>> {
+        hand_over!(self, inner => inner.neighbour(interface, address))
     }
 
     fn network(&self) -> u64 {

@@ -10,7 +10,8 @@ pub use wirestamp_core::capability::{
 };
 pub use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 pub use wirestamp_core::interface::{
-    InterfaceAddress, InterfaceAddressInvalid, InterfaceDescription, InterfaceIndex, InterfaceState,
+    InterfaceAddress, InterfaceAddressInvalid, InterfaceDescription, InterfaceIndex,
+    InterfaceState, NeighbourState, NeighbourWatch,
 };
 
 use crate::capture::Capture;
@@ -23,7 +24,7 @@ use crate::socket::UdpSocket;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 use crate::xdp::{self, XdpReceiver, XdpSender};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use wirestamp_core::backend::{Backend, BindOptions};
 use wirestamp_core::capture::{CaptureOptions, Fanout};
@@ -148,6 +149,16 @@ impl Interface {
         Some(format!(
             "{name} is a port of {upper}, which takes what arrives: name {upper} instead"
         ))
+    }
+
+    /// Returns the state of the neighbour to which packets to `address` are passed: the host itself,
+    /// or the router towards it. `None` if it was not looked for. A socket that is bound to an
+    /// interface hears nothing from Linux of a neighbour that does not answer.
+    ///
+    /// # Errors
+    /// `NotSupported` except on Linux; `Unreachable` without a route; otherwise `Io`.
+    pub fn neighbour(&self, address: IpAddr) -> Result<Option<NeighbourState>> {
+        self.host.neighbour(&self.description, address)
     }
 
     /// Returns what this interface can timestamp.

@@ -19,14 +19,14 @@ pub use socket::{DatagramSocket, Interest, InternetSocket, NoSocket, Readiness};
 use crate::capability::Capabilities;
 use crate::configuration::HardwareConfiguration;
 use crate::cross::CrossTimestamp;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::ethernet::Ethertype;
-use crate::interface::{InterfaceDescription, InterfaceIndex};
+use crate::interface::{InterfaceDescription, InterfaceIndex, NeighbourState};
 use crate::time::{Adjusted, Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 /// How long [`Backend::wait_any`] pauses between rounds if it polls the sockets in turn.
 const TURN: Span = Span::from_milliseconds(1);
@@ -121,6 +121,21 @@ pub trait Backend {
     /// `NoSuchDevice` if it is gone; `Io`.
     fn path(&self, interface: &InterfaceDescription) -> Result<Vec<InterfaceDescription>> {
         Ok(Vec::from([interface.clone()]))
+    }
+
+    /// Returns the state of the neighbour by which packets to `address` leave `interface`; `None` if
+    /// it was not looked for.
+    ///
+    /// # Errors
+    /// `NotSupported` if the system is not asked; `Unreachable` without a route; `Io`.
+    fn neighbour(
+        &self,
+        interface: &InterfaceDescription,
+        _address: IpAddr,
+    ) -> Result<Option<NeighbourState>> {
+        let (operation, cause) = ("look for a neighbour", "not known on this system");
+        let kind = ErrorKind::NotSupported;
+        Err(Error::new(kind, operation, interface.name.clone(), cause))
     }
 
     /// Identifies the set of interfaces that the calling thread sees (Linux: the network

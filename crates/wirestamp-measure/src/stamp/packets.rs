@@ -2,11 +2,14 @@
 
 use super::StampTask;
 use crate::host_stamp::HostStamp;
+use crate::neighbour::Neighbour;
 use crate::provisional::Used;
 use crate::sink::Packet;
 use crate::task::{Turn, is_no_end};
 use std::slice;
-use wirestamp::{Error, ErrorKind, HostTime, Incoming, MissingReason, Result, Span, TransmitId};
+use wirestamp::{
+    Error, ErrorKind, HostTime, Incoming, MissingReason, MonotonicTime, Result, Span, TransmitId,
+};
 use wirestamp_probe::session::{Rejected, ReplyArrival};
 use wirestamp_probe::{HostTimestamp, Missing};
 
@@ -57,6 +60,31 @@ impl StampTask {
         if let Some(error) = self.undelivered.ask(&self.socket, self.peer) {
             self.error = Some(error.to_string());
         }
+    }
+
+    /// Whether it looks as if packets do not leave.
+    fn is_unclear(&self) -> bool {
+        let is_silent = self.sent > 0 && self.stamps == 0 && self.answered == 0;
+        is_silent || self.undelivered.is_in_doubt()
+    }
+
+    /// Looks whether nobody is at the next hop, if nothing else says why packets do not leave.
+    pub(super) fn look_for_neighbour(&mut self, now: MonotonicTime) {
+        if !self.is_unclear() {
+            return;
+        }
+        let peer = self.peer;
+        if let Some(neighbour) = &mut self.neighbour
+            && neighbour.is_missing(now)
+        {
+            self.error = Some(self.undelivered.no_neighbour(now, peer).to_string());
+        }
+    }
+
+    /// When that is looked at again.
+    pub(super) fn neighbour_due(&self) -> MonotonicTime {
+        let neighbour = self.neighbour.as_ref().filter(|_| self.is_unclear());
+        neighbour.map_or(MonotonicTime::MAX, Neighbour::due)
     }
 
     /// Whether a packet whose transmit timestamp does not come did not leave.

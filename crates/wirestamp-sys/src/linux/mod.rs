@@ -15,6 +15,7 @@ mod interface;
 mod links;
 #[cfg(test)]
 mod namespace;
+mod neighbour;
 mod netlink;
 mod requested;
 mod socket;
@@ -35,12 +36,13 @@ pub use task::Task;
 pub use watch::Subscription;
 pub use xdp::{Xdp, XdpBatch, XdpPacket, XdpSend, xdp_features};
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::backend::{Backend, BindOptions, ChangeSink, Job, SharedHolders};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
-use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex, NeighbourState};
 use wirestamp_core::time::{Adjusted, MonotonicTime, Span, UtcCrossTimestamp};
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -102,6 +104,17 @@ impl Backend for System {
         wanted: HardwareConfiguration,
     ) -> Result<HardwareConfiguration> {
         capability::configure(interface, wanted)
+    }
+
+    fn neighbour(
+        &self,
+        interface: &InterfaceDescription,
+        address: IpAddr,
+    ) -> Result<Option<NeighbourState>> {
+        let failed =
+            |error: io::Error| error::system_error("look for a neighbour", &interface.name, &error);
+        let found = neighbour::state(interface.index, address).map_err(failed)?;
+        Ok(found.and_then(NeighbourState::from_linux))
     }
 
     fn path(&self, interface: &InterfaceDescription) -> Result<Vec<InterfaceDescription>> {
