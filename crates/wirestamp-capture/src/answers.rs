@@ -298,7 +298,8 @@ impl Answers {
         };
         let known = &mut connection.ways[usize::from(!by_client)];
         *known = known.or(way);
-        if *known != way && way.is_some() {
+        // copies of numbered packets are left out before
+        if found.number.is_none() && *known != way && way.is_some() {
             return; // the same packet, captured again
         }
         let counts = &mut self.counts[service].1;

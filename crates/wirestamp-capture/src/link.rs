@@ -100,8 +100,8 @@ pub(crate) fn network(link: Link, data: &[u8]) -> Result<Network<'_>, Unreadable
     let (ether_type, data) = match link {
         Link::Ip => return by_version(data, None),
         Link::Ethernet => (word(data, 12)?, behind(data, 14)?),
-        Link::Sll => (cooked(word(data, 14)?), behind(data, 16)?),
-        Link::Sll2 => (cooked(word(data, 0)?), behind(data, 20)?),
+        Link::Sll => (cooked(word(data, 14)?)?, behind(data, 16)?),
+        Link::Sll2 => (cooked(word(data, 0)?)?, behind(data, 20)?),
         Link::Null | Link::Loop => {
             let family: [u8; 4] = *data.first_chunk().ok_or(Unreadable::CutOff)?;
             let orders = [u32::from_be_bytes(family), u32::from_le_bytes(family)];
@@ -121,12 +121,14 @@ pub(crate) fn network(link: Link, data: &[u8]) -> Result<Network<'_>, Unreadable
 }
 
 /// Returns the type of Ethernet for a protocol number of Linux. Those of other packets than
-/// Ethernet's are small; 4 is LLC.
-fn cooked(protocol: u16) -> u16 {
+/// Ethernet's are small; 4 is LLC. A switch's tag (DSA, XDSA) and MAP's header have frames behind
+/// them.
+const fn cooked(protocol: u16) -> Result<u16, Unreadable> {
     match protocol {
-        4 => 1_500,
-        0..=1_535 => 0,
-        _ => protocol,
+        4 => Ok(1_500),
+        0x1b | 0xf8 | 0xf9 => Err(Unreadable::Encapsulated),
+        0..=1_535 => Ok(0),
+        _ => Ok(protocol),
     }
 }
 
@@ -210,7 +212,7 @@ fn unwrap(mut ether_type: u16, mut data: &[u8], tags: usize) -> Result<Network<'
                 let is_last = *data.get(2).ok_or(Unreadable::CutOff)? & 1 == 1;
                 data = behind(data, 4)?;
                 if is_last {
-                    return by_version(data, vlan);
+                    return behind_labels(data, vlan);
                 }
             }
             // PPPoE; its header is followed by PPP's protocol field. Code 0 is for packets of a
@@ -223,11 +225,12 @@ fn unwrap(mut ether_type: u16, mut data: &[u8], tags: usize) -> Result<Network<'
                 found.vlan = vlan.or(found.vlan);
                 return Ok(found);
             }
-            // a length, followed by LLC; a SNAP header has a type again
+            // a length, followed by LLC; a SNAP header has a type again, also that of a bridge
             3..=1_500 => match data.get(..6).ok_or(Unreadable::CutOff)? {
-                [0xaa, 0xaa, 3, 0, 0, 0] => {
+                [0xaa, 0xaa, 3, 0, 0, 0 | 0xf8] => {
                     (ether_type, data) = (word(data, 6)?, behind(data, 8)?);
                 }
+                [6, 6, 3, ..] => return by_version(behind(data, 3)?, vlan),
                 _ => return Err(Unreadable::NotIp),
             },
             0..1_536 => return Err(Unreadable::NotIp),
@@ -278,6 +281,33 @@ fn by_version(data: &[u8], vlan: Option<u16>) -> Result<Network<'_>, Unreadable>
     })
 }
 
+/// Parses what the last label has in front of it: an IP packet, or anything else, such as an
+/// Ethernet frame whose address begins as one.
+fn behind_labels(data: &[u8], vlan: Option<u16>) -> Result<Network<'_>, Unreadable> {
+    let found = by_version(data, vlan)?;
+    let is_ip = match found.ether_type {
+        0x0800 => data
+            .get(..usize::from(data[0] & 0xf) * 4)
+            .is_none_or(has_checksum),
+        _ => data
+            .get(4..6)
+            .filter(|_| data.len() >= 40)
+            .is_none_or(|length| {
+                40 + usize::from(u16::from_be_bytes([length[0], length[1]])) <= data.len()
+            }),
+    };
+    is_ip.then_some(found).ok_or(Unreadable::Encapsulated)
+}
+
+/// Whether the checksum of an IPv4 header is right.
+fn has_checksum(header: &[u8]) -> bool {
+    let words = header
+        .chunks_exact(2)
+        .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    let sum: u32 = words.sum();
+    header.len() >= 20 && (sum & 0xffff) + (sum >> 16) == 0xffff
+}
+
 /// Whether a protocol never contains IP packets: ARP, LLDP, PTP, EAPOL, slow protocols, PPPoE
 /// discovery, Wake-on-LAN, loopback tests, pause frames, CFM, AVTP, PROFINET, EtherCAT, GOOSE and
 /// sampled values.
@@ -323,6 +353,40 @@ mod tests {
         let whole = [header, &IP].concat();
         let network = network(link, &whole)?;
         Ok((network.vlan, network.ether_type, network.data.to_vec()))
+    }
+
+    /// An Ethernet frame, with an IP packet in it, behind labels: its address begins as IPv4 or IPv6 does.
+    #[test]
+    fn a_frame_behind_labels_is_no_ip_packet() {
+        for first in [0x4c, 0x45, 0x60, 0x6c] {
+            let mut frame = [7; 12].to_vec();
+            frame.extend([0x88, 0x47, 0, 1, 1, 64, first, 0x5e, 0xc, 1, 2, 3]);
+            frame.extend([0, 1, 2, 3, 4, 5, 8, 0, 0x45, 0, 0, 40]);
+            frame.resize(80, 0);
+            assert_eq!(
+                network(Link::Ethernet, &frame).map(|found| found.ether_type),
+                Err(Unreadable::Encapsulated),
+                "{first:x}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_may_have_ip_inside_is_not_said_to_have_none() {
+        let bridged = [
+            [7; 12].as_slice(),
+            &[0, 60, 0xaa, 0xaa, 3, 0, 0, 0xf8, 8, 0],
+        ]
+        .concat();
+        let of_llc = [[7; 12].as_slice(), &[0, 60, 6, 6, 3]].concat();
+        for header in [bridged, of_llc] {
+            let ip = (None, 0x0800, IP.to_vec());
+            assert_eq!(found(Link::Ethernet, &header), Ok(ip));
+        }
+        for protocol in [0x1b, 0xf8, 0xf9] {
+            let cooked = [[0; 14].as_slice(), &[0, protocol]].concat();
+            assert_eq!(found(Link::Sll, &cooked), Err(Unreadable::Encapsulated));
+        }
     }
 
     #[test]

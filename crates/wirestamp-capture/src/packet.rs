@@ -192,6 +192,9 @@ pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> 
     };
     let whole = net.ip_payload_ref().ok_or(Unreadable::CutOff)?;
     let (protocol, is_fragment) = (whole.ip_number.0, whole.fragmented);
+    if !is_fragment && is_extension(protocol) {
+        return Err(Unreadable::CutOff);
+    }
     // a length of 0: more than the field can hold, by segmentation offload
     let wire = wire.unwrap_or_else(|| {
         let not_captured = (length as usize).saturating_sub(data.len());
@@ -244,6 +247,11 @@ pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> 
     Ok(found)
 }
 
+/// Whether a header of IP follows that says what is behind it: what could be read ends before it.
+const fn is_extension(protocol: u8) -> bool {
+    matches!(protocol, 0 | 43 | 44 | 51 | 60 | 135 | 139 | 140)
+}
+
 /// Describes a packet in one line, for live output.
 pub fn describe(link_type: LinkType, data: &[u8]) -> String {
     if let Some(found) = ip(link_type, data) {
@@ -281,4 +289,25 @@ pub(crate) fn ether_type(number: u16) -> String {
 
 pub(crate) fn mac(octets: [u8; 6]) -> String {
     octets.map(|octet| format!("{octet:02x}")).join(":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A segment routing header of 24 bytes is cut, then whole.
+    #[test]
+    fn a_packet_that_is_cut_in_an_extension_header_is_of_no_known_flow() {
+        let mut packet = vec![0x60, 0, 0, 0, 0, 40, 43, 64];
+        packet.extend([7; 32]);
+        packet.extend([17, 2, 4, 0]);
+        packet.extend([0; 20]);
+        packet.extend([0, 5, 0, 6, 0, 16, 0, 0]);
+        packet.extend([9; 8]);
+        let length = packet.len() as u32;
+        let cut = read(Link::Ip, &packet[..56], length);
+        assert_eq!(cut.err(), Some(Unreadable::CutOff));
+        let whole = read(Link::Ip, &packet, length).expect("is UDP");
+        assert_eq!((whole.flow.protocol, whole.flow.destination_port), (17, 6));
+    }
 }

@@ -142,7 +142,7 @@ struct Alike {
     first_seen: Option<u64>,
     /// When the last of them was seen.
     latest_ns: i64,
-    /// Where each capture had the first of them, and when the latest there, in milliseconds.
+    /// Where each capture had the first of them, or the latest that is no copy, and when the latest there, in milliseconds.
     places: [Option<(u32, u32)>; 2],
 }
 
@@ -166,6 +166,7 @@ impl Alike {
         let ms = |nanoseconds: i64| (nanoseconds / 1_000_000) as u32;
         let (at, now) = (packet.vantage.short(), ms(line_ns));
         let place = &mut self.places[side as usize];
+        let is_timed = packet.utc_ns.is_some();
         let is_first = place.is_none();
         let (first, latest) = place.get_or_insert((at, now));
         if *first == at {
@@ -175,9 +176,10 @@ impl Alike {
             } else {
                 Again::Not
             }
-        } else if now.wrapping_sub(*latest) <= ms(copies::longest(identification)) {
+        } else if is_timed && now.wrapping_sub(*latest) <= ms(copies::longest(identification)) {
             Again::Copy
         } else {
+            (*first, *latest) = (at, now);
             Again::Perhaps
         }
     }

@@ -239,7 +239,7 @@ impl Tally {
     pub(super) fn votes(&self) -> i64 {
         let of = |side: Side| {
             let [received, sent] = self.ways[side as usize];
-            let is_forwarding = received.min(sent) > received.max(sent) / 4;
+            let is_forwarding = received.min(sent) > received.max(sent) / 16;
             if is_forwarding {
                 0
             } else {

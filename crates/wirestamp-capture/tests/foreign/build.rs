@@ -206,6 +206,12 @@ pub(crate) fn ipv4(from: u8, to: u8, identification: u16, protocol: u8, behind: 
     packet.extend((20 + behind.len() as u16).to_be_bytes());
     packet.extend(identification.to_be_bytes());
     packet.extend([0, 0, 64, protocol, 0, 0, 10, 0, 0, from, 10, 0, 0, to]);
+    let words = packet
+        .chunks(2)
+        .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let sum: u32 = words.sum();
+    let checksum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
     packet.extend(behind);
     packet
 }

@@ -157,6 +157,55 @@ fn packets_that_look_alike_are_no_copies_of_earlier_ones() {
     );
 }
 
+/// A capture of two interfaces that begins between them, and one of which falls silent.
+#[test]
+fn heartbeats_are_copies_of_the_latest_one_wherever_that_was_seen() {
+    let heartbeat = udp(1, 2, (5, 6), 0, b"I am here");
+    let (mut near, mut far) = (Ng::of(276), Ng::of(101));
+    near.whole(START + 50_000, &sll2(2, 4, &heartbeat), "");
+    far.whole(START + MS, &heartbeat, "");
+    for number in 1..200 {
+        let at = START + number * 100 * MS;
+        if number < 100 {
+            near.whole(at, &sll2(1, 0, &heartbeat), "");
+        }
+        near.whole(at + 50_000, &sll2(2, 4, &heartbeat), "");
+        if number != 150 {
+            far.whole(at + MS, &heartbeat, "");
+        }
+    }
+    let mut options = Options::default();
+    options.window_ns = 1_000 * MS as i64;
+    let report = compared(&near.bytes, &far.bytes, options);
+    let flow = only(&report);
+    assert_eq!((flow.matched, flow.duplicated), (199, 0), "{report:?}");
+    assert_eq!(report.files.map(|file| file.copies), [99, 0]);
+    let missing = (flow.lost, flow.undecided);
+    assert_eq!(missing, (1, [0, 0]), "{report:?}");
+}
+
+/// A bridge of many interfaces: each of them receives a packet, and one sends it.
+#[test]
+fn a_packet_that_leaves_by_one_of_many_interfaces_says_nothing_of_its_way() {
+    let mut router = Ng::of(276);
+    for number in 0..50 {
+        let at = START + u64::from(number) * MS;
+        let data = datagram(number, true);
+        for place in 0..6 {
+            let kind = if place == 5 { 4 } else { 0 };
+            router.whole(
+                at + u64::from(place) * 20_000,
+                &sll2(place, kind, &data),
+                "",
+            );
+        }
+    }
+    let report = compared(&router.bytes, &beyond(50, true), Options::default());
+    let flow = only(&report);
+    assert_eq!((flow.lost, flow.way), (1, Way::AToB), "{report:?}");
+    assert_eq!(flow.delay.expect("matched").minimum_ns, 500_000);
+}
+
 #[test]
 fn answers_of_a_host_with_bridges_are_timed_once() {
     for kind in ["SLL", "SLL2", "interfaces"] {
@@ -181,8 +230,10 @@ fn answers_of_a_host_with_bridges_are_timed_once() {
             let tell = udp(2, 1, (53, 1_000), number, b"me");
             put(at, 0, false, &ask);
             put(at + 30_000, 1, true, &ask);
-            put(at + 2 * MS, 1, false, &tell);
-            put(at + 2 * MS + 30_000, 0, true, &tell);
+            // two files that were merged, or two clocks: the copy that left is first
+            let is_sent_first = number == 10;
+            put(at + 2 * MS, 1, is_sent_first, &tell);
+            put(at + 2 * MS + 30_000, 0, !is_sent_first, &tell);
         }
         let mut reader = Reader::new("it", &file.bytes[..]).expect("is a capture");
         let report = answers::answers(&mut reader, 1_000_000_000).expect("reads");
