@@ -448,6 +448,20 @@ impl Timestamping {
         self
     }
 
+    /// Returns the most entries of the error queue that one transmit ID can have: one, one more with
+    /// [`Source::Both`], which has an entry for each source, and one more with
+    /// [`queueing`](Self::queueing).
+    ///
+    /// ```
+    /// # use wirestamp_core::configuration::{Source, Timestamping};
+    /// let both = Timestamping::new().transmit(64).source(Source::Both);
+    /// assert_eq!(both.entries_per_id(), 2);
+    /// assert_eq!(both.queueing().entries_per_id(), 3);
+    /// ```
+    pub const fn entries_per_id(&self) -> u32 {
+        1 + matches!(self.source, Source::Both) as u32 + self.queueing as u32
+    }
+
     /// Returns an error if [`queueing`](Self::queueing) is on. For backends without these
     /// timestamps.
     ///

@@ -102,8 +102,7 @@ impl State {
 
     /// How much a socket's queues may take, so that the timestamps it shall buffer fit.
     fn room(&self, in_force: &Timestamping) -> u32 {
-        let entries =
-            u32::from(in_force.transmit.unwrap_or(0)) * (1 + u32::from(in_force.queueing));
+        let entries = u32::from(in_force.transmit.unwrap_or(0)) * in_force.entries_per_id();
         let wanted = (entries + 1) * ENTRY_BYTES;
         wanted.clamp(self.host.receive_buffer, self.host.receive_buffer_limit)
     }

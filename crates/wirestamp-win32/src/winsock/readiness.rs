@@ -87,7 +87,10 @@ impl Socket {
             self.silent_resets.store(silent, Ordering::Release);
             return Ok(());
         };
-        self.ready_for(Interest::Receive)?;
+        // a wait to receive would not ask the kernel while datagrams are held here
+        let seen = wire.wait(Interest::Send, MonotonicTime::MIN);
+        seen.map_err(|error| code(&error))?;
+        self.drain()?;
         self.silent_resets.store(silent, Ordering::Release);
         if silent {
             let is_reset = |error| error == WSAECONNRESET;

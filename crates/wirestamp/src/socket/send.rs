@@ -144,8 +144,7 @@ impl<T: Supported> Socket<T> {
     /// Holds no lock during the system call, unless that needs the tracker, so that other threads
     /// can send, receive and fetch in the meantime.
     fn send_with_ids(&self, batch: &[Outgoing<'_, T>]) -> Result<(usize, bool)> {
-        let room = self.socket.make_room(batch);
-        let mut begun = self.begin(batch, room);
+        let mut begun = self.begin(batch);
         if let Begun {
             datagrams: 0,
             refused: Some((_, Refused::Full)),
@@ -153,7 +152,7 @@ impl<T: Supported> Socket<T> {
         } = begun
         {
             let _ = self.collect(); // resolved IDs make room
-            begun = self.begin(batch, room);
+            begun = self.begin(batch);
         }
         if !begun.enabled {
             return self.send_plain(batch).result; // the backend ignores IDs then
@@ -173,13 +172,14 @@ impl<T: Supported> Socket<T> {
         result
     }
 
-    /// Registers the IDs of as many datagrams as the error queue has room for: at least one, and
-    /// half of `room`, if that depends on the length of the datagrams.
-    fn begin(&self, batch: &[Outgoing<'_, T>], room: Option<u32>) -> Begun {
+    /// Registers the IDs of as many datagrams as half the error queue has room for, at least one.
+    /// How many that are can depend on their length; no `configure` comes in between, which locks
+    /// `state` too.
+    fn begin(&self, batch: &[Outgoing<'_, T>]) -> Begun {
         let now = self.now();
         let mut state = self.transmit.lock();
-        if let Some(room) = room {
-            state.limit_part(room);
+        if let Some(room) = self.socket.make_room(batch) {
+            state.has_room_for(room);
         }
         let mut begun = Begun {
             enabled: state.enabled || state.closed,

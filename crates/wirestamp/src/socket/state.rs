@@ -44,10 +44,10 @@ pub(super) struct State {
     pub(super) matcher: Matcher,
     pub(super) enabled: bool,
     pub(super) closed: bool,
-    /// The number of timestamps to leave in the error queue at most: half its capacity.
+    /// The number of IDs whose timestamps are left in the error queue at most: half its capacity.
     pub(super) part: usize,
-    /// The number of entries in the error queue for each ID.
-    entries: usize,
+    /// The most entries in the error queue for one ID.
+    entries: u32,
     /// The end of the wait of the thread that waits in the backend; `None` if there is none.
     pub(super) inside: Option<MonotonicTime>,
     /// The earliest time that another waiting thread needs.
@@ -147,24 +147,23 @@ impl State {
         self.matcher.configure(timestamping, now);
         self.enabled = timestamping.transmit.is_some();
         let queue = granted.and_then(|granted| granted.system_queue);
-        // with `queueing`, each ID has one more entry
-        self.entries = 1 + usize::from(timestamping.queueing);
+        self.entries = timestamping.entries_per_id();
         self.part = usize::MAX;
         if let Some(queue) = queue {
-            self.limit_part(queue);
+            self.has_room_for(queue);
         }
     }
 
-    /// Takes into account that the error queue holds no more than `room` entries.
-    pub(super) fn limit_part(&mut self, room: u32) {
-        let part = (room as usize / 2 / self.entries).max(1);
-        self.part = self.part.min(part);
+    /// Takes into account that the error queue now holds `room` entries.
+    pub(super) fn has_room_for(&mut self, room: u32) {
+        self.part = (room / 2 / self.entries).max(1) as usize;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirestamp_core::configuration::Source;
     use wirestamp_core::time::{Span, UtcCrossTimestamp, UtcModel, UtcTime};
     use wirestamp_core::timestamp::{Arrival, CounterMap, Notice, Placement};
 
@@ -203,5 +202,23 @@ mod tests {
         assert_eq!(taken, 1);
         transmit.sent_with(tracker);
         assert!(!transmit.tracks_sends());
+    }
+
+    #[test]
+    fn half_the_error_queue_is_used_as_large_as_it_is_now() {
+        let mut state = State::default();
+        let mut configure = |wanted: Timestamping| {
+            let granted = Granted::new(wanted.transmit(8), Some(120));
+            state.configured(Some(&granted), MonotonicTime::from_nanoseconds(0));
+            state.part
+        };
+        let both = Timestamping::new().source(Source::Both);
+        assert_eq!(configure(both.queueing()), 20);
+        assert_eq!(configure(both), 30);
+        assert_eq!(configure(Timestamping::new()), 60);
+        for (room, part) in [(5, 2), (64, 32), (1, 1)] {
+            state.has_room_for(room);
+            assert_eq!(state.part, part, "of {room}");
+        }
     }
 }

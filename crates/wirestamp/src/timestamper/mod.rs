@@ -162,9 +162,9 @@ impl Timestamper {
             Err(_) => (Timestamping::OFF, None),
         };
         self.matcher.configure(&in_force, now);
-        // an id has an entry more if its time in the queue is asked for
-        let entries = 1 + usize::from(in_force.queueing);
-        self.part = queue.map_or(usize::MAX, |queue| (queue as usize / 2 / entries).max(1));
+        self.part = queue.map_or(usize::MAX, |queue| {
+            (queue / 2 / in_force.entries_per_id()).max(1) as usize
+        });
         granted
     }
 

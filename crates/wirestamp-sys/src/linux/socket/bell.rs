@@ -1,18 +1,21 @@
 //! What ends a wait from outside: a descriptor that only a socket has whose waits block.
 
+use super::lock;
 use crate::native::call;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// Becomes readable when it is rung, also if that was before anybody waited.
 #[derive(Debug, Default)]
 pub(super) struct Bell {
     /// Made for the first wait that blocks: a program that polls a thousand sockets itself has no use for it.
     event: OnceLock<OwnedFd>,
-    /// Whether it was rung before there was a descriptor.
+    /// Whether it is rung, as long as there is no descriptor.
     rung: AtomicBool,
+    /// Held while any of this changes.
+    changing: Mutex<()>,
 }
 
 impl Bell {
@@ -24,14 +27,15 @@ impl Bell {
         if let Some(event) = self.event.get() {
             return Ok(event.as_fd());
         }
-        let made = call::eventfd()?;
-        let event = self.event.get_or_init(|| made);
-        // Either this sees what `ring` noted, or `ring` sees the descriptor.
-        fence(Ordering::SeqCst);
-        if self.rung.load(Ordering::Relaxed) {
-            call::signal(event.as_fd());
+        let _changing = lock(&self.changing);
+        if let Some(event) = self.event.get() {
+            return Ok(event.as_fd());
         }
-        Ok(event.as_fd())
+        let made = call::eventfd()?;
+        if self.rung.load(Ordering::Acquire) {
+            call::signal(made.as_fd());
+        }
+        Ok(self.event.get_or_init(|| made).as_fd())
     }
 
     /// What a wait would find at once: `None` if only the descriptor knows.
@@ -42,19 +46,19 @@ impl Bell {
 
     /// Ends the waits for it.
     pub(super) fn ring(&self) {
-        self.rung.store(true, Ordering::Release);
-        fence(Ordering::SeqCst);
-        if let Some(event) = self.event.get() {
-            call::signal(event.as_fd());
+        let _changing = lock(&self.changing);
+        match self.event.get() {
+            Some(event) => call::signal(event.as_fd()),
+            None => self.rung.store(true, Ordering::Release),
         }
     }
 
     /// Has it silent again.
     pub(super) fn hush(&self) {
+        let _changing = lock(&self.changing);
         match self.event.get() {
             Some(event) => call::clear(event.as_fd()),
-            // acquires what happened before it was rung
-            None => _ = self.rung.swap(false, Ordering::AcqRel),
+            None => self.rung.store(false, Ordering::Release),
         }
     }
 }
@@ -63,6 +67,8 @@ impl Bell {
 mod tests {
     use super::*;
     use std::os::fd::AsRawFd;
+    use std::sync::Barrier;
+    use std::thread;
 
     fn is_rung(bell: &Bell) -> bool {
         let fd = bell.descriptor().expect("a descriptor").as_raw_fd();
@@ -101,5 +107,29 @@ mod tests {
         bell.ring();
         assert!(is_rung(&bell), "what was rung before the first wait counts");
         assert_eq!(bell.without_descriptor(), None);
+    }
+
+    #[test]
+    fn one_that_is_hushed_while_another_begins_to_wait_is_silent() {
+        const ROUNDS: usize = 2_000;
+        let (bells, together): (Vec<Bell>, _) = (
+            (0..ROUNDS).map(|_| Bell::default()).collect(),
+            Barrier::new(2),
+        );
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for bell in &bells {
+                    together.wait();
+                    bell.descriptor().expect("a descriptor");
+                }
+            });
+            for bell in &bells {
+                bell.ring();
+                together.wait();
+                bell.hush();
+            }
+        });
+        let rung = bells.iter().filter(|bell| is_rung(bell)).count();
+        assert_eq!(rung, 0);
     }
 }

@@ -28,6 +28,7 @@ pub(super) mod ring;
 mod ring_absent;
 #[cfg(not(feature = "io-uring"))]
 use ring_absent as ring;
+mod room;
 mod send;
 mod source;
 mod through_ring;

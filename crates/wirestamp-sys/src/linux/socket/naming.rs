@@ -5,7 +5,7 @@
 //! with the packet (`SOF_TIMESTAMPING_OPT_CMSG` without `OPT_TSONLY`), which costs a reference to the packet and its room in
 //! the receive buffer: only sockets ask for it whose packets can leave by several devices.
 
-use super::charge::Room;
+use super::room::Room;
 use super::{Kind, Socket, adopt, probe};
 use crate::native::device::{self, Maker};
 use crate::native::links::Links;
@@ -138,7 +138,6 @@ impl<K: Kind> Socket<K> {
             && links.is_some()
             && naming.surroundings(Surroundings::is_naming_wanted)
             && probe::kernel_names_devices(self.former.maker_had_net_raw);
-        naming.room.restart(named);
         naming.by_kernel.store(named, Ordering::Relaxed);
         named
     }

@@ -8,8 +8,8 @@ use super::{Kind, Socket};
 use crate::native::error::system_error;
 use crate::native::wire::constants::{
     OPT_CMSG, OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE,
-    RX_HARDWARE, RX_SOFTWARE, SO_RCVBUFFORCE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE,
-    TX_HARDWARE, TX_SCHED, TX_SOFTWARE,
+    RX_HARDWARE, RX_SOFTWARE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE, TX_HARDWARE, TX_SCHED,
+    TX_SOFTWARE,
 };
 use crate::native::{call, warm};
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, SockRef, Type};
@@ -24,10 +24,6 @@ use wirestamp_core::configuration::{Granted, Identification, Source, Timestampin
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::timestamp::{CountRules, TransmitTracker};
 use wirestamp_core::{Error, ErrorKind, Result};
-
-/// The most receive buffer that is asked for, in bytes as the kernel counts them: room for 8,192 timestamps between two
-/// drains; for 3,276 that come with packets of 1,500 bytes, 496 of 9,000, and 63 of the longest.
-const MOST_BUFFER: usize = 8 << 20;
 
 const CONFIGURE: &str = "configure timestamping";
 pub(super) const JOIN: &str = "join a multicast group";
@@ -176,52 +172,30 @@ impl<K: Kind> Socket<K> {
             .with_remedy("needs Linux 5.10 or later")
     }
 
-    /// Timestamps are charged to the receive buffer, which they share with unread datagrams: asks
-    /// for enough, and says how many fit.
+    /// Asks for a receive buffer that holds the timestamps, and returns how many fit.
     fn make_buffer(&self, wanted: &Timestamping) -> io::Result<Option<u32>> {
-        let Some(capacity) = wanted.transmit else {
-            return Ok(None);
-        };
-        let socket = SockRef::from(&self.fd);
-        let size = socket.recv_buffer_size()?;
-        let entries = usize::from(capacity) * (1 + usize::from(wanted.queueing));
+        let entries = wanted
+            .transmit
+            .map_or(0, |capacity| u32::from(capacity) * wanted.entries_per_id());
         let room = &self.naming.room;
-        let needed = (entries * room.charge() as usize + size).min(MOST_BUFFER);
-        if size < needed {
-            // The kernel doubles what is asked for. The first needs CAP_NET_ADMIN, the second
-            // is cut to net.core.rmem_max.
-            if self.force_buffer(needed).is_err() {
-                socket.set_recv_buffer_size(needed / 2)?;
-            }
-        }
-        let size = u32::try_from(socket.recv_buffer_size()?).unwrap_or(u32::MAX);
-        room.is_made(entries as u32, size);
-        Ok(Some(room.entries()))
-    }
-
-    fn force_buffer(&self, size: usize) -> io::Result<()> {
-        let half = (size / 2) as i32;
-        call::set_number(self.as_fd(), libc::SOL_SOCKET, SO_RCVBUFFORCE, half)
+        room.configure(self.as_fd(), self.naming.is_by_kernel(), entries)?;
+        Ok(wanted.transmit.map(|_| room.entries()))
     }
 
     /// Where timestamps come with packets, makes room for those of datagrams that are not sent yet; returns how many of such
     /// fit.
     pub(super) fn room_for(&self, batch: &[Outgoing<'_, K::Transport>]) -> Option<u32> {
-        if !self.naming.is_by_kernel() {
+        let room = &self.naming.room;
+        if !room.is_for_packets() {
             return None;
         }
-        let room = &self.naming.room;
         let timestamped = batch.iter().filter(|outgoing| outgoing.id.is_some());
-        let longest = timestamped.map(|outgoing| outgoing.payload.len()).max()?;
-        if let Some(needed) = room.sends(longest) {
-            let needed = needed.min(MOST_BUFFER as u64) as usize;
-            let size = || SockRef::from(&self.fd).recv_buffer_size().unwrap_or(0);
-            // without CAP_NET_ADMIN it stays as large as it is, and there is room for fewer
-            if size() < needed && self.force_buffer(needed).is_ok() {
-                room.is_enlarged(size() as u32);
-            }
-        }
-        Some(room.entries())
+        let lengths = timestamped.map(|outgoing| outgoing.payload.len());
+        // the kernel refuses longer ones
+        let longest = lengths
+            .filter(|length| *length <= self.kind.longest())
+            .max()?;
+        Some(room.make_for(self.as_fd(), longest as u32))
     }
 }
 

@@ -53,13 +53,18 @@ impl<K: Kind> Socket<K> {
                 return Ok(true);
             }
         }
+        let room = &self.naming.room;
+        // how many bytes of packets a chunk had is not known once it is read
+        if room.is_for_packets() && awaited >= CHUNK.min(room.entries() as usize) {
+            self.look_at_buffer(tracker, 0);
+        }
         let read = self.read_chunk(tracker)?;
         if completed.by_ring && read > 0 {
             lock(&self.ring)
                 .iter_mut()
                 .for_each(TimestampIoUring::missed_some);
         }
-        if read == CHUNK {
+        if read == CHUNK && !room.is_for_packets() {
             self.look_at_buffer(tracker, read);
         }
         Ok(self.after(completed.entries + read, CHUNK, tracker, awaited))

@@ -5,6 +5,7 @@ mod counting;
 mod naming;
 mod queue;
 mod queueing;
+mod room;
 mod withheld;
 
 use super::*;
@@ -94,6 +95,27 @@ fn pair(ip: impl Into<IpAddr> + Copy, timestamping: Timestamping) -> (Tracked, T
         .configure(&timestamping.receive().packet_information())
         .expect("configured");
     (sender, receiver)
+}
+
+/// Runs `made` on a thread that lacks this capability.
+fn without<T: Send>(capability: u32, made: impl FnOnce() -> T + Send) -> T {
+    const VERSION_3: u32 = 0x2008_0522;
+    thread::scope(|scope| {
+        let ended = scope.spawn(|| {
+            let header = [VERSION_3, 0];
+            // effective, permitted and inheritable ones, twice
+            let mut sets = [0u32; 6];
+            // SAFETY: both have the layout and the length that this version has; this thread alone is asked about.
+            let got = unsafe { libc::syscall(libc::SYS_capget, &raw const header, &raw mut sets) };
+            sets[0] &= !(1 << capability);
+            // SAFETY: as above; this thread alone changes, which then ends.
+            let set =
+                unsafe { libc::syscall(libc::SYS_capset, &raw const header, &raw const sets) };
+            assert_eq!((got, set), (0, 0), "{}", io::Error::last_os_error());
+            made()
+        });
+        ended.join().expect("no panic")
+    })
 }
 
 fn soon() -> MonotonicTime {

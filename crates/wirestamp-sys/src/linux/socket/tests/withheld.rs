@@ -20,26 +20,9 @@ fn change(asked: &Receiver<&str>, is_set: &Sender<()>) {
     fs::write(SETTING, before.trim()).expect("root");
 }
 
-/// Runs `made` on a thread that lacks CAP_NET_RAW.
 fn without_net_raw<T: Send>(made: impl FnOnce() -> T + Send) -> T {
-    const VERSION_3: u32 = 0x2008_0522;
-    const NET_RAW: u32 = 1 << 13;
-    thread::scope(|scope| {
-        let ended = scope.spawn(|| {
-            let header = [VERSION_3, 0];
-            // effective, permitted and inheritable ones, twice
-            let mut sets = [0u32; 6];
-            // SAFETY: both have the layout and the length that this version has; this thread alone is asked about.
-            let got = unsafe { libc::syscall(libc::SYS_capget, &raw const header, &raw mut sets) };
-            sets[0] &= !NET_RAW;
-            // SAFETY: as above; this thread alone changes, which then ends.
-            let set =
-                unsafe { libc::syscall(libc::SYS_capset, &raw const header, &raw const sets) };
-            assert_eq!((got, set), (0, 0), "{}", io::Error::last_os_error());
-            made()
-        });
-        ended.join().expect("no panic")
-    })
+    const NET_RAW: u32 = 13;
+    without(NET_RAW, made)
 }
 
 /// Sends one datagram; returns whether its timestamp, which comes in any case, names the device.
