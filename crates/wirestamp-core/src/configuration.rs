@@ -489,7 +489,8 @@ pub struct Granted {
     pub timestamping: Timestamping,
     /// The number of timestamps that the system can hold until wirestamp collects them; `None` if
     /// unknown. If they come with their packets (Linux, packets that can leave by several NICs),
-    /// this is for packets of up to 1,500 bytes, and wirestamp collects those of longer ones earlier.
+    /// this is for packets of up to 1,500 bytes, and wirestamp collects those of longer ones earlier;
+    /// of a `Timestamper`, which does not know the lengths, it is for packets of any length.
     #[cfg_attr(feature = "serde", serde(rename = "system_queue_timestamps"))]
     pub system_queue: Option<u32>,
     /// Whether datagrams are received through io_uring.

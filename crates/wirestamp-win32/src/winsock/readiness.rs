@@ -87,10 +87,14 @@ impl Socket {
             self.silent_resets.store(silent, Ordering::Release);
             return Ok(());
         };
-        // a wait to receive would not ask the kernel while datagrams are held here
-        let seen = wire.wait(Interest::Send, MonotonicTime::MIN);
-        seen.map_err(|error| code(&error))?;
-        self.drain()?;
+        for _ in 0..MOST_LOOKS {
+            // a wait to receive would not ask the kernel while datagrams are held here
+            let seen = wire.wait(Interest::Send, MonotonicTime::MIN);
+            if !seen.map_err(|error| code(&error))?.timestamps {
+                break;
+            }
+            self.drain()?;
+        }
         self.silent_resets.store(silent, Ordering::Release);
         if silent {
             let is_reset = |error| error == WSAECONNRESET;

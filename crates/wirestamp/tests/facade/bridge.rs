@@ -11,7 +11,7 @@ use wirestamp::{
 const SHORT: u32 = 100;
 const ALL: u32 = 400;
 
-/// A datagram to an address of this host takes loopback, which does not fragment it. 31 MB of
+/// A datagram to an address of this host takes loopback, which does not fragment it. 20 MB of
 /// packets do not fit into a receive buffer: the send collects timestamps in between.
 #[test]
 fn long_datagrams_to_an_address_of_this_host_lose_no_timestamp() {

@@ -111,10 +111,8 @@ impl Socket {
         let interface = bound_to
             .ok()
             .and_then(|index| InterfaceIndex::new(index as u32));
-        let mut socket =
-            Self::around(fd, kind, interface.filter(|_| is_local), name).map_err(failed)?;
-        (socket.is_local, socket.former) = (is_local, former);
-        *socket.dropped.get_mut() = socket.former.dropped;
+        let mut socket = Self::around(fd, kind, interface.filter(|_| is_local), name, former);
+        socket.is_local = is_local;
         let tracker = socket.silence()?;
         Ok((socket, tracker))
     }

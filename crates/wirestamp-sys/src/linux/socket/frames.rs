@@ -6,6 +6,7 @@
 //!
 //! Source: packet(7); the kernel's `Documentation/networking/filter.rst`; IEEE 802.3-2022, 3.2.
 
+use super::adopt::Former;
 use super::kind::{Ends, Kind};
 use super::{Socket, options};
 use crate::native::call;
@@ -167,7 +168,13 @@ impl Socket<Frames> {
             index: interface.index,
         };
         let name = format!("the Ethernet socket of {ethertype} on {}", interface.name);
-        Self::around(fd.into(), kind, Some(interface.index), name).map_err(failed)
+        Ok(Self::around(
+            fd.into(),
+            kind,
+            Some(interface.index),
+            name,
+            Former::default(),
+        ))
     }
 }
 

@@ -196,7 +196,8 @@ impl Socket {
         let fd = options::open(local, interface, options)?;
         let interface = interface.map(|interface| interface.index);
         let ipv6 = local.is_ipv6();
-        Self::around(fd, Datagrams { ipv6 }, interface, name)
+        let kind = Datagrams { ipv6 };
+        Ok(Self::around(fd, kind, interface, name, Former::ours()))
     }
 }
 
@@ -207,8 +208,9 @@ impl<K: Kind> Socket<K> {
         kind: K,
         interface: Option<InterfaceIndex>,
         name: String,
-    ) -> io::Result<Self> {
-        Ok(Self {
+        former: Former,
+    ) -> Self {
+        Self {
             closing: Bell::default(),
             nudge: Bell::default(),
             fd,
@@ -217,7 +219,6 @@ impl<K: Kind> Socket<K> {
             interface,
             naming: Naming::new(interface),
             is_local: true,
-            former: Former::ours(),
             flags: AtomicU32::new(0),
             transmit_bits: AtomicU32::new(0),
             carried: AtomicBool::new(true),
@@ -226,7 +227,7 @@ impl<K: Kind> Socket<K> {
             hides_software: AtomicBool::new(false),
             icmp_errors: AtomicBool::new(false),
             error_seen: AtomicBool::new(false),
-            dropped: AtomicU64::new(0),
+            dropped: AtomicU64::new(former.dropped),
             timestamp_ring: AtomicBool::new(false),
             ring: Mutex::default(),
             receive_ring: AtomicBool::new(false),
@@ -235,7 +236,8 @@ impl<K: Kind> Socket<K> {
             sending: RwLock::default(),
             source: SourceAddress::default(),
             name,
-        })
+            former,
+        }
     }
 
     fn failure(&self, operation: &'static str, error: &io::Error) -> Error {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::abi::codes::{WSAEINTR, WSAETIMEDOUT, WSAEWOULDBLOCK};
+use crate::abi::codes::{WSAEINTR, WSAEMSGSIZE, WSAETIMEDOUT, WSAEWOULDBLOCK};
 use crate::abi::numbers::{SIO_UDP_CONNRESET, SO_RCVTIMEO, SOL_SOCKET};
 use crate::abi::winsock::TimestampingConfig;
 use crate::winsock::ioctl::{self, Input, Output};
@@ -223,5 +223,25 @@ fn a_reset_that_came_while_they_were_silent_stays_silent() {
         );
         assert_eq!(socket.send(b"x", None, None), Ok(1));
         assert_eq!(receive_at_once(&socket), Err(WSAECONNRESET));
+    }
+}
+
+/// Also if another error is held, which the next call returns.
+#[test]
+fn a_reset_behind_another_error_came_while_they_were_silent() {
+    for flags in [0, 2] {
+        let socket = connected_to_nobody();
+        configure(&socket, flags);
+        switch_resets(&socket, false);
+        assert_eq!(socket.send(b"x", None, Some(1)), Ok(1));
+        let held = &socket.earlier_error;
+        held.code.store(WSAEMSGSIZE, Ordering::Release);
+        switch_resets(&socket, true);
+        assert_eq!(receive_at_once(&socket), Err(WSAEMSGSIZE));
+        assert_eq!(
+            receive_at_once(&socket),
+            Err(WSAEWOULDBLOCK),
+            "flags {flags}"
+        );
     }
 }

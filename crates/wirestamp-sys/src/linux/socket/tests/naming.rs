@@ -206,7 +206,11 @@ fn a_timestamp_with_its_packet_is_charged_no_more_than_is_said() {
         // both leave by loopback, whatever the socket is bound to; nobody receives there, so that datagrams take no room
         let loopback: SocketAddr = ([127, 0, 0, 1], 9).into();
         let own: SocketAddr = ([10, 9, 8, 1], 9).into();
-        let to_this_host = [1_000, 3_000, 9_000, 16_000, 20_000, 60_000, 65_507];
+        // the longest of each power of two are among them
+        let to_this_host = [
+            1_000, 1_480, 3_000, 3_528, 7_624, 9_000, 15_816, 16_000, 20_000, 32_200, 60_000,
+            64_968, 65_507,
+        ];
         let bound = tracked(local, Some(&bridge));
         assert_that_all_have_room(&bound, to, &[1, 700, 1_472]);
         assert_eq!(bound.naming.room.charge(), 2_560);
@@ -218,5 +222,8 @@ fn a_timestamp_with_its_packet_is_charged_no_more_than_is_said() {
         let unbound = tracked(local, None);
         assert_that_all_have_room(&unbound, to, &[8_972]);
         assert_that_all_have_room(&unbound, loopback, &to_this_host);
+        let of_ipv6 = tracked((Ipv6Addr::UNSPECIFIED, 0).into(), None);
+        let loopback = (Ipv6Addr::LOCALHOST, 9).into();
+        assert_that_all_have_room(&of_ipv6, loopback, &to_this_host);
     });
 }
