@@ -27,7 +27,7 @@ mod tests {
     use std::io::{self, Write as _};
     use std::os::unix::fs::{PermissionsExt as _, chown};
     use std::process::Command;
-    use std::{env, fs};
+    use std::{env, fs, thread};
 
     const NAME: &str = "WIRESTAMP_TEST_ENVIRONMENT";
     const NOBODY: u32 = 65_534;
@@ -41,10 +41,19 @@ mod tests {
         fs::set_permissions(&copy, fs::Permissions::from_mode(mode)).expect("root may");
         let test =
             "environment::tests::a_program_with_more_rights_than_its_user_does_not_act_on_them";
-        let run = Command::new(&copy)
-            .args(["--exact", test, "--nocapture"])
-            .env(NAME, "set")
-            .output();
+        let run = loop {
+            let run = Command::new(&copy)
+                .args(["--exact", test, "--nocapture"])
+                .env(NAME, "set")
+                .output();
+            match run {
+                // a child of another test still has the descriptor by which it was written
+                Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                    thread::yield_now();
+                }
+                run => break run,
+            }
+        };
         fs::remove_file(&copy).expect("removed");
         let said = String::from_utf8(run.expect("it runs").stdout).expect("text");
         let value = said.split_once("value: ").expect("it says so").1;

@@ -118,6 +118,18 @@ fn without<T: Send>(capability: u32, made: impl FnOnce() -> T + Send) -> T {
     })
 }
 
+/// Waits until it `is_so`, which another thread is about to make, and goes on at once then.
+pub(super) fn until(is_so: impl Fn() -> bool) {
+    for spins in 1u32.. {
+        if is_so() {
+            return;
+        }
+        if spins % 1_000 == 0 {
+            thread::yield_now();
+        }
+    }
+}
+
 fn soon() -> MonotonicTime {
     clock::now() + Span::from_seconds(2)
 }

@@ -90,35 +90,32 @@ fn without_the_privilege_room_is_made_up_to_the_limit_and_never_taken_away() {
 /// Nobody takes away what another thread has made, or counts on what another is making.
 #[test]
 fn threads_that_make_room_at_once_all_have_it() {
-    const ROUNDS: usize = 1_000;
-    let fresh = || (Room::default(), with_buffer(20_000));
-    let all: Vec<_> = (0..ROUNDS).map(|_| fresh()).collect();
-    for (room, socket) in &all {
-        room.configure(socket.as_fd(), true, 4).expect("configured");
-    }
-    let come = AtomicUsize::new(0);
-    let fewest = |first, second| {
-        let rounds = all.iter().zip([first, second].into_iter().cycle());
-        let entries = rounds
-            .enumerate()
-            .map(|(round, ((room, socket), payload))| {
-                // not by a Barrier: the last to come would be far ahead
+    const AT_ONCE: usize = 100; // each takes a descriptor
+    for round in 0..10 {
+        let fresh = || (Room::default(), with_buffer(20_000));
+        let all: Vec<_> = (0..AT_ONCE).map(|_| fresh()).collect();
+        for (room, socket) in &all {
+            room.configure(socket.as_fd(), true, 4).expect("configured");
+        }
+        let come = AtomicUsize::new(0);
+        let fewest = |payload| {
+            let entries = (1..).zip(&all).map(|(place, (room, socket))| {
                 come.fetch_add(1, Ordering::AcqRel);
-                while come.load(Ordering::Acquire) < 2 * (round + 1) {
-                    thread::yield_now();
-                }
+                until(|| come.load(Ordering::Acquire) >= 2 * place);
                 room.make_for(socket.as_fd(), payload)
             });
-        entries.min().expect("rounds")
-    };
-    let fewest = thread::scope(|scope| {
-        let another = scope.spawn(|| fewest(60_000, 60_000));
-        fewest(4_000, 60_000).min(another.join().expect("no panic"))
-    });
-    assert!(fewest >= 4, "{fewest}");
-    for (room, socket) in &all {
-        assert_eq!(size_of(socket), 20_000 + 4 * 66_048);
-        assert_eq!(room.charge(), 66_048);
+            entries.min().expect("some")
+        };
+        let length = if round % 2 == 0 { 4_000 } else { 60_000 };
+        let fewest = thread::scope(|scope| {
+            let another = scope.spawn(|| fewest(60_000));
+            fewest(length).min(another.join().expect("no panic"))
+        });
+        assert!(fewest >= 4, "{fewest} in round {round}");
+        for (room, socket) in &all {
+            let made = (size_of(socket), room.charge());
+            assert_eq!(made, (20_000 + 4 * 66_048, 66_048), "in round {round}");
+        }
     }
 }
 
