@@ -14,7 +14,7 @@ pub struct LocalTime {
     /// On the monotonic clock, which shows whether the real-time clock was stepped.
     pub monotonic: Bounded<MonotonicTime>,
     /// How far adjustments had moved the monotonic clock by then
-    /// ([`Adjusted`](wirestamp_core::time::Adjusted)). `None`: unknown; then nothing is learnt of the drift.
+    /// ([`Adjusted`]). `None`: unknown; then nothing is learnt of the drift.
     pub adjusted: Option<Bounded<Span>>,
 }
 
