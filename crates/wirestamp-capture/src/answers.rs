@@ -203,13 +203,14 @@ pub fn answers_with(reader: &mut Reader<'_>, options: Options) -> Result<Report>
         } = placed.packet;
         unusable.without_time += u64::from(when.utc_ns.is_none());
         let (line_ns, run) = (placed.line_ns, placed.run);
+        let timed_ns = when.utc_ns.map(|_| line_ns);
         let counted = when
             .named
             .map_or(counted_until, |run| counted_until.note(run));
         let since = answers.waits.reach(run, line_ns);
         let is_copy = found.ok().is_some_and(|found: Segment| {
             found.number.is_some_and(|number| {
-                copies.is_copy(number, vantage, line_ns, found.identification)
+                copies.is_copy(number, vantage, timed_ns, found.identification)
             })
         });
         match found {

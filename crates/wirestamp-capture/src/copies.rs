@@ -81,20 +81,24 @@ impl Copies {
     }
 
     /// Whether the packet with this number was just seen elsewhere; packets come in order of time.
+    /// `line_ns`: its time; `None`: it has none, so that nothing is known of it.
     pub(crate) fn is_copy(
         &mut self,
         number: i64,
         at: Vantage,
-        line_ns: i64,
+        line_ns: Option<i64>,
         identification: Option<u16>,
     ) -> bool {
+        let Some(line_ns) = line_ns else {
+            return false;
+        };
         if let Some((known, since)) = self.latest.get_mut(&number) {
             let after = line_ns.saturating_sub(*since);
             let is_elsewhere = *known != at && after <= longest(identification);
             let is_mirrored = *known == at && is_mirrored(identification, after);
             self.mirrored += u64::from(is_mirrored);
+            self.count += u64::from(is_elsewhere);
             if is_elsewhere || is_mirrored && self.mirrored_once {
-                self.count += 1;
                 return true;
             }
             (*known, *since) = (at, line_ns);
@@ -137,7 +141,7 @@ mod tests {
             (3, 1, 5 * USUAL, Some(0), false),
             (3, 0, 6 * USUAL + 1, Some(0), false),
         ] {
-            let found = copies.is_copy(number, at(interface), line_ns, identification);
+            let found = copies.is_copy(number, at(interface), Some(line_ns), identification);
             assert_eq!(found, expected, "{number} {interface} {line_ns}");
         }
         assert_eq!(copies.count(), 2);
@@ -148,22 +152,31 @@ mod tests {
         for (once, expected) in [(false, [false, false]), (true, [true, true])] {
             let mut copies = Copies::new(once);
             let mut is_copy =
-                |line_ns, identification| copies.is_copy(1, at(0), line_ns, identification);
+                |line_ns, identification| copies.is_copy(1, at(0), Some(line_ns), identification);
             assert!(!is_copy(0, Some(7)));
             assert_eq!([is_copy(1, Some(7)), is_copy(2, Some(7))], expected);
             // without an identification, and later, it may be another one
             assert!(!is_copy(3, Some(0)));
             assert!(!is_copy(4, None));
             assert!(!is_copy(5 + USUAL, Some(7)));
-            assert_eq!(copies.mirrored(), 2);
+            assert_eq!((copies.mirrored(), copies.count()), (2, 0));
         }
+    }
+
+    #[test]
+    fn a_packet_without_a_time_is_no_copy() {
+        let mut copies = Copies::new(true);
+        for place in [0, 0, 1] {
+            assert!(!copies.is_copy(1, at(place), None, Some(7)));
+        }
+        assert_eq!((copies.mirrored(), copies.count()), (0, 0));
     }
 
     #[test]
     fn no_more_packets_are_remembered_than_there_is_room_for() {
         let mut copies = Copies::default();
         for number in 0..3 * MOST as i64 {
-            assert!(!copies.is_copy(number, at(0), number, None));
+            assert!(!copies.is_copy(number, at(0), Some(number), None));
         }
         assert_eq!((copies.latest.len(), copies.order.len()), (MOST, MOST));
     }

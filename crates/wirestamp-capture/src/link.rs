@@ -95,8 +95,8 @@ pub(crate) fn name(number: u32) -> String {
     format!("{number} ({name})")
 }
 
-/// Finds the IP header after the link header.
-pub(crate) fn network(link: Link, data: &[u8]) -> Result<Network<'_>, Unreadable> {
+/// Finds the IP header after the link header. `missing`: the bytes on the wire that were not captured.
+pub(crate) fn network(link: Link, data: &[u8], missing: usize) -> Result<Network<'_>, Unreadable> {
     let (ether_type, data) = match link {
         Link::Ip => return by_version(data, None),
         Link::Ethernet => (word(data, 12)?, behind(data, 14)?),
@@ -113,11 +113,11 @@ pub(crate) fn network(link: Link, data: &[u8]) -> Result<Network<'_>, Unreadable
         }
         // the Cisco form has the type of Ethernet
         Link::PppHdlc if matches!(data, [0x0f | 0x8f, ..]) => (word(data, 2)?, behind(data, 4)?),
-        Link::Ppp | Link::PppHdlc => return ppp(unframed(data), 0),
-        Link::PppDirection => return ppp(unframed_after_direction(data)?, 0),
+        Link::Ppp | Link::PppHdlc => return ppp(unframed(data), 0, missing),
+        Link::PppDirection => return ppp(unframed_after_direction(data)?, 0, missing),
         Link::PppEther => (0x8864, data),
     };
-    unwrap(ether_type, data, 0)
+    unwrap(ether_type, data, 0, missing)
 }
 
 /// Returns the type of Ethernet for a protocol number of Linux. Those of other packets than
@@ -180,7 +180,7 @@ fn unframed_after_direction(data: &[u8]) -> Result<&[u8], Unreadable> {
 
 /// Parses PPP from its protocol field, which has one byte if the first one is odd. `tags`: the
 /// number of headers before it.
-fn ppp(data: &[u8], tags: usize) -> Result<Network<'_>, Unreadable> {
+fn ppp(data: &[u8], tags: usize, missing: usize) -> Result<Network<'_>, Unreadable> {
     let first = *data.first().ok_or(Unreadable::CutOff)?;
     let (protocol, data) = match first & 1 {
         1 => (u16::from(first), &data[1..]),
@@ -196,11 +196,16 @@ fn ppp(data: &[u8], tags: usize) -> Result<Network<'_>, Unreadable> {
         // compressed, in fragments or bridged
         _ => return Err(Unreadable::Encapsulated),
     };
-    unwrap(ether_type, data, tags + 1)
+    unwrap(ether_type, data, tags + 1, missing)
 }
 
 /// Removes tags and labels; `tags`: the number of those before.
-fn unwrap(mut ether_type: u16, mut data: &[u8], tags: usize) -> Result<Network<'_>, Unreadable> {
+fn unwrap(
+    mut ether_type: u16,
+    mut data: &[u8],
+    tags: usize,
+    missing: usize,
+) -> Result<Network<'_>, Unreadable> {
     let mut vlan = None;
     for tag in tags..MOST_TAGS {
         match ether_type {
@@ -212,7 +217,7 @@ fn unwrap(mut ether_type: u16, mut data: &[u8], tags: usize) -> Result<Network<'
                 let is_last = *data.get(2).ok_or(Unreadable::CutOff)? & 1 == 1;
                 data = behind(data, 4)?;
                 if is_last {
-                    return behind_labels(data, vlan);
+                    return behind_labels(data, vlan, missing);
                 }
             }
             // PPPoE; its header is followed by PPP's protocol field. Code 0 is for packets of a
@@ -221,7 +226,7 @@ fn unwrap(mut ether_type: u16, mut data: &[u8], tags: usize) -> Result<Network<'
                 if *data.get(1).ok_or(Unreadable::CutOff)? != 0 {
                     return Err(Unreadable::NotIp);
                 }
-                let mut found = ppp(behind(data, 6)?, tag + 1)?;
+                let mut found = ppp(behind(data, 6)?, tag + 1, missing)?;
                 found.vlan = vlan.or(found.vlan);
                 return Ok(found);
             }
@@ -283,7 +288,11 @@ fn by_version(data: &[u8], vlan: Option<u16>) -> Result<Network<'_>, Unreadable>
 
 /// Parses what the last label has in front of it: an IP packet, or anything else, such as an
 /// Ethernet frame whose address begins as one.
-fn behind_labels(data: &[u8], vlan: Option<u16>) -> Result<Network<'_>, Unreadable> {
+fn behind_labels(
+    data: &[u8],
+    vlan: Option<u16>,
+    missing: usize,
+) -> Result<Network<'_>, Unreadable> {
     let found = by_version(data, vlan)?;
     let is_ip = match found.ether_type {
         0x0800 => data
@@ -293,7 +302,8 @@ fn behind_labels(data: &[u8], vlan: Option<u16>) -> Result<Network<'_>, Unreadab
             .get(4..6)
             .filter(|_| data.len() >= 40)
             .is_none_or(|length| {
-                40 + usize::from(u16::from_be_bytes([length[0], length[1]])) <= data.len()
+                let stated = usize::from(u16::from_be_bytes([length[0], length[1]]));
+                40 + stated <= data.len().saturating_add(missing)
             }),
     };
     is_ip.then_some(found).ok_or(Unreadable::Encapsulated)
@@ -351,7 +361,7 @@ mod tests {
 
     fn found(link: Link, header: &[u8]) -> Result<(Option<u16>, u16, Vec<u8>), Unreadable> {
         let whole = [header, &IP].concat();
-        let network = network(link, &whole)?;
+        let network = network(link, &whole, 0)?;
         Ok((network.vlan, network.ether_type, network.data.to_vec()))
     }
 
@@ -364,11 +374,28 @@ mod tests {
             frame.extend([0, 1, 2, 3, 4, 5, 8, 0, 0x45, 0, 0, 40]);
             frame.resize(80, 0);
             assert_eq!(
-                network(Link::Ethernet, &frame).map(|found| found.ether_type),
+                network(Link::Ethernet, &frame, 0).map(|found| found.ether_type),
                 Err(Unreadable::Encapsulated),
                 "{first:x}"
             );
         }
+    }
+
+    /// 1,000 bytes of IPv6, of which the first 128 were captured.
+    #[test]
+    fn ipv6_behind_labels_may_be_longer_than_the_captured_part() {
+        let mut frame = [7; 12].to_vec();
+        frame.extend([0x88, 0x47, 0, 1, 1, 64, 0x60, 0, 0, 0]);
+        frame.extend(960_u16.to_be_bytes());
+        frame.extend([17, 64]);
+        frame.resize(128, 0);
+        let kind = |missing| {
+            let found = network(Link::Ethernet, &frame, missing);
+            found.map(|found| found.ether_type)
+        };
+        assert_eq!(kind(18 + 1_000 - 128), Ok(0x86dd));
+        assert_eq!(kind(18 + 999 - 128), Err(Unreadable::Encapsulated));
+        assert_eq!(kind(usize::MAX), Ok(0x86dd));
     }
 
     #[test]
@@ -484,13 +511,14 @@ mod tests {
         }
         let tags = [0x81, 0, 0, 1].repeat(MOST_TAGS + 1);
         assert_eq!(ethernet(&tags), Err(Unreadable::Encapsulated));
-        assert_eq!(network(Link::Sll2, &[8, 0]).err(), Some(Unreadable::CutOff));
+        let cut = network(Link::Sll2, &[8, 0], 0);
+        assert_eq!(cut.err(), Some(Unreadable::CutOff));
         for link in [Link::Ppp, Link::PppHdlc, Link::PppDirection, Link::PppEther] {
             for header in [&[][..], &[0], &[0xff, 3]] {
-                assert!(network(link, header).is_err(), "{link:?} {header:?}");
+                assert!(network(link, header, 0).is_err(), "{link:?} {header:?}");
             }
         }
-        assert_eq!(network(Link::Ip, &[]).err(), Some(Unreadable::CutOff));
+        assert_eq!(network(Link::Ip, &[], 0).err(), Some(Unreadable::CutOff));
     }
 
     #[test]

@@ -145,7 +145,12 @@ pub fn ip(link_type: LinkType, data: &[u8]) -> Option<Ip<'_>> {
 /// # Errors
 /// The reason why the packet cannot be identified.
 pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> {
-    let network = link::network(link, data)?;
+    // of a packet of unknown length, any number of bytes may be missing
+    let missing = match length {
+        0 => usize::MAX,
+        _ => (length as usize).saturating_sub(data.len()),
+    };
+    let network = link::network(link, data, missing)?;
     let sliced = LaxSlicedPacket::from_ether_type(EtherType(network.ether_type), network.data);
     let vlan = network.vlan;
     let Some(net) = sliced.net.as_ref() else {
@@ -192,7 +197,7 @@ pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> 
     };
     let whole = net.ip_payload_ref().ok_or(Unreadable::CutOff)?;
     let (protocol, is_fragment) = (whole.ip_number.0, whole.fragmented);
-    if !is_fragment && is_extension(protocol) {
+    if !is_fragment && is_extension(network.ether_type, protocol) {
         return Err(Unreadable::CutOff);
     }
     // a length of 0: more than the field can hold, by segmentation offload
@@ -247,9 +252,13 @@ pub fn read(link: Link, data: &[u8], length: u32) -> Result<Ip<'_>, Unreadable> 
     Ok(found)
 }
 
-/// Whether a header of IP follows that says what is behind it: what could be read ends before it.
-const fn is_extension(protocol: u8) -> bool {
-    matches!(protocol, 0 | 43 | 44 | 51 | 60 | 135 | 139 | 140)
+/// Whether the protocol behind this header is known: it is an extension header of IPv6, or AH of
+/// either version. (Mobility, HIP and Shim6 headers are packets of their own.)
+const fn is_extension(ether_type: u16, protocol: u8) -> bool {
+    match protocol {
+        0 | 43 | 44 | 60 => ether_type == 0x86dd,
+        _ => protocol == 51,
+    }
 }
 
 /// Describes a packet in one line, for live output.
@@ -309,5 +318,23 @@ mod tests {
         assert_eq!(cut.err(), Some(Unreadable::CutOff));
         let whole = read(Link::Ip, &packet, length).expect("is UDP");
         assert_eq!((whole.flow.protocol, whole.flow.destination_port), (17, 6));
+    }
+
+    /// A binding update of Mobile IPv6, HIP over IPv4, and IPv4 protocols with the numbers of
+    /// extension headers.
+    #[test]
+    fn a_protocol_that_is_no_extension_header_is_a_whole_packet() {
+        let mut mobility = vec![0x60, 0, 0, 0, 0, 16, 135, 64];
+        mobility.extend([7; 32]);
+        mobility.extend([59, 1, 5, 0]);
+        mobility.extend([0; 12]);
+        let found = read(Link::Ip, &mobility, 56).expect("is whole");
+        assert_eq!((found.flow.protocol, found.payload_length), (135, 16));
+        for protocol in [139, 60, 0] {
+            let mut packet = vec![0x45, 0, 0, 60, 0, 1, 0, 0, 64, protocol, 0, 0];
+            packet.resize(60, 7);
+            let found = read(Link::Ip, &packet, 60).expect("is whole");
+            assert_eq!((found.flow.protocol, found.payload_length), (protocol, 40));
+        }
     }
 }

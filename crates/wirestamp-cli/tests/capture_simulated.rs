@@ -967,6 +967,64 @@ fn limits_of_a_comparison_are_kept_or_exit_code_8() {
     assert_eq!(report["limits"][0]["figure"], "lost_or_undecided_percent");
 }
 
+/// A switch between both captures sends and receives LLDP itself: none of it is forwarded, and none lost.
+#[test]
+fn frames_that_are_never_forwarded_exceed_no_limit() {
+    let folder = tempfile::tempdir().expect("made");
+    let made = |later: u64, station: u8| {
+        let mut file = Made::new(1);
+        for number in 0..30_u16 {
+            let at = u64::from(number) * 1_000 + later;
+            let packet = [&[2; 12][..], &[8, 0], &udp(number)].concat();
+            file.packet(at, &packet, packet.len(), "");
+            let head = [1, 0x80, 0xc2, 0, 0, 0xe, 2, 0, 0, 0, 0, station, 0x88, 0xcc];
+            let lldp = [&head[..], &[number as u8; 100]].concat();
+            file.packet(at + 100, &lldp, lldp.len(), "");
+        }
+        file.written(folder.path().join(format!("of {station}")))
+    };
+    let (a, b) = (made(0, 1), made(300, 2));
+    let arguments = ["capture", "compare", utf8(&a), utf8(&b), "--max-loss", "0"];
+    let output = run(&arguments);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("undecided          29 in A"), "{text}");
+    let kept = "limit kept: lost or undecided packets 0 %, at most 0 %";
+    assert!(output.status.success() && text.contains(kept), "{text}");
+}
+
+#[test]
+fn what_a_mirror_port_sent_twice_is_said_to_count_once() {
+    let folder = tempfile::tempdir().expect("made");
+    let mut twice = Made::new(101);
+    for number in 1..31_u16 {
+        let at = u64::from(number) * 1_000;
+        for at in [at, at + 3] {
+            twice.packet(at, &udp(number), 128, "");
+        }
+    }
+    let twice = twice.written(folder.path().join("twice"));
+    let said = "30 packets again within 10 ms, with the same IPv4 identification:";
+    let compare = ["capture", "compare", utf8(&twice), utf8(&twice)];
+    let answers = ["capture", "answers", utf8(&twice)];
+    for arguments in [&compare[..], &answers] {
+        for (more, expected) in [
+            (
+                &[][..],
+                "if a mirror port sends each twice, --copies counts it once",
+            ),
+            (&["--copies"], "each counts once"),
+        ] {
+            let output = run(&[arguments, more].concat());
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(text.contains(&format!("{said} {expected}")), "{text}");
+            assert!(!text.contains("from another interface"), "{text}");
+        }
+    }
+    let report = json(&[&compare[..], &["--copies"]].concat());
+    assert_eq!(number(&report["a"]["copies"]), 0, "{report:#}");
+    assert_eq!(number(&report["a"]["mirrored"]), 30, "{report:#}");
+}
+
 /// pcap with microseconds beside pcapng with nanoseconds: the delay of 523 ns is no more than about a microsecond.
 #[test]
 fn no_digit_is_printed_that_a_file_does_not_have() {
@@ -996,6 +1054,15 @@ fn no_digit_is_printed_that_a_file_does_not_have() {
         text.contains("min 0 ns") && !text.contains("that is the unit"),
         "{text}"
     );
+    let limit = ["--max-p99", "1us", "--clock-bound", "0"];
+    let output = run(&[
+        &["capture", "compare", utf8(&coarse), utf8(&coarse)],
+        &limit[..],
+    ]
+    .concat());
+    let text = String::from_utf8_lossy(&output.stdout);
+    let said = "limit kept: delay p99 0 µs, at most 1.00 µs";
+    assert!(text.contains(said), "{text}");
     let report = json(&["capture", "answers", utf8(&coarse)]);
     assert_eq!(number(&report["unit_ns"]), 1_000, "{report:#}");
 }
@@ -1027,4 +1094,17 @@ fn captures_without_a_packet_in_common_say_how_far_they_are_apart() {
     }
     let text = compared([&a, &a]);
     assert!(!text.contains("overlap"), "{text}");
+    // segments that were joined are in both, too
+    let segments = |each: usize, later: u64| {
+        let mut file = Made::new(101);
+        for (number, start) in (0..3_000).step_by(each).enumerate() {
+            let data = tcp(start as u32, 16, each);
+            let at = number as u64 * 1_000 + later;
+            file.packet(at, &data, data.len(), "");
+        }
+        file.written(folder.path().join(format!("{each}")))
+    };
+    let text = compared([&segments(1_000, 0), &segments(1_500, 10)]);
+    assert!(text.contains("resegmented        3 in A, 2 in B"), "{text}");
+    assert!(!text.contains("no packet was found"), "{text}");
 }

@@ -171,7 +171,7 @@ impl Alike {
         let (first, latest) = place.get_or_insert((at, now));
         if *first == at {
             let after = i64::from(now.wrapping_sub(std::mem::replace(latest, now)));
-            if !is_first && is_mirrored(identification, after * 1_000_000) {
+            if !is_first && is_timed && is_mirrored(identification, after * 1_000_000) {
                 Again::Mirrored
             } else {
                 Again::Not
@@ -321,8 +321,8 @@ impl Comparison {
         let again = self.see(key, side, placed, &found);
         self.extents[side as usize].mirrored += u64::from(again == Again::Mirrored);
         let is_once = self.options.mirrored_once && again == Again::Mirrored;
+        self.extents[side as usize].copies += u64::from(again == Again::Copy);
         if again == Again::Copy || is_once {
-            self.extents[side as usize].copies += 1;
             return;
         }
         let (bytes, is_again) = self.place(side, &found);

@@ -29,6 +29,9 @@ pub struct FlowReport {
     pub flow: Option<Flow>,
     /// The frames, if they have no IP packet; then `flow` is `None`.
     pub frames: Option<Frames>,
+    /// Whether none of them is ever lost: no bridge forwards them and none is in both captures, or stations alter them. Those in one
+    /// capture alone are undecided.
+    pub never_lost: bool,
     /// Which way it went: as the captures say, or else by the sign of the delay.
     pub way: Way,
     /// Packets at A, of the time in which both captures were made.
@@ -240,6 +243,7 @@ fn flow(
     FlowReport {
         flow: tally.flow,
         frames: tally.frames,
+        never_lost: tally.are_never_lost(),
         way,
         in_a: tally.packets(Side::A),
         in_b: tally.packets(Side::B),

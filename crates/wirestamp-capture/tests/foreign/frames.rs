@@ -201,12 +201,14 @@ fn what_no_bridge_forwards_is_lost_only_on_a_cable() {
         panic!("{report:?}");
     };
     assert_eq!((flow.lost, flow.undecided), (0, [50, 0]), "{report:?}");
+    assert!(flow.never_lost);
     let b = file(MS / 2, without_the_7th(fifty(lldp)));
     let report = compared(&a, &b, Options::default());
     let [flow] = of_frames(&report)[..] else {
         panic!("{report:?}");
     };
     assert_eq!((flow.matched, flow.lost), (49, 1), "{report:?}");
+    assert!(!flow.never_lost);
 }
 
 #[test]
@@ -228,6 +230,7 @@ fn what_stations_alter_is_not_lost() {
         (25, 0, 0, [25, 25]),
         "{report:?}"
     );
+    assert!(flow.never_lost);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::arguments::{Limit, LimitedPath, Limits};
 use crate::exit::Exit;
 use crate::output::Page;
 use crate::output::colour::{BAD, GOOD, paint};
+use crate::output::quantity::to_unit;
 use serde::Serialize;
 use std::time::Duration;
 use wirestamp::Span;
@@ -21,6 +22,9 @@ pub(super) struct Judged {
     measured: Option<Number>,
     /// Whether the limit is kept.
     kept: bool,
+    /// No time is printed with finer digits than this.
+    #[serde(skip)]
+    unit_ns: u64,
 }
 
 /// Nanoseconds or percent.
@@ -69,6 +73,7 @@ pub(super) fn judge_loss(figure: &str, most: f64, (lost, packets): (u64, u64)) -
         limit: Number::Percent(most),
         measured: percent.map(Number::Percent),
         kept: percent.is_some_and(|percent| percent <= most),
+        unit_ns: 1,
     }
 }
 
@@ -80,6 +85,7 @@ pub(super) fn judge_one(figure: &str, limit: Duration, measured: Option<i64>) ->
         limit: Number::Nanoseconds(most),
         measured: measured.map(Number::Nanoseconds),
         kept: measured.is_some_and(|measured| measured <= most),
+        unit_ns: 1,
     }
 }
 
@@ -107,15 +113,21 @@ pub(super) fn exceeded(judged: &[Judged]) -> impl Iterator<Item = String> {
 }
 
 impl Judged {
+    /// Measured in this unit, in nanoseconds.
+    pub(super) fn with_unit(self, unit_ns: u64) -> Self {
+        Self { unit_ns, ..self }
+    }
+
     fn said(&self) -> String {
         let figure = self.figure.strip_suffix("_ns").unwrap_or(&self.figure);
         let figure = figure.replace("_ns.", " ").replace('_', " ");
         let figure = figure
             .replace("p99 9", "p99.9")
             .replace(" percent", " packets");
-        let measured = self
-            .measured
-            .map_or_else(|| "not measured".to_owned(), Number::shown);
+        let measured = self.measured.map_or_else(
+            || "not measured".to_owned(),
+            |number| number.shown(self.unit_ns),
+        );
         let verdict = if self.kept {
             paint(GOOD, "kept")
         } else {
@@ -123,15 +135,15 @@ impl Judged {
         };
         format!(
             "limit {verdict}: {figure} {measured}, at most {}",
-            self.limit.shown()
+            self.limit.shown(1)
         )
     }
 }
 
 impl Number {
-    fn shown(self) -> String {
+    fn shown(self, unit_ns: u64) -> String {
         match self {
-            Self::Nanoseconds(time) => Span::from_nanoseconds(time.into()).to_string(),
+            Self::Nanoseconds(time) => to_unit(time, unit_ns),
             Self::Percent(percent) => format!("{percent} %"),
         }
     }
@@ -170,6 +182,15 @@ mod tests {
         assert_eq!(kept(at, 1), [true, false, true]);
         assert_eq!(kept(|_, _| None, 2), [false, false, false]);
         assert_eq!(kept(|_, _| Some(0), 0), [true, true, true]);
+    }
+
+    /// A rounded time may look like the limit, which it is above.
+    #[test]
+    fn a_time_is_printed_with_the_digits_of_its_unit() {
+        let limit = Duration::from_nanos(3_000);
+        let judged = judge_one("delay_ns.p99", limit, Some(3_400)).with_unit(1_000);
+        let said: Vec<_> = exceeded(&[judged]).collect();
+        assert!(said[0].contains("p99 3 µs, at most 3.00 µs"), "{said:?}");
     }
 
     #[test]

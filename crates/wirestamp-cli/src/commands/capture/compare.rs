@@ -127,6 +127,8 @@ struct OneFlow {
     /// Of A and of B.
     #[serde(skip)]
     longest_segment: [u32; 2],
+    #[serde(skip)]
+    never_lost: bool,
 }
 
 /// How long packets took between two steps of the clocks.
@@ -215,12 +217,14 @@ pub(super) fn run(
         tunnel_packets: found.files[place].tunnel_packets,
     };
     let flows: Vec<_> = found.flows.iter().map(OneFlow::from).collect();
+    let [unit_a, unit_b] = found.files.map(|file| file.unit_ns);
+    let unit_ns = unit_a.max(unit_b);
     let report = Compared {
         a: side(&arguments.a, 0),
         b: side(&arguments.b, 1),
         clock_bound_ns: options.clock_bound_ns,
         given_up: found.given_up,
-        limits: judge(&flows, arguments),
+        limits: judge(&flows, arguments, unit_ns),
         flows,
         shown: arguments.flows,
     };
@@ -232,20 +236,21 @@ pub(super) fn run(
 }
 
 /// Judges all flows together by their losses, and the slowest by its delay. Nobody knows whether undecided packets arrived, so that
-/// they keep no limit.
-fn judge(flows: &[OneFlow], arguments: &arguments::CaptureCompare) -> Vec<Judged> {
+/// they keep no limit; those that are never lost neither keep nor exceed one.
+fn judge(flows: &[OneFlow], arguments: &arguments::CaptureCompare, unit_ns: u64) -> Vec<Judged> {
     let sent = |flow: &OneFlow| match flow.direction {
         "a_to_b" => (flow.lost + flow.undecided.a, flow.in_a),
         _ => (flow.lost + flow.undecided.b, flow.in_b),
     };
     let sum = |(lost, all): (u64, u64), (more, packets)| (lost + more, all + packets);
-    let counts = flows.iter().map(sent).fold((0, 0), sum);
+    let may_be_lost = flows.iter().filter(|flow| !flow.never_lost);
+    let counts = may_be_lost.map(sent).fold((0, 0), sum);
     let loss = |most| limits::judge_loss("lost_or_undecided_percent", most, counts);
     let slowest = flows
         .iter()
         .flat_map(|flow| flow.delays.iter().map(|one| one.delay.p99_ns))
         .max();
-    let p99 = |most| limits::judge_one("delay_ns.p99", most, slowest);
+    let p99 = |most| limits::judge_one("delay_ns.p99", most, slowest).with_unit(unit_ns);
     let all = [arguments.max_p99.map(p99), arguments.max_loss.map(loss)];
     all.into_iter().flatten().collect()
 }
@@ -275,6 +280,7 @@ impl From<&FlowReport> for OneFlow {
             delay: report.delay.map(Times::from),
             delays: report.delays.iter().map(OneDelay::from).collect(),
             longest_segment: report.longest_segment,
+            never_lost: report.never_lost,
         }
     }
 }
@@ -405,7 +411,8 @@ impl Compared {
         const SECOND: u64 = 1_000_000_000;
         const TAI: u64 = 37 * SECOND;
         const QUARTER: u64 = 900 * SECOND;
-        if self.flows.iter().any(|flow| flow.matched > 0) {
+        let is_found = |flow: &OneFlow| flow.matched > 0 || !flow.resegmented.is_zero();
+        if self.flows.iter().any(is_found) {
             return None;
         }
         let ((a, a_last), (b, b_last)) = self.a.during_ns.zip(self.b.during_ns)?;

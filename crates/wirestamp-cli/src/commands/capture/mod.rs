@@ -181,12 +181,17 @@ impl Times {
     }
 }
 
-/// A hint on a file that has most packets twice.
+/// A note on packets that a mirror port seems to have sent twice: on many, or on those that count once.
 fn mirrored(mirrored: u64, packets: u64, is_once: bool) -> Option<String> {
-    let are_many = !is_once && mirrored > 0 && mirrored >= packets / 5 * 2;
-    are_many.then(|| {
+    let are_many = mirrored > 0 && mirrored >= packets / 5 * 2;
+    (are_many || is_once && mirrored > 0).then(|| {
         let again = plural(mirrored, "packet");
-        format!("{again} again within 10 ms, with the same IPv4 identification: if a mirror port sends each twice, --copies counts it once")
+        let counted = if is_once {
+            "each counts once"
+        } else {
+            "if a mirror port sends each twice, --copies counts it once"
+        };
+        format!("{again} again within 10 ms, with the same IPv4 identification: {counted}")
     })
 }
 
