@@ -35,6 +35,8 @@ pub struct Estimator {
     last_sync: Option<(i64, i64)>,
     /// Local time of the newest packet that was used.
     newest: i64,
+    /// The error of the next packet's local timestamp beyond the settings' resolution.
+    unsure: i64,
 }
 
 impl Estimator {
@@ -52,6 +54,7 @@ impl Estimator {
             latest: None,
             last_sync: None,
             newest: i64::MIN,
+            unsure: 0,
         }
     }
 
@@ -65,6 +68,13 @@ impl Estimator {
         *self = self.fresh();
     }
 
+    /// States how much the local timestamps of the packets that follow are off at most, in
+    /// nanoseconds, in addition to [`Settings::resolution`]: for timestamps that were converted.
+    pub fn unsure_by(&mut self, nanoseconds: i64) -> &mut Self {
+        self.unsure = nanoseconds;
+        self
+    }
+
     /// Takes a packet from the reference (PTP: a Sync; NTP: a response) that arrived at local time `at`. `difference` is its
     /// receive timestamp minus its transmit timestamp.
     ///
@@ -76,7 +86,7 @@ impl Estimator {
         };
         let difference = difference.saturating_sub(when.shift.0);
         let limit = difference
-            .saturating_add(self.settings.resolution)
+            .saturating_add(self.resolution())
             .saturating_sub(self.settings.least_delay);
         if self
             .feasible
@@ -136,7 +146,7 @@ impl Estimator {
         self.requests.push(when.free, difference);
         self.newest = self.newest.max(at);
         let limit = difference
-            .saturating_sub(self.settings.resolution)
+            .saturating_sub(self.resolution())
             .saturating_add(self.settings.least_delay);
         self.feasible.at_least(when, limit)?;
         self.possible.at_least(when, limit, &mut self.feasible);
@@ -232,6 +242,11 @@ impl Estimator {
     pub fn assume_drift(&mut self, drift: (f64, f64)) {
         self.settings.assumptions.drift = drift;
         self.reset();
+    }
+
+    /// The largest error of both timestamps of the packet.
+    fn resolution(&self) -> i64 {
+        self.settings.resolution.saturating_add(self.unsure)
     }
 
     fn moment(&self, at: i64) -> Option<Moment> {

@@ -17,7 +17,7 @@ use wirestamp::{
 };
 
 /// The largest slew of a clock in its readings; more is a step.
-pub(crate) const SLEW: f64 = 1e-3;
+const SLEW: f64 = 1e-3;
 /// The largest time between readings of the two clocks, in nanoseconds.
 const JITTER: i64 = 1_000;
 /// The largest step of a NIC's clock in nanoseconds, whatever its nominal frequency.
@@ -30,6 +30,9 @@ const MOST_GUARDS: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalTimestamp {
     pub(crate) at: i64,
+    /// The largest error of `at` beyond the clock's resolution: Windows' timestamps are converted
+    /// to the real-time clock.
+    pub(crate) unsure: i64,
     /// The approximate time on the monotonic clock,
     pub(crate) system: MonotonicTime,
     /// and the same with an error bound; `None` if that is unknown.
@@ -327,6 +330,7 @@ impl SystemClock {
         self.generation += u32::from(is_stepped);
         Ok(LocalTimestamp {
             at: utc.at.value.nanoseconds(),
+            unsure: utc.at.bound.saturating_nanoseconds(),
             system: at.value,
             on_monotonic: Some(at),
             generation: self.generation,
@@ -381,6 +385,7 @@ impl NicClock {
         let Relation::Correlated(host, _) = &self.relation else {
             return Ok(LocalTimestamp {
                 at,
+                unsure: 0,
                 system: timestamp.read_at,
                 on_monotonic: None,
                 generation: self.generation,
@@ -393,6 +398,7 @@ impl NicClock {
         let placed = time.monotonic;
         Ok(LocalTimestamp {
             at,
+            unsure: 0,
             system: placed.at.value,
             on_monotonic: Some(placed.at),
             generation: placed.generation.0 + self.generation,

@@ -5,7 +5,7 @@ use crate::correlator::Correlator;
 use std::sync::Arc;
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::correlate::{ClockGeneration, ConversionError, Estimate};
-use wirestamp_core::time::{Bounded, Monotonic, Span, Utc, UtcCrossTimestamp};
+use wirestamp_core::time::{Bounded, Monotonic, RealTimeClock, Utc, UtcCrossTimestamp};
 use wirestamp_core::timestamp::{HardwareTimestamp, SoftwareTimestamp, Timestamps};
 
 /// Which of a packet's timestamps to use.
@@ -203,7 +203,8 @@ impl HostClock {
     /// A kernel timestamp that carries UTC (Linux) is returned with an error bound of zero: it is
     /// the time that the clock showed, even if the clock was stepped since. If it carries none
     /// (Windows), `both` is called to read the real-time and the monotonic clock, as
-    /// [`Socket::utc_cross_timestamp`](crate::socket::Socket::utc_cross_timestamp) does.
+    /// [`Socket::utc_cross_timestamp`](crate::socket::Socket::utc_cross_timestamp) does; the error
+    /// bound contains a slew of the real-time clock since the timestamp.
     ///
     /// # Errors
     /// [`ConversionError::UtcUnknown`] if the real-time clock was stepped around that time.
@@ -301,18 +302,13 @@ fn software_utc(
     timestamp: &SoftwareTimestamp,
     both: impl FnOnce() -> UtcCrossTimestamp,
 ) -> Estimate<Utc> {
-    let (at, bound) = match timestamp.utc {
-        Some(utc) => (utc, Span::ZERO),
-        None => {
-            let UtcCrossTimestamp { before, utc, after } = both();
-            let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
-            let unsure = (after - before) - half + Span::from_nanoseconds(1);
-            let since = timestamp.at.value - (before + half);
-            (utc + since, timestamp.at.bound + unsure)
-        }
+    let at = match timestamp.utc {
+        Some(utc) => Bounded::exact(utc),
+        // systems whose timestamps carry no UTC have Windows' clocks
+        None => RealTimeClock::ANY.utc_at(timestamp.at, &both()),
     };
     Estimate {
-        at: Bounded::new(at, bound),
+        at,
         generation: ClockGeneration(0),
     }
 }

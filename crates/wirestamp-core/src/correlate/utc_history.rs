@@ -25,7 +25,6 @@ use alloc::collections::VecDeque;
 const SPACING: Span = Span::from_seconds(1);
 /// The number of readings that are kept.
 const KEPT: usize = 256;
-const MILLION: i128 = 1_000_000;
 
 /// A history of readings of the real-time and the monotonic clock, which converts instants of the
 /// last minutes to UTC.
@@ -52,10 +51,8 @@ pub struct UtcHistory {
     readings: VecDeque<UtcCrossTimestamp>,
     /// For each reading, the number of steps noticed before it.
     steps: VecDeque<u32>,
-    /// The largest slew of the clocks' difference in ppm, steps aside.
-    slew: i128,
-    /// The rounding error of a reading, in nanoseconds.
-    rounding: i128,
+    /// How the clocks' difference can be slewed, and the rounding error of a reading.
+    clock: RealTimeClock,
 }
 
 /// The interval of the clocks' difference, in nanoseconds.
@@ -71,8 +68,7 @@ impl UtcHistory {
         Self {
             readings: VecDeque::new(),
             steps: VecDeque::new(),
-            slew: clock.slew_parts_per_million.into(),
-            rounding: clock.tick.nanoseconds(),
+            clock,
         }
     }
 
@@ -159,9 +155,9 @@ impl UtcHistory {
         }
         let differences = around().map(|reading| {
             let since = (latest - reading.before).max(reading.after - earliest);
-            self.difference(reading).widened(self.slew, since)
+            self.widened(reading, since)
         });
-        if self.slew == 0 {
+        if self.clock.slew_parts_per_million == 0 {
             differences.reduce(Difference::hull)
         } else {
             differences.min_by_key(|difference| difference.high - difference.low)
@@ -170,9 +166,20 @@ impl UtcHistory {
 
     fn difference(&self, reading: &UtcCrossTimestamp) -> Difference {
         let utc = i128::from(reading.utc.nanoseconds());
+        let rounding = self.clock.tick.nanoseconds();
         Difference {
-            low: utc - i128::from(reading.after.nanoseconds()) - self.rounding,
-            high: utc - i128::from(reading.before.nanoseconds()) + self.rounding,
+            low: utc - i128::from(reading.after.nanoseconds()) - rounding,
+            high: utc - i128::from(reading.before.nanoseconds()) + rounding,
+        }
+    }
+
+    /// The difference some time from a reading.
+    fn widened(&self, reading: &UtcCrossTimestamp, since: Span) -> Difference {
+        let by = self.clock.most_slew(since).nanoseconds();
+        let Difference { low, high } = self.difference(reading);
+        Difference {
+            low: low - by,
+            high: high + by,
         }
     }
 
@@ -189,24 +196,13 @@ impl UtcHistory {
 
     /// Whether two readings agree, without a step in between.
     fn agree(&self, one: &UtcCrossTimestamp, next: &UtcCrossTimestamp) -> bool {
-        let one = self
-            .difference(one)
-            .widened(self.slew, next.after - one.before);
+        let one = self.widened(one, next.after - one.before);
         let next = self.difference(next);
         one.low <= next.high && next.low <= one.high
     }
 }
 
 impl Difference {
-    /// Widens it by slewing at `slew` ppm for `time`.
-    fn widened(self, slew: i128, time: Span) -> Self {
-        let by = (time.nanoseconds().max(0) * slew + MILLION - 1) / MILLION;
-        Self {
-            low: self.low - by,
-            high: self.high + by,
-        }
-    }
-
     fn hull(self, other: Self) -> Self {
         Self {
             low: self.low.min(other.low),

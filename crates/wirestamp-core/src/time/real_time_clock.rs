@@ -1,6 +1,6 @@
 //! How a system's real-time clock can run against its monotonic clock, and which change of their distance is a step.
 
-use super::{Bounded, Span, UtcCrossTimestamp};
+use super::{Bounded, MonotonicTime, Span, UtcCrossTimestamp, UtcTime};
 
 /// The properties of a system's real-time clock relative to its monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,14 +76,50 @@ impl RealTimeClock {
         self.explained(limits(passed), limits(elapsed))
     }
 
+    /// Returns the largest slew in `elapsed`.
+    pub(crate) fn most_slew(&self, elapsed: Span) -> Span {
+        let parts = i128::from(self.slew_parts_per_million);
+        let by = elapsed.nanoseconds().max(0) * parts;
+        Span::from_nanoseconds((by + 999_999) / 1_000_000)
+    }
+
+    /// Converts a time of the monotonic clock to UTC by one reading of both clocks, before or after
+    /// it. The error bound contains the slew in between, and no step.
+    ///
+    /// ```
+    /// use wirestamp_core::time::{Bounded, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp, UtcTime};
+    /// let monotonic = MonotonicTime::from_nanoseconds;
+    /// let reading = UtcCrossTimestamp {
+    ///     before: monotonic(5_000_000),
+    ///     utc: UtcTime::from_nanoseconds(9_000_000),
+    ///     after: monotonic(5_000_200),
+    /// };
+    /// let earlier = Bounded::new(monotonic(4_000_100), Span::from_nanoseconds(50));
+    /// let utc = RealTimeClock::LINUX.utc_at(earlier, &reading);
+    /// assert_eq!(utc, Bounded::new(UtcTime::from_nanoseconds(8_000_000), Span::from_nanoseconds(151)));
+    /// // 0.1 % of a millisecond, and a tick of 100 ns instead of 1 ns
+    /// let utc = RealTimeClock::ANY.utc_at(earlier, &reading);
+    /// assert!(utc.bound > Span::from_nanoseconds(1_250) && utc.bound < Span::from_nanoseconds(1_252));
+    /// ```
+    #[must_use]
+    pub fn utc_at(
+        &self,
+        at: Bounded<MonotonicTime>,
+        reading: &UtcCrossTimestamp,
+    ) -> Bounded<UtcTime> {
+        let UtcCrossTimestamp { before, utc, after } = *reading;
+        let half = Span::from_nanoseconds((after - before).nanoseconds().div_euclid(2));
+        let since = at.value - (before + half);
+        // the wider half, and each value is rounded down to a tick
+        let unsure = at.bound + ((after - before) - half) + self.tick;
+        Bounded::new(utc + since, unsure + self.most_slew(since.abs() + unsure))
+    }
+
     /// Returns the slew by the limits of what passed on each clock; `None`: a slew does not explain them.
     fn explained(&self, passed: [Span; 2], elapsed: [Span; 2]) -> Option<Bounded<Span>> {
         // each value is rounded down, so that each difference is off by less than a tick
         let rounded = Span::from_nanoseconds(2 * self.tick.nanoseconds());
-        let parts = i128::from(self.slew_parts_per_million);
-        let longest = elapsed[0].abs().max(elapsed[1].abs());
-        let most = (longest.nanoseconds() * parts + 999_999) / 1_000_000;
-        let most = Span::from_nanoseconds(most);
+        let most = self.most_slew(elapsed[0].abs().max(elapsed[1].abs()));
         let low = (passed[0] - elapsed[1] - rounded).max(-most);
         let high = (passed[1] - elapsed[0] + rounded).min(most);
         if low > high {
@@ -155,6 +191,32 @@ mod tests {
             let then = reading(at, (widths[0], widths[1]), 0, tick);
             let now = reading(at + passed, (widths[2], widths[3]), by, tick);
             prop_assert_eq!(clock.slewed(&then, &now), None);
+        }
+
+        /// However late the clocks are read, and whatever was slewed until then.
+        #[test]
+        fn a_time_in_utc_is_within_its_bound(
+            at in -1_000_000_000i64..1_000_000_000,
+            later in -5_000_000_000i64..5_000_000_000,
+            bound in 0i64..50_000,
+            off in -1.0f64..1.0,
+            widths in (0i64..100_000, 0i64..100_000),
+            ahead in -1_000_000_000i64..1_000_000_000_000,
+            share in -1.0f64..1.0,
+            windows: bool,
+        ) {
+            let clock = if windows { WINDOWS } else { RealTimeClock::LINUX };
+            let tick = i64::try_from(clock.tick.nanoseconds()).expect("small");
+            let most = i64::from(clock.slew_parts_per_million) as f64 * later.abs() as f64 / 1e6;
+            let read = reading(at + later, widths, ahead, tick);
+            let truth = UtcTime::from_nanoseconds(at + ahead - (most * share) as i64);
+            let shown = at + (bound as f64 * off) as i64;
+            let span = Span::from_nanoseconds(bound.into());
+            let shown = Bounded::new(MonotonicTime::from_nanoseconds(shown), span);
+            let utc = clock.utc_at(shown, &read);
+            prop_assert!(utc.contains(truth), "{utc:?}, not {truth:?}");
+            let narrow = 2 * bound + widths.0 + widths.1 + 2 * tick + 2 * most as i64 + 200;
+            prop_assert!(utc.bound <= Span::from_nanoseconds(narrow.into()), "{utc:?}");
         }
 
         /// A timestamp whose error bound on the monotonic clock contains the truth shows a step

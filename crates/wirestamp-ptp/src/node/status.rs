@@ -7,8 +7,8 @@ use crate::lost::{Counts, Lost};
 use crate::message::PortIdentity;
 use crate::port::{Measured, Port};
 use crate::report::{PortStatus, Sample, SourceStatus, Status};
-use crate::timestamping::{SLEW, TimestampClock};
-use wirestamp::time::UtcCrossTimestamp;
+use crate::timestamping::TimestampClock;
+use wirestamp::time::{RealTimeClock, UtcCrossTimestamp};
 use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource, UtcTime};
 use wirestamp_offset::Estimate;
 
@@ -67,7 +67,8 @@ impl<'e> Node<'e> {
     pub(crate) fn provisional_samples(&mut self) -> Vec<Sample> {
         let transmitter = self.engine.parent();
         let counts = self.counts();
-        let reading = self.ports[0].socket_for_time().utc_cross_timestamp();
+        let socket = self.ports[0].socket_for_time();
+        let (reading, real_time_clock) = (socket.utc_cross_timestamp(), socket.real_time_clock());
         let utc_shift = self.timeline().utc_shift;
         let mut samples = Vec::new();
         for (number, port) in (1..).zip(&mut self.ports) {
@@ -81,7 +82,8 @@ impl<'e> Node<'e> {
                 let system = match port.clock().borrow().source() {
                     TimestampSource::Software => Some(bounded(&estimate)),
                     TimestampSource::Hardware => {
-                        on_monotonic.map(|at| system_offset(&estimate, at, &reading, utc_shift))
+                        let both = (&reading, real_time_clock);
+                        on_monotonic.map(|at| system_offset(&estimate, at, both, utc_shift))
                     }
                 };
                 samples.push(Sample {
@@ -219,27 +221,16 @@ fn half(reading: &UtcCrossTimestamp) -> Span {
 fn system_offset(
     estimate: &Estimate,
     at: Bounded<MonotonicTime>,
-    reading: &UtcCrossTimestamp,
+    (reading, clock): (&UtcCrossTimestamp, RealTimeClock),
     utc_shift: i64,
 ) -> Bounded<Span> {
-    let (instant, placed) = (at.value, at.bound.saturating_nanoseconds());
-    let half = half(reading).saturating_nanoseconds() + 1;
-    let since = (reading.before - instant)
-        .saturating_nanoseconds()
-        .saturating_add(half);
-    let slewed = (since.saturating_abs() as f64 * SLEW).ceil() as i64;
-    let utc = reading.utc.nanoseconds().saturating_sub(since);
+    let utc = clock.utc_at(at, reading);
     let transmitter = estimate
         .at
         .saturating_sub(estimate.offset)
         .saturating_sub(utc_shift);
-    let bound = estimate
-        .bound
-        .saturating_add(placed)
-        .saturating_add(half)
-        .saturating_add(slewed);
     Bounded::new(
-        Span::from_nanoseconds(utc.saturating_sub(transmitter).into()),
-        Span::from_nanoseconds(bound.into()),
+        utc.value - UtcTime::from_nanoseconds(transmitter),
+        utc.bound + Span::from_nanoseconds(estimate.bound.into()),
     )
 }

@@ -14,6 +14,8 @@ const SYNCS: usize = 16;
 pub(super) struct Entry {
     /// The time as in messages, minus the correction.
     pub(super) at: i64,
+    /// Its largest error beyond the clock's resolution.
+    pub(super) unsure: i64,
     pub(super) run: Run,
     /// The time on the monotonic clock.
     pub(super) on_monotonic: Option<Bounded<MonotonicTime>>,
@@ -80,10 +82,10 @@ impl Ledger {
         found.filter(|entry| Some(entry.run) == self.current)
     }
 
-    /// Returns whether the delay request that left at `at` is of the current generation.
-    pub(super) fn is_request_current(&self, at: i64) -> bool {
+    /// Returns the delay request that left at `at`, if it is of the current generation.
+    pub(super) fn current_request(&self, at: i64) -> Option<Entry> {
         self.request
-            .is_some_and(|entry| entry.at.abs_diff(at) <= 1 && Some(entry.run) == self.current)
+            .filter(|entry| entry.at.abs_diff(at) <= 1 && Some(entry.run) == self.current)
     }
 
     /// Returns whether both of our timestamps of the peer exchange are of the current generation.
@@ -111,6 +113,7 @@ mod tests {
         assert!(!ledger.enter(run(0)));
         let entry = |at, generation| Entry {
             at,
+            unsure: 0,
             run: run(generation),
             on_monotonic: None,
             made: None,
@@ -118,9 +121,10 @@ mod tests {
         ledger.note_sync(entry(1_000, 0));
         ledger.request = Some(entry(2_000, 0));
         assert_eq!(ledger.current_sync(1_001), Some(entry(1_000, 0)));
-        assert!(ledger.is_request_current(2_000) && ledger.current_sync(2_000).is_none());
+        assert_eq!(ledger.current_request(2_000), Some(entry(2_000, 0)));
+        assert!(ledger.current_sync(2_000).is_none());
         assert!(ledger.enter(run(1)));
-        assert!(ledger.current_sync(1_000).is_none() && !ledger.is_request_current(2_000));
+        assert!(ledger.current_sync(1_000).is_none() && ledger.current_request(2_000).is_none());
         let entry = |generation| Some(entry(0, generation));
         ledger.peer = Some(PeerExchange {
             sequence: 1,

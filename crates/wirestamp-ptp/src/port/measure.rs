@@ -43,9 +43,10 @@ impl Port<'_> {
                 .current_sync(at)
                 .map(|entry| self.take_sync(&entry, at, difference(sync)))
         } else if let Some(request) = measurement.raw_delay_offset {
-            self.ledger
-                .is_request_current(at)
-                .then(|| self.estimator.to_reference(at, difference(request)))
+            self.ledger.current_request(at).map(|entry| {
+                let estimator = self.estimator.unsure_by(entry.unsure);
+                estimator.to_reference(at, difference(request))
+            })
         } else if let Some(delay) = measurement.peer_delay {
             self.ledger.is_peer_current().then(|| {
                 self.estimator.peer_delay(difference(delay));
@@ -65,7 +66,8 @@ impl Port<'_> {
     }
 
     fn take_sync(&mut self, entry: &Entry, at: i64, difference: i64) -> Result<(), Contradiction> {
-        let estimate = match self.estimator.from_reference(at, difference)? {
+        let estimator = self.estimator.unsure_by(entry.unsure);
+        let estimate = match estimator.from_reference(at, difference)? {
             Told::Estimate(estimate) => estimate,
             Told::Nothing => {
                 if self.is_behind_another {
@@ -103,6 +105,7 @@ impl Port<'_> {
         self.estimated_at = came;
         self.estimated_from = on_monotonic.map(|on_monotonic| Anchor {
             at: estimate.at.saturating_sub(self.shift_of(entry.run)),
+            unsure: entry.unsure,
             on_monotonic,
         });
         self.estimates.push_back(Measured {

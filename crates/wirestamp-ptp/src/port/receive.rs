@@ -171,10 +171,11 @@ impl Port<'_> {
             .borrow_mut()
             .read(timestamps, &self.outlet.sockets.event)
             .ok()?;
-        Some((
-            timestamp.at.saturating_add(timeline.shift_of(&self.clock)),
-            Run::of(&timestamp, timeline.utc_shift),
-        ))
+        Some(Timestamped {
+            at: timestamp.at.saturating_add(timeline.shift_of(&self.clock)),
+            unsure: timestamp.unsure,
+            run: Run::of(&timestamp, timeline.utc_shift),
+        })
     }
 
     /// Sends the observers' requests.
@@ -248,6 +249,7 @@ impl Port<'_> {
         let before = Span::from_nanoseconds(correction.into());
         let entry = Entry {
             at: at.saturating_sub(correction), // like the engine
+            unsure: timestamp.unsure,
             run: Run::of(&timestamp, timeline.utc_shift),
             on_monotonic: timestamp
                 .on_monotonic
@@ -304,8 +306,8 @@ impl Port<'_> {
             return;
         }
         let difference = request.at.saturating_sub(received);
-        if self
-            .estimator
+        let estimator = self.estimator.unsure_by(request.unsure);
+        if estimator
             .to_reference_alone(request.at, difference)
             .is_err()
         {
@@ -420,7 +422,7 @@ impl Port<'_> {
         &mut self,
         outcome: &TransmitOutcome,
         timeline: &Timeline,
-    ) -> Option<(i64, Time, Run)> {
+    ) -> Option<(Timestamped, Time)> {
         let never = MissingReason::NeverGenerated;
         let timestamps = match outcome {
             TransmitOutcome::Timestamped(timestamps) => Ok(timestamps),
@@ -437,17 +439,23 @@ impl Port<'_> {
             }
         };
         let (timestamp, at) = self.placed(timestamps, timeline)?;
-        let run = Run::of(&timestamp, timeline.utc_shift);
         let time = engine_time(at);
         if time.is_none() {
             self.outlet.counts.lost(Lost::Unrelated);
         }
-        Some((at, time?, run))
+        let sent = Timestamped {
+            at,
+            unsure: timestamp.unsure,
+            run: Run::of(&timestamp, timeline.utc_shift),
+        };
+        Some((sent, time?))
     }
 
-    fn take_transmit_timestamp(&mut self, awaited: Awaited, (at, time, run): (i64, Time, Run)) {
+    fn take_transmit_timestamp(&mut self, awaited: Awaited, (sent, time): (Timestamped, Time)) {
+        let Timestamped { at, unsure, run } = sent;
         let entry = Entry {
             at,
+            unsure,
             run,
             on_monotonic: None,
             made: None,

@@ -8,8 +8,10 @@ use wirestamp::{Bounded, Correlator, MonotonicTime, Span, UdpSocket, UtcTime};
 /// An instant on the timestamping clock and on the monotonic clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Anchor {
-    /// The clock's own time in nanoseconds.
+    /// The clock's own time in nanoseconds,
     pub(crate) at: i64,
+    /// and its largest error beyond the clock's resolution.
+    pub(crate) unsure: i64,
     pub(crate) on_monotonic: Bounded<MonotonicTime>,
 }
 
@@ -47,9 +49,10 @@ fn real_time_clock_moved(
 ) -> Option<i64> {
     let half = Span::from_nanoseconds((now.after - now.before).nanoseconds() / 2 + 1);
     let elapsed = Bounded::new(now.before + half, half) - then.on_monotonic;
-    let shown = now.utc - UtcTime::from_nanoseconds(then.at);
-    clock.slewed_in(Bounded::exact(shown), elapsed)?;
-    let change = (shown - elapsed.value).abs() + elapsed.bound;
+    let unsure = Span::from_nanoseconds(then.unsure.into());
+    let shown = Bounded::new(now.utc - UtcTime::from_nanoseconds(then.at), unsure);
+    clock.slewed_in(shown, elapsed)?;
+    let change = (shown.value - elapsed.value).abs() + elapsed.bound + unsure;
     Some(change.saturating_nanoseconds())
 }
 
@@ -160,6 +163,7 @@ mod tests {
             let reading = reading.expect("read");
             let then = Anchor {
                 at: clock.nanoseconds(reading.hardware().raw()),
+                unsure: 0,
                 on_monotonic: Bounded::exact(reading.monotonic_before()),
             };
             simulation.world().advance(Span::from_seconds(2));
@@ -171,25 +175,32 @@ mod tests {
     #[test]
     fn a_step_of_the_real_time_clock_is_what_the_host_cannot_slew_it_by() {
         let monotonic = MonotonicTime::from_nanoseconds;
-        let then = Anchor {
+        let then = |unsure| Anchor {
             at: 5_000,
+            unsure,
             on_monotonic: Bounded::new(monotonic(0), Span::from_nanoseconds(40)),
         };
-        let moved = |by: i64, clock| {
+        let moved = |by: i64, unsure, clock| {
             let now = UtcCrossTimestamp {
                 before: monotonic(1_000_000_000),
                 utc: UtcTime::from_nanoseconds(1_000_005_050 + by),
                 after: monotonic(1_000_000_098),
             };
-            real_time_clock_moved(&then, &now, clock)
+            real_time_clock_moved(&then(unsure), &now, clock)
         };
         for by in [0, 60, -60] {
-            assert_eq!(moved(by, RealTimeClock::LINUX), Some(by.abs() + 90));
+            assert_eq!(moved(by, 0, RealTimeClock::LINUX), Some(by.abs() + 90));
         }
         let stepped = 500_000;
-        assert_eq!(moved(stepped, RealTimeClock::LINUX), None);
-        assert_eq!(moved(stepped, RealTimeClock::ANY), Some(stepped + 90));
-        assert_eq!(moved(4 * stepped, RealTimeClock::ANY), None);
+        assert_eq!(moved(stepped, 0, RealTimeClock::LINUX), None);
+        assert_eq!(moved(stepped, 0, RealTimeClock::ANY), Some(stepped + 90));
+        let unsure = 3 * stepped;
+        assert_eq!(moved(4 * stepped, 0, RealTimeClock::ANY), None);
+        let possible = 4 * stepped + unsure + 90;
+        assert_eq!(
+            moved(4 * stepped, unsure, RealTimeClock::ANY),
+            Some(possible)
+        );
     }
 
     #[test]

@@ -148,3 +148,44 @@ fn a_timestamp_of_the_other_clock_is_none() {
         second.counts()
     );
 }
+
+/// A program that was suspended reads Windows' timestamps late, while the real-time clock is slewed.
+#[test]
+fn software_timestamps_that_are_read_late_on_a_slewed_clock() {
+    let cable =
+        Cable::new("platform = \"windows\"\n[host]\ntick = \"100ns\"\n[nic]\nconfigurable = false");
+    let engines = [Role::TimeTransmitter, Role::TimeReceiver].map(|role| {
+        let mut configuration = quick(role);
+        configuration.source = Source::Software;
+        cable.engine(usize::from(role == Role::TimeReceiver), configuration)
+    });
+    let (mut first, mut second) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
+    let (world, mut samples) = (cable.world(), 0);
+    for slew in [0, 1_000_000, -1_000_000, 600_000] {
+        world.slew_real_time_clock(slew);
+        for turn in 0..2_000 {
+            world.advance(Span::from_milliseconds(2));
+            first.serve();
+            if turn % 37 > 0 {
+                continue;
+            }
+            second.serve();
+            for sample in second.samples() {
+                // both ends read the same clock
+                let zero = Span::from_nanoseconds(0);
+                assert!(sample.offset.contains(zero), "{slew} ppb: {sample:?}");
+                samples += 1;
+            }
+        }
+    }
+    let counts = second.counts();
+    assert!(
+        samples > 50,
+        "{samples}: {counts:?} {:?} {:?}",
+        second.status(),
+        first.counts()
+    );
+    for lost in [Lost::ClockGeneration, Lost::Contradiction] {
+        assert_eq!(counts.lost_for(lost), 0, "{counts:?}");
+    }
+}

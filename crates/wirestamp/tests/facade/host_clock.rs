@@ -211,6 +211,30 @@ fn utc_is_the_kernels_or_converted_with_a_reading_of_both_clocks() {
     assert!(placed.at.contains(utc_truth));
 }
 
+/// Windows' timestamps carry no UTC, and a program may read them late.
+#[test]
+fn utc_of_a_timestamp_that_is_read_late_contains_what_was_slewed_meanwhile() {
+    let simulation = simulation("windows-modern");
+    let interface = simulation.interface("sim0").expect("a NIC");
+    let (world, socket, clock) = (simulation.world(), bound(&interface), HostClock::software());
+    let tick = Span::from_nanoseconds(100);
+    for slew in [1_000_000, -1_000_000, 400_000, 0] {
+        world.slew_real_time_clock(slew);
+        for late in [0, 3, 300, 3_000].map(Duration::from_millis) {
+            let (at, utc) = (world.truth().now(), world.truth().utc());
+            let timestamp = SoftwareTimestamp::new(Bounded::new(at, tick));
+            let timestamps = Timestamps::new(Some(timestamp), None);
+            let time = clock.place(&timestamps, TimestampPolicy::OnlySoftware);
+            pass(world, late);
+            let both = || socket.utc_cross_timestamp();
+            let shown = clock.utc(&time.expect("placed"), both).expect("known").at;
+            assert!(shown.contains(utc), "{slew} ppb, {late:?}: {shown:?}");
+            let most = Span::from(late / 1_000) + Span::from_microseconds(1);
+            assert!(shown.bound < most, "{late:?}: {shown:?}");
+        }
+    }
+}
+
 /// It is of another host, or from before a restart: later cross timestamps cannot confirm it.
 #[test]
 fn a_timestamp_that_is_read_later_than_now_is_refused_at_once() {

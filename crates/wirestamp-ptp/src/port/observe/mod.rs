@@ -143,7 +143,10 @@ impl Observers {
         now: MonotonicTime,
     ) {
         let is_another = |run| self.run.replace(run).is_some_and(|before| before != run);
-        if received.map(|(_, run)| run).is_some_and(is_another) {
+        if received
+            .map(|received| received.run)
+            .is_some_and(is_another)
+        {
             self.restarted();
         }
         let (timing, identity) = (self.timing, self.identity);

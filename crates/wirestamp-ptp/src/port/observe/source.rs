@@ -11,7 +11,13 @@ use wirestamp_offset::{Estimator, Told};
 const DATA_SET: std::ops::Range<usize> = 47..63;
 
 /// A time of the timestamping clock, on the timescale of messages, with its clock generation.
-pub(in crate::port) type Timestamped = (i64, Run);
+#[derive(Debug, Clone, Copy)]
+pub(in crate::port) struct Timestamped {
+    pub(in crate::port) at: i64,
+    /// Its largest error beyond the clock's resolution.
+    pub(in crate::port) unsure: i64,
+    pub(in crate::port) run: Run,
+}
 
 /// A delay request in progress.
 #[derive(Debug, Clone, Copy)]
@@ -126,7 +132,10 @@ impl Source {
         });
         if message.kind == Kind::Sync {
             let correction = message.correction().saturating_nanoseconds();
-            sync.received = received.map(|(at, run)| (at.saturating_sub(correction), run));
+            sync.received = received.map(|received| Timestamped {
+                at: received.at.saturating_sub(correction),
+                ..received
+            });
         }
         if message.kind == Kind::FollowUp || !message.is_two_step() {
             // a Follow_Up's correction is added to its timestamp; that of a Sync was subtracted
@@ -139,12 +148,13 @@ impl Source {
             sync.sent = message.timestamp().map(|at| at.saturating_add(correction));
         }
         self.sync = Some(sync);
-        let (Some((at, _)), Some(sent)) = (sync.received, sync.sent) else {
+        let (Some(Timestamped { at, unsure, .. }), Some(sent)) = (sync.received, sync.sent) else {
             return;
         };
         self.sync = None;
         match self
             .estimator
+            .unsure_by(unsure)
             .from_reference(at, at.saturating_sub(sent).saturating_sub(asymmetry))
         {
             Ok(Told::Estimate(_)) => self.estimated_at = now,
@@ -155,15 +165,21 @@ impl Source {
 
     /// Uses the request's exchange, if it is complete and of the current generation.
     pub(super) fn delay(&mut self, request: Request, current: Option<Run>, asymmetry: i64) {
-        let (Some((sent, run)), Some(answered)) = (request.sent, self.answered) else {
+        let (Some(left), Some(answered)) = (request.sent, self.answered) else {
             return;
         };
+        let Timestamped {
+            at: sent,
+            unsure,
+            run,
+        } = left;
         self.answered = None;
         if Some(run) != current {
             return;
         }
         if self
             .estimator
+            .unsure_by(unsure)
             .to_reference(
                 sent,
                 sent.saturating_sub(answered).saturating_sub(asymmetry),
