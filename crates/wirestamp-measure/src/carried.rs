@@ -32,28 +32,13 @@ impl Carried {
     pub(crate) fn add_to(&self, running: &mut State) {
         let old = &self.shown;
         let clocks = running.clocks.iter_mut().zip(&old.clocks);
-        clocks.for_each(|(new, old)| {
-            add_reasons(&mut new.generation_changes, &old.generation_changes);
-            new.readings += old.readings;
-            new.failures += old.failures;
-        });
+        clocks.for_each(|(new, old)| add_clock(new, old));
         let peers = running.peers.iter_mut().zip(&old.peers);
         peers.for_each(|(new, old)| add_peer(new, old));
         let paths = running.paths.iter_mut().zip(&old.paths);
-        paths.for_each(|(new, old)| {
-            new.sent += old.sent;
-            new.received += old.received;
-            new.lost += old.lost;
-            add_reasons(&mut new.stamps, &old.stamps);
-            add_counts(&mut new.timestamps, &old.timestamps);
-        });
+        paths.for_each(|(new, old)| add_path(new, old));
         let ports = running.ptp.iter_mut().zip(&old.ptp);
-        ports.for_each(|(new, old)| {
-            new.samples += old.samples;
-            add_reasons(&mut new.stamps, &old.stamps);
-            add_reasons(&mut new.lost, &old.lost);
-            add_reasons(&mut new.ignored, &old.ignored);
-        });
+        ports.for_each(|(new, old)| add_port(new, old));
         if let (Some(new), Some(old)) = (&mut running.ntp, &old.ntp) {
             let servers = new.servers.iter_mut().zip(&old.servers);
             servers.for_each(|(new, old)| add_server(new, old));
@@ -131,44 +116,200 @@ fn end_counts(counts: &mut TimestampCounts) {
     *counts.missing.entry(reason).or_default() += std::mem::take(&mut counts.pending);
 }
 
+// Each names every field, so that the compiler asks for a new one: a count is added, anything else is `_`. An estimate ends in
+// `end_…`, an age grows in `show`.
+
+fn add_clock(new: &mut ClockState, old: &ClockState) {
+    let ClockState {
+        generation_changes,
+        readings,
+        failures,
+        name: _,
+        kind: _,
+        utc_offset_ns: _,
+        utc_bound_ns: _,
+        right_servers: _,
+        tai_offset_ns: _,
+        reference: _,
+        frequency_ppb: _,
+        frequency_bound_ppb: _,
+        generation: _,
+        age_ns: _,
+        cross_width_ns: _,
+        cross_method: _,
+        error: _,
+    } = old;
+    add_reasons(&mut new.generation_changes, generation_changes);
+    new.readings += readings;
+    new.failures += failures;
+}
+
 fn add_peer(new: &mut PeerState, old: &PeerState) {
-    new.sent += old.sent;
-    new.answered += old.answered;
-    new.lost += old.lost;
-    new.refused += old.refused;
-    new.followed_up += old.followed_up;
-    add_reasons(&mut new.stamps, &old.stamps);
-    add_reasons(&mut new.rejected, &old.rejected);
-    add_counts(&mut new.timestamps, &old.timestamps);
+    let PeerState {
+        stamps,
+        sent,
+        answered,
+        lost,
+        refused,
+        rejected,
+        followed_up,
+        timestamps,
+        name: _,
+        address: _,
+        interface: _,
+        relation: _,
+        source: _,
+        in_flight: _,
+        path_delay_ns: _,
+        path_delay_bound_ns: _,
+        path_delay_age_ns: _,
+        age_ns: _,
+        stale_after_ns: _,
+        delays: _,
+        error: _,
+    } = old;
+    add_reasons(&mut new.stamps, stamps);
+    new.sent += sent;
+    new.answered += answered;
+    new.lost += lost;
+    new.refused += refused;
+    add_reasons(&mut new.rejected, rejected);
+    new.followed_up += followed_up;
+    add_counts(&mut new.timestamps, timestamps);
+}
+
+fn add_path(new: &mut PathState, old: &PathState) {
+    let PathState {
+        stamps,
+        sent,
+        received,
+        lost,
+        timestamps,
+        interface: _,
+        source: _,
+        in_flight: _,
+        delays: _,
+        error: _,
+    } = old;
+    add_reasons(&mut new.stamps, stamps);
+    new.sent += sent;
+    new.received += received;
+    new.lost += lost;
+    add_counts(&mut new.timestamps, timestamps);
+}
+
+fn add_port(new: &mut PtpState, old: &PtpState) {
+    let PtpState {
+        stamps,
+        samples,
+        lost,
+        ignored,
+        interface: _,
+        state: _,
+        time_transmitter: _,
+        grandmaster: _,
+        steps_removed: _,
+        source: _,
+        offset_ns: _,
+        bound_ns: _,
+        system_offset_ns: _,
+        system_bound_ns: _,
+        path_delay_ns: _,
+        frequency_ppb: _,
+        age_ns: _,
+        holdover: _,
+        agreement: _,
+        error: _,
+        warnings: _,
+    } = old;
+    add_reasons(&mut new.stamps, stamps);
+    new.samples += samples;
+    add_reasons(&mut new.lost, lost);
+    add_reasons(&mut new.ignored, ignored);
 }
 
 fn add_server(new: &mut NtpServerState, old: &NtpServerState) {
-    new.requests += old.requests;
-    new.responses += old.responses;
-    new.samples += old.samples;
-    new.unanswered += old.unanswered;
-    add_reasons(&mut new.stamps, &old.stamps);
-    new.interleaved += old.interleaved;
-    add_reasons(&mut new.rejected, &old.rejected);
-    add_reasons(&mut new.steps, &old.steps);
-    add_counts(&mut new.timestamps, &old.timestamps);
+    let NtpServerState {
+        requests,
+        responses,
+        samples,
+        unanswered,
+        rejected,
+        steps,
+        timestamps,
+        stamps,
+        interleaved,
+        name: _,
+        address: _,
+        falseticker: _,
+        offset_ns: _,
+        bound_ns: _,
+        utc_bound_ns: _,
+        path_delay_ns: _,
+        age_ns: _,
+        stale_after_ns: _,
+        stratum: _,
+        error: _,
+        status: _,
+        root_bound_ns: _,
+        measured_at_ns: _,
+        samples_since_step: _,
+        reference: _,
+        precision_log2_s: _,
+        root_delay_ns: _,
+        root_dispersion_ns: _,
+        leap: _,
+        interface: _,
+        source: _,
+        authenticated: _,
+        hint: _,
+    } = old;
+    new.requests += requests;
+    new.responses += responses;
+    new.samples += samples;
+    new.unanswered += unanswered;
+    add_reasons(&mut new.rejected, rejected);
+    add_reasons(&mut new.steps, steps);
+    add_counts(&mut new.timestamps, timestamps);
+    add_reasons(&mut new.stamps, stamps);
+    new.interleaved += interleaved;
 }
 
 fn add_reflector(new: &mut ReflectorState, old: &ReflectorState) {
-    new.replies += old.replies;
-    add_reasons(&mut new.stamps, &old.stamps);
-    add_reasons(&mut new.dropped, &old.dropped);
-    new.not_sent += old.not_sent;
-    add_reasons(&mut new.missing, &old.missing);
+    let ReflectorState {
+        replies,
+        dropped,
+        not_sent,
+        missing,
+        stamps,
+        listening: _,
+        source: _,
+        sessions: _,
+        warnings: _,
+    } = old;
+    new.replies += replies;
+    add_reasons(&mut new.dropped, dropped);
+    new.not_sent += not_sent;
+    add_reasons(&mut new.missing, missing);
+    add_reasons(&mut new.stamps, stamps);
 }
 
 fn add_counts(new: &mut TimestampCounts, old: &TimestampCounts) {
-    new.requested += old.requested;
-    new.transmitted += old.transmitted;
-    new.received += old.received;
-    new.received_timestamped += old.received_timestamped;
-    new.queue_overflows += old.queue_overflows;
-    add_reasons(&mut new.missing, &old.missing);
+    let TimestampCounts {
+        requested,
+        transmitted,
+        missing,
+        received,
+        received_timestamped,
+        queue_overflows,
+        pending: _,
+    } = old;
+    new.requested += requested;
+    new.transmitted += transmitted;
+    add_reasons(&mut new.missing, missing);
+    new.received += received;
+    new.received_timestamped += received_timestamped;
+    new.queue_overflows += queue_overflows;
 }
 
 fn add_reasons(new: &mut Reasons, old: &Reasons) {

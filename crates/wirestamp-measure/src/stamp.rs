@@ -474,7 +474,7 @@ impl Task for StampTask {
             stale_after_ns: Some(self.stale_after().saturating_nanoseconds()),
             timestamps: self.undelivered.timestamps(&self.socket),
             error: self.silence().or_else(|| self.error.clone()),
-            ..PeerState::default()
+            delays: Default::default(), // `State::set_delays`
         });
     }
 }

@@ -211,22 +211,13 @@ impl Monitor {
         let moment = self.engine.moment();
         let time = moment.utc().rfc3339().to_string();
         let servers = self.engine.ntp_at(&moment).unwrap_or_default().servers;
-        for server in servers {
-            if let Some(record) = Record::of_server(time.clone(), server) {
-                history.add(record);
-            }
-        }
-        for clock in self.engine.clocks_at(&moment) {
-            if let Some(bound_ns) = clock.utc_bound_ns {
-                history.add(Record::Clock {
-                    time: time.clone(),
-                    clock: clock.name,
-                    offset_ns: clock.utc_offset_ns,
-                    bound_ns,
-                    right_servers: clock.right_servers,
-                });
-            }
-        }
+        let servers = servers
+            .into_iter()
+            .filter_map(|server| Record::of_server(time.clone(), server));
+        servers.for_each(|record| history.add(record));
+        let clocks = self.engine.clocks_at(&moment).into_iter();
+        let clocks = clocks.filter_map(|clock| Record::of_clock(time.clone(), clock));
+        clocks.for_each(|record| history.add(record));
     }
 
     /// Waits for packets, until `until` and at most a second.

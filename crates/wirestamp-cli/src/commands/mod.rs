@@ -16,6 +16,8 @@ mod masks;
 #[cfg(feature = "monitor")]
 mod monitor;
 mod ntp;
+#[cfg(test)]
+mod parity;
 mod presets;
 mod ptp;
 mod record;

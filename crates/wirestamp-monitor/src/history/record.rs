@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use wirestamp::Bounded;
-use wirestamp_measure::state::NtpServerState;
+use wirestamp_measure::state::{ClockState, NtpServerState};
 use wirestamp_measure::{Kind, Sample, Segment};
 
 /// A measurement or an event. Times are RFC 3339 on the real-time clock, spans nanoseconds with their error bounds.
@@ -122,6 +122,17 @@ impl Record {
             bound_ns: server.bound_ns?,
             path_delay_ns: server.path_delay_ns?,
             server: server.name,
+        })
+    }
+
+    /// Returns the record of a clock at a time, or `None` if neither its offset nor a bound is known.
+    pub(crate) fn of_clock(time: String, clock: ClockState) -> Option<Self> {
+        Some(Self::Clock {
+            time,
+            offset_ns: clock.utc_offset_ns,
+            bound_ns: clock.utc_bound_ns?,
+            right_servers: clock.right_servers,
+            clock: clock.name,
         })
     }
 

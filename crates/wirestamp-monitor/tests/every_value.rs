@@ -1,0 +1,141 @@
+//! Each value that measurements know is a metric and on the page, or is named here among those that are not: who adds one is led
+//! to the files that show it.
+
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use wirestamp_monitor::snapshot::{
+    ClockState, NtpServerState, PathState, PeerState, PtpState, ReflectorState,
+};
+
+/// Where values are shown, and the ending of the files there.
+const METRICS: (&str, &str) = ("src/metrics/list", "rs");
+const PAGE: (&str, &str) = ("src/http/page", "js");
+
+fn fields<T: Serialize + Default>() -> BTreeSet<String> {
+    let shown = serde_json::to_value(T::default()).expect("serialised");
+    let fields = shown.as_object().expect("an object");
+    fields.keys().cloned().collect()
+}
+
+fn text(folder: &str, ending: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let files = fs::read_dir(folder).expect("a folder");
+    let paths = files.map(|entry| entry.expect("an entry").path());
+    let ours = paths.filter(|path| path.extension().is_some_and(|found| found == ending));
+    let library = |path: &Path| path.to_string_lossy().contains("uPlot");
+    ours.filter(|path| !library(path))
+        .map(|path| fs::read_to_string(path).expect("text"))
+        .collect()
+}
+
+/// Whether the text has `variable.field`, and the name ends there.
+fn has(text: &str, variable: &str, field: &str) -> bool {
+    let wanted = format!("{variable}.{field}");
+    text.match_indices(&wanted).any(|(place, _)| {
+        let before = text[..place].chars().next_back();
+        let after = text[place + wanted.len()..].chars().next();
+        let is_part =
+            |letter: Option<char>| letter.is_some_and(|one| one.is_alphanumeric() || one == '_');
+        !is_part(before) && !is_part(after)
+    })
+}
+
+/// The fields of `T` in the files of one place, where a value of it is called `variable`; all but these.
+#[track_caller]
+fn check<T: Serialize + Default>(variable: &str, (folder, ending): (&str, &str), but: &[&str]) {
+    let (fields, text) = (fields::<T>(), text(folder, ending));
+    let not_there = |field: &&String| !has(&text, variable, field);
+    let missing: BTreeSet<_> = fields
+        .iter()
+        .filter(not_there)
+        .map(String::as_str)
+        .collect();
+    let named: BTreeSet<_> = but.iter().copied().collect();
+    let kind = std::any::type_name::<T>();
+    assert_eq!(
+        missing,
+        named,
+        "left: fields of {kind} that no file in {folder} has as `{variable}.FIELD`. Show a new one there, or name it in {}",
+        file!()
+    );
+}
+
+#[test]
+fn every_value_is_a_metric() {
+    let clock = &["error", "generation", "right_servers"];
+    check::<ClockState>("clock", METRICS, clock);
+    let peer = &["error", "interface", "path_delay_age_ns", "source"];
+    check::<PeerState>("peer", METRICS, peer);
+    check::<PathState>("path", METRICS, &["error", "in_flight", "source"]);
+    let server = &[
+        "authenticated",
+        "error",
+        "hint",
+        "interface",
+        "interleaved",
+        "leap",
+        "measured_at_ns",
+        "precision_log2_s",
+        "reference",
+        "root_bound_ns",
+        "root_delay_ns",
+        "root_dispersion_ns",
+        "samples_since_step",
+        "source",
+        "status",
+    ];
+    check::<NtpServerState>("server", METRICS, server);
+    let port = &[
+        "agreement",
+        "system_bound_ns",
+        "system_offset_ns",
+        "warnings",
+    ];
+    check::<PtpState>("port", METRICS, port);
+    let reflector = &["listening", "missing", "not_sent", "source", "warnings"];
+    check::<ReflectorState>("reflector", METRICS, reflector);
+}
+
+#[test]
+fn every_value_is_on_the_page() {
+    check::<ClockState>("clock", PAGE, &["readings", "right_servers"]);
+    let peer = &[
+        "answered",
+        "followed_up",
+        "interface",
+        "path_delay_age_ns",
+        "relation",
+        "source",
+        "stale_after_ns",
+        "stamps",
+    ];
+    check::<PeerState>("peer", PAGE, peer);
+    check::<PathState>("path", PAGE, &["received", "source", "stamps"]);
+    let server = &[
+        "address",
+        "authenticated",
+        "interface",
+        "interleaved",
+        "leap",
+        "measured_at_ns",
+        "precision_log2_s",
+        "reference",
+        "root_bound_ns",
+        "root_delay_ns",
+        "root_dispersion_ns",
+        "samples",
+        "samples_since_step",
+        "source",
+        "stale_after_ns",
+        "stamps",
+        "status",
+        "steps",
+    ];
+    check::<NtpServerState>("server", PAGE, server);
+    let port = &["ignored", "stamps", "system_bound_ns", "system_offset_ns"];
+    check::<PtpState>("port", PAGE, port);
+    let reflector = &["missing", "not_sent", "source", "stamps"];
+    check::<ReflectorState>("reflector", PAGE, reflector);
+}
