@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the documents: the list of decisions, lengths of lines, words, links, and the guide's index. Needs no build.
+"""Checks the documents: the list of decisions, lengths of lines, words, links, the files that maps name, and the guide's index. Needs no build.
 
 usage: scripts/documents.py
 """
 
+import fnmatch
 import glob
 import os
 import re
@@ -169,6 +170,39 @@ def check_links(path, lines):
                 faults.append(f"{path}:{number}: no file {link}")
 
 
+def rows_of_maps(path, text):
+    """The tables that lead to files: of ARCHITECTURE.md and of the documentation of crates and modules."""
+    is_map = False
+    for number, line in numbered(text):
+        is_map = is_map or bool(re.match(r"(?://! )?#+ Where (?:do I add|to change what)", line))
+        if is_map and re.match(r"(?://! )?\|", line):
+            yield number, line
+
+
+def missing_in_row(line, paths, text_of):
+    """The files and folders of a row that are not there, and names in parentheses behind a file that it does not have."""
+    for cell in re.findall(r"`([^`]+)`((?: \((?:`[^`]+`(?:, )?)+)?)", line):
+        place, names = cell[0], re.findall(r"`([^`]+)`", cell[1])
+        if not re.fullmatch(r"[\w./*-]+", place) or not re.search(r"/|\.(?:rs|py|js|json|md|yml|map)$", place):
+            continue
+        found = [path for path in paths if fnmatch.fnmatchcase(f"/{path}", f"*/{place}") or fnmatch.fnmatchcase(f"/{path}", f"*/{place.rstrip('/')}/*")]
+        if not found:
+            yield place
+        for name in names if found and not place.endswith("/") else ():
+            if not re.search(r"[/.]", name) and not any(re.search(rf"\b{re.escape(name)}\b", text_of(path)) for path in found):
+                yield f"{name} in {place}"
+
+
+def check_maps():
+    paths = tracked()
+    maps = ["ARCHITECTURE.md", *tracked("crates/*/src/*.rs")]
+    rows = [(path, number, line) for path in maps for number, line in rows_of_maps(path, read(path))]
+    if len(rows) < 60 or list(missing_in_row("| x | `no/such.rs`, `documents.py` (`check_maps`, `nobody_has_this`) |", ["scripts/documents.py"], lambda _: "check_maps")) != ["no/such.rs", "nobody_has_this in documents.py"]:
+        sys.exit("documents: the maps of files are not understood")
+    for path, number, line in rows:
+        faults.extend(f"{path}:{number}: no {missing}" for missing in missing_in_row(line, paths, read))
+
+
 def check_rules():
     for texts, wanted in ((FAULTY, 1), (RIGHT, 0)):
         for text in texts:
@@ -184,6 +218,7 @@ def main():
     check_rules()
     check_decisions()
     check_index()
+    check_maps()
     documents = tracked("*.md")
     for path in documents:
         text = read(path)

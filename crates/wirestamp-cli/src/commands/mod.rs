@@ -1,4 +1,18 @@
 //! The way from a command's name to its work. One file a command.
+//!
+//! # Where to change what
+//!
+//! A value, option or diagnosis of a measurement, in command and monitor: the map in `wirestamp-measure`, `lib.rs`; `parity.rs` fails
+//! for those that a command lacks.
+//!
+//! | task | files |
+//! |---|---|
+//! | a command | a file here, `run` and `schemas` below; `arguments.rs` (`Command`, `schema`), `arguments/`; `scripts/guide/schemas.py`; `guide/json.md` |
+//! | an option of a command alone | its file in `arguments/`, its module here; golden help (`TRYCMD=overwrite`) |
+//! | a field of a command's JSON | the serialised type in its module here (`row.rs`, `measurement.rs`, `line.rs`, `summary.rs`), `scripts/schemas --write`; its text in the same module or `text.rs` (`parity.rs` fails) |
+//! | a limit (`--max-…`) | `limits.rs`, and its command |
+//! | a column of `top` | `top/sections/clocks.rs` (clocks, NTP, PTP), `peers.rs` (sessions, paths, reflector) or `others.rs`: an entry of the list of columns and, at the same place, of the row's cells (`top/tests/frames.rs` fails); golden frames in `top/tests/golden/` (`TRYCMD=overwrite`) |
+//! | a table of `top` | a function in `top/sections/`, listed in `top/sections.rs` (`of`, `Kind`), `top/detail.rs`; an example in `top/tests/sample.rs` |
 
 mod capabilities;
 mod capture;

@@ -31,6 +31,16 @@ fn the_overview_is_as_it_was_at_every_width() {
 }
 
 #[test]
+fn each_row_has_a_cell_for_each_column_of_its_table() {
+    for section in model().sections(NOW) {
+        for row in &section.rows {
+            let (cells, columns) = (row.cells.len(), section.columns.len());
+            assert_eq!(cells, columns, "top/sections: {}", section.title);
+        }
+    }
+}
+
+#[test]
 fn the_page_of_a_peer_has_everything_that_is_known_of_it() {
     let mut model = model();
     model.filter = "192.0.2.8".to_owned();
