@@ -53,11 +53,11 @@ fn check<T: Serialize + Default>(variable: &str, (folder, ending): (&str, &str),
         .map(String::as_str)
         .collect();
     let named: BTreeSet<_> = but.iter().copied().collect();
-    let kind = std::any::type_name::<T>();
-    assert_eq!(
-        missing,
-        named,
-        "left: fields of {kind} that no file in {folder} has as `{variable}.FIELD`. Show a new one there, or name it in {}",
+    let (new, old) = (&missing - &named, &named - &missing);
+    assert!(
+        new.is_empty() && old.is_empty(),
+        "no file in {folder} has {new:?} of {} as `{variable}.FIELD`: show them there, or name them in {}; one has {old:?}: name them here no more",
+        std::any::type_name::<T>(),
         file!()
     );
 }

@@ -63,10 +63,10 @@ fn check(fields: &BTreeSet<String>, variable: &str, (name, text): Source, but: &
     let missing = fields.iter().filter(not_there).map(String::as_str);
     let missing: BTreeSet<_> = missing.collect();
     let named: BTreeSet<_> = but.iter().copied().collect();
-    assert_eq!(
-        missing,
-        named,
-        "left: fields that src/{name} does not have as `{variable}.FIELD`. Use a new one there, or name it in {}",
+    let (new, old) = (&missing - &named, &named - &missing);
+    assert!(
+        new.is_empty() && old.is_empty(),
+        "src/{name} does not have {new:?} as `{variable}.FIELD`: use them there, or name them in {}; it has {old:?}: name them here no more",
         file!()
     );
 }
