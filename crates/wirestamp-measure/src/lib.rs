@@ -30,8 +30,8 @@
 //! |---|---|---|---|---|
 //! | a STAMP session | `wirestamp-probe`, `session/report.rs` (`SessionReport`): from headers and packets in `session/tally.rs`, from losses in `session/losses.rs` | `state/stamp.rs` | `stamp.rs` (`show`; does not compile) | `latency/peer/measurement.rs`, `latency/peer/text.rs` |
 //! | the reflector | `wirestamp-probe`, `reflector/counters.rs` | `state/reflector.rs` | `reflector.rs` (`show`; does not compile) | `reflect.rs` (`Summary`) |
-//! | an NTP server | `wirestamp-ntp`, `packet.rs` (`ServerState`), `client.rs` (`Counts`), `measure.rs` (`Measurement`) | `state/ntp.rs` | `ntp/shown.rs` (`describe`, `count`, `fill`) | `ntp/row.rs`, `ntp/text.rs` |
-//! | a PTP port | `wirestamp-ptp`, `report.rs` (`Sample`, `PortStatus`) | `state/ptp.rs` | `ptp/shown.rs` (`port`; does not compile) | `ptp/line.rs`, `ptp/summary.rs`, `ptp/status.rs` |
+//! | an NTP server | `wirestamp-ntp`, `packet.rs` (`ServerState`), `outcome.rs` (`Counts`), `measure.rs` (`Measurement`) | `state/ntp.rs` | `ntp/shown.rs` (`describe`, `count`, `fill`) | `ntp/row.rs`, `ntp/text.rs` |
+//! | a PTP port | `wirestamp-ptp`, `report.rs` (`Sample`, `PortStatus`); a count: `lost.rs` (`Counts`) | `state/ptp.rs` | `ptp/shown.rs` (`port`; does not compile) | `ptp/line.rs`, `ptp/summary.rs`, `ptp/status.rs` |
 //! | a clock | `clock.rs`, `realtime.rs` | `state/clock.rs` | `clock.rs`, `realtime.rs` (`show`) | none: `top` has it |
 //! | a path of this host | `wirestamp`, `latency/` | `state/path.rs` | `path/shown.rs`, `path/each.rs` | `latency.rs`, `latency/text.rs` |
 //!
@@ -46,9 +46,9 @@
 //!
 //! | task | files |
 //! |---|---|
-//! | an option | its type in `options/` (field and default), and who obeys it; the monitor's file has it with that: limits in `wirestamp-monitor`, `configuration/check.rs`; `wirestamp-cli`, `arguments/stamp.rs` (`Stamp`, `Reflect`), `arguments/ntp.rs`, passed on by `commands/latency/peer/run.rs` (`asked`), `commands/ntp/mod.rs` (`asked`), `commands/reflect.rs` (`wanted`) (`commands/parity.rs` fails) |
-//! | an option of PTP | `wirestamp-ptp`, `configuration.rs` (field, `default`, `check`), and who obeys it; the monitor's `[ptp.options]` has it with that; `wirestamp-cli`, `arguments/ptp.rs` (option, `change`) (`commands/parity.rs` fails); `guide/ptp.md` |
-//! | a diagnosis, in one sentence for command, page, `top` and state | of an NTP server that answers: `ntp/hint.rs`; of one that gives no sample: `ntp/reason.rs`; of a STAMP session: `stamp.rs` (`silence`); of PTP: `wirestamp-ptp`, `warning.rs`, `unmeasured.rs`; of the reflector: `reflector.rs` (`warnings`). What follows from shown values alone: the page's `http/page/attention.js` |
+//! | an option | its type in `options/` (field and default); obeyed by `stamp.rs` (`open`) and `wirestamp-probe`, `session/configuration.rs`; `ntp/dialogue.rs` and `wirestamp-ntp`, `client.rs` (`ClientOptions`); `reflector.rs` and `wirestamp-probe`, `reflector/configuration.rs`; the monitor's file has it with that: limits in `wirestamp-monitor`, `configuration/check.rs`; `wirestamp-cli`, `arguments/stamp.rs` (`Stamp`, `Reflect`), `arguments/ntp.rs`, passed on by `commands/latency/peer/run.rs` (`asked`), `commands/ntp/mod.rs` (`asked`), `commands/reflect.rs` (`wanted`) (`commands/parity.rs` fails) |
+//! | an option of PTP | `wirestamp-ptp`, `configuration.rs` (field, `default`, `check`); obeyed in `engine.rs`, `node/`, `port/`, `sockets.rs`, `timestamping.rs`, `trust/` or `steering/`; the monitor's `[ptp.options]` has it with that; `wirestamp-cli`, `arguments/ptp.rs` (option, `change`) (`commands/parity.rs` fails); `guide/ptp.md` |
+//! | a diagnosis, in one sentence for command, page, `top` and state | of an NTP server that answers: `ntp/hint.rs`; of one that gives no sample: `ntp/reason.rs`; of a STAMP session without an answer: `stamp.rs` (`silence`), of one that is answered there is none yet: it needs a field of the state, as `warnings` in `state/ptp.rs`; of PTP: `wirestamp-ptp`, `warning.rs`, `unmeasured.rs`; of the reflector: `reflector.rs` (`warnings`). What follows from shown values alone: the page's `http/page/attention.js` |
 //! | an alert | the value as a metric; `packaging/prometheus/wirestamp.rules.yml` and `wirestamp.rules.test.yml` (`scripts/monitor/rules.py` fails); its metric's row in `guide/monitor-metrics.md` |
 //! | a reason why an NTP response gives no sample | `wirestamp-ntp`, `client.rs`, `outcome.rs`; `ntp/reason.rs` |
 //! | a STAMP extension | `wirestamp-probe`, `tlv.rs`, `tlv/`, `session/receive.rs`, `reflector/fill.rs` |

@@ -30,8 +30,8 @@
 //! | a key of the configuration | of a measurement: `wirestamp-measure`, `options/`; else `configuration/`; the example in `guide/monitor.md`; `scripts/schemas --write` |
 //! | an event of the monitor itself | `events.rs` (`kinds`), `scripts/schemas --write` |
 //! | a value in the history | `history/record.rs` (`Record`; `of` for samples, `of_server` and `of_clock` once a second); how it is stored: `history/series.rs` (`Kind` at the end of `ALL`, `numbers`, `split`, `record`), `history/block.rs` (`VERSION`), an example in `history/block/tests.rs`; queries: `history/bins.rs`, `docs/json/history.json` (`scripts/schemas --write`), `http/page/offsets.js` or `delays.js` |
-//! | a column in recordings | `wirestamp-record`, `row.rs` (`Row`) and `schema.rs` (`tests/files.rs` fails, and names `docs/parquet/schema.json`); filled in `recording/handle.rs`, and by commands in `wirestamp-cli`, `commands/record/parquet.rs`, `commands/latency/peer/probes.rs`; `fleet/python/wirestamp_fleet/schema.py` (`ADDED`; `fleet/tests/python/test_fleet.py` fails) |
-//! | a table in recordings | the same, `wirestamp-record`, `schema.rs` (`tables`), and `configuration/recording.rs` (`Table`), `recording/files.rs` (`Row`, `Files`), `recording/handle.rs`, `stores.rs` |
+//! | a column in recordings | `wirestamp-record`, `row.rs` (`Row`) and `schema.rs` (`tests/files.rs` fails, and names `docs/parquet/schema.json`); filled in `recording/handle.rs` (of `probes`: from `wirestamp-probe`, `session/windows.rs`), and by commands in `wirestamp-cli`, `commands/record/parquet.rs`, `commands/latency/peer/probes.rs`; `fleet/python/wirestamp_fleet/schema.py` (`ADDED`; `fleet/tests/python/test_fleet.py` fails), `fleet/python/wirestamp_fleet/simulate.py` |
+//! | a table in recordings | the same, `wirestamp-record`, `schema.rs` (`tables`), and `configuration/recording.rs` (`Table`), `recording/files.rs` (`Row`, `Files`), `recording/handle.rs`, `stores.rs`; `guide/fleet.md` |
 //! | a part of the web page | `http/page/`, `http/page.rs`, `scripts/page/browse.js` |
 
 #![forbid(unsafe_code)]
