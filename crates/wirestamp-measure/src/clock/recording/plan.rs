@@ -1,4 +1,4 @@
-//! Plans when a recording takes a batch and with how many readings, as a correlator does. Reads no clock itself.
+//! Plans when a recording takes a batch and with how many readings, as a correlator does.
 
 use crate::recorded::Batch;
 use std::time::Duration;

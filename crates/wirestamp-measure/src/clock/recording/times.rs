@@ -38,7 +38,7 @@ impl Times {
         Ok(Self {
             interface: interface.clone(),
             clock: HostClock::hardware(Arc::new(correlator)),
-            counts_nanoseconds: counts_nanoseconds(interface).unwrap_or(true),
+            counts_nanoseconds: counts_nanoseconds(interface)?,
             waiting: VecDeque::new(),
             timestamps: 0,
         })

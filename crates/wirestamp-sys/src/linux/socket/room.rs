@@ -133,9 +133,9 @@ fn at_least(fd: BorrowedFd<'_>, needed: usize) -> io::Result<usize> {
 }
 
 /// The largest receive buffer without CAP_NET_ADMIN: twice net.core.rmem_max, which older kernels show in no network namespace
-/// but the first.
+/// but the first. A filter of system calls may allow the families of IP alone.
 pub(super) fn limit() -> io::Result<usize> {
-    let prober = socket2::Socket::new(Domain::UNIX, Type::DGRAM, None)?;
+    let prober = socket2::Socket::new(Domain::IPV4, Type::DGRAM, None)?;
     prober.set_recv_buffer_size(i32::MAX as usize / 2)?;
     prober.recv_buffer_size()
 }
