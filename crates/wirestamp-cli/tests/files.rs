@@ -31,7 +31,7 @@ fn entries(folder: &Path) -> Vec<String> {
 }
 
 /// Each command that writes a file, without that file's name; and one that fails.
-const WRITERS: [(&[&str], &[&str]); 6] = [
+const WRITERS: [(&[&str], &[&str]); 9] = [
     (
         &["latency", "sim0", "--count", "50", "--histogram"],
         &["latency", "sim0", "--size", "70000", "--histogram"],
@@ -63,6 +63,18 @@ const WRITERS: [(&[&str], &[&str]); 6] = [
     (
         &["ptp", "sim0", "--for", "30s", "--html"],
         &["ptp", "sim0", "--for", "3s", "--html"],
+    ),
+    (
+        &["--sim", "igc", "ntp", "sim1", "--count", "9", "--html"],
+        &["--sim", "igc", "ntp", "nowhere", "--count", "1", "--html"],
+    ),
+    (
+        &["--sim", "igc", "cross", "sim0", "--plot"],
+        &["--sim", "software-only", "cross", "sim0", "--plot"],
+    ),
+    (
+        &["--sim", "igc", "cross", "sim0", "--histogram"],
+        &["--sim", "software-only", "cross", "sim0", "--histogram"],
     ),
 ];
 

@@ -61,6 +61,7 @@ with its summary.
 
 Examples:
   wirestamp cross eth0 --count 50
+  wirestamp cross eth0 --for 10m --html eth0.html
   wirestamp cross sim0 --sim noisy-cross --count 100 --interval 10ms --json";
 
 pub(super) const RECORD: &str = "\

@@ -4,6 +4,7 @@ use super::address::discard_address;
 use super::time;
 use clap::Args;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
@@ -62,6 +63,15 @@ pub(crate) struct Cross {
     /// Time from one reading to the next
     #[arg(short, long, value_name = "TIME", default_value = "100ms", value_parser = time::duration)]
     pub(crate) interval: Duration,
+    /// Draw how far each reading lies from what the earlier ones let expect, with that estimate's error bound, into an SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Write a report for a browser, with a plot that can be zoomed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the distribution of the brackets for HdrHistogram's tools and `latency compare`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) histogram: Option<PathBuf>,
 }
 
 impl Cross {

@@ -57,6 +57,15 @@ pub(crate) struct Ntp {
     /// Largest offset from UTC, error bound included: exit code 8 if the clock may be off by more
     #[arg(long, value_name = "TIME", value_parser = super::time::with_unit)]
     pub(crate) max_offset: Option<Duration>,
+    /// Draw offsets, their error bounds and path delays over time into an SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Write a report for a browser, with plots that can be zoomed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the distributions of offsets and path delays for HdrHistogram's tools and `latency compare`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) histogram: Option<PathBuf>,
     /// Largest frequency offset between this clock and a server's, steering included
     #[arg(long, allow_negative_numbers = true, value_name = "PPM", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_drift: u32,
@@ -130,4 +139,5 @@ Examples:
   wirestamp ntp [2001:db8::1]:1123 --basic
   wirestamp ntp 192.0.2.1 --source hardware
   wirestamp ntp ntp.example.org --nts
+  wirestamp ntp 192.0.2.1 192.0.2.2 --for 10m --html offsets.html
   wirestamp ntp sim1 --sim igc";

@@ -2,9 +2,9 @@
 //! Holds no more of a recording than the library does: memory does not grow with its length.
 
 mod drawn;
-mod plot;
 mod summary;
 
+use super::residuals::Plot;
 use crate::arguments::{self, Form};
 use crate::distribution::Distribution;
 use crate::exit::Exit;
@@ -12,8 +12,7 @@ use crate::failure::{Failure, told};
 use crate::output::{Output, json};
 #[cfg(all(test, feature = "schema"))]
 use crate::schema::Document;
-use drawn::Targets;
-use plot::Plot;
+use drawn::{Files, Shown};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -33,27 +32,27 @@ pub(super) fn schema() -> Document {
 
 pub(super) fn run(arguments: &arguments::Convert, output: &mut Output) -> Result<Exit, Failure> {
     output.use_form(Form::Csv);
-    let targets = Targets::of(arguments)?;
+    let files = drawn::files(arguments)?;
     if arguments.events == Path::new("-") {
         return convert(
             "standard input",
             io::stdin().lock(),
             arguments,
-            targets,
+            files,
             output,
         );
     }
     let name = arguments.events.display().to_string();
     let file = File::open(&arguments.events)
         .map_err(|error| told(ErrorKind::InvalidInput, "read events", &name, &error))?;
-    convert(&name, BufReader::new(file), arguments, targets, output)
+    convert(&name, BufReader::new(file), arguments, files, output)
 }
 
 fn convert(
     name: &str,
     input: impl BufRead,
     arguments: &arguments::Convert,
-    targets: Targets,
+    files: Files,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let reader = Reader::new(name, input)?;
@@ -64,7 +63,7 @@ fn convert(
         Replay::online(header)
     }
     .confirmed();
-    let mut plot = targets.is_some().then(Plot::default);
+    let mut plot = (!files.is_empty()).then(Plot::default);
     let (mut rows, mut bounds) = (Vec::new(), Distribution::default());
     let mut table = Table::default();
     for event in reader {
@@ -90,7 +89,12 @@ fn convert(
         output.report(&Converted::of(header, arguments.later, &summary, &bounds))?;
     }
     if let Some(plot) = plot {
-        targets.write(name, header, &plot, &summary)?;
+        files.write(&Shown {
+            name: name.to_owned(),
+            header,
+            plot,
+            summary,
+        })?;
     }
     Ok(Exit::Success)
 }

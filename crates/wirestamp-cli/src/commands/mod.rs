@@ -30,6 +30,7 @@ mod masks;
 #[cfg(feature = "monitor")]
 mod monitor;
 mod ntp;
+mod offsets;
 #[cfg(test)]
 mod parity;
 mod presets;
@@ -38,6 +39,7 @@ mod record;
 #[cfg(feature = "parquet")]
 mod recordings;
 mod reflect;
+mod residuals;
 #[cfg(feature = "monitor")]
 mod top;
 mod watch;

@@ -1,6 +1,7 @@
 //! A report as one HTML file: tables, and plots that can be zoomed. It loads nothing, so it can be sent and opened anywhere.
 //! Without scripts it shows a picture instead of the plots. Knows no command.
 
+use super::made::made;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
@@ -118,7 +119,7 @@ impl Html {
             hash(&scripts),
             hash(&styles)
         );
-        let title = escaped(&self.title);
+        let (title, made) = (escaped(&self.title), made());
         let mut text = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
@@ -137,10 +138,12 @@ impl Html {
         let _ = write!(
             text,
             "<noscript>\n<p>The plots need scripts. This picture does not.</p>\n{}\n</noscript>\n</main>\n\
-             <footer>Made by wirestamp {}. Plots: uPlot.<details><summary>uPlot's licence</summary><pre>{}</pre></details></footer>\n\
+             <footer>Made by wirestamp {} {}: <code>{}</code>. Plots: uPlot.<details><summary>uPlot's licence</summary><pre>{}</pre></details></footer>\n\
              <script type=\"application/json\" id=\"data\">{data}</script>\n<script>{scripts}</script>\n</body>\n</html>\n",
             self.picture.trim_end(),
             env!("CARGO_PKG_VERSION"),
+            escaped(&made.by),
+            escaped(&made.command),
             escaped(LIBRARY_LICENCE.trim_end()),
         );
         Ok(text)

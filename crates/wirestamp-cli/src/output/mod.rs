@@ -3,10 +3,12 @@
 mod behind;
 pub(crate) mod cell;
 pub(crate) mod colour;
+pub(crate) mod drafts;
 mod file;
 pub(crate) mod graph;
 pub(crate) mod html;
 pub(crate) mod json;
+mod made;
 mod page;
 pub(crate) mod picture;
 pub(crate) mod quantity;

@@ -14,6 +14,14 @@ pub(crate) enum Column {
     Right(&'static str),
 }
 
+impl Column {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Left(name) | Self::Right(name) => name,
+        }
+    }
+}
+
 /// Rows under a heading.
 pub(crate) struct Table {
     table: comfy_table::Table,

@@ -1,85 +1,64 @@
 //! The files of `convert --plot` and `--html`.
 
-use super::plot::Plot;
 use crate::arguments;
+use crate::commands::residuals::Plot;
+use crate::output::drafts::{Asked, Drafts};
 use crate::output::html::{Grid, Html};
-use crate::output::{Target, grouped, plural};
+use crate::output::{grouped, plural};
 use std::error::Error as StdError;
 use wirestamp::events::{Header, Summary};
 use wirestamp::time::Frequency;
-use wirestamp::{Error, ErrorKind, Span};
+use wirestamp::{Error, Span};
 
 /// A report with more generations lists the first ones.
 const MOST_GENERATIONS: usize = 100;
 
-/// The files written besides the rows, on request: they are checked before anything is converted.
-pub(super) struct Targets {
-    plot: Option<Target>,
-    html: Option<Target>,
+pub(super) type Files = Drafts<Shown>;
+
+/// Opens the files to be written besides the rows.
+pub(super) fn files(arguments: &arguments::Convert) -> Result<Files, Error> {
+    let asked: [Asked<'_, Shown>; 2] = [
+        (&arguments.plot, "write the plot", Shown::picture),
+        (&arguments.html, "write the report", Shown::html),
+    ];
+    Files::create(asked)
 }
 
-impl Targets {
-    pub(super) fn of(arguments: &arguments::Convert) -> Result<Self, Error> {
-        let check = |path: &Option<_>, operation| {
-            let path: Option<&std::path::PathBuf> = path.as_ref();
-            path.map(|path| Target::check(path, operation)).transpose()
-        };
-        Ok(Self {
-            plot: check(&arguments.plot, "write the plot")?,
-            html: check(&arguments.html, "write the report")?,
-        })
-    }
-
-    pub(super) fn is_some(&self) -> bool {
-        self.plot.is_some() || self.html.is_some()
-    }
-
-    pub(super) fn write(
-        self,
-        name: &str,
-        header: Header,
-        plot: &Plot,
-        summary: &Summary,
-    ) -> Result<(), Error> {
-        let write = |target: Target, text: Result<String, Box<dyn StdError>>| {
-            let text = text.map_err(|error| {
-                Error::new(ErrorKind::Io, "draw", target.name(), error.to_string())
-            })?;
-            target.write(text.as_bytes())
-        };
-        if let Some(target) = self.plot {
-            write(target, plot.picture(summary))?;
-        }
-        if let Some(target) = self.html {
-            write(target, report(name, header, plot, summary))?;
-        }
-        Ok(())
-    }
+/// A recording that was converted.
+pub(super) struct Shown {
+    pub(super) name: String,
+    pub(super) header: Header,
+    pub(super) plot: Plot,
+    pub(super) summary: Summary,
 }
 
-fn report(
-    name: &str,
-    header: Header,
-    plot: &Plot,
-    summary: &Summary,
-) -> Result<String, Box<dyn StdError>> {
-    let html = Html {
-        title: format!("Timestamps of {name}"),
-        summary: format!(
-            "{} of {} converted with {} of both clocks; {}",
-            grouped(summary.converted),
-            plural(summary.timestamps, "timestamp"),
-            plural(summary.readings, "reading"),
-            plural(
-                summary.generations.len() as u64 + summary.generations_left_out,
-                "clock generation"
+impl Shown {
+    fn picture(&self) -> Result<String, Box<dyn StdError>> {
+        let generations = self.summary.generations.iter();
+        let first: Vec<_> = generations.map(|generation| generation.first).collect();
+        self.plot.picture(&first)
+    }
+
+    fn html(&self) -> Result<String, Box<dyn StdError>> {
+        let summary = &self.summary;
+        let html = Html {
+            title: format!("Timestamps of {}", self.name),
+            summary: format!(
+                "{} of {} converted with {} of both clocks; {}",
+                grouped(summary.converted),
+                plural(summary.timestamps, "timestamp"),
+                plural(summary.readings, "reading"),
+                plural(
+                    summary.generations.len() as u64 + summary.generations_left_out,
+                    "clock generation"
+                ),
             ),
-        ),
-        tables: vec![counts(header, summary), generations(summary)],
-        plots: vec![plot.interactive()],
-        picture: plot.picture(summary)?,
-    };
-    Ok(html.into_text()?)
+            tables: vec![counts(self.header, summary), generations(summary)],
+            plots: vec![self.plot.interactive()],
+            picture: self.picture()?,
+        };
+        Ok(html.into_text()?)
+    }
 }
 
 fn counts(header: Header, summary: &Summary) -> Grid {

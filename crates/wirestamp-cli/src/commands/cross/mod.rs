@@ -1,6 +1,7 @@
 //! `cross`: shows readings of a NIC's clock beside the system's, and estimates its frequency with the library's fit. The
 //! engine takes the readings.
 
+mod drawn;
 mod report;
 mod text;
 
@@ -13,10 +14,12 @@ use crate::output::Output;
 #[cfg(all(test, feature = "schema"))]
 use crate::schema::Document;
 use crate::session::{Session, endless};
+use drawn::{Drawn, Shown};
 use indicatif::ProgressBar;
 use report::{Cross, Offsets, Reading};
 use std::collections::VecDeque;
 use std::io;
+use std::time::Duration;
 use wirestamp::correlator::Correlation;
 use wirestamp::latency::Histogram;
 use wirestamp::{Error, Interface, Span};
@@ -53,6 +56,7 @@ pub(super) fn run(
     let count = arguments.count.unwrap_or(unsaid);
     readings.count = (!is_endless).then_some(count);
     session.listen_to_interrupts();
+    let files = drawn::files(arguments)?;
     let all = Measurements::default().readings(readings);
     let mut engine = Engine::new(all, session.place(&interface)?)?;
     let mut each_second = is_endless.then(EachSecond::new);
@@ -62,6 +66,8 @@ pub(super) fn run(
     };
     let most = if is_endless { KEPT } else { MOST };
     let mut taken = Taken::new(arguments.tai_offset, most, output.has_rows(), progress);
+    taken.drawn = (!files.is_empty()).then(Drawn::begin);
+    let begun = taken.drawn.is_some().then(|| engine.now());
     let until = arguments.duration;
     let until = until.map(|all| engine.now() + Span::from(all));
     let is_over =
@@ -92,7 +98,17 @@ pub(super) fn run(
         _ => Exit::Lossy,
     };
     let interrupted = session.is_interrupted() && !is_over(&engine);
-    output.report(&Cross::of(&interface, arguments, taken, interrupted))?;
+    let drawn = taken.drawn.take();
+    let cross = Cross::of(&interface, arguments, taken, interrupted);
+    output.report(&cross)?;
+    if let Some((drawn, begun)) = drawn.as_ref().zip(begun) {
+        let took = engine.now() - begun;
+        files.write(&Shown {
+            drawn,
+            cross: &cross,
+            took: Duration::from_nanos(took.saturating_nanoseconds().unsigned_abs()),
+        })?;
+    }
     Ok(exit)
 }
 
@@ -117,6 +133,8 @@ struct Taken {
     /// Those that are not written yet, where somebody wants rows.
     rows: Option<Vec<Reading>>,
     widths: Histogram,
+    /// What the files need, if any were asked for.
+    drawn: Option<Drawn>,
     best: Option<Reading>,
     /// The narrowest offsets to UTC of the clock as it is now: those before a change say nothing of it.
     narrowest: Option<Offsets>,
@@ -138,6 +156,7 @@ impl Taken {
             most,
             rows: has_rows.then(Vec::new),
             widths: Histogram::new(),
+            drawn: None,
             best: None,
             narrowest: None,
             tai_offset,
@@ -194,10 +213,16 @@ impl Sink for Taken {
             self.clock_changes += 1;
             correlation.replace_clock(interface, nominal);
         }
+        if let Some(drawn) = &mut self.drawn {
+            drawn.compare(correlation, &reading.cross);
+        }
         let _ = correlation.push(&reading.cross);
         let generation = correlation
             .generation()
             .map_or(0, |generation| generation.0);
+        if let Some(drawn) = &mut self.drawn {
+            drawn.note(generation, &reading.cross);
+        }
         self.note(Reading::of(reading, generation, self.tai_offset));
         self.progress.inc(1);
     }

@@ -24,58 +24,8 @@ impl Report for Cross {
         page.heading(&format!("{count} of {}{interrupted}", self.interface));
         page.table(self.table());
         page.gap();
-        page.field(
-            "best bracket",
-            &self
-                .best
-                .as_ref()
-                .map_or_else(|| "unknown".to_owned(), Reading::width),
-        );
-        if let Some(Offsets {
-            phc_minus_utc_ns: Some(utc),
-            phc_minus_tai_ns: Some(tai),
-            offset_error_bound_ns: Some(bound),
-        }) = self.narrowest
-        {
-            let ahead = "(positive: the PHC is ahead)";
-            page.field(
-                "PHC - UTC",
-                &format!("{} ± {} {ahead}", exact(utc), rounded_up(bound)),
-            );
-            let leap = self.tai_minus_utc_s;
-            let taken = format!("(TAI - UTC taken as {leap} s)");
-            page.field(
-                "PHC - TAI",
-                &format!("{} ± {} {taken}", exact(tai), rounded_up(bound)),
-            );
-        }
-        page.field(
-            "frequency",
-            &self.frequency.as_ref().map_or_else(
-                || "not known yet: take more readings".to_owned(),
-                FrequencyReport::shown,
-            ),
-        );
-        if self.clock_changes > 0 {
-            let times = plural(self.clock_changes.into(), "time");
-            page.field(
-                "other clocks",
-                &format!("another clock came behind the interface {times}"),
-            );
-        }
-        let restarts = self.generations.saturating_sub(1 + self.clock_changes);
-        if restarts > 0 {
-            let times = plural(restarts.into(), "time");
-            page.field("restarts", &format!("the clock restarted {times}"));
-        }
-        if let Some(error) = &self.last_failure {
-            page.field(
-                "failed",
-                &format!(
-                    "{}; last: {error}",
-                    plural(u64::from(self.failures), "reading")
-                ),
-            );
+        for (name, value) in self.values() {
+            page.field(name, &value);
         }
         if self.widths.count() > 1 {
             page.gap();
@@ -89,6 +39,53 @@ impl Report for Cross {
 }
 
 impl Cross {
+    /// What the readings say together: names and values.
+    pub(super) fn values(&self) -> Vec<(&'static str, String)> {
+        let best = self.best.as_ref();
+        let best = best.map_or_else(|| "unknown".to_owned(), Reading::width);
+        let mut values = vec![("best bracket", best)];
+        values.extend(self.offsets());
+        let frequency = self.frequency.as_ref();
+        let unknown = || "not known yet: take more readings".to_owned();
+        values.push((
+            "frequency",
+            frequency.map_or_else(unknown, FrequencyReport::shown),
+        ));
+        if self.clock_changes > 0 {
+            let times = plural(self.clock_changes.into(), "time");
+            let said = format!("another clock came behind the interface {times}");
+            values.push(("other clocks", said));
+        }
+        let restarts = self.generations.saturating_sub(1 + self.clock_changes);
+        if restarts > 0 {
+            let times = plural(restarts.into(), "time");
+            values.push(("restarts", format!("the clock restarted {times}")));
+        }
+        if let Some(error) = &self.last_failure {
+            let readings = plural(self.failures.into(), "reading");
+            values.push(("failed", format!("{readings}; last: {error}")));
+        }
+        values
+    }
+
+    /// The narrowest of them.
+    fn offsets(&self) -> Vec<(&'static str, String)> {
+        let Some(Offsets {
+            phc_minus_utc_ns: Some(utc),
+            phc_minus_tai_ns: Some(tai),
+            offset_error_bound_ns: Some(bound),
+        }) = self.narrowest
+        else {
+            return Vec::new();
+        };
+        let (bound, leap) = (rounded_up(bound), self.tai_minus_utc_s);
+        let [utc, tai] = [utc, tai].map(|offset| format!("{} ± {bound}", exact(offset)));
+        vec![
+            ("PHC - UTC", format!("{utc} (positive: the PHC is ahead)")),
+            ("PHC - TAI", format!("{tai} (TAI - UTC taken as {leap} s)")),
+        ]
+    }
+
     fn table(&self) -> Table {
         let mut table = Table::new(&[
             Column::Right("#"),

@@ -1,12 +1,14 @@
 //! `ntp`: asks NTP servers and reports how far this machine's clock is off: the engine's NTP measurements, run until
 //! each server was asked often enough.
 
+mod drawn;
 mod row;
 mod text;
 
 use crate::arguments;
 use crate::commands::each_second::EachSecond;
 use crate::commands::limits::{self, Judged};
+use crate::commands::offsets;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::quantity::{beside, signed};
@@ -14,6 +16,7 @@ use crate::output::{Output, json};
 #[cfg(all(test, feature = "schema"))]
 use crate::schema::Document;
 use crate::session::{self, Session};
+use drawn::Courses;
 use indicatif::ProgressBar;
 use row::Row;
 use serde::Serialize;
@@ -75,14 +78,19 @@ pub(super) fn run(
     if arguments.is_endless() && place.is_simulated() {
         return Err(session::endless("measure the offset", "NTP servers").into());
     }
+    let files = offsets::files([&arguments.plot, &arguments.html, &arguments.histogram])?;
     let mut engine = Engine::new(all.answered(), place)?;
+    let begun = engine.now();
+    let mut courses = Courses::of(!files.is_empty());
     let mut each_second = arguments.is_endless().then(EachSecond::new);
     let progress = match each_second {
         Some(_) => ProgressBar::hidden(),
         None => output.progress(arguments.count().into(), "requests"),
     };
     while !engine.is_over() && !session.is_interrupted() {
-        let next = engine.serve(&engine.moment(), &mut |_: &Sample<'_>| {});
+        let next = engine.serve(&engine.moment(), &mut |sample: &Sample<'_>| {
+            courses.add(sample);
+        });
         if let Some(seconds) = each_second.as_mut().and_then(EachSecond::due) {
             write_second(&engine, arguments, seconds, output)?;
         }
@@ -97,6 +105,10 @@ pub(super) fn run(
     let interrupted = session.is_interrupted() && !engine.is_over();
     let (measured, exit) = judge(&engine, arguments, interrupted);
     output.report(&measured)?;
+    if !courses.is_empty() {
+        let took = engine.now() - begun;
+        files.write(&courses.shown(&engine, &measured, took))?;
+    }
     if output.has_rows() {
         limits::exceeded(&measured.limits).try_for_each(|said| output.warn(&said))?;
     }

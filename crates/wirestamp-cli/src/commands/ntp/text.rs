@@ -4,8 +4,18 @@ use super::Measured;
 use super::row::Row;
 use crate::commands::limits;
 use crate::output::colour::{BAD, DOUBTFUL, GOOD, paint};
+use crate::output::html::Grid;
 use crate::output::quantity::{beside, magnitude, shown, signed};
 use crate::output::{Column, Page, Report, Rows, Table, interrupted, plural};
+
+const COLUMNS: [Column; 6] = [
+    Column::Left("server"),
+    Column::Right("offset"),
+    Column::Right("error bound"),
+    Column::Right("bound to UTC"),
+    Column::Right("path delay"),
+    Column::Right("answers"),
+];
 
 impl Report for Measured {
     fn print(&self, page: &mut Page) {
@@ -67,33 +77,20 @@ impl Report for Measured {
 
 impl Measured {
     fn table(&self) -> Table {
-        let mut table = Table::new(&[
-            Column::Left("server"),
-            Column::Right("offset"),
-            Column::Right("error bound"),
-            Column::Right("bound to UTC"),
-            Column::Right("path delay"),
-            Column::Right("answers"),
-        ]);
+        let mut table = Table::new(&COLUMNS);
         for row in &self.servers {
-            let known = row.offset_ns.zip(row.error_bound_ns);
-            let bound = |bound: Option<i64>| {
-                let bound = known.zip(bound);
-                bound.map_or_else(
-                    || "-".into(),
-                    |((offset, by), bound)| format!("± {}", beside(bound, offset, by)),
-                )
-            };
-            table.row([
-                row.host.clone(),
-                known.map_or_else(|| "-".into(), |(offset, bound)| signed(offset, bound)),
-                bound(row.error_bound_ns),
-                bound(row.utc_bound_ns),
-                row.path_delay_ns.map_or_else(|| "-".into(), shown),
-                format!("{}/{}", row.responses, row.requests),
-            ]);
+            table.row(row.cells());
         }
         table
+    }
+
+    /// The same for a report.
+    pub(super) fn grid(&self) -> Grid {
+        Grid {
+            caption: "Servers".to_owned(),
+            columns: COLUMNS.map(|column| column.name().to_owned()).into(),
+            rows: self.servers.iter().map(|row| row.cells().into()).collect(),
+        }
     }
 
     fn verdict(&self) -> String {
@@ -137,6 +134,25 @@ impl Measured {
 }
 
 impl Row {
+    fn cells(&self) -> [String; COLUMNS.len()] {
+        let known = self.offset_ns.zip(self.error_bound_ns);
+        let bound = |bound: Option<i64>| {
+            let bound = known.zip(bound);
+            bound.map_or_else(
+                || "-".into(),
+                |((offset, by), bound)| format!("± {}", beside(bound, offset, by)),
+            )
+        };
+        [
+            self.host.clone(),
+            known.map_or_else(|| "-".into(), |(offset, bound)| signed(offset, bound)),
+            bound(self.error_bound_ns),
+            bound(self.utc_bound_ns),
+            self.path_delay_ns.map_or_else(|| "-".into(), shown),
+            format!("{}/{}", self.responses, self.requests),
+        ]
+    }
+
     /// Where, of which server, and by whose timestamps.
     fn circumstances(&self) -> String {
         let mut parts = Vec::new();

@@ -1,11 +1,9 @@
 //! `ptp`: the engine, run as a PTP clock, and what it prints.
 
 mod campaign;
-mod course;
 mod line;
 mod live;
 mod off_limit;
-mod pictures;
 mod plot;
 mod reports;
 mod run;
@@ -15,24 +13,24 @@ mod summary;
 
 use crate::arguments::{Ptp, PtpAction, limited};
 use crate::commands::limits;
+use crate::commands::offsets::{self, Course, Files, Shown};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 #[cfg(all(test, feature = "schema"))]
 use crate::output::Dropped;
-use crate::output::Output;
+use crate::output::html::Grid;
+use crate::output::{Output, plural};
 use crate::sandbox::{Needs, Sandbox};
 #[cfg(all(test, feature = "schema"))]
 use crate::schema::Document;
 use crate::session::{self, Session};
 use crate::signals::Unrestored;
-use course::Course;
 use off_limit::off_limit;
-use pictures::Pictures;
 use reports::Reports;
 use run::Run;
 use serde::Serialize;
 use std::io;
-use summary::Summary;
+use summary::{Summary, Tally};
 use wirestamp::{Error, ErrorKind, Interface, environment, file};
 use wirestamp_measure::PtpReport;
 use wirestamp_ptp::{Agreement, Clock, Configuration, Role, Source, StatusServer};
@@ -84,10 +82,11 @@ pub(super) fn run(
     if simulated && limited(arguments.duration).is_none() {
         return Err(session::endless("run a PTP clock", interfaces[0].name()).into());
     }
-    let pictures = Pictures::create(arguments)?;
+    let asked = [&arguments.plot, &arguments.html, &arguments.histogram];
+    let files = offsets::files(asked)?;
     let sandboxed = !simulated && !arguments.no_sandbox;
     let sandbox = sandboxed
-        .then(|| confine(&configuration, &interfaces, &pictures, output))
+        .then(|| confine(&configuration, &interfaces, &files, output))
         .transpose()?;
     session.listen_to_interrupts();
     if !simulated {
@@ -109,11 +108,32 @@ pub(super) fn run(
     summary.write(output)?;
     let ended = finish(&summary, report, &asked);
     let has_some = ended.is_ok() || summary.samples > 0;
-    let drawn = has_some.then(|| pictures.draw(&asked.interfaces[0], &course, &tally, &summary));
+    let drawn = has_some.then(|| {
+        let shown = shown(&asked.interfaces[0], &course, &tally, &summary);
+        files.write(&shown)
+    });
     // its own error comes before one of drawing
     let exit = ended?;
     drawn.transpose()?;
     Ok(exit)
+}
+
+/// What the files have.
+fn shown<'a>(interface: &str, course: &'a Course, tally: &Tally, summary: &Summary) -> Shown<'a> {
+    let samples = plural(summary.samples, "sample");
+    Shown {
+        command: "ptp",
+        title: format!("PTP at {interface}: {samples}"),
+        summary: "Offsets are those of this clock from the timeTransmitter's: positive if this one is ahead. The truth lies within the band.",
+        took: tally.took(),
+        tables: vec![Grid::of_values("The run", summary.values())],
+        clocks: vec![offsets::Clock {
+            name: "the timeTransmitter".to_owned(),
+            delay: "mean path delay",
+            delay_is: "mean of both directions",
+            course,
+        }],
+    }
 }
 
 /// The longest configuration that is read.
@@ -175,7 +195,7 @@ fn interfaces(configuration: &Configuration, session: &Session) -> Result<Vec<In
 fn confine(
     configuration: &Configuration,
     interfaces: &[Interface],
-    pictures: &Pictures,
+    files: &Files<'_>,
     output: &mut Output,
 ) -> Result<Sandbox, Failure> {
     wirestamp_ptp::check_free(configuration, interfaces)?;
@@ -187,8 +207,8 @@ fn confine(
         switches_hardware: configuration.enable_hardware,
         uses_rings: environment::variable("WIRESTAMP_ENGINE")
             .is_some_and(|engine| engine == "ring"),
-        writes_files: !pictures.is_empty(),
-        renames_in: pictures.folders().collect(),
+        writes_files: !files.is_empty(),
+        renames_in: files.folders().collect(),
         folders: StatusServer::folder().into_iter().collect(),
         ..Needs::default()
     });

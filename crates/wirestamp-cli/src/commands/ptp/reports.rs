@@ -1,10 +1,10 @@
 //! What a PTP clock says while it runs: samples, changes of state, warnings, a line a second.
 
-use super::course::Course;
 use super::line::Line;
 use super::live::Live;
 use super::off_limit::off_limit;
 use super::summary::Tally;
+use crate::commands::offsets::Course;
 use crate::output::Output;
 use crate::output::quantity::bounded;
 use serde::Serialize;
@@ -160,7 +160,8 @@ impl Sink for Reports<'_> {
             self.written = self.output.sample(&Line::of_sample(sample));
         }
         self.tally.add(sample);
-        self.course.add(sample);
+        self.course
+            .add(sample.at, sample.offset, sample.mean_path_delay_ns);
         self.live.note(sample.clone());
     }
 }

@@ -1,17 +1,14 @@
 //! What `ptp` says at the end: medians, extremes, losses. Decides no exit code.
 
 use super::live::rate;
-use crate::commands::latency::export::interval_log;
 use crate::commands::limits::{self, Judged};
 use crate::distribution::Distribution;
 use crate::output::quantity::rounded_up;
 use crate::output::{Output, grouped, plural};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error as StdError;
 use std::io;
-use std::time::{Duration, SystemTime};
-use wirestamp::latency::Histogram;
+use std::time::Duration;
 use wirestamp::{Bounded, Span};
 use wirestamp_ptp::{Counts, Sample};
 
@@ -25,9 +22,6 @@ pub(super) struct Tally {
     absolute: Distribution,
     delays: Distribution,
     bounds: Distribution,
-    /// Offsets and path delays, for `--histogram`.
-    histograms: [Histogram; 2],
-    begun: Option<SystemTime>,
     frequency_ppb: Option<f64>,
     /// The first ones: anybody on the network can make up more.
     time_transmitters: BTreeSet<String>,
@@ -90,11 +84,6 @@ impl Tally {
         self.absolute.record(value.abs().nanoseconds());
         self.delays.record(sample.mean_path_delay_ns.into());
         self.bounds.record(bound.nanoseconds());
-        self.begun.get_or_insert_with(SystemTime::now);
-        let delay = Span::from_nanoseconds(sample.mean_path_delay_ns.into());
-        for (histogram, value) in self.histograms.iter_mut().zip([value, delay]) {
-            histogram.record(value);
-        }
         self.worst_case_ns = Some((value.abs() + bound).saturating_nanoseconds());
         self.frequency_ppb = sample.frequency_ppb;
         self.source = Some(sample.source.name());
@@ -108,14 +97,8 @@ impl Tally {
         self.duration = time;
     }
 
-    /// What HdrHistogram's tools read of it.
-    pub(super) fn interval_log(&self) -> Result<String, Box<dyn StdError>> {
-        let [offset, delay] = &self.histograms;
-        let paths = [("offset", offset), ("mean_path_delay", delay)];
-        let begun = self.begun.unwrap_or_else(SystemTime::now);
-        let took = Duration::from_nanos(self.duration.saturating_nanoseconds().unsigned_abs());
-        let log = interval_log("wirestamp ptp, nanoseconds", &paths, begun, took)?;
-        Ok(String::from_utf8(log)?)
+    pub(super) fn took(&self) -> Duration {
+        Duration::from_nanos(self.duration.saturating_nanoseconds().unsigned_abs())
     }
 
     /// `max_offset`: as the command line limits the offset of the newest sample.

@@ -1,8 +1,9 @@
-//! How the offset to the timeTransmitter went, in bounded memory: a clock may run for years.
+//! How the offset to another clock went, in bounded memory: a measurement may run for years.
 
 use crate::output::thinned::{self, Thinned};
+use std::time::SystemTime;
+use wirestamp::latency::Histogram;
 use wirestamp::{Bounded, MonotonicTime, Span};
-use wirestamp_ptp::Sample;
 
 /// Offsets up to this many nanoseconds are shown as they are.
 const NEAR: u64 = 1_000_000_000;
@@ -21,38 +22,50 @@ pub(super) struct Point {
 }
 
 #[derive(Debug)]
-pub(super) struct Course {
+pub(in crate::commands) struct Course {
     /// A clock that is steered comes near, and is shown as it is.
     is_steered: bool,
-    begun: Option<MonotonicTime>,
+    first: Option<MonotonicTime>,
     /// Taken off all offsets, ns: a NIC's clock may be decades away, and its course is of interest.
     from: i64,
     points: Thinned<Point>,
+    /// Of offsets and path delays.
+    histograms: [Histogram; 2],
+    begun: Option<SystemTime>,
 }
 
 impl Course {
-    pub(super) fn of(is_steered: bool) -> Self {
+    pub(in crate::commands) fn of(is_steered: bool) -> Self {
         Self {
             is_steered,
-            begun: None,
+            first: None,
             from: 0,
             points: Thinned::default(),
+            histograms: Default::default(),
+            begun: None,
         }
     }
 
-    pub(super) fn add(&mut self, sample: &Sample) {
-        self.add_offset(sample.at, sample.offset, sample.mean_path_delay_ns);
-    }
-
-    fn add_offset(&mut self, at: MonotonicTime, offset: Bounded<Span>, delay: i64) {
+    /// `delay`: of the path, ns.
+    pub(in crate::commands) fn add(
+        &mut self,
+        at: MonotonicTime,
+        offset: Bounded<Span>,
+        delay: i64,
+    ) {
+        self.begun.get_or_insert_with(SystemTime::now);
+        let path = Span::from_nanoseconds(delay.into());
+        for (histogram, value) in self.histograms.iter_mut().zip([offset.value, path]) {
+            histogram.record(value);
+        }
         let [offset, bound] = [offset.value, offset.bound].map(Span::saturating_nanoseconds);
-        if !self.is_steered && self.begun.is_none() && offset.unsigned_abs() > NEAR {
+        if !self.is_steered && self.first.is_none() && offset.unsigned_abs() > NEAR {
             self.from = offset;
         }
-        let begun = *self.begun.get_or_insert(at);
+        let first = *self.first.get_or_insert(at);
         let offset = i128::from(offset) - i128::from(self.from);
         let (offset, bound) = (offset as f64, bound as f64);
-        let at = (at - begun).nanoseconds() as f64 / 1e9;
+        let at = (at - first).nanoseconds() as f64 / 1e9;
         // another port's may have become final before
         let last = self.points.last().map_or(0.0, |last| last.at);
         self.points.add(Point {
@@ -66,6 +79,16 @@ impl Course {
     /// The time that is taken off all offsets, if any is.
     pub(super) fn from(&self) -> Option<Span> {
         (self.from != 0).then(|| Span::from_nanoseconds(self.from.into()))
+    }
+
+    /// Of offsets and path delays.
+    pub(super) const fn histograms(&self) -> &[Histogram; 2] {
+        &self.histograms
+    }
+
+    /// When the first sample came.
+    pub(super) const fn begun(&self) -> Option<SystemTime> {
+        self.begun
     }
 
     pub(super) fn points(&self) -> &[Point] {
@@ -100,7 +123,7 @@ mod tests {
         for (second, offset) in [(0, 37_000_000_000), (1, 37_000_000_400), (0, 90)] {
             let at = MonotonicTime::from_nanoseconds(5) + Span::from_seconds(second);
             let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
-            course.add_offset(at, Bounded::new(span(offset), span(20)), 700);
+            course.add(at, Bounded::new(span(offset), span(20)), 700);
         }
         course
     }

@@ -1,6 +1,5 @@
-//! The picture of `convert --plot`: how far each reading lay from the estimate made just
-//! before it was taken in, and the bound of that estimate, over time. Knows no truth: a reading
-//! says no more than its bracket.
+//! The picture of `convert --plot` and `cross --plot`: how far each reading lay from the estimate that the earlier ones
+//! gave, and the bound of that estimate, over time. Knows no truth: a reading says no more than its bracket.
 
 use crate::output::graph::{
     Axis, Drawn, FIRST, FONT, INK, SECOND, Scale, TEXT, THIRD, TITLE, grid,
@@ -12,9 +11,8 @@ use plotters::prelude::{
     PathElement, Rectangle, SVGBackend, SeriesLabelPosition, ShapeStyle, WHITE,
 };
 use std::error::Error as StdError;
-use wirestamp::CrossTimestamp;
 use wirestamp::correlator::Correlation;
-use wirestamp::events::Summary;
+use wirestamp::{CrossTimestamp, MonotonicTime};
 
 const SIZE: (u32, u32) = (1_200, 600);
 
@@ -59,14 +57,18 @@ impl Plot {
         });
     }
 
-    /// The picture: points above and below the middle, on a scale that shows small ones beside wild ones.
-    pub(super) fn picture(&self, summary: &Summary) -> Result<String, Box<dyn StdError>> {
+    /// The picture: points above and below the middle, on a scale that shows small ones beside wild ones. `generations`: the
+    /// first instant of each clock generation.
+    pub(super) fn picture(
+        &self,
+        generations: &[MonotonicTime],
+    ) -> Result<String, Box<dyn StdError>> {
         let mut text = String::new();
-        self.paint(&mut text, summary)?;
+        self.paint(&mut text, generations)?;
         Ok(text)
     }
 
-    fn paint(&self, text: &mut String, summary: &Summary) -> Drawn {
+    fn paint(&self, text: &mut String, generations: &[MonotonicTime]) -> Drawn {
         let points = &self.points[..];
         let end = points.last().map_or(1.0, |last| last.at).max(1e-3);
         let scale = self.scale();
@@ -129,12 +131,12 @@ impl Plot {
             .label("reading (its middle)")
             .legend(|(x, y)| Circle::new((x + 10, y), 4, SECOND.filled()));
         let start = self.start.unwrap_or(0);
-        let opened = summary.generations.iter().skip(1).map(|generation| {
-            let at = generation.first.nanoseconds().saturating_sub(start) as f64 / 1e9;
+        let opened = generations.iter().skip(1).map(|first| {
+            let at = first.nanoseconds().saturating_sub(start) as f64 / 1e9;
             PathElement::new(vec![(at, -height), (at, height)], THIRD.stroke_width(2))
         });
         let lines = chart.draw_series(opened)?;
-        if summary.generations.len() > 1 {
+        if generations.len() > 1 {
             lines.label("new clock generation").legend(|(x, y)| {
                 PathElement::new(
                     vec![(x + 10, y - 8), (x + 10, y + 8)],
