@@ -345,3 +345,53 @@ fn a_recording_in_parquet_has_a_time_for_each_timestamp_and_an_offset_for_each_b
         "an offset for each"
     );
 }
+
+/// Who has only the report knows how it was made.
+#[test]
+fn a_report_names_its_command_and_its_system() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("a report.html");
+    let command = ["--sim", "igc", "cross", "sim0", "--count", "9", "--html"];
+    assert!(
+        run(&[&command[..], &[name(&report)]].concat())
+            .status
+            .success()
+    );
+    let text = fs::read_to_string(&report).expect("written");
+    let words = format!("wirestamp {} '{}'", command.join(" "), name(&report));
+    let footer = text.split("<footer>").nth(1).expect("a footer");
+    let words = words.replace('\'', "&#39;");
+    assert!(footer.contains(&words), "{words} is not in {footer:.400}");
+    if cfg!(target_os = "linux") {
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux");
+        let system = format!("Linux {}, 20", release.trim());
+        assert!(footer.contains(&system), "{system} is not in {footer:.400}");
+    }
+}
+
+/// What `--histogram` writes can be compared.
+#[test]
+fn histograms_of_each_command_are_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in [
+        &["--sim", "igc", "ntp", "sim1", "--count", "60"][..],
+        &["--sim", "igc", "cross", "sim0", "--count", "60"],
+    ] {
+        let file = folder.path().join(command[2]);
+        let written = run(&[command, &["--histogram", name(&file)]].concat());
+        assert_eq!(written.status.code(), Some(0), "{command:?}");
+        let compared = run(&["latency", "compare", name(&file), name(&file)]);
+        let said = String::from_utf8_lossy(&compared.stderr);
+        assert_eq!(compared.status.code(), Some(0), "{command:?}: {said}");
+    }
+}
+
+/// The files of a server that is named twice would show both together.
+#[test]
+fn a_server_is_drawn_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("plot");
+    let output = run(&["--sim", "igc", "ntp", "sim1", "sim1", "--plot", name(&file)]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!file.exists());
+}

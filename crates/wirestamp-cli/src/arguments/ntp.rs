@@ -63,7 +63,7 @@ pub(crate) struct Ntp {
     /// Write a report for a browser, with plots that can be zoomed
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Write the distributions of offsets and path delays for HdrHistogram's tools and `latency compare`
+    /// Write the distributions of offsets and path delays for HdrHistogram's tools and, of one server, `latency compare`
     #[arg(long, value_name = "FILE")]
     pub(crate) histogram: Option<PathBuf>,
     /// Largest frequency offset between this clock and a server's, steering included

@@ -28,7 +28,7 @@ pub(super) struct Judged {
 }
 
 /// Nanoseconds or percent.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum Number {
@@ -124,23 +124,35 @@ impl Judged {
         let figure = figure
             .replace("p99 9", "p99.9")
             .replace(" percent", " packets");
+        let limit = self.limit.shown(1);
         let measured = self.measured.map_or_else(
             || "not measured".to_owned(),
-            |number| number.shown(self.unit_ns),
+            |number| match number.rounded(self.unit_ns) {
+                rounded if !self.kept && rounded <= self.limit => number.shown(1),
+                _ => number.shown(self.unit_ns),
+            },
         );
         let verdict = if self.kept {
             paint(GOOD, "kept")
         } else {
             paint(BAD, "exceeded")
         };
-        format!(
-            "limit {verdict}: {figure} {measured}, at most {}",
-            self.limit.shown(1)
-        )
+        format!("limit {verdict}: {figure} {measured}, at most {limit}")
     }
 }
 
 impl Number {
+    /// To a multiple of so many nanoseconds.
+    fn rounded(self, unit_ns: u64) -> Self {
+        match (self, i64::try_from(unit_ns.max(1))) {
+            (Self::Nanoseconds(time), Ok(unit)) => {
+                let steps = time.saturating_add(unit / 2).div_euclid(unit);
+                Self::Nanoseconds(steps.saturating_mul(unit))
+            }
+            (other, _) => other,
+        }
+    }
+
     fn shown(self, unit_ns: u64) -> String {
         match self {
             Self::Nanoseconds(time) => to_unit(time, unit_ns),
@@ -184,13 +196,16 @@ mod tests {
         assert_eq!(kept(|_, _| Some(0), 0), [true, true, true]);
     }
 
-    /// A rounded time may look like the limit, which it is above.
+    /// A rounded time that would look like the limit is printed exactly.
     #[test]
     fn a_time_is_printed_with_the_digits_of_its_unit() {
         let limit = Duration::from_nanos(3_000);
         let judged = judge_one("delay_ns.p99", limit, Some(3_400)).with_unit(1_000);
         let said: Vec<_> = exceeded(&[judged]).collect();
-        assert!(said[0].contains("p99 3 µs, at most 3.00 µs"), "{said:?}");
+        assert!(said[0].contains("p99 3.40 µs, at most 3.00 µs"), "{said:?}");
+        let judged = judge_one("delay_ns.p99", limit, Some(4_400)).with_unit(1_000);
+        let said: Vec<_> = exceeded(&[judged]).collect();
+        assert!(said[0].contains("p99 4 µs, at most 3.00 µs"), "{said:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A report as one HTML file: tables, and plots that can be zoomed. It loads nothing, so it can be sent and opened anywhere.
 //! Without scripts it shows a picture instead of the plots. Knows no command.
 
-use super::made::made;
+use super::made::Made;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
@@ -110,7 +110,7 @@ pub(crate) enum Style {
 }
 
 impl Html {
-    pub(crate) fn into_text(self) -> io::Result<String> {
+    pub(crate) fn into_text(self, made: &Made) -> io::Result<String> {
         let data = embedded(&serde_json::to_string(&self.plots)?);
         let scripts = format!("{}\n{SCRIPT}", LIBRARY.trim_end());
         let styles = format!("{}\n{STYLE}", LIBRARY_STYLE.trim_end());
@@ -119,7 +119,7 @@ impl Html {
             hash(&scripts),
             hash(&styles)
         );
-        let (title, made) = (escaped(&self.title), made());
+        let title = escaped(&self.title);
         let mut text = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
@@ -142,8 +142,8 @@ impl Html {
              <script type=\"application/json\" id=\"data\">{data}</script>\n<script>{scripts}</script>\n</body>\n</html>\n",
             self.picture.trim_end(),
             env!("CARGO_PKG_VERSION"),
-            escaped(&made.by),
-            escaped(&made.command),
+            escaped(&made.by()),
+            escaped(made.command()),
             escaped(LIBRARY_LICENCE.trim_end()),
         );
         Ok(text)
@@ -259,7 +259,7 @@ mod tests {
             }],
             picture: String::new(),
         }
-        .into_text()
+        .into_text(&Made::default())
         .expect("written")
     }
 

@@ -1,42 +1,45 @@
 //! By whom a report was made: host, system, date and command.
 
-use std::env::{args, consts::OS};
-use std::sync::OnceLock;
-use std::time::SystemTime;
+use std::env::{args_os, consts::OS};
+use std::ffi::OsString;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-static MADE: OnceLock<Made> = OnceLock::new();
-
-/// As it is when first asked for. Whoever enters a sandbox asks before: a sandbox may deny these questions.
-pub(crate) fn made() -> &'static Made {
-    MADE.get_or_init(Made::now)
-}
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Made {
-    /// The host, its system and the date.
-    pub(crate) by: String,
-    /// The command as a shell reads it.
-    pub(crate) command: String,
+    /// The host and its system.
+    by: String,
+    /// The command as a POSIX shell reads it.
+    command: String,
 }
 
 impl Made {
-    fn now() -> Self {
+    /// By this host, with this command.
+    pub(crate) fn here() -> Self {
         let host = gethostname::gethostname();
-        let date = humantime::format_rfc3339_seconds(SystemTime::now());
         Self {
-            by: format!("on {}, {}, {date}", host.to_string_lossy(), system()),
-            command: command(args().skip(1)),
+            by: format!("{}, {}", host.to_string_lossy(), system()),
+            command: command(args_os().skip(1)),
         }
+    }
+
+    /// Host, system and the present date: `on host1, Linux 6.12.1, 2026-11-30T12:00:00Z`.
+    pub(crate) fn by(&self) -> String {
+        let now = SystemTime::now();
+        match now >= UNIX_EPOCH {
+            true => format!("on {}, {}", self.by, humantime::format_rfc3339_seconds(now)),
+            false => format!("on {}", self.by),
+        }
+    }
+
+    pub(crate) fn command(&self) -> &str {
+        &self.command
     }
 }
 
-fn command(arguments: impl Iterator<Item = String>) -> String {
-    let arguments = arguments.map(|word| quoted(&word));
-    let words: Vec<_> = ["wirestamp".to_owned()]
-        .into_iter()
-        .chain(arguments)
-        .collect();
-    words.join(" ")
+fn command(arguments: impl Iterator<Item = OsString>) -> String {
+    let arguments = arguments.map(|word| quoted(&word.to_string_lossy()));
+    let words = ["wirestamp".to_owned()].into_iter().chain(arguments);
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// `Linux 6.12.1`. (Wine shows the files of the Linux below it, and is none.)
@@ -75,16 +78,16 @@ mod tests {
         ] {
             assert_eq!(quoted(word), expected);
         }
+        let words = ["ntp", "a b"].map(OsString::from);
+        assert_eq!(command(words.into_iter()), "wirestamp ntp 'a b'");
     }
 
+    /// A path may have any bytes.
+    #[cfg(unix)]
     #[test]
-    fn a_report_names_host_system_date_and_command() {
-        let made = Made::now();
-        let host = gethostname::gethostname().to_string_lossy().into_owned();
-        assert!(
-            made.by.contains(&host) && made.by.contains("20"),
-            "{made:?}"
-        );
-        assert!(made.command.starts_with("wirestamp"), "{made:?}");
+    fn a_word_that_is_not_unicode_is_shown() {
+        use std::os::unix::ffi::OsStringExt as _;
+        let word = OsString::from_vec(b"caf\xe9".to_vec());
+        assert_eq!(command([word].into_iter()), "wirestamp 'caf\u{fffd}'");
     }
 }

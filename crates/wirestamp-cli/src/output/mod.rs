@@ -8,7 +8,7 @@ mod file;
 pub(crate) mod graph;
 pub(crate) mod html;
 pub(crate) mod json;
-mod made;
+pub(crate) mod made;
 mod page;
 pub(crate) mod picture;
 pub(crate) mod quantity;

@@ -4,6 +4,7 @@ use crate::arguments;
 use crate::commands::residuals::Plot;
 use crate::output::drafts::{Asked, Drafts};
 use crate::output::html::{Grid, Html};
+use crate::output::made::Made;
 use crate::output::{grouped, plural};
 use std::error::Error as StdError;
 use wirestamp::events::{Header, Summary};
@@ -18,7 +19,9 @@ pub(super) type Files = Drafts<Shown>;
 /// Opens the files to be written besides the rows.
 pub(super) fn files(arguments: &arguments::Convert) -> Result<Files, Error> {
     let asked: [Asked<'_, Shown>; 2] = [
-        (&arguments.plot, "write the plot", Shown::picture),
+        (&arguments.plot, "write the plot", |shown, _| {
+            shown.picture()
+        }),
         (&arguments.html, "write the report", Shown::html),
     ];
     Files::create(asked)
@@ -39,7 +42,7 @@ impl Shown {
         self.plot.picture(&first)
     }
 
-    fn html(&self) -> Result<String, Box<dyn StdError>> {
+    fn html(&self, made: &Made) -> Result<String, Box<dyn StdError>> {
         let summary = &self.summary;
         let html = Html {
             title: format!("Timestamps of {}", self.name),
@@ -57,7 +60,7 @@ impl Shown {
             plots: vec![self.plot.interactive()],
             picture: self.picture()?,
         };
-        Ok(html.into_text()?)
+        Ok(html.into_text(made)?)
     }
 }
 

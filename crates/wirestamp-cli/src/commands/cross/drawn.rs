@@ -7,6 +7,7 @@ use crate::commands::latency::export::interval_log;
 use crate::commands::residuals::Plot;
 use crate::output::drafts::{Asked, Drafts};
 use crate::output::html::{Grid, Html};
+use crate::output::made::Made;
 use crate::output::plural;
 use std::error::Error as StdError;
 use std::time::{Duration, SystemTime};
@@ -17,9 +18,13 @@ pub(super) type Files<'a> = Drafts<Shown<'a>>;
 
 pub(super) fn files<'a>(arguments: &arguments::Cross) -> Result<Files<'a>, Error> {
     let asked: [Asked<'_, Shown<'a>>; 3] = [
-        (&arguments.plot, "write the plot", Shown::picture),
+        (&arguments.plot, "write the plot", |shown, _| {
+            shown.picture()
+        }),
         (&arguments.html, "write the report", Shown::html),
-        (&arguments.histogram, "write the histogram", Shown::log),
+        (&arguments.histogram, "write the histogram", |shown, _| {
+            shown.log()
+        }),
     ];
     Files::create(asked)
 }
@@ -70,7 +75,7 @@ impl Shown<'_> {
         self.drawn.plot.picture(&self.drawn.generations)
     }
 
-    fn html(&self) -> Result<String, Box<dyn StdError>> {
+    fn html(&self, made: &Made) -> Result<String, Box<dyn StdError>> {
         let readings = plural(self.cross.count, "cross timestamp");
         let html = Html {
             title: format!("{readings} of {}", self.cross.interface),
@@ -80,7 +85,7 @@ impl Shown<'_> {
             plots: vec![self.drawn.plot.interactive()],
             picture: self.picture()?,
         };
-        Ok(html.into_text()?)
+        Ok(html.into_text(made)?)
     }
 
     fn log(&self) -> Result<String, Box<dyn StdError>> {

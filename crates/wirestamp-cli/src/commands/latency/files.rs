@@ -4,13 +4,14 @@ use super::export::Export;
 use super::picture::Shown;
 use crate::arguments;
 use crate::output::Target;
+use crate::output::made::Made;
 use std::error::Error as StdError;
 use std::path::PathBuf;
 use wirestamp::latency::Histogram;
 use wirestamp::{Error, ErrorKind};
 
 /// How a picture of the measurement is made.
-type Draw = for<'a> fn(&Shown<'a>) -> Result<String, Box<dyn StdError>>;
+type Draw = for<'a> fn(&Shown<'a>, &Made) -> Result<String, Box<dyn StdError>>;
 
 /// Files that can be written.
 pub(in crate::commands) struct Files {
@@ -23,8 +24,12 @@ impl Files {
     pub(in crate::commands) fn create(arguments: &arguments::Latency) -> Result<Self, Error> {
         let export = arguments.histogram.as_deref().map(Export::create);
         let wanted: [(&Option<PathBuf>, &'static str, Draw); 2] = [
-            (&arguments.plot, "write the plot", |shown| shown.picture()),
-            (&arguments.html, "write the report", |shown| shown.html()),
+            (&arguments.plot, "write the plot", |shown, _| {
+                shown.picture()
+            }),
+            (&arguments.html, "write the report", |shown, made| {
+                shown.html(made)
+            }),
         ];
         let pictures = wanted
             .into_iter()
@@ -47,8 +52,12 @@ impl Files {
     }
 
     pub(in crate::commands) fn draw(self, shown: &Shown<'_>) -> Result<(), Error> {
+        if self.pictures.is_empty() {
+            return Ok(());
+        }
+        let made = Made::here();
         for (target, draw) in self.pictures {
-            let text = draw(shown).map_err(|error| {
+            let text = draw(shown, &made).map_err(|error| {
                 Error::new(ErrorKind::Io, "draw", target.name(), error.to_string())
             })?;
             target.write(text.as_bytes())?;

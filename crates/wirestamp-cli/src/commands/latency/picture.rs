@@ -5,6 +5,7 @@ use crate::output::graph::distribution::{Distributions, STEPS, steps_with_values
 use crate::output::graph::quantiles::{self, Line};
 use crate::output::graph::{FIRST, FONT, INK, SECOND, TEXT, THIRD, TITLE};
 use crate::output::html::{Axis, Grid, Html, Kind, Plot, Series, Style};
+use crate::output::made::Made;
 use plotters::prelude::{IntoDrawingArea as _, IntoFont as _, RGBColor, SVGBackend, Text, WHITE};
 use std::error::Error as StdError;
 use wirestamp::Span;
@@ -81,7 +82,7 @@ impl<'a> Shown<'a> {
     }
 
     /// The report as one file.
-    pub(super) fn html(&self) -> Result<String, Box<dyn StdError>> {
+    pub(super) fn html(&self, made: &Made) -> Result<String, Box<dyn StdError>> {
         let html = Html {
             title: self.title.clone(),
             summary: self.outcome.clone(),
@@ -89,7 +90,7 @@ impl<'a> Shown<'a> {
             plots: self.plots(),
             picture: self.picture()?,
         };
-        Ok(html.into_text()?)
+        Ok(html.into_text(made)?)
     }
 
     fn plots(&self) -> Vec<Plot> {

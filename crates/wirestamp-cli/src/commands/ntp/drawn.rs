@@ -1,30 +1,52 @@
 //! What the files of `ntp` show.
 
 use super::Measured;
+use crate::arguments;
 use crate::commands::offsets::{Clock, Course, Shown};
 use crate::output::plural;
 use std::collections::BTreeMap;
-use std::time::Duration;
-use wirestamp::Span;
+use std::time::{Instant, SystemTime};
+use wirestamp::{Error, ErrorKind};
 use wirestamp_measure::{Engine, Sample, Segment};
+
+/// A server that is named twice has one name in the files.
+pub(super) fn check(arguments: &arguments::Ntp) -> Result<(), Error> {
+    let files = [&arguments.plot, &arguments.html, &arguments.histogram];
+    let hosts: Vec<_> = arguments
+        .hosts
+        .iter()
+        .map(arguments::NtpTarget::text)
+        .collect();
+    let is_again = |place: usize| hosts[..place].contains(&hosts[place]);
+    match (0..hosts.len()).find(|place| is_again(*place)) {
+        Some(place) if files.iter().any(|file| file.is_some()) => Err(Error::new(
+            ErrorKind::InvalidInput,
+            "draw",
+            hosts[place].clone(),
+            "it is named twice",
+        )),
+        _ => Ok(()),
+    }
+}
 
 /// How the offset to each server went, by its task's name.
 pub(super) struct Courses {
-    is_wanted: bool,
+    /// When, if they are wanted.
+    begun: Option<(SystemTime, Instant)>,
     courses: BTreeMap<String, Course>,
 }
 
 impl Courses {
-    pub(super) const fn of(is_wanted: bool) -> Self {
+    pub(super) fn begin(are_wanted: bool) -> Self {
         Self {
-            is_wanted,
+            begun: are_wanted.then(|| (SystemTime::now(), Instant::now())),
             courses: BTreeMap::new(),
         }
     }
 
     pub(super) fn add(&mut self, sample: &Sample<'_>) {
         let values = [Segment::Offset, Segment::Path].map(|segment| sample.value(segment));
-        let (true, [Some(offset), Some(path)]) = (self.is_wanted, values) else {
+        let (Some(_), [Some(offset), Some(path)]) = (self.begun, values) else {
             return;
         };
         let name = sample.subject.name;
@@ -41,7 +63,10 @@ impl Courses {
         self.courses.is_empty()
     }
 
-    pub(super) fn shown(&self, engine: &Engine, measured: &Measured, took: Span) -> Shown<'_> {
+    pub(super) fn shown(&self, engine: &Engine, measured: &Measured) -> Shown<'_> {
+        let (begun, clock) = self
+            .begun
+            .unwrap_or_else(|| (SystemTime::now(), Instant::now()));
         let outcomes = engine.outcomes();
         let servers = measured.servers.iter().zip(&outcomes);
         let clocks: Vec<_> = servers
@@ -59,7 +84,8 @@ impl Courses {
             command: "ntp",
             title: format!("NTP: offset of this clock from {servers}"),
             summary: "Offsets are this clock minus the server's: positive if this one is ahead. The truth lies within the band; how far the server is from UTC is in the table, as it claims.",
-            took: Duration::from_nanos(took.saturating_nanoseconds().unsigned_abs()),
+            begun,
+            took: clock.elapsed(),
             tables: vec![measured.grid()],
             clocks,
         }

@@ -78,10 +78,10 @@ pub(super) fn run(
     if arguments.is_endless() && place.is_simulated() {
         return Err(session::endless("measure the offset", "NTP servers").into());
     }
+    drawn::check(arguments)?;
     let files = offsets::files([&arguments.plot, &arguments.html, &arguments.histogram])?;
     let mut engine = Engine::new(all.answered(), place)?;
-    let begun = engine.now();
-    let mut courses = Courses::of(!files.is_empty());
+    let mut courses = Courses::begin(!files.is_empty());
     let mut each_second = arguments.is_endless().then(EachSecond::new);
     let progress = match each_second {
         Some(_) => ProgressBar::hidden(),
@@ -105,12 +105,11 @@ pub(super) fn run(
     let interrupted = session.is_interrupted() && !engine.is_over();
     let (measured, exit) = judge(&engine, arguments, interrupted);
     output.report(&measured)?;
-    if !courses.is_empty() {
-        let took = engine.now() - begun;
-        files.write(&courses.shown(&engine, &measured, took))?;
-    }
     if output.has_rows() {
         limits::exceeded(&measured.limits).try_for_each(|said| output.warn(&said))?;
+    }
+    if !courses.is_empty() {
+        files.write(&courses.shown(&engine, &measured))?;
     }
     Ok(exit)
 }

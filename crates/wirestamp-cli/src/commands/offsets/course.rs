@@ -1,7 +1,6 @@
 //! How the offset to another clock went, in bounded memory: a measurement may run for years.
 
 use crate::output::thinned::{self, Thinned};
-use std::time::SystemTime;
 use wirestamp::latency::Histogram;
 use wirestamp::{Bounded, MonotonicTime, Span};
 
@@ -31,7 +30,6 @@ pub(in crate::commands) struct Course {
     points: Thinned<Point>,
     /// Of offsets and path delays.
     histograms: [Histogram; 2],
-    begun: Option<SystemTime>,
 }
 
 impl Course {
@@ -42,7 +40,6 @@ impl Course {
             from: 0,
             points: Thinned::default(),
             histograms: Default::default(),
-            begun: None,
         }
     }
 
@@ -53,7 +50,6 @@ impl Course {
         offset: Bounded<Span>,
         delay: i64,
     ) {
-        self.begun.get_or_insert_with(SystemTime::now);
         let path = Span::from_nanoseconds(delay.into());
         for (histogram, value) in self.histograms.iter_mut().zip([offset.value, path]) {
             histogram.record(value);
@@ -84,11 +80,6 @@ impl Course {
     /// Of offsets and path delays.
     pub(super) const fn histograms(&self) -> &[Histogram; 2] {
         &self.histograms
-    }
-
-    /// When the first sample came.
-    pub(super) const fn begun(&self) -> Option<SystemTime> {
-        self.begun
     }
 
     pub(super) fn points(&self) -> &[Point] {

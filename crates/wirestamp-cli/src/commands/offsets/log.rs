@@ -3,7 +3,6 @@
 use super::Shown;
 use crate::commands::latency::export::interval_log;
 use std::error::Error as StdError;
-use std::time::SystemTime;
 use wirestamp::latency::Histogram;
 
 impl Shown<'_> {
@@ -24,10 +23,8 @@ impl Shown<'_> {
             .iter()
             .map(|(name, of)| (name.as_str(), *of))
             .collect();
-        let begun = self.clocks.iter().filter_map(|clock| clock.course.begun());
-        let begun = begun.min().unwrap_or_else(SystemTime::now);
         let heading = format!("wirestamp {}, nanoseconds", self.command);
-        let log = interval_log(&heading, &named, begun, self.took)?;
+        let log = interval_log(&heading, &named, self.begun, self.took)?;
         Ok(String::from_utf8(log)?)
     }
 }

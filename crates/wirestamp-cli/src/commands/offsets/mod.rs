@@ -11,7 +11,7 @@ pub(super) use course::Course;
 use crate::output::drafts::{Asked, Drafts};
 use crate::output::html::Grid;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use wirestamp::Error;
 
 pub(super) type Files<'a> = Drafts<Shown<'a>>;
@@ -21,9 +21,9 @@ pub(super) fn files<'a>(
     [plot, html, histogram]: [&Option<PathBuf>; 3],
 ) -> Result<Files<'a>, Error> {
     let asked: [Asked<'_, Shown<'a>>; 3] = [
-        (plot, "write the plot", Shown::picture),
+        (plot, "write the plot", |shown, _| shown.picture()),
         (html, "write the report", Shown::html),
-        (histogram, "write the histograms", Shown::log),
+        (histogram, "write the histograms", |shown, _| shown.log()),
     ];
     Files::create(asked)
 }
@@ -35,6 +35,8 @@ pub(super) struct Shown<'a> {
     pub(super) title: String,
     /// A sentence or two for the report.
     pub(super) summary: &'static str,
+    /// When the measurement began.
+    pub(super) begun: SystemTime,
     pub(super) tables: Vec<Grid>,
     /// One at least.
     pub(super) clocks: Vec<Clock<'a>>,

@@ -32,6 +32,14 @@ impl<'a> Shown<'a> {
         &self.clocks[..self.clocks.len().min(MOST_CLOCKS)]
     }
 
+    /// Says so if there is no room for all.
+    pub(super) fn left_out(&self) -> String {
+        match self.clocks.len() > MOST_CLOCKS {
+            true => format!(" (The first {MOST_CLOCKS} with samples are drawn.)"),
+            false => String::new(),
+        }
+    }
+
     pub(super) fn picture(&self) -> Result<String, Box<dyn StdError>> {
         let mut text = String::new();
         self.paint(&mut text)?;
@@ -46,11 +54,7 @@ impl<'a> Shown<'a> {
         };
         let area = SVGBackend::with_string(text, (WIDTH, height)).into_drawing_area();
         area.fill(&WHITE)?;
-        let left = self.clocks.len() - clocks.len();
-        let title = match left {
-            0 => self.title.clone(),
-            _ => format!("{} (the first {MOST_CLOCKS} are drawn)", self.title),
-        };
+        let title = format!("{}{}", self.title, self.left_out());
         let below = area.titled(&title, (FONT, TITLE).into_font().color(&INK))?;
         match clocks {
             [one] => {

@@ -3,18 +3,19 @@
 use super::course::Point;
 use super::{Clock, Shown};
 use crate::output::html::{Axis, Html, Kind, Plot, Series, Style};
+use crate::output::made::Made;
 use std::error::Error as StdError;
 
 impl Shown<'_> {
-    pub(super) fn html(&self) -> Result<String, Box<dyn StdError>> {
+    pub(super) fn html(&self, made: &Made) -> Result<String, Box<dyn StdError>> {
         let html = Html {
             title: self.title.clone(),
-            summary: self.summary.to_owned(),
+            summary: format!("{}{}", self.summary, self.left_out()),
             tables: self.tables.clone(),
             plots: self.drawn().iter().flat_map(Clock::plots).collect(),
             picture: self.picture()?,
         };
-        Ok(html.into_text()?)
+        Ok(html.into_text(made)?)
     }
 }
 

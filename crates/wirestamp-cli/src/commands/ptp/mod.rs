@@ -30,7 +30,8 @@ use reports::Reports;
 use run::Run;
 use serde::Serialize;
 use std::io;
-use summary::{Summary, Tally};
+use std::time::SystemTime;
+use summary::Summary;
 use wirestamp::{Error, ErrorKind, Interface, environment, file};
 use wirestamp_measure::PtpReport;
 use wirestamp_ptp::{Agreement, Clock, Configuration, Role, Source, StatusServer};
@@ -83,7 +84,7 @@ pub(super) fn run(
         return Err(session::endless("run a PTP clock", interfaces[0].name()).into());
     }
     let asked = [&arguments.plot, &arguments.html, &arguments.histogram];
-    let files = offsets::files(asked)?;
+    let files = offsets::files(asked)?.open()?;
     let sandboxed = !simulated && !arguments.no_sandbox;
     let sandbox = sandboxed
         .then(|| confine(&configuration, &interfaces, &files, output))
@@ -96,6 +97,7 @@ pub(super) fn run(
     let _unrestored = Unrestored::new();
     let asked = configuration.clone();
     let is_steered = asked.clock != Clock::Measure;
+    let begun = SystemTime::now();
     let mut reports = Reports::to(output, Course::of(is_steered));
     let mut run = Run::begin(configuration, &interfaces[0], session, &mut reports)?;
     if let Some(missing) = sandbox.as_ref().and_then(Sandbox::close) {
@@ -109,8 +111,22 @@ pub(super) fn run(
     let ended = finish(&summary, report, &asked);
     let has_some = ended.is_ok() || summary.samples > 0;
     let drawn = has_some.then(|| {
-        let shown = shown(&asked.interfaces[0], &course, &tally, &summary);
-        files.write(&shown)
+        let clock = offsets::Clock {
+            name: "the timeTransmitter".to_owned(),
+            delay: "mean path delay",
+            delay_is: "mean of both directions",
+            course: &course,
+        };
+        let samples = plural(summary.samples, "sample");
+        files.write(&Shown {
+            command: "ptp",
+            title: format!("PTP at {}: {samples}", asked.interfaces[0]),
+            summary: OFFSETS,
+            begun,
+            took: tally.took(),
+            tables: vec![Grid::of_values("The run", summary.values())],
+            clocks: vec![clock],
+        })
     });
     // its own error comes before one of drawing
     let exit = ended?;
@@ -118,23 +134,9 @@ pub(super) fn run(
     Ok(exit)
 }
 
-/// What the files have.
-fn shown<'a>(interface: &str, course: &'a Course, tally: &Tally, summary: &Summary) -> Shown<'a> {
-    let samples = plural(summary.samples, "sample");
-    Shown {
-        command: "ptp",
-        title: format!("PTP at {interface}: {samples}"),
-        summary: "Offsets are those of this clock from the timeTransmitter's: positive if this one is ahead. The truth lies within the band.",
-        took: tally.took(),
-        tables: vec![Grid::of_values("The run", summary.values())],
-        clocks: vec![offsets::Clock {
-            name: "the timeTransmitter".to_owned(),
-            delay: "mean path delay",
-            delay_is: "mean of both directions",
-            course,
-        }],
-    }
-}
+/// In a report.
+const OFFSETS: &str = "Offsets are those of this clock from the timeTransmitter's: positive if this one is ahead. The truth lies within \
+the band.";
 
 /// The longest configuration that is read.
 const LONGEST_CONFIGURATION: u64 = 1 << 20;

@@ -10,8 +10,8 @@ use std::io::Read as _;
 use std::path::Path;
 use wirestamp::{Error, ErrorKind};
 
-/// What `latency` and `ptp` measure, as their rows and histograms name it, and as people read it.
-pub(super) const PATHS: [(&str, &str); 9] = [
+/// What `latency`, `ptp`, `ntp` and `cross` measure, as their rows and histograms name it, and as people read it.
+pub(super) const PATHS: [(&str, &str); 10] = [
     ("send_path", "send path"),
     ("wire", "wire"),
     ("round_trip", "round trip"),
@@ -21,6 +21,7 @@ pub(super) const PATHS: [(&str, &str); 9] = [
     ("receive_path", "receive path"),
     ("offset", "offset"),
     ("mean_path_delay", "mean path delay"),
+    ("bracket", "bracket"),
 ];
 /// A larger file is no run of `latency`: 50 bytes for each of 10 million packets.
 const LARGEST: u64 = 500_000_000;
