@@ -93,7 +93,7 @@ impl Segment {
             length: found.payload_length,
             is_fragment: found.is_fragment,
             identification: found.identification,
-            number: identity::number(found),
+            number: identity::copied(found),
         }
     }
 }

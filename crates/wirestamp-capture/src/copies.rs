@@ -9,7 +9,7 @@ use wirestamp_core::capture::CapturedDirection;
 /// The longest time from a packet to its copy, in nanoseconds, if other packets may look the same.
 const USUAL: i64 = 10_000_000;
 /// The same for a packet with an IPv4 identification, which few others have that look the same.
-const IDENTIFIED: i64 = 1_000_000_000;
+pub(crate) const IDENTIFIED: i64 = 1_000_000_000;
 /// The number of packets that are remembered in a capture of answers.
 const MOST: usize = 65_536;
 

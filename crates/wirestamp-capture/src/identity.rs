@@ -18,6 +18,22 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 pub fn number(packet: &Ip<'_>) -> Option<i64> {
     let needed = DIGESTED.min(packet.payload_length as usize);
     let payload = packet.payload.get(..needed)?;
+    Some(numbered(packet, payload))
+}
+
+/// Returns a number that the copies of a packet in the same file have, too. TCP's numbers are
+/// enough without the payload, and so is an IPv4 identification if too little of it was captured.
+/// `None` if there is nothing else that distinguishes the packet.
+pub(crate) fn copied(packet: &Ip<'_>) -> Option<i64> {
+    let is_identified = packet.identification.is_some_and(|number| number != 0);
+    let without = || numbered(packet, &[]);
+    match packet.tcp {
+        Some(_) => Some(without()),
+        None => number(packet).or_else(|| is_identified.then(without)),
+    }
+}
+
+fn numbered(packet: &Ip<'_>, payload: &[u8]) -> i64 {
     let mut hash = OFFSET;
     let mut add = |bytes: &[u8]| {
         hash = bytes.iter().fold(hash, |hash, octet| {
@@ -45,7 +61,7 @@ pub fn number(packet: &Ip<'_>) -> Option<i64> {
         add(&[tcp.syn, tcp.ack, tcp.fin, tcp.rst].map(u8::from));
     }
     add(payload);
-    Some(hash as i64)
+    hash as i64
 }
 
 /// Returns the addresses and ports of both ends of a flow: `192.0.2.1:319`, `[2001:db8::1]:319`;

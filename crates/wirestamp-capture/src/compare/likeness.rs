@@ -6,6 +6,7 @@ use super::tunnels::may_carry;
 use super::{DIGESTED, Options, Side};
 use crate::copies::Vantage;
 use crate::frames::{self, Frame, Frames, unaltered};
+use crate::link::Link;
 use crate::packet::{self, Flow, Ip, Unreadable};
 use crate::read::FilePacket;
 use std::collections::{HashMap, HashSet};
@@ -28,6 +29,8 @@ pub(super) struct Observed {
     pub(super) run: Run,
     pub(super) direction: Option<CapturedDirection>,
     pub(super) vantage: Vantage,
+    /// Whether the vantage may be several interfaces: the first version of Linux' cooked header names none.
+    pub(super) is_of_any_interface: bool,
     pub(super) found: Result<Packet, Unreadable>,
 }
 
@@ -39,6 +42,8 @@ pub(super) struct Packet {
     pub(super) frames: Option<Frames>,
     /// The same for all packets that look like it. `None`: too little of it was captured.
     pub(super) key: Option<u128>,
+    /// Its VLAN, and what its key is without one; `None`: VLANs are not compared.
+    pub(super) untagged: Option<(u16, u128)>,
     /// The bytes of TCP's stream that it brings.
     pub(super) bytes: Option<Range>,
     /// That of IPv4.
@@ -58,14 +63,19 @@ pub(super) struct Packet {
 pub(super) struct Likeness {
     options: Options,
     hashers: [RandomState; 2],
+    /// A part of the keys of packets with a VLAN.
+    tag: u128,
 }
 
 impl Likeness {
     pub(super) fn new(options: Options) -> Self {
-        Self {
+        let mut likeness = Self {
             options,
             hashers: [RandomState::new(), RandomState::new()],
-        }
+            tag: 0,
+        };
+        likeness.tag = likeness.hashed(|hasher| hasher.write_u8(0)) | 1;
+        likeness
     }
 
     pub(super) fn observe(&self, packet: &FilePacket<'_>) -> Observed {
@@ -79,6 +89,7 @@ impl Likeness {
                 .map(|run| (packet.section, run)),
             direction: packet.direction,
             vantage: packet.vantage,
+            is_of_any_interface: packet.link == Link::Sll,
             found: found
                 .map(|found| self.packet(&found))
                 .or_else(|why| self.without_ip(packet, why)),
@@ -96,17 +107,17 @@ impl Likeness {
 
     fn frame(&self, found: &Frame<'_>) -> Packet {
         let payload = found.payload.get(..DIGESTED.min(found.length));
-        let vlan = (!self.options.vlan).then_some(found.vlan);
-        let key = payload.map(|payload| {
+        let bare = payload.map(|payload| {
             self.hashed(|hasher| {
-                (found.frames, vlan, found.length).hash(hasher);
+                (found.frames, found.length).hash(hasher);
                 write(hasher, payload, found.frames.are_ptp());
             })
         });
         Packet {
             flow: None,
             frames: Some(found.frames),
-            key,
+            key: bare.map(|bare| self.tagged(bare, found.vlan)),
+            untagged: self.untagged(bare, found.vlan),
             bytes: None,
             identification: None,
             is_syn: false,
@@ -125,6 +136,7 @@ impl Likeness {
             None => DIGESTED.min(length as usize),
         };
         let payload = found.payload.get(..needed);
+        let bare = payload.map(|payload| self.bare(found, payload));
         let bytes = found.tcp.map(|tcp| Range {
             start: tcp.sequence.wrapping_add(u32::from(tcp.syn)),
             length: length.saturating_add(u32::from(tcp.fin)),
@@ -135,7 +147,8 @@ impl Likeness {
         Packet {
             flow: Some(found.flow),
             frames: None,
-            key: payload.map(|payload| self.key(found, payload)),
+            key: bare.map(|bare| self.tagged(bare, found.vlan)),
+            untagged: self.untagged(bare, found.vlan),
             bytes: bytes.filter(|range| range.length > 0),
             identification: found.identification,
             is_syn: found.tcp.is_some_and(|tcp| tcp.syn),
@@ -146,17 +159,27 @@ impl Likeness {
         }
     }
 
-    /// The key that all packets like this one have.
-    fn key(&self, found: &Ip<'_>, payload: &[u8]) -> u128 {
+    /// The key of packets with this VLAN.
+    fn tagged(&self, bare: u128, vlan: u16) -> u128 {
+        let vlan = if self.options.vlan { 0 } else { vlan };
+        bare.wrapping_add(self.tag.wrapping_mul(vlan.into()))
+    }
+
+    fn untagged(&self, bare: Option<u128>, vlan: u16) -> Option<(u16, u128)> {
+        let bare = bare.filter(|_| !self.options.vlan);
+        bare.map(|bare| (vlan, bare))
+    }
+
+    /// The key that all packets like this one have, without its VLAN.
+    fn bare(&self, found: &Ip<'_>, payload: &[u8]) -> u128 {
         let flow: Option<Flow> = (!self.options.nat).then_some(found.flow);
-        let vlan = (!self.options.vlan).then_some(found.vlan);
         let tcp = found
             .tcp
             .map(|tcp| (tcp.sequence, tcp.acknowledgment, tcp.syn, tcp.fin, tcp.rst));
         let ports = [found.flow.source_port, found.flow.destination_port];
         let is_ptp = found.flow.protocol == 17 && ports.iter().any(|port| PTP.contains(port));
         self.hashed(|hasher| {
-            (flow, vlan, tcp, found.flow.protocol).hash(hasher);
+            (flow, tcp, found.flow.protocol).hash(hasher);
             (found.identification, found.fragment, found.payload_length).hash(hasher);
             write(hasher, payload, is_ptp);
         })

@@ -17,28 +17,34 @@
 //! Both captures are read once, in the order of their times, and a packet waits for its like for [`Options::window_ns`]: captures may be
 //! larger than memory.
 
+mod alike;
 mod evidence;
 mod likeness;
 mod lines;
+mod memory;
 mod pairs;
 mod report;
 mod stream;
+mod tags;
 mod tally;
 mod tunnels;
 mod undecided;
 
 pub use report::{FileReport, FlowReport, Report, RunDelay, Way};
 
-use crate::copies::{self, is_mirrored};
+use crate::copies::longest;
 use crate::order::{Ordered, Placed};
 use crate::packet::{Flow, Unreadable, Unusable};
 use crate::read::{FilePacket, Reader};
+use alike::{Again, Alike};
 use likeness::{Likeness, Names, Observed, Packet};
 use lines::Lines;
+use memory::Memory;
 use pairs::Run;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use stream::{Bytes, Range, Streams};
+use stream::{Brought, Bytes, Range, Streams};
+use tags::{Tagged, Tags};
 use tally::Tallies;
 use wirestamp_core::Result;
 
@@ -123,74 +129,10 @@ enum Place {
     Whole,
     /// In a TCP stream.
     Stream(u32, Range),
+    /// Likewise, and its capture has them from another place, too.
+    Elsewhere(u32, Range),
     /// In a TCP stream whose name at the other side is unknown.
     Unknown,
-}
-
-/// All packets that look alike.
-#[derive(Debug, Default)]
-struct Alike {
-    /// All of one side: as soon as there is one of each, they are a pair.
-    waiting: VecDeque<Seen>,
-    /// In which flow pairs were found, as A calls it.
-    paired: Option<u32>,
-    /// Where the second one of each pair was.
-    completed: Option<Side>,
-    /// Whether it is unknown which one is the like of which.
-    ambiguous: bool,
-    /// After how many steps of the clocks the first of them was seen, if none before it looked the same.
-    first_seen: Option<u64>,
-    /// When the last of them was seen.
-    latest_ns: i64,
-    /// Where each capture had the first of them, or the latest that is no copy, and when the latest there, in milliseconds.
-    places: [Option<(u32, u32)>; 2],
-}
-
-/// What a packet of a capture is, beside others that look the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Again {
-    /// Not from another place.
-    Not,
-    /// The same packet, seen at another place just before.
-    Copy,
-    /// Either.
-    Perhaps,
-    /// The same packet, sent again by a mirror port.
-    Mirrored,
-}
-
-impl Alike {
-    /// Notes a packet, and returns whether it is a copy.
-    fn see(&mut self, side: Side, packet: &Observed, line_ns: i64, found: &Packet) -> Again {
-        let identification = found.identification;
-        let ms = |nanoseconds: i64| (nanoseconds / 1_000_000) as u32;
-        let (at, now) = (packet.vantage.short(), ms(line_ns));
-        let place = &mut self.places[side as usize];
-        let is_timed = packet.utc_ns.is_some();
-        let is_first = place.is_none();
-        let (first, latest) = place.get_or_insert((at, now));
-        if *first == at {
-            let after = i64::from(now.wrapping_sub(std::mem::replace(latest, now)));
-            if !is_first && is_timed && is_mirrored(identification, after * 1_000_000) {
-                Again::Mirrored
-            } else {
-                Again::Not
-            }
-        } else if is_timed && now.wrapping_sub(*latest) <= ms(copies::longest(identification)) {
-            Again::Copy
-        } else {
-            (*first, *latest) = (at, now);
-            Again::Perhaps
-        }
-    }
-
-    /// Returns whether a packet that completes a pair at `side` is certainly the like of the first that waits: no other one waits, and all
-    /// pairs before it were completed at the same side, so that the waiting packet is not a duplicate of one of them.
-    fn is_certain(&mut self, side: Side) -> bool {
-        let first = *self.completed.get_or_insert(side);
-        self.ambiguous |= self.waiting.len() > 1 || first != side;
-        !self.ambiguous
-    }
 }
 
 /// The times and counts of a capture as a whole.
@@ -234,6 +176,8 @@ struct Comparison {
     names: Names,
     extents: [Extent; 2],
     lines: Lines,
+    memory: Memory,
+    tags: Tags,
     /// Those from a time at which the other capture may not have begun.
     early: Vec<Seen>,
     given_up: u64,
@@ -282,6 +226,8 @@ impl Comparison {
             names: Names::new(options.nat),
             extents: [Extent::default(); 2],
             lines: Lines::default(),
+            memory: Memory::default(),
+            tags: Tags::default(),
             early: Vec::new(),
             given_up: 0,
         }
@@ -325,7 +271,9 @@ impl Comparison {
         if again == Again::Copy || is_once {
             return;
         }
-        let (bytes, is_again) = self.place(side, &found);
+        let (bytes, is_again) = self.place(side, &placed.packet, &found);
+        // where interfaces have no names, a mirror port's looks like a bridge's
+        let is_perhaps = again == Again::Mirrored && placed.packet.is_of_any_interface;
         let seen = Seen {
             side,
             line_ns: placed.line_ns,
@@ -338,7 +286,7 @@ impl Comparison {
             flow,
             bytes,
             is_again,
-            may_be_copy: again == Again::Perhaps,
+            may_be_copy: again == Again::Perhaps || is_perhaps,
             is_fragment: found.is_fragment,
             is_long: found.is_long,
             may_carry: found.may_carry,
@@ -354,7 +302,7 @@ impl Comparison {
     }
 
     /// Remembers which bytes a packet brought; returns also whether its capture had some of them before.
-    fn place(&mut self, side: Side, found: &Packet) -> (Place, bool) {
+    fn place(&mut self, side: Side, packet: &Observed, found: &Packet) -> (Place, bool) {
         let Some(range) = found.bytes else {
             return (Place::Whole, false);
         };
@@ -362,27 +310,63 @@ impl Comparison {
         let Some(stream) = flow.and_then(|flow| self.streams.of(flow)) else {
             return (Place::Unknown, false);
         };
-        let again = self.streams.add(stream, side, range);
-        if found.is_syn {
-            return (Place::Whole, again); // joined with nothing
-        }
-        (Place::Stream(stream, range), again)
+        let brought = self.streams.add(stream, side, range, packet.vantage);
+        let place = match brought {
+            _ if found.is_syn => Place::Whole, // joined with nothing
+            Brought::Elsewhere => Place::Elsewhere(stream, range),
+            _ => Place::Stream(stream, range),
+        };
+        (place, brought != Brought::New)
     }
 
     /// Notes a packet among those that look the same; returns whether it is a copy of one of them.
     fn see(&mut self, key: u128, side: Side, placed: &Placed<Observed>, found: &Packet) -> Again {
+        let (packet, line_ns) = (&placed.packet, placed.line_ns);
+        self.memory.note(side, packet);
+        let is_retagged = self.retagged(key, side, placed, found);
+        let mut is_new = false;
         let alike = match self.alike.entry(key) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                self.order.push_back((placed.line_ns, key));
-                entry.insert(Alike {
-                    first_seen: self.lines.first_seen(key),
-                    ..Alike::default()
-                })
+                is_new = true;
+                entry.insert(Alike::new(self.lines.first_seen(key)))
             }
         };
-        alike.latest_ns = placed.line_ns;
-        alike.see(side, &placed.packet, placed.line_ns, found)
+        if is_new || std::mem::take(&mut alike.is_remembered) {
+            self.order.push_back((line_ns, key));
+        }
+        alike.latest_ns = line_ns;
+        alike.is_retagged[side as usize] |= is_retagged;
+        let again = alike.see(side, packet, line_ns, found);
+        if is_new && self.memory.may_be_copy(side, packet, line_ns, found) {
+            return Again::Perhaps;
+        }
+        again
+    }
+
+    /// Whether the capture had the same packet under another VLAN just before, which is noted there, too.
+    fn retagged(
+        &mut self,
+        key: u128,
+        side: Side,
+        placed: &Placed<Observed>,
+        found: &Packet,
+    ) -> bool {
+        let timed = found.untagged.filter(|_| placed.packet.utc_ns.is_some());
+        let other = timed.and_then(|(vlan, bare)| {
+            let line_ns = placed.line_ns;
+            let tagged = Tagged {
+                bare,
+                vlan,
+                key,
+                line_ns,
+            };
+            self.tags.note(side, tagged, longest(found.identification))
+        });
+        if let Some(other) = other.and_then(|other| self.alike.get_mut(&other)) {
+            other.is_retagged[side as usize] = true;
+        }
+        other.is_some()
     }
 
     fn pair(&mut self, key: u128, seen: Seen, flow_name: Option<Flow>) {
@@ -417,11 +401,33 @@ impl Comparison {
                 }
                 alike.waiting.push_back(seen);
                 self.waiting += 1;
-                while self.waiting > self.options.most_waiting
-                    || self.order.len() > 2 * self.options.most_waiting
-                {
-                    self.given_up += self.settle_oldest(false);
-                }
+                self.make_room();
+            }
+        }
+    }
+
+    /// Gives up packets beyond those that there is room for.
+    fn make_room(&mut self) {
+        let most = self.options.most_waiting;
+        loop {
+            if self.waiting > most || self.order.len() > 2 * most {
+                self.given_up += self.settle_oldest(false);
+            } else if self.order.len() + self.memory.len() > 2 * most {
+                let oldest = self.memory.oldest();
+                self.forget(oldest);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Forgets packets that are only remembered for their copies.
+    fn forget(&mut self, key: Option<u128>) {
+        let entry = key.map(|key| self.alike.entry(key));
+        if let Some(Entry::Occupied(entry)) = entry {
+            if entry.get().is_remembered {
+                self.memory.forget(entry.get().latest_ns);
+                entry.remove();
             }
         }
     }
@@ -441,17 +447,27 @@ impl Comparison {
             let old = waiting.partition_point(|seen| is_old(seen.line_ns));
             let old: Vec<Seen> = waiting.drain(..old).collect();
             let (latest, paired) = (entry.get().latest_ns, entry.get().paired);
-            if is_old(latest) && entry.get().waiting.is_empty() {
-                entry.remove();
-            } else {
+            let is_retagged = entry.get().is_retagged;
+            if !is_old(latest) || !entry.get().waiting.is_empty() {
                 let next = entry.get().waiting.front();
                 self.order
                     .push_back((next.map_or(latest, |seen| seen.line_ns), key));
+            } else if self.memory.is_needed(latest, now) {
+                entry.get_mut().is_remembered = true;
+                self.memory.remember(latest, key);
+            } else {
+                self.memory.forget(latest);
+                entry.remove();
             }
             self.waiting -= old.len();
             for seen in &old {
-                self.unmatched(seen, paired, true);
+                self.unmatched(seen, paired, is_retagged, true);
             }
+        }
+        while let Some(key) = self.memory.over(now) {
+            let alike = self.alike.get(&key);
+            let is_over = alike.is_some_and(|alike| !self.memory.is_needed(alike.latest_ns, now));
+            self.forget(is_over.then_some(key));
         }
     }
 
@@ -463,14 +479,22 @@ impl Comparison {
         let Some(alike) = self.alike.remove(&key) else {
             return 0;
         };
+        self.memory.forget(alike.latest_ns);
         self.waiting -= alike.waiting.len();
-        let all = alike.waiting.iter();
-        all.map(|seen| u64::from(!self.unmatched(seen, alike.paired, waited)))
+        let (all, is_retagged) = (alike.waiting.iter(), alike.is_retagged);
+        all.map(|seen| u64::from(!self.unmatched(seen, alike.paired, is_retagged, waited)))
             .sum()
     }
 
-    /// A packet has no like; returns whether its bytes were found all the same.
-    fn unmatched(&mut self, seen: &Seen, paired: Option<u32>, waited: bool) -> bool {
+    /// A packet has no like; returns whether its bytes were found all the same. `is_retagged`: whether A, and B, has it under another
+    /// VLAN, too. `waited`: as long as it should.
+    fn unmatched(
+        &mut self,
+        seen: &Seen,
+        paired: Option<u32>,
+        is_retagged: [bool; 2],
+        waited: bool,
+    ) -> bool {
         let flow = paired.unwrap_or(seen.flow);
         let side = seen.side;
         let mut again = paired.is_some();
@@ -479,6 +503,16 @@ impl Comparison {
             Place::Unknown => {
                 self.tallies.get(flow).undecided[side as usize] += 1;
                 return false;
+            }
+            Place::Elsewhere(stream, range) => {
+                let is_found = self.streams.has(stream, 1 - side as usize, range);
+                let tally = self.tallies.get(flow);
+                if is_found {
+                    tally.resegmented(side, range.length);
+                } else {
+                    tally.undecided[side as usize] += 1;
+                }
+                return is_found;
             }
             Place::Stream(stream, range) => match self.streams.settle(stream, side, range) {
                 Bytes::Found => {
@@ -493,19 +527,19 @@ impl Comparison {
                 }
             },
         }
-        if seen.may_be_copy {
+        let is_untimed = seen.utc_ns.is_none();
+        if !waited || is_untimed {
+            self.may_come(seen, flow, again);
+        }
+        if seen.may_be_copy || is_retagged[side as usize] {
             self.tallies.get(flow).undecided[side as usize] += 1;
             return false;
         }
         // behind a NAT a flow has another name at the other side
         let named = if self.options.nat { 0 } else { flow };
         self.lines.alone(seen, named);
-        if !waited || seen.utc_ns.is_none() {
-            let tally = self.tallies.get(flow);
-            tally.undecided[side as usize] += 1;
-            tally.unusable[side as usize] += u64::from(!again);
-            self.extents[side as usize].of_any_flow +=
-                u64::from(!again && (self.options.nat || seen.may_carry));
+        if !waited || is_untimed {
+            self.tallies.get(flow).undecided[side as usize] += 1;
             return false;
         }
         let Some(apart) = self.lines.apart(seen, self.options.window_ns) else {
@@ -523,6 +557,17 @@ impl Comparison {
             self.tallies.get(flow).outside += 1;
         }
         false
+    }
+
+    /// The like of a packet that was given up may still come, and not be found. `again`: the capture has another packet that looks the
+    /// same, or TCP's bytes.
+    fn may_come(&mut self, seen: &Seen, flow: u32, again: bool) {
+        let side = seen.side as usize;
+        if again && !matches!(seen.bytes, Place::Whole) {
+            return;
+        }
+        self.tallies.get(flow).unusable[side] += 1;
+        self.extents[side].of_any_flow += u64::from(self.options.nat || seen.may_carry);
     }
 
     fn finish<F: FnMut(&FilePacket<'_>) -> Observed>(

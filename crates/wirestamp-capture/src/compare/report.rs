@@ -53,7 +53,7 @@ pub struct FlowReport {
     /// The longest of them, in bytes.
     pub longest_segment: [u32; 2],
     /// Packets of A, and of B, that the other capture may have: it has packets that could not be compared
-    /// or UDP datagrams that GSO cut or GRO joined, or a tunnel's packets, in which they may be, they have no time themselves, they may be late copies, too many waited, or a clock was stepped.
+    /// or UDP datagrams that GSO cut or GRO joined, or a tunnel's packets, in which they may be, they have no time themselves, they may be copies, too many waited, or a clock was stepped.
     pub undecided: [u64; 2],
     /// Packets that were sent and not seen to arrive.
     pub lost: u64,

@@ -2,6 +2,7 @@
 //! are other packets on either side, and the same bytes.
 
 use super::Side;
+use crate::copies::Vantage;
 use crate::packet::Flow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -25,6 +26,17 @@ const BEHIND: u32 = 1 << 30;
 pub(super) struct Range {
     pub(super) start: u32,
     pub(super) length: u32,
+}
+
+/// Which bytes a segment brings to its capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Brought {
+    /// The capture had none of them.
+    New,
+    /// It had some of them: they were sent again.
+    Again,
+    /// It had some of them from another place: they were sent again, or are a copy that is cut otherwise.
+    Elsewhere,
 }
 
 /// Where the bytes of a segment are that has no like.
@@ -55,6 +67,8 @@ struct Stream {
     counts: BTreeMap<u32, [u32; 2]>,
     /// The number behind the byte that is furthest ahead.
     front: u32,
+    /// Where each capture had the latest new bytes.
+    places: [Option<Vantage>; 2],
 }
 
 impl Streams {
@@ -72,23 +86,41 @@ impl Streams {
         Some(number)
     }
 
-    /// A capture has these bytes. Returns whether it had some of them before.
-    pub(super) fn add(&mut self, stream: u32, side: Side, range: Range) -> bool {
+    /// A capture has these bytes at a place. Bytes that it has from another place, too, count once: whether they were sent again is
+    /// unknown.
+    pub(super) fn add(&mut self, stream: u32, side: Side, range: Range, at: Vantage) -> Brought {
         let stream = &mut self.all[stream as usize];
         let others = self.changes - stream.counts.len();
         if stream.is_crowded(range) {
             stream.counts.clear();
         }
         let within = stream.within(range);
-        let again = within.iter().any(|counts| counts[side as usize] > 0);
-        stream.count(side, range);
+        let is_again = within.iter().any(|counts| counts[side as usize] > 0);
+        let place = &mut stream.places[side as usize];
+        let brought = match place {
+            Some(known) if is_again && *known != at => Brought::Elsewhere,
+            _ if is_again => Brought::Again,
+            _ => Brought::New,
+        };
+        if brought == Brought::New {
+            *place = Some(at);
+        }
+        let is_copy = brought == Brought::Elsewhere;
+        stream.count(side, range, is_copy);
         let room = MOST_CHANGES_TOGETHER.saturating_sub(others);
         if !stream.trim(room.clamp(FEWEST_CHANGES, MOST_CHANGES)) {
             stream.counts.clear();
-            stream.count(side, range);
+            stream.count(side, range, is_copy);
         }
         self.changes = others + stream.counts.len();
-        again
+        brought
+    }
+
+    /// Whether a capture has all of these bytes.
+    pub(super) fn has(&self, stream: u32, side: usize, range: Range) -> bool {
+        let stream = &self.all[stream as usize];
+        let is_there = |counts: &[u32; 2]| counts[side] > 0;
+        !stream.is_crowded(range) && stream.within(range).iter().all(is_there)
     }
 
     /// Returns where the bytes of a segment are that this capture alone has. If the other one lacks some, they are not looked for again.
@@ -121,11 +153,16 @@ impl Streams {
 }
 
 impl Stream {
-    /// A capture has these bytes.
-    fn count(&mut self, side: Side, range: Range) {
+    /// A capture has these bytes. `is_copy`: those that it has already count no more.
+    fn count(&mut self, side: Side, range: Range, is_copy: bool) {
         let is_first = self.counts.is_empty();
         self.change(range, |counts| {
-            counts[side as usize] = counts[side as usize].saturating_add(1);
+            let count = &mut counts[side as usize];
+            *count = if is_copy {
+                1.max(*count)
+            } else {
+                count.saturating_add(1)
+            };
             if counts[0] > 1 && counts[1] > 1 {
                 *counts = counts.map(|count| count - 1);
             }
@@ -264,6 +301,10 @@ mod tests {
         }
     }
 
+    fn place() -> Vantage {
+        Vantage::new(0, 0, None, None)
+    }
+
     fn range(start: u32, length: u32) -> Range {
         Range { start, length }
     }
@@ -274,16 +315,16 @@ mod tests {
             let at = |start: u32, length| range(start.wrapping_add(base), length);
             let mut streams = streams();
             for part in [at(0, 1_000), at(1_000, 1_000), at(2_000, 1_000)] {
-                streams.add(0, Side::A, part);
+                streams.add(0, Side::A, part, place());
             }
-            streams.add(0, Side::A, at(1_000, 1_000)); // sent again
-            streams.add(0, Side::B, at(0, 3_000));
+            streams.add(0, Side::A, at(1_000, 1_000), place()); // sent again
+            streams.add(0, Side::B, at(0, 3_000), place());
             assert_eq!(streams.settle(0, Side::B, at(0, 3_000)), Bytes::Found);
             assert_eq!(streams.settle(0, Side::A, at(0, 1_000)), Bytes::Found);
             assert_eq!(streams.settle(0, Side::A, at(1_000, 1_000)), Bytes::Fewer);
             assert_eq!(streams.settle(0, Side::A, at(1_000, 1_000)), Bytes::Found);
             assert_eq!(streams.settle(0, Side::A, at(2_000, 1_000)), Bytes::Found);
-            streams.add(0, Side::A, at(3_000, 10));
+            streams.add(0, Side::A, at(3_000, 10), place());
             assert_eq!(streams.settle(0, Side::A, at(2_990, 20)), Bytes::Missing);
             assert_eq!(streams.settle(0, Side::A, at(3_000, 10)), Bytes::Forgotten);
         }
@@ -294,8 +335,8 @@ mod tests {
         let mut streams = streams();
         for turn in 0..200_000_u32 {
             let part = range(turn.wrapping_mul(60_000), 60_000);
-            streams.add(0, Side::A, part);
-            streams.add(0, Side::B, part);
+            streams.add(0, Side::A, part, place());
+            streams.add(0, Side::B, part, place());
             assert!(streams.changes <= 6, "{turn}: {streams:?}");
         }
         // every second byte, of one capture alone, in any order
@@ -309,7 +350,7 @@ mod tests {
         for order in orders {
             let mut streams = self::streams();
             for turn in 0..60_000 {
-                streams.add(0, Side::A, range(order(turn), 1));
+                streams.add(0, Side::A, range(order(turn), 1), place());
                 assert!(
                     streams.changes <= MOST_CHANGES,
                     "{turn}: {}",
@@ -326,12 +367,12 @@ mod tests {
             let mut streams = self::streams();
             for number in 0..sent {
                 let part = range(number * 1_000, 1_000);
-                streams.add(0, Side::A, part);
+                streams.add(0, Side::A, part, place());
                 if number % 2 == 0 {
-                    streams.add(0, Side::A, part);
-                    streams.add(0, Side::A, range(0, 1_000));
+                    streams.add(0, Side::A, part, place());
+                    streams.add(0, Side::A, range(0, 1_000), place());
                 }
-                streams.add(0, Side::B, part);
+                streams.add(0, Side::B, part, place());
             }
             for number in (known..sent).step_by(2) {
                 let part = range(number * 1_000, 1_000);
@@ -345,11 +386,11 @@ mod tests {
     fn one_segment_never_costs_much() {
         let mut streams = streams();
         for turn in 0..2_000 {
-            streams.add(0, Side::B, range(turn * 2, 1));
+            streams.add(0, Side::B, range(turn * 2, 1), place());
         }
         let long = range(0, 4_000);
         assert_eq!(streams.settle(0, Side::B, long), Bytes::Forgotten);
-        streams.add(0, Side::A, long);
+        streams.add(0, Side::A, long, place());
         assert_eq!(streams.changes, 2);
         assert_eq!(streams.settle(0, Side::A, long), Bytes::Missing);
     }
@@ -362,14 +403,14 @@ mod tests {
             port += 1;
             let stream = streams.of(flow(port)).expect("there is room");
             for turn in 0..8_000 {
-                streams.add(stream, Side::A, range(turn * 2, 1));
+                streams.add(stream, Side::A, range(turn * 2, 1), place());
             }
         }
         assert!(port > 60, "{port}: each has its limit");
         let stream = streams.of(flow(999)).expect("there is room");
         let parts = (0..31).map(|number| range(number * 3_000, 1_000));
         for part in parts.clone() {
-            streams.add(stream, Side::A, part);
+            streams.add(stream, Side::A, part, place());
         }
         for part in parts {
             assert_eq!(streams.settle(stream, Side::A, part), Bytes::Missing);
@@ -384,13 +425,13 @@ mod tests {
             let mut streams = streams();
             let part = |number: usize, count: usize| range(base.wrapping_add(number as u32 * 100), count as u32 * 100);
             for (number, is_lost) in lost.iter().enumerate() {
-                streams.add(0, Side::A, part(number, 1));
+                streams.add(0, Side::A, part(number, 1), place());
                 if *is_lost {
-                    streams.add(0, Side::A, part(number, 1));
+                    streams.add(0, Side::A, part(number, 1), place());
                 }
             }
             for start in (0..lost.len()).step_by(joined) {
-                streams.add(0, Side::B, part(start, joined.min(lost.len() - start)));
+                streams.add(0, Side::B, part(start, joined.min(lost.len() - start)), place());
             }
             let mut missing = 0;
             for (number, is_lost) in lost.iter().enumerate() {

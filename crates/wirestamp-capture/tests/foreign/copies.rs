@@ -8,25 +8,25 @@ use wirestamp_capture::compare::{FlowReport, Options, Way};
 use wirestamp_capture::read::Reader;
 
 /// Linux' cooked header, version 1; kind 0 is received, 4 sent.
-fn sll(kind: u8, data: &[u8]) -> Vec<u8> {
+pub(super) fn sll(kind: u8, data: &[u8]) -> Vec<u8> {
     [&[0, kind][..], &[0; 12], &[8, 0], data].concat()
 }
 
 /// The same, version 2.
-fn sll2(interface: u8, kind: u8, data: &[u8]) -> Vec<u8> {
+pub(super) fn sll2(interface: u8, kind: u8, data: &[u8]) -> Vec<u8> {
     let head = [8, 0, 0, 0, 0, 0, 0, interface, 0, 1, kind];
     [&head[..], &[0; 9], data].concat()
 }
 
 /// Each has its IPv4 identification; with `identified` false, all have none, and differ by payload.
-fn datagram(number: u16, identified: bool) -> Vec<u8> {
+pub(super) fn datagram(number: u16, identified: bool) -> Vec<u8> {
     let identification = if identified { number + 1 } else { 0 };
     udp(1, 2, (5, 6), identification, &number.to_be_bytes())
 }
 
 /// What a router forwards: a packet that each kind of file has as it came, in a bridge, and as it
 /// left.
-fn forwarded(kind: &str, count: u16, late: u64, identified: bool) -> Vec<u8> {
+pub(super) fn forwarded(kind: &str, count: u16, late: u64, identified: bool) -> Vec<u8> {
     let link = match kind {
         "SLL" => 113,
         "SLL2" => 276,
@@ -54,7 +54,7 @@ fn forwarded(kind: &str, count: u16, late: u64, identified: bool) -> Vec<u8> {
 }
 
 /// A capture of one interface that lacks the 7th packet.
-fn beyond(count: u16, identified: bool) -> Vec<u8> {
+pub(super) fn beyond(count: u16, identified: bool) -> Vec<u8> {
     let packets = (0..count).filter(|number| *number != 7);
     let packets = packets.map(|number| {
         let at = u64::from(number) * MS + 500_000;

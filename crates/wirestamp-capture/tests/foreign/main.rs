@@ -4,6 +4,7 @@
 
 mod build;
 mod copies;
+mod copies_unknown;
 mod frames;
 mod judged;
 mod runs;

@@ -107,7 +107,7 @@ struct OneFlow {
     /// and have no delay.
     resegmented: Both,
     /// Packets that the other capture may have: it has packets that cannot be compared or UDP datagrams that GSO cut or
-    /// GRO joined, they have no time themselves, too many waited, or a clock was stepped.
+    /// GRO joined, they have no time themselves, they may be copies, too many waited, or a clock was stepped.
     undecided: Both,
     /// Packets sent and not seen to arrive.
     lost: u64,
@@ -512,7 +512,7 @@ impl OneFlow {
             let why = if self.frames.is_some() {
                 "bridges do not forward these frames, stations alter them, the other file has frames that cannot be compared, these have no time, or too many waited"
             } else {
-                "the other file has packets that cannot be compared, these have no time, too many waited, or a clock was stepped"
+                "the other file has packets that cannot be compared, these have no time or may be copies, too many waited, or a clock was stepped"
             };
             page.field("undecided", &format!("{text}: {why}"));
         }
