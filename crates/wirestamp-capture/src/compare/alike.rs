@@ -20,12 +20,19 @@ pub(super) struct Alike {
     pub(super) first_seen: Option<u64>,
     /// When the last of them was seen.
     pub(super) latest_ns: i64,
-    /// Where each capture had the first of them, or the latest that is no copy, and when the latest there, in milliseconds.
-    places: [Option<(u32, u32)>; 2],
+    /// Where each capture had the first of them, or the latest that is no copy, and when the latest there, in milliseconds; `None`: it has no
+    /// time.
+    places: [Option<(u32, Option<u32>)>; 2],
     /// Whether it is only remembered for copies of its packets.
     pub(super) is_remembered: bool,
     /// Whether each capture has one of them under another VLAN, too.
     pub(super) is_retagged: [bool; 2],
+    /// When the like was seen, in milliseconds, of the latest packet of each capture that may be a copy and was found all the same.
+    likes_of_copies: [Option<u32>; 2],
+}
+
+fn milliseconds(nanoseconds: i64) -> u32 {
+    (nanoseconds / 1_000_000) as u32
 }
 
 /// What a packet of a capture is, beside others that look the same.
@@ -57,29 +64,56 @@ impl Alike {
         line_ns: i64,
         found: &Packet,
     ) -> Again {
-        let identification = found.identification;
-        let ms = |nanoseconds: i64| (nanoseconds / 1_000_000) as u32;
-        let (at, now) = (packet.vantage.short(), ms(line_ns));
+        let longest = milliseconds(copies::longest(found.identification));
+        let at = packet.vantage.short();
+        let now = packet.utc_ns.map(|_| milliseconds(line_ns));
         let Some((first, latest)) = &mut self.places[side as usize] else {
             self.places[side as usize] = Some((at, now));
             return Again::Not;
         };
-        let is_timed = packet.utc_ns.is_some();
         let is_elsewhere = *first != at;
-        let after = now.wrapping_sub(*latest);
-        if is_elsewhere && is_timed && after <= ms(copies::longest(identification)) {
+        let after = now
+            .zip(*latest)
+            .map(|(now, latest)| now.wrapping_sub(latest));
+        if is_elsewhere && after.is_some_and(|after| after <= longest) {
             return Again::Copy;
         }
-        (*first, *latest) = (at, now);
+        if now.is_some() || latest.is_none() {
+            (*first, *latest) = (at, now);
+        }
+        let is_sent_again = |after| is_mirrored(found.identification, i64::from(after) * 1_000_000);
+        let usual = milliseconds(copies::longest(None));
         if is_elsewhere {
             Again::Perhaps
-        } else if is_timed && is_mirrored(identification, i64::from(after) * 1_000_000) {
+        } else if after.is_some_and(is_sent_again) {
             Again::Mirrored
-        } else if is_timed && packet.is_of_any_interface && after <= ms(copies::longest(None)) {
+        } else if packet.is_of_any_interface && after.is_none_or(|after| after <= usual) {
             Again::Perhaps
         } else {
             Again::Not
         }
+    }
+
+    /// Two packets were found to be the same.
+    pub(super) fn found_pair(&mut self, one: &Seen, other: &Seen) {
+        for (seen, like) in [(one, other), (other, one)] {
+            if seen.may_be_copy {
+                self.likes_of_copies[seen.side as usize] = Some(milliseconds(like.line_ns));
+            }
+        }
+    }
+
+    /// Whether a packet without a like may be a copy, or the like that it should have was found to be that of a copy.
+    pub(super) fn may_be_copy(&self, seen: &Seen, window_ns: i64) -> bool {
+        let at = milliseconds(seen.line_ns);
+        let is_near = |like: u32| {
+            let apart = (at.wrapping_sub(like) as i32).unsigned_abs();
+            i64::from(apart) <= window_ns / 1_000_000
+        };
+        let side = seen.side as usize;
+        seen.may_be_copy
+            || self.is_retagged[side]
+            || self.likes_of_copies[side].is_some_and(is_near)
     }
 
     /// Returns whether a packet that completes a pair at `side` is certainly the like of the first that waits: no other one waits, and all

@@ -388,6 +388,7 @@ impl Comparison {
                     (other, seen)
                 };
                 alike.paired = Some(a.flow);
+                alike.found_pair(&seen, &other);
                 let other_name = self.tallies.get(other.flow).flow;
                 if let Some(flow_name) = flow_name {
                     self.names.learn(seen.side, flow_name, other_name);
@@ -443,11 +444,14 @@ impl Comparison {
             let Entry::Occupied(mut entry) = self.alike.entry(key) else {
                 continue;
             };
-            let waiting = &mut entry.get_mut().waiting;
-            let old = waiting.partition_point(|seen| is_old(seen.line_ns));
-            let old: Vec<Seen> = waiting.drain(..old).collect();
-            let (latest, paired) = (entry.get().latest_ns, entry.get().paired);
-            let is_retagged = entry.get().is_retagged;
+            let alike = entry.get_mut();
+            let count = alike.waiting.partition_point(|seen| is_old(seen.line_ns));
+            let old = alike.waiting.iter().take(count);
+            let old: Vec<_> = old
+                .map(|seen| (*seen, alike.may_be_copy(seen, window)))
+                .collect();
+            alike.waiting.drain(..count);
+            let (latest, paired) = (alike.latest_ns, alike.paired);
             if !is_old(latest) || !entry.get().waiting.is_empty() {
                 let next = entry.get().waiting.front();
                 self.order
@@ -460,8 +464,8 @@ impl Comparison {
                 entry.remove();
             }
             self.waiting -= old.len();
-            for seen in &old {
-                self.unmatched(seen, paired, is_retagged, true);
+            for (seen, may_be_copy) in &old {
+                self.unmatched(seen, paired, *may_be_copy, true);
             }
         }
         while let Some(key) = self.memory.over(now) {
@@ -481,18 +485,22 @@ impl Comparison {
         };
         self.memory.forget(alike.latest_ns);
         self.waiting -= alike.waiting.len();
-        let (all, is_retagged) = (alike.waiting.iter(), alike.is_retagged);
-        all.map(|seen| u64::from(!self.unmatched(seen, alike.paired, is_retagged, waited)))
-            .sum()
+        let window = self.options.window_ns;
+        let mut without_like = 0;
+        for seen in &alike.waiting {
+            let may_be_copy = alike.may_be_copy(seen, window);
+            without_like += u64::from(!self.unmatched(seen, alike.paired, may_be_copy, waited));
+        }
+        without_like
     }
 
-    /// A packet has no like; returns whether its bytes were found all the same. `is_retagged`: whether A, and B, has it under another
-    /// VLAN, too. `waited`: as long as it should.
+    /// A packet has no like; returns whether its bytes were found all the same. `may_be_copy`: whether it is unknown that it should have
+    /// one. `waited`: as long as it should.
     fn unmatched(
         &mut self,
         seen: &Seen,
         paired: Option<u32>,
-        is_retagged: [bool; 2],
+        may_be_copy: bool,
         waited: bool,
     ) -> bool {
         let flow = paired.unwrap_or(seen.flow);
@@ -529,9 +537,9 @@ impl Comparison {
         }
         let is_untimed = seen.utc_ns.is_none();
         if !waited || is_untimed {
-            self.may_come(seen, flow, again);
+            self.may_come(seen, flow);
         }
-        if seen.may_be_copy || is_retagged[side as usize] {
+        if may_be_copy {
             self.tallies.get(flow).undecided[side as usize] += 1;
             return false;
         }
@@ -559,13 +567,9 @@ impl Comparison {
         false
     }
 
-    /// The like of a packet that was given up may still come, and not be found. `again`: the capture has another packet that looks the
-    /// same, or TCP's bytes.
-    fn may_come(&mut self, seen: &Seen, flow: u32, again: bool) {
+    /// The like of a packet that was given up may still come, and not be found.
+    fn may_come(&mut self, seen: &Seen, flow: u32) {
         let side = seen.side as usize;
-        if again && !matches!(seen.bytes, Place::Whole) {
-            return;
-        }
         self.tallies.get(flow).unusable[side] += 1;
         self.extents[side].of_any_flow += u64::from(self.options.nat || seen.may_carry);
     }

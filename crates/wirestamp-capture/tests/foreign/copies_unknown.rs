@@ -191,6 +191,33 @@ fn a_copy_of_a_forgotten_packet_is_not_called_lost() {
     assert_eq!(counts(&report), (202, 0, 0, [1, 0]), "{report:?}");
 }
 
+/// It is unknown how soon a packet came after one that has no time.
+#[test]
+fn what_follows_a_packet_without_a_time_may_be_a_copy() {
+    for place in [1, 2] {
+        let (mut near, mut far) = (Ng::of(276), Vec::new());
+        for number in 0..30 {
+            let at = u64::from(number) * 20 * MS;
+            let (timed, other) = (datagram(100 + number, true), datagram(number, true));
+            near.whole(START + at, &sll2(1, 0, &timed), "");
+            near.simple(&sll2(1, 0, &other));
+            near.whole(START + at + MS, &sll2(place, 0, &other), "");
+            far.extend([(at + MS, timed), (at + 2 * MS, other)]);
+        }
+        let mut options = Options::default();
+        options.mirrored_once = true;
+        let report = compared(&near.bytes, &file(&far), options);
+        let known = &report.files[0];
+        assert_eq!((known.copies, known.mirrored), (0, 0), "{report:?}");
+        let again = if place == 1 {
+            (30, [0, 0])
+        } else {
+            (0, [30, 0])
+        };
+        assert_eq!(counts(&report), (60, 0, again.0, again.1), "{report:?}");
+    }
+}
+
 /// TCP's numbers and the identification are in the headers.
 #[test]
 fn answers_are_timed_once_in_captures_of_headers_alone() {
@@ -232,6 +259,14 @@ fn answers_are_timed_once_in_captures_of_headers_alone() {
     }
 }
 
+/// How much later it comes than the one before, its interface, whether it is sent, its number and
+/// its kind.
+fn repeated() -> impl Strategy<Value = (u64, u8, bool, u16, u16)> {
+    // at the same time, one file is read further than the other
+    let later = prop_oneof![3 => Just(0_u64), 1 => 0_u64..40];
+    (later, 0_u8..3, any::<bool>(), 0_u16..30, 0_u16..4)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -240,7 +275,7 @@ proptest! {
     #[test]
     fn a_file_lacks_nothing_of_itself(
         link in prop::sample::select(vec![1, 113, 276]),
-        packets in proptest::collection::vec((0_u64..40, 0_u8..3, any::<bool>(), 0_u16..30, 0_u16..4), 1..600),
+        packets in proptest::collection::vec(repeated(), 1..600),
         window_ms in prop::sample::select(vec![20, 10_000]),
         most_waiting in 5_usize..200,
         mirrored_once: bool,
