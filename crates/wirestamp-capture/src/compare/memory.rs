@@ -5,7 +5,7 @@ use super::likeness::{Observed, Packet};
 use crate::copies::{self, Vantage};
 use std::collections::VecDeque;
 
-/// What is known of packets that are no longer there.
+/// Known packets that are no longer there, as far as copies of them matter.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     /// The first place of each capture.
