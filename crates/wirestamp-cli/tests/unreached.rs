@@ -141,6 +141,71 @@ fn a_monitor_says_of_packets_that_do_not_leave_what_commands_say() {
     );
 }
 
+/// ICMP of this host comes by its loopback interface, which is down here: the kernel's table is asked.
+#[test]
+fn ntp_learns_of_a_missing_neighbour_without_icmp() {
+    let Some(net) = Net::new("table") else {
+        return;
+    };
+    let ntp = ["ntp", NOBODY, "-c", "1"];
+    let output = inside(&net.0[0], &ntp).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let why = "packets did not leave: no neighbour has the address of the peer";
+    assert!(words(&output).contains(why), "{}", words(&output));
+}
+
+/// Waits until what a monitor in this namespace shows of its two peers and its server is as `wanted` says.
+#[cfg(feature = "monitor")]
+fn wait_until(near: &str, wanted: impl Fn(&Value) -> bool) {
+    let begun = Instant::now();
+    loop {
+        let top = ["top", "127.0.0.1", "--once", "--json"];
+        let output = inside(near, &top).output().expect("it runs");
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let [peers, ntp] = [&said["peers"], &said["ntp"]["servers"]];
+        let all = [&peers[0], &peers[1], &ntp[0]];
+        if all.into_iter().all(&wanted) {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(90), "{all:?}");
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// The far end takes the packets and does not answer them: that they have left is known by their timestamps alone. The
+/// first session asks the kernel's table, ICMP comes to the second.
+#[cfg(feature = "monitor")]
+#[test]
+fn a_neighbour_that_is_back_is_missing_no_longer() {
+    let Some(net) = Net::new("back") else {
+        return;
+    };
+    let near = &net.0[0];
+    // by which the monitor is asked
+    assert!(ip(&format!("-n {near} link set lo up")).status.success());
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("m.toml");
+    let asked = format!(
+        "[[stamp]]\npeer = \"{NOBODY}\"\ninterface = \"sba\"\ninterval = \"200ms\"\n[[stamp]]\nname = \"two\"\npeer = \"{NOBODY}\"\ninterval = \"200ms\"\n[[ntp]]\nserver = \"{NOBODY}\"\ninterval = \"1s\"\n"
+    );
+    std::fs::write(&file, asked).expect("written");
+    let file = file.to_str().expect("Unicode");
+    let mut monitor = inside(near, &["monitor", "--for", "200s", "--config", file]);
+    let monitor = monitor.stdout(Stdio::null()).stderr(Stdio::null());
+    let _monitor = Running(monitor.spawn().expect("it starts"));
+    let is_missing = |one: &Value| {
+        let error = one["error"].as_str().unwrap_or_default();
+        error.contains("packets did not leave: no neighbour has the address")
+    };
+    let not_sent = |one: &Value| one["timestamps"]["missing"]["not_sent"].as_u64();
+    wait_until(near, |one| {
+        is_missing(one) && not_sent(one).is_some_and(|count| count > 0)
+    });
+    let entry = format!("-n {near} neigh replace {NOBODY} lladdr 02:00:00:00:00:77 nud permanent");
+    assert!(ip(&format!("{entry} dev sba")).status.success());
+    wait_until(near, |one| one.is_object() && !is_missing(one));
+}
+
 /// A program that is ended with its test.
 struct Running(Child);
 

@@ -1,26 +1,32 @@
-//! Looks for the neighbour by which packets of a named interface leave: Linux reports a missing one to sockets that are bound to no
+//! Looks for the neighbour by which packets leave an interface: Linux reports a missing one to sockets that are bound to no
 //! interface alone.
 
 use crate::place::Place;
-use std::net::IpAddr;
-use wirestamp::interface::NeighbourWatch;
-use wirestamp::{ErrorKind, Interface, MonotonicTime, Span};
-
-/// The system is asked so often at most.
-const LOOK: Span = Span::from_seconds(1);
+use crate::undelivered::Undelivered;
+use std::net::SocketAddr;
+use wirestamp::interface::{NeighbourState, NeighbourWatch};
+use wirestamp::{Error, ErrorKind, Interface, MonotonicTime};
 
 pub(crate) struct Neighbour {
     interface: Interface,
-    peer: IpAddr,
+    peer: SocketAddr,
     watch: NeighbourWatch,
     due: MonotonicTime,
 }
 
+/// What a look has shown.
+pub(crate) enum Looked {
+    /// Nobody is there: why packets do not leave.
+    Missing(Error),
+    /// Somebody is there: this is no longer so.
+    Back(Error),
+}
+
 impl Neighbour {
-    /// Returns `None` where nothing is to be asked: no interface is named, or this system does not say.
-    pub(crate) fn of(place: &Place, interface: Option<&str>, peer: IpAddr) -> Option<Self> {
+    /// Returns `None` where nothing is to be asked: no interface is known, or this system does not say.
+    pub(crate) fn of(place: &Place, interface: Option<&str>, peer: SocketAddr) -> Option<Self> {
         let interface = place.interface(interface?).ok()?;
-        let asked = interface.neighbour(peer);
+        let asked = interface.neighbour(peer.ip());
         let is_known = !asked.is_err_and(|error| error.kind() == ErrorKind::NotSupported);
         is_known.then(|| Self {
             interface,
@@ -30,18 +36,34 @@ impl Neighbour {
         })
     }
 
-    /// Returns when it is looked for again.
+    /// Returns when it is looked for again, if it is unclear whether packets leave.
     pub(crate) fn due(&self) -> MonotonicTime {
         self.due
     }
 
-    /// Looks, unless it did just now. Returns whether nobody is there.
-    pub(crate) fn is_missing(&mut self, now: MonotonicTime) -> bool {
+    /// It is clear that packets leave: a later look begins anew.
+    pub(crate) fn rest(&mut self) {
+        self.watch = NeighbourWatch::default();
+    }
+
+    /// Looks, unless it did just now, and notes what it finds. Returns what is new.
+    pub(crate) fn look(
+        &mut self,
+        undelivered: &mut Undelivered,
+        now: MonotonicTime,
+    ) -> Option<Looked> {
         if now < self.due {
-            return false;
+            return None;
         }
-        self.due = now + LOOK;
-        let found = self.interface.neighbour(self.peer);
-        found.is_ok_and(|found| self.watch.is_missing(found, now))
+        self.due = now + NeighbourWatch::INTERVAL;
+        // what cannot be asked is not known
+        let found = self.interface.neighbour(self.peer.ip()).unwrap_or(None);
+        if self.watch.is_missing(found, now) {
+            let error = undelivered.no_neighbour(now, self.peer).clone();
+            return Some(Looked::Missing(error));
+        }
+        let is_there = found == Some(NeighbourState::Known);
+        let over = is_there.then(|| undelivered.has_left()).flatten();
+        over.map(Looked::Back)
     }
 }

@@ -142,6 +142,7 @@ impl Task for NtpTask {
             return Ok(later);
         }
         self.dialogue.take(turn)?;
+        self.dialogue.look_for_neighbour(turn.now);
         self.dialogue.give_up(turn.now);
         self.dialogue.settle()?;
         self.check()?;
@@ -158,6 +159,7 @@ impl Task for NtpTask {
             false => due,
         };
         let due = self.dialogue.patience().unwrap_or(due);
+        let due = due.min(self.dialogue.neighbour_due());
         Ok(due.min(self.dialogue.settles()))
     }
 

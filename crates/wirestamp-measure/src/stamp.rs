@@ -148,7 +148,7 @@ impl StampTask {
         if traffic_class != 0 {
             socket.set_traffic_class(traffic_class)?;
         }
-        let neighbour = Neighbour::of(&host.place, configuration.interface.as_deref(), peer.ip());
+        let neighbour = Neighbour::of(&host.place, configuration.interface.as_deref(), peer);
         let claim = claim(configuration, host);
         let session = Session::new(SessionConfiguration {
             key: crate::key::read(configuration.key_file.as_deref())?,

@@ -19,6 +19,8 @@ const MOST: usize = 64;
 /// This host itself reported that the next hop does not exist.
 const NO_NEIGHBOUR: &str =
     "packets did not leave: no neighbour has the address of the peer, or of the router towards it";
+/// What Linux, which is asked for neighbours, says to a socket of such packets: both are one error.
+const HOST_UNREACHABLE: i32 = 113;
 const SEE_NEIGHBOURS: &str = "see that it is on, and on this link (ip neigh)";
 
 /// The delivery state of a socket's packets.
@@ -59,6 +61,19 @@ impl Undelivered {
         (self.said, self.no_way, self.reporter) = (None, None, None);
     }
 
+    /// Returns whether the neighbour was missing when last something was said.
+    pub(crate) fn is_without_neighbour(&self) -> bool {
+        let said = self.said.as_ref();
+        said.is_some_and(|said| said.cause() == NO_NEIGHBOUR)
+    }
+
+    /// A packet has left, or can leave: returns what was said of a missing neighbour, which is over.
+    pub(crate) fn has_left(&mut self) -> Option<Error> {
+        self.no_way = None;
+        let is_over = self.is_without_neighbour();
+        is_over.then(|| self.said.take()).flatten()
+    }
+
     /// What the system says as well when ICMP has said that the peer cannot be reached. Returns what says more.
     pub(crate) fn say(&mut self, error: Error) -> &Error {
         let said = self.said.take();
@@ -82,7 +97,8 @@ impl Undelivered {
     pub(crate) fn no_neighbour(&mut self, now: MonotonicTime, peer: SocketAddr) -> &Error {
         self.no_way = Some(now);
         self.settle(now);
-        self.said.insert(no_neighbour_of(peer))
+        let error = no_neighbour_of(peer).with_code(HOST_UNREACHABLE);
+        self.said.insert(error)
     }
 
     /// ICMP says something of packets that the socket with this address has sent.
@@ -306,6 +322,24 @@ mod tests {
         let full = MissingReason::BufferFull.name();
         assert_eq!((undelivered.count(), undelivered.missing[full]), (0, 1));
         assert!(undelivered.note(MissingReason::Deadline, at(1)));
+    }
+
+    #[test]
+    fn once_packets_leave_nothing_is_said_of_a_missing_neighbour() {
+        let peer = SocketAddr::from(([198, 51, 100, 1], 123));
+        let mut undelivered = Undelivered::default();
+        assert_eq!(undelivered.has_left(), None);
+        let said = undelivered.no_neighbour(at(0), peer).clone();
+        assert!(undelivered.is_without_neighbour());
+        assert_eq!(undelivered.has_left(), Some(said));
+        assert!(undelivered.said().is_none() && !undelivered.is_without_neighbour());
+        assert!(!undelivered.note(REASON, at(1)), "its timestamp is missing");
+        // that a port is closed is said of packets that have left
+        undelivered.no_neighbour(at(2), peer);
+        let refused = Error::new(ErrorKind::Unreachable, "ask", "it", "refused").with_code(111);
+        undelivered.say(refused.clone());
+        assert_eq!(undelivered.has_left(), None);
+        assert_eq!(undelivered.said(), Some(&refused));
     }
 
     #[test]

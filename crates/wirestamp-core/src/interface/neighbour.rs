@@ -34,18 +34,28 @@ impl NeighbourState {
 ///
 /// A system that goes on sending looks for it again and again, so that a look seldom finds that it
 /// has failed. A neighbour that is there answers within a second, the interval of the requests.
+/// Looks are [`INTERVAL`](Self::INTERVAL) apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NeighbourWatch {
     /// Since when it is being looked for.
     since: Option<MonotonicTime>,
+    /// The last look.
+    looked: Option<MonotonicTime>,
 }
 
 impl NeighbourWatch {
+    /// The interval of looks. After two without one, nothing is known of the time before.
+    pub const INTERVAL: Span = Span::from_seconds(1);
     /// So long after it was looked for first, two requests were not answered.
     const PATIENCE: Span = Span::from_seconds(2);
 
     /// Takes what a look has found at this time, and returns whether nobody is there.
     pub fn is_missing(&mut self, found: Option<NeighbourState>, at: MonotonicTime) -> bool {
+        let longest = Self::INTERVAL + Self::INTERVAL;
+        let last = self.looked.replace(at);
+        if last.is_some_and(|last| at - last > longest) {
+            self.since = None;
+        }
         if found == Some(NeighbourState::Failed) {
             return true;
         }
@@ -89,6 +99,13 @@ mod tests {
         assert!(!look(3_000, Some(NeighbourState::Known)), "it is there");
         assert!(!look(4_000, incomplete), "from the beginning again");
         assert!(look(4_001, Some(NeighbourState::Failed)));
-        assert!(!look(9_000, None));
+        assert!(!look(6_000, None));
+        assert!(!look(7_000, incomplete));
+        assert!(
+            !look(3_600_000, incomplete),
+            "it was not looked at meanwhile"
+        );
+        assert!(!look(3_601_500, incomplete));
+        assert!(look(3_602_000, incomplete));
     }
 }

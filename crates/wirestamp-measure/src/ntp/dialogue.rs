@@ -10,6 +10,7 @@ use crate::goal::Found;
 use crate::host::{Connected, Host};
 use crate::host_stamp::HostStamp;
 use crate::moment::Moment;
+use crate::neighbour::{Looked, Neighbour};
 use crate::nts::{Association, Unauthentic};
 use crate::options::Ntp;
 use crate::provisional::{Provisional, Used};
@@ -66,6 +67,8 @@ pub(super) struct Dialogue {
     pub(super) missing: BTreeMap<String, u64>,
     /// Requests that did not leave, and ICMP errors.
     pub(super) undelivered: Undelivered,
+    /// The next hop, which is looked for where ICMP may not say that it is missing.
+    neighbour: Option<Neighbour>,
     /// The adjustments of this host's clock meanwhile.
     adjustments: Adjustments,
     /// Times of the NIC's clock that are not final yet.
@@ -95,6 +98,7 @@ impl Dialogue {
         options.jump_ppb = configuration.jump_ppb;
         options.real_time_clock = connected.socket.real_time_clock();
         Ok(Self {
+            neighbour: Neighbour::of(&host.place, connected.interface.as_deref(), address),
             name: configuration.server.clone(),
             address,
             connected,
@@ -158,6 +162,40 @@ impl Dialogue {
         let is_stamped = self.connected.stamper.count() > 0;
         let is_answered = self.client.counts().responses > 0;
         self.requests() > 0 && !is_stamped && !is_answered && self.failed.is_none()
+    }
+
+    /// Whether it looks as if requests do not leave.
+    fn is_unclear(&self) -> bool {
+        let is_said = self.undelivered.is_without_neighbour();
+        is_said || self.undelivered.is_in_doubt() || self.has_no_sign()
+    }
+
+    /// Looks whether nobody is at the next hop, if nothing else says why requests do not leave.
+    pub(super) fn look_for_neighbour(&mut self, now: MonotonicTime) {
+        let is_unclear = self.is_unclear();
+        let Some(neighbour) = &mut self.neighbour else {
+            return;
+        };
+        if !is_unclear {
+            neighbour.rest();
+            return;
+        }
+        match neighbour.look(&mut self.undelivered, now) {
+            Some(Looked::Missing(error)) => self.failed = Some(error),
+            Some(Looked::Back(over)) => self.no_longer(&over),
+            None => {}
+        }
+    }
+
+    /// When that is looked at again.
+    pub(super) fn neighbour_due(&self) -> MonotonicTime {
+        let neighbour = self.neighbour.as_ref().filter(|_| self.is_unclear());
+        neighbour.map_or(MonotonicTime::MAX, Neighbour::due)
+    }
+
+    /// An error is over.
+    fn no_longer(&mut self, over: &Error) {
+        self.failed.take_if(|failed| failed == over);
     }
 
     /// Whether the next request can be authenticated, if it must be.
@@ -303,8 +341,15 @@ impl Dialogue {
         loop {
             let count = self.socket().transmit_timestamps(&mut records)?;
             for record in &records[..count] {
-                if let TransmitOutcome::Missing(reason) = record.outcome {
-                    self.undelivered.note(reason, self.connected.socket.now());
+                match record.outcome {
+                    TransmitOutcome::Missing(reason) => {
+                        self.undelivered.note(reason, self.connected.socket.now());
+                    }
+                    TransmitOutcome::Timestamped(_) => {
+                        if let Some(over) = self.undelivered.has_left() {
+                            self.no_longer(&over);
+                        }
+                    }
                 }
                 if record.id == TransmitId(self.newest) && self.unstamped.take().is_some() {
                     self.stamped(&record.outcome);

@@ -2,7 +2,7 @@
 
 use super::StampTask;
 use crate::host_stamp::HostStamp;
-use crate::neighbour::Neighbour;
+use crate::neighbour::{Looked, Neighbour};
 use crate::provisional::Used;
 use crate::sink::Packet;
 use crate::task::{Turn, is_no_end};
@@ -65,20 +65,31 @@ impl StampTask {
     /// Whether it looks as if packets do not leave.
     fn is_unclear(&self) -> bool {
         let is_silent = self.sent > 0 && self.stamps == 0 && self.answered == 0;
-        is_silent || self.undelivered.is_in_doubt()
+        let is_said = self.undelivered.is_without_neighbour();
+        is_silent || is_said || self.undelivered.is_in_doubt()
     }
 
     /// Looks whether nobody is at the next hop, if nothing else says why packets do not leave.
     pub(super) fn look_for_neighbour(&mut self, now: MonotonicTime) {
-        if !self.is_unclear() {
+        let is_unclear = self.is_unclear();
+        let Some(neighbour) = &mut self.neighbour else {
+            return;
+        };
+        if !is_unclear {
+            neighbour.rest();
             return;
         }
-        let peer = self.peer;
-        if let Some(neighbour) = &mut self.neighbour
-            && neighbour.is_missing(now)
-        {
-            self.error = Some(self.undelivered.no_neighbour(now, peer).to_string());
+        match neighbour.look(&mut self.undelivered, now) {
+            Some(Looked::Missing(error)) => self.error = Some(error.to_string()),
+            Some(Looked::Back(over)) => self.no_longer(&over),
+            None => {}
         }
+    }
+
+    /// An error is over.
+    fn no_longer(&mut self, over: &Error) {
+        let over = over.to_string();
+        self.error.take_if(|shown| *shown == over);
     }
 
     /// When that is looked at again.
@@ -143,6 +154,9 @@ impl StampTask {
                 let sent = match sent {
                     Ok((stamp, time)) => {
                         self.uses(stamp, time);
+                        if let Some(over) = self.undelivered.has_left() {
+                            self.no_longer(&over);
+                        }
                         Ok(stamp)
                     }
                     Err(Missing::System(reason)) if self.is_undelivered(reason) => {
