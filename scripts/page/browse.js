@@ -57,11 +57,11 @@ async function open(browser, address, options, mayFail) {
   page.on("pageerror", (error) => faults.push(`${size}: script: ${error}`));
   page.on("dialog", (dialog) => faults.push(`${size}: dialog: ${dialog.message()}`) && dialog.dismiss());
   await page.route("**", (route) => {
-    if (route.request().url().startsWith(address)) return route.continue();
+    if (route.request().url().startsWith(address.split("/?")[0])) return route.continue();
     faults.push(`${size}: request: ${route.request().url()}`);
     return route.abort();
   });
-  await page.goto(`${address}/`);
+  await page.goto(address.includes("?") ? address : `${address}/`);
   return { context, page, size };
 }
 
@@ -108,6 +108,11 @@ async function look(browser, address, width, colorScheme) {
   check(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), `${size}: the page is wider than the window`);
   const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   check((paper === "rgb(255, 255, 255)") === (colorScheme === "light"), `${size}: the paper is ${paper}`);
+  await shows(page, "#glance-word", "Fault");
+  await shows(page, ".tile[data-level=fault]", "nobody");
+  await shows(page, ".tile[data-level=good]", "rack-12");
+  const first = await page.locator("#tiles a").first().boundingBox();
+  check(first.y + first.height < 900, `${size}: no value is on the first screen: ${first.y}`);
   await shot(page, `${width}-${colorScheme}`);
   return { context, page };
 }
@@ -154,6 +159,7 @@ async function past(page) {
   await page.click("#range-show");
   await shows(page, "#event-list li", "the interface is down, it was up <script>alert(1)</script>");
   await shows(page, "#range-state", "03:00:00 to 2025-06-15 03:30:00");
+  check(page.url().endsWith("?from=2025-06-15T03:00:00.000Z&to=2025-06-15T03:30:00.000Z"), `the address of 03:12 is ${page.url()}`);
   const plot = page.locator("#clock-plots .plot").first();
   await plot.focus();
   let worst = 0;
@@ -172,7 +178,58 @@ async function past(page) {
   await shot(page, "0312");
   await page.click("#range-live");
   await page.waitForFunction(() => document.getElementById("range-live").hidden);
+  check(page.url().endsWith("?last=900"), `the address of now is ${page.url()}`);
 }
+
+// An address says which time is shown; one that is wrong shows now.
+async function addressed(browser, address) {
+  const { context, page } = await open(browser, `${address}/?from=2025-06-15T03:00:00Z&to=2025-06-15T03:30:00Z`, { viewport: { width: 800, height: 900 }, colorScheme: "light" });
+  await shows(page, "#range-state", "03:00:00 to 2025-06-15 03:30:00");
+  await shows(page, "#event-list li", "the interface is down, it was up <script>alert(1)</script>");
+  check((await page.locator("#range-from").inputValue()).startsWith("2025-06-15T03:00"), "the fields do not have the time that is shown");
+  for (const [query, wanted] of [["from=2025-06-15T03:30:00Z&to=2025-06-15T03:00:00Z", "900"], ["from=<b>&to=%00", "900"], ["from=%2B275000-01-01T00:00:00Z&to=%2B275001-01-01T00:00:00Z", "900"], ["last=3600", "3600"], ["last=-1", "900"]]) {
+    await page.goto(`${address}/?${query}`);
+    await shows(page, "#state", "As of");
+    check((await page.locator("#range-state").textContent()) === "" && (await page.inputValue("#range-last")) === wanted, `${query} is not shown as the last ${wanted} s`);
+  }
+  await context.close();
+}
+
+// One of each colour: faults and warnings are taken out of what the monitor says.
+async function levels(browser, address) {
+  const calm = (all) => Object.assign(all, { tasks: all.tasks.filter((task) => task.state !== "failed"), peers: all.peers.filter((peer) => peer.age_ns !== null), ntp: null, clocks: all.clocks.filter((clock) => clock.kind !== "realtime") });
+  const warned = (all) => Object.assign(calm(all), { reflector: Object.assign(all.reflector, { warnings: ["packets of other interfaces are answered, too"] }) });
+  const wanted = [["good", calm, "Good"], ["warning", warned, "Warning"], ["fault", (all) => all, "Fault"]];
+  for (const colorScheme of ["light", "dark"]) {
+    const colours = new Set();
+    for (const [level, change, word] of wanted) {
+      for (const width of level === "fault" ? [800] : [1440, 800, 390]) {
+        const { context, page } = await open(browser, address, { viewport: { width, height: 900 }, colorScheme });
+        await page.route("**/api/snapshot", async (route) => route.fulfill({ json: change(await (await route.fetch()).json()) }));
+        await shows(page, "#glance-word", word);
+        await shows(page, ".tile", "rack-12");
+        const [bar, state] = await page.evaluate(() => [getComputedStyle(document.getElementById("glance")).backgroundColor, getComputedStyle(document.getElementById("state")).borderLeftColor]);
+        check(bar === state, `${level} ${colorScheme}: the bar is ${bar}, the state beside it ${state}`);
+        colours.add(bar);
+        if (width === 800) check((await contrast(page, "#glance")) >= 4.5, `${level} ${colorScheme}: the word is hard to read`);
+        if (folder) await page.screenshot({ path: `${folder}/level-${level}-${width}-${colorScheme}.png` });
+        await context.close();
+      }
+    }
+    check(colours.size === 3, `${colorScheme}: ${[...colours].join("; ")} are not three colours`);
+  }
+}
+
+// Between an element's text and its ground, as WCAG 2.2 computes it.
+const contrast = (page, selector) => page.locator(selector).evaluate((one) => {
+  const style = getComputedStyle(one);
+  const light = (colour) => {
+    const [red, green, blue] = colour.match(/\d+/g).map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const [ink, ground] = [light(style.color), light(style.backgroundColor)].sort((less, more) => more - less);
+  return (ink + 0.05) / (ground + 0.05);
+});
 
 // Nothing that has a name of markup became markup.
 async function text(page) {
@@ -188,6 +245,7 @@ async function text(page) {
 async function gone(page, monitor, file) {
   await ended(monitor);
   await shows(page, "#state", "No answer from the monitor for");
+  await shows(page, "#glance-word", "No answer");
   check(await page.evaluate(() => document.body.classList.contains("gone")), "values of a monitor that is gone look as before");
   await shot(page, "gone");
   const again = await start(file);
@@ -224,14 +282,16 @@ async function main() {
   let monitor = await start(file);
   const browser = await chromium.launch({ executablePath, headless: true, args: [...quiet, ...sandbox] });
   try {
-    for (const [width, colorScheme] of [[400, "light"], [400, "dark"], [800, "dark"], [1600, "dark"]]) {
+    for (const [width, colorScheme] of [[390, "light"], [390, "dark"], [800, "dark"], [1440, "dark"]]) {
       await (await look(browser, address, width, colorScheme)).context.close();
     }
     await (await look(browser, address, 800, "light")).context.close();
-    const { context, page } = await look(browser, address, 1600, "light");
+    const { context, page } = await look(browser, address, 1440, "light");
     await tabs(page);
     await text(page);
     await past(page);
+    await addressed(browser, address);
+    await levels(browser, address);
     await live(page, monitor);
     await context.close();
     fs.writeFileSync(file, configuration(port, ""));

@@ -35,8 +35,10 @@ const SCRIPTS: &[(&str, &str)] = scripts![
     "metrics.js",
     "offsets.js",
     "plot.js",
+    "problems.js",
     "range.js",
     "tables.js",
+    "tiles.js",
     "units.js",
 ];
 

@@ -56,7 +56,10 @@ fn everything() -> Snapshot {
             delays: delays(),
             timestamps: timestamps,
         })],
-        reflector: Some(made!(ReflectorState { dropped: reasons() })),
+        reflector: Some(made!(ReflectorState {
+            dropped: reasons(),
+            missing: reasons(),
+        })),
         ntp: Some(made!(NtpState {
             right_servers: Some(1),
             servers: vec![made!(NtpServerState {
@@ -67,6 +70,8 @@ fn everything() -> Snapshot {
                 age_ns: Some(1),
                 stale_after_ns: Some(1),
                 stratum: Some(1),
+                root_delay_ns: Some(1),
+                root_dispersion_ns: Some(1),
                 rejected: reasons(),
                 steps: reasons(),
             })],
@@ -74,6 +79,8 @@ fn everything() -> Snapshot {
         ptp: vec![made!(PtpState {
             offset_ns: Some(1),
             bound_ns: Some(1),
+            system_offset_ns: Some(1),
+            system_bound_ns: Some(1),
             path_delay_ns: Some(1),
             frequency_ppb: Some(1.0),
             age_ns: Some(1),

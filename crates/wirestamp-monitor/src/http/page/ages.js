@@ -17,7 +17,7 @@ function show(made) {
   const old = Math.max(0, (performance.now() - Number(made.dataset.since)) / 1e3);
   const isStale = old > Number(made.dataset.stale);
   made.textContent = `${duration(old)}${isStale ? " (stale)" : ""}`;
-  made.closest("tr")?.classList.toggle("stale", isStale);
+  made.closest("tr, .tile")?.classList.toggle("stale", isStale);
 }
 
 // From how many seconds on a value is too old: the monitor says so, from the configured interval.

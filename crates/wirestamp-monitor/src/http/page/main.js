@@ -1,7 +1,7 @@
 // Asks the monitor every few seconds, and shows what it says.
 
 import { showAges } from "./ages.js";
-import { showAttention } from "./attention.js";
+import { glance, showAttention } from "./attention.js";
 import { showClocks, showServers } from "./clocks.js";
 import { json, setToken } from "./connection.js";
 import * as delays from "./delays.js";
@@ -9,8 +9,10 @@ import { byId } from "./elements.js";
 import * as events from "./events.js";
 import { load as loadMetrics } from "./metrics.js";
 import * as offsets from "./offsets.js";
+import { missing, problems } from "./problems.js";
 import { range, rangeQuery, suggest, watch as watchRange } from "./range.js";
 import { showCost, showInterfaces, showTasks, showTimestamps } from "./tables.js";
+import { showTiles } from "./tiles.js";
 import { duration, isRestarted, seconds } from "./units.js";
 
 const EVERY = 2000;
@@ -19,6 +21,7 @@ const HISTORY_PATIENCE = 60_000;
 const METRICS_EVERY = 60;
 
 let last = null; // the newest snapshot, and when it came
+let missed = null; // the missing timestamps that it knew
 let asking = false;
 let timer = 0;
 let historyAt = -Infinity;
@@ -46,6 +49,7 @@ function tick() {
 }
 
 function gone(fault) {
+  glance("gone", `The monitor cannot be asked: ${fault}.`);
   tell("gone", last ? `No answer from the monitor for ${duration(passed())}: ${fault}. What is shown is as of ${last.snapshot.time.slice(0, 19).replace("T", " ")} UTC. Trying again…` : `No answer from the monitor: ${fault}. Trying again…`);
 }
 
@@ -53,11 +57,14 @@ function take(snapshot) {
   const isNewRun = !last || isRestarted(last.snapshot, snapshot);
   last = { snapshot, came: performance.now() };
   byId("host").textContent = snapshot.host;
-  document.title = `${snapshot.host}: wirestamp monitor`;
   byId("token-form").hidden = true;
   tell("live", "");
   suggest(now());
-  showAttention(snapshot);
+  const found = problems(snapshot, missed);
+  missed = missing(snapshot);
+  document.title = `${found.length ? `(${found.length}) ` : ""}${snapshot.host}: wirestamp monitor`;
+  showAttention(snapshot, found);
+  showTiles(snapshot, found);
   showClocks(snapshot);
   showServers(snapshot);
   delays.showTable(snapshot);
@@ -117,7 +124,8 @@ async function poll() {
     take(await json("/api/snapshot"));
     took = performance.now() - begun;
     events.start();
-    if (range(now()).isLive && now() - historyAt >= HISTORY_EVERY) await history();
+    // a past range is asked for once
+    if (range(now()).isLive ? now() - historyAt >= HISTORY_EVERY : historyAt === -Infinity) await history();
     else if (range(now()).isLive) draw();
     if (now() - metricsAt >= METRICS_EVERY) {
       metricsAt = now();

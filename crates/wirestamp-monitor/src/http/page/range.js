@@ -8,7 +8,22 @@ const from = byId("range-from");
 const to = byId("range-to");
 const live = byId("range-live");
 const state = byId("range-state");
+const LAST_YEAR = Date.UTC(9999, 11, 31) / 1e3;
 let past = null;
+
+// What the address asks for: ?last=SECONDS, or ?from=TIME&to=TIME (RFC 3339). Anything else is as if nothing was asked for.
+function asked(address) {
+  const query = new URLSearchParams(address);
+  const wanted = { from: seconds(query.get("from")), to: seconds(query.get("to")) };
+  if (wanted.from >= 0 && wanted.from < wanted.to && wanted.to < LAST_YEAR) past = wanted;
+  if ([...last.options].some((option) => option.value === query.get("last"))) last.value = query.get("last");
+}
+
+// The address of what is shown: it can be kept, and sent to others.
+function remember() {
+  const query = past ? rangeQuery(past) : `last=${last.value}`;
+  window.history.replaceState(null, "", `?${query}${location.hash}`);
+}
 
 // now: seconds of the monitor's clock. Where the range begins and ends, and whether it moves on.
 export function range(now) {
@@ -17,11 +32,17 @@ export function range(now) {
 
 // changed: is called when another range is wanted.
 export function watch(changed) {
-  const show = () => {
+  const tell = () => {
     live.hidden = !past;
     state.textContent = past ? `Plots and events show ${dayTime(past.from)} to ${dayTime(past.to)} UTC. The tables show now.` : "";
+  };
+  const show = () => {
+    tell();
+    remember();
     changed();
   };
+  asked(location.search);
+  tell();
   last.addEventListener("change", () => {
     past = null;
     show();
@@ -47,8 +68,8 @@ export function watch(changed) {
 export function suggest(now) {
   if (from.value || to.value) return;
   const field = (time) => dayTime(time).replace(" ", "T");
-  from.value = field(now - 3600);
-  to.value = field(now);
+  from.value = field(past ? past.from : now - 3600);
+  to.value = field(past ? past.to : now);
 }
 
 export const rangeQuery = (wanted) => `from=${new Date(wanted.from * 1e3).toISOString()}&to=${new Date(wanted.to * 1e3).toISOString()}`;

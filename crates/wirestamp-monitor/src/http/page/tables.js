@@ -7,12 +7,16 @@ const MOST_ROWS = 200;
 const mark = (text, is, name) => (is ? element("b", { className: name, textContent: text }) : text);
 
 export function showTimestamps(snapshot) {
-  const columns = [{ name: "Socket of" }, { name: "Kind" }, { name: "Transmit: asked for", number: true }, { name: "came", number: true }, { name: "pending", number: true }, { name: "missing", number: true },
-    { name: "Missing by reason", text: true }, { name: "Received packets", number: true }, { name: "with timestamp", number: true }, { name: "Queue overflows", number: true }];
-  const row = (kind, name, counts) => [name, kind, count(counts.requested), count(counts.transmitted), count(counts.pending), mark(count(missingOfSent(counts)), missingOfSent(counts) > 0, "warn"),
-    reasons(counts.missing), count(counts.received), mark(count(counts.received_timestamped), counts.received_timestamped < counts.received, "warn"), mark(count(counts.queue_overflows), counts.queue_overflows > 0, "warn")];
-  const rows = [...snapshot.peers.map((peer) => row("STAMP session", peer.name, peer.timestamps)), ...snapshot.paths.map((path) => row("path of this host", path.interface, path.timestamps)),
-    ...(snapshot.ntp?.servers || []).map((server) => row("NTP server", server.name, server.timestamps))];
+  const counted = (name) => ({ name, number: true, missing: "not counted" });
+  const columns = [{ name: "Socket of" }, { name: "Kind" }, ...["Transmit: asked for", "came", "pending", "missing"].map(counted), { name: "Missing by reason", text: true, missing: "not counted" },
+    ...["Received packets", "with timestamp", "Queue overflows"].map(counted), { name: "Used, by source", text: true }];
+  const all = (counts) => Object.values(counts || {}).reduce((sum, number) => sum + number, 0);
+  const row = (kind, name, counts, used) => [name, kind, count(counts.requested), count(counts.transmitted), count(counts.pending), mark(count(missingOfSent(counts)), missingOfSent(counts) > 0, "warn"),
+    reasons(counts.missing), count(counts.received), mark(count(counts.received_timestamped), counts.received_timestamped < counts.received, "warn"), mark(count(counts.queue_overflows), counts.queue_overflows > 0, "warn"), reasons(used)];
+  const ports = snapshot.ptp.map((port) => [port.interface, "PTP port", null, null, null, null, null, null, null, null, reasons(port.stamps)]);
+  const answers = (reflector) => ["reflector", "STAMP reflector", count(reflector.replies), null, null, mark(count(all(reflector.missing)), all(reflector.missing) > 0, "warn"), reasons(reflector.missing), null, null, null, reasons(reflector.stamps)];
+  const rows = [...snapshot.peers.map((peer) => row("STAMP session", peer.name, peer.timestamps, peer.stamps)), ...snapshot.paths.map((path) => row("path of this host", path.interface, path.timestamps, path.stamps)),
+    ...(snapshot.ntp?.servers || []).map((server) => row("NTP server", server.name, server.timestamps, server.stamps)), ...ports, ...(snapshot.reflector ? [answers(snapshot.reflector)] : [])];
   table(byId("timestamp-table"), null, columns, rows.slice(0, MOST_ROWS), "Nothing sends packets.");
 }
 
@@ -43,6 +47,6 @@ export function showCost(snapshot) {
     ["Processor time", own.cpu_ns === null ? null : `${span(own.cpu_ns)}, ${((100 * own.cpu_ns) / snapshot.uptime_ns).toPrecision(2)} % of one processor since the start${snapshot.simulated ? " of the simulation" : ""}`],
     ["Resident memory", bytes(own.resident_bytes)], ["Turns of the measuring loop", `${count(own.turns)}; ${count(own.missed_deadlines)} began more than 5 ms late, the latest by ${span(own.latest_ns)}`],
     ["Reloads of the configuration", reasons(own.reloads)], ["History", kept], ["Recordings for the fleet", recorded],
-    ["STAMP reflector", reflector ? `answers on ${reflector.listening.join(", ")}: replies: ${count(reflector.replies)}, sessions: ${count(reflector.sessions)}, not answered: ${[reasons(reflector.dropped), ...reflector.warnings].join("; ")}` : "none: the configuration has no [reflector] table"]];
+    ["STAMP reflector", reflector ? `answers on ${reflector.listening.join(", ")}: replies: ${count(reflector.replies)}, sessions: ${count(reflector.sessions)}, not answered: ${[reasons(reflector.dropped), `not sent by the system: ${count(reflector.not_sent)}`, ...reflector.warnings].join("; ")}` : "none: the configuration has no [reflector] table"]];
   table(byId("cost-table"), null, [{ name: "What" }, { name: "Now", text: true, missing: "this system does not say" }], rows, "");
 }

@@ -65,6 +65,18 @@ pub(super) fn servers(servers: &[NtpServerState], into: &mut Families<'_>) -> Re
         each(|server| server.stratum.map(f64::from)),
     )?;
     into.gauge(
+        "wirestamp_ntp_root_delay",
+        seconds(),
+        "Round trip between the server and its reference clock, as the server claims",
+        each(|server| of_ns(server.root_delay_ns)),
+    )?;
+    into.gauge(
+        "wirestamp_ntp_root_dispersion",
+        seconds(),
+        "Error of the server's clock to its reference clock besides the delay, as the server claims",
+        each(|server| of_ns(server.root_dispersion_ns)),
+    )?;
+    into.gauge(
         "wirestamp_ntp_falseticker",
         None,
         "1 if the server contradicts the majority: it is wrong provided those that agree are right",

@@ -24,6 +24,18 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
         each(|port| of_ns(port.bound_ns)),
     )?;
     into.gauge(
+        "wirestamp_ptp_system_offset",
+        seconds(),
+        "Offset of the real-time clock to UTC as the timeTransmitter has it, at the last Sync",
+        each(|port| of_ns(port.system_offset_ns)),
+    )?;
+    into.gauge(
+        "wirestamp_ptp_system_error_bound",
+        seconds(),
+        "Error bound of the real-time clock's offset, at the last Sync",
+        each(|port| of_ns(port.system_bound_ns)),
+    )?;
+    into.gauge(
         "wirestamp_ptp_path_delay",
         seconds(),
         "Mean path delay of both directions",
@@ -52,6 +64,18 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
         None,
         "1 if the port has measured nothing for some time, or cannot; the page and the log say why",
         each(|port| truth(port.error.is_some())),
+    )?;
+    into.gauge(
+        "wirestamp_ptp_agreement",
+        None,
+        "0 if sources of time contradict each other: none is followed then; nothing while the others are awaited",
+        each(|port| truth(port.agreement != "disagree").filter(|_| port.agreement != "waiting")),
+    )?;
+    into.gauge(
+        "wirestamp_ptp_warnings",
+        None,
+        "Settings that work, but perhaps not as they are meant; the page and the log say which",
+        each(|port| Some(port.warnings.len() as f64)),
     )?;
     into.gauge(
         "wirestamp_ptp_steps_removed",

@@ -118,6 +118,24 @@ pub(super) fn reflector(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<
         "STAMP packets not answered, by reason",
         by(vec![], "reason", &reflector.dropped),
     )?;
+    into.counter(
+        "wirestamp_reflector_not_sent",
+        None,
+        "Replies that the system refused to send",
+        [(vec![], reflector.not_sent as f64)],
+    )?;
+    into.counter(
+        "wirestamp_reflector_missing",
+        None,
+        "Replies whose transmit timestamp is missing, by reason",
+        by(vec![], "reason", &reflector.missing),
+    )?;
+    into.gauge(
+        "wirestamp_reflector_warnings",
+        None,
+        "Settings that work, but perhaps not as they are meant; the page and the log say which",
+        [(vec![], Some(reflector.warnings.len() as f64))],
+    )?;
     into.gauge(
         "wirestamp_reflector_sessions",
         None,
