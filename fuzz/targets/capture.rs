@@ -14,7 +14,7 @@ use wirestamp_core::capture::LinkType;
 use wirestamp_sys::wire::packet_ring::Packets;
 
 fuzz_target!(|bytes: &[u8]| {
-    for link in [0, 1, 9, 50, 51, 101, 108, 113, 204, 276]
+    for link in [0, 1, 9, 50, 51, 101, 108, 113, 197, 204, 276]
         .into_iter()
         .filter_map(Link::numbered)
     {

@@ -33,6 +33,8 @@ pub enum Link {
     PppEther,
     /// PPP after a byte that is 0 for received and another for sent packets (166, 204).
     PppDirection,
+    /// A record of Endace's cards that has none of the headers above in it (197). The reader removes the records' own headers.
+    Erf,
 }
 
 impl From<LinkType> for Link {
@@ -58,6 +60,7 @@ impl Link {
             108 => Self::Loop,
             113 => Self::Sll,
             276 => Self::Sll2,
+            197 => Self::Erf,
             _ => return None,
         })
     }
@@ -83,7 +86,6 @@ pub(crate) fn name(number: u32) -> String {
         192 => "PPI",
         195 => "IEEE802_15_4_WITHFCS",
         187 | 201 => "BLUETOOTH_HCI_H4",
-        197 => "ERF",
         220 => "USB_LINUX_MMAPPED",
         227 => "CAN_SOCKETCAN",
         239 => "NFLOG",
@@ -116,6 +118,7 @@ pub(crate) fn network(link: Link, data: &[u8], missing: usize) -> Result<Network
         Link::Ppp | Link::PppHdlc => return ppp(unframed(data), 0, missing),
         Link::PppDirection => return ppp(unframed_after_direction(data)?, 0, missing),
         Link::PppEther => (0x8864, data),
+        Link::Erf => return Err(Unreadable::Encapsulated),
     };
     unwrap(ether_type, data, 0, missing)
 }

@@ -58,6 +58,8 @@ pub(super) struct Owned {
     pub(super) unit_ns: u64,
     /// The number of its interface.
     pub(super) interface: u32,
+    /// The port of the capturing card, if the packet has a header that names it.
+    pub(super) port: Option<u32>,
     pub(super) direction: Option<CapturedDirection>,
     pub(super) start: usize,
     pub(super) captured: usize,
@@ -215,6 +217,7 @@ impl Section {
             length: head.length,
             link: interface.link.map_err(Wrong::LinkType)?,
             interface: head.interface,
+            port: None,
             direction: said.direction,
             start,
             captured,

@@ -3,6 +3,7 @@
 //! block that cannot be parsed is an error or counted, never a plausible number.
 
 mod block;
+mod erf;
 mod options;
 mod source;
 mod time;
@@ -13,6 +14,7 @@ use crate::copies::Vantage;
 use crate::link::{self, Link};
 use crate::run::ClockRun;
 use block::{Found, Owned, Section, Wrong};
+use erf::Record;
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{PcapError, create_reader};
 use source::{Fault, Source};
@@ -64,6 +66,8 @@ pub struct Reader<'r> {
     truncated: bool,
     lasted: Option<RangeInclusive<i64>>,
     dropped: Option<u64>,
+    /// The packets that the capturing card lost, from the packets' own headers.
+    lost_by_card: Option<u64>,
     unit_ns: u64,
 }
 
@@ -100,6 +104,7 @@ impl<'r> Reader<'r> {
             truncated: false,
             lasted: None,
             dropped: None,
+            lost_by_card: None,
             unit_ns: 1,
         })
     }
@@ -120,9 +125,9 @@ impl<'r> Reader<'r> {
         self.lasted.clone()
     }
 
-    /// Returns the number of packets dropped during the capture, from the file's statistics.
+    /// Returns the number of packets dropped during the capture, from the file's statistics, or from ERF's records.
     pub fn dropped(&self) -> Option<u64> {
-        self.dropped
+        self.dropped.or(self.lost_by_card)
     }
 
     /// Returns the coarsest unit of the times of the packets so far, in nanoseconds rounded up.
@@ -155,14 +160,10 @@ impl<'r> Reader<'r> {
             return Ok(None);
         };
         self.unit_ns = self.unit_ns.max(owned.unit_ns);
-        let data = self
-            .inner
-            .data()
-            .get(owned.start..owned.start + owned.captured);
-        let data = data.ok_or_else(|| contradiction(&self.name))?;
+        let data = bytes(&*self.inner, &owned).ok_or_else(|| contradiction(&self.name))?;
         let header = link::direction(owned.link, data);
         let direction = owned.direction.or(header);
-        let index = link::interface(owned.link, data);
+        let index = owned.port.or_else(|| link::interface(owned.link, data));
         let section = self.section.number;
         Ok(Some(FilePacket {
             utc_ns: owned.utc_ns,
@@ -182,6 +183,11 @@ impl<'r> Reader<'r> {
             self.inner.consume(std::mem::take(&mut self.pending));
             match self.next_found()? {
                 None => return Ok(None),
+                Some(Found::Packet(owned)) if owned.link == Link::Erf => {
+                    if let Some(owned) = self.record(owned)? {
+                        return Ok(Some(owned));
+                    }
+                }
                 Some(Found::Packet(owned)) => return Ok(Some(owned)),
                 Some(Found::Statistics(lasted, dropped)) => {
                     self.lasted = hull(self.lasted.take(), lasted);
@@ -192,6 +198,20 @@ impl<'r> Reader<'r> {
                 Some(Found::Other) => {}
             }
         }
+    }
+
+    /// Returns the packet in a record of a capturing card; `None` if it has none.
+    fn record(&mut self, mut packet: Owned) -> Result<Option<Owned>> {
+        let data = bytes(&*self.inner, &packet).ok_or_else(|| contradiction(&self.name))?;
+        let record = erf::read(data);
+        if record == Record::NoPacket {
+            return Ok(None);
+        }
+        if let Some(lost) = record.apply(&mut packet) {
+            let before = self.lost_by_card.unwrap_or(0);
+            self.lost_by_card = Some(before.saturating_add(lost.into()));
+        }
+        Ok(Some(packet))
     }
 
     fn next_found(&mut self) -> Result<Option<Found>> {
@@ -245,6 +265,12 @@ impl<'r> Reader<'r> {
             }
         }
     }
+}
+
+/// Returns the bytes of a packet.
+fn bytes<'a>(inner: &'a dyn PcapReaderIterator, packet: &Owned) -> Option<&'a [u8]> {
+    let end = packet.start.checked_add(packet.captured)?;
+    inner.data().get(packet.start..end)
 }
 
 fn failed(name: &str, kind: ErrorKind, cause: impl Into<std::borrow::Cow<'static, str>>) -> Error {

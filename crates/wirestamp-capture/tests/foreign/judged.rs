@@ -83,6 +83,13 @@ fn read(name: &str, bytes: &[u8]) -> Vec<Row> {
     rows
 }
 
+/// Reads a file as tshark does, if that is installed.
+pub(super) fn agrees_with_tshark(name: &str, bytes: &[u8]) {
+    if is_possible() {
+        assert_eq!(read(name, bytes), judged(name, bytes), "{name}");
+    }
+}
+
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     let data = datagrams(6);

@@ -5,6 +5,7 @@
 mod build;
 mod copies;
 mod copies_unknown;
+mod erf;
 mod frames;
 mod judged;
 mod runs;
