@@ -126,7 +126,7 @@ impl Record {
 /// Converts a time, rounding down.
 fn nanoseconds(time: u64) -> i64 {
     let (seconds, fraction) = (time >> 32, time & u64::from(u32::MAX));
-    (seconds * 1_000_000_000 + (fraction * 1_000_000_000 >> 32)) as i64
+    (seconds * 1_000_000_000 + ((fraction * 1_000_000_000) >> 32)) as i64
 }
 
 #[cfg(test)]

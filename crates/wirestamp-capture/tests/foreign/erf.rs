@@ -116,7 +116,7 @@ fn a_packet_at_two_ports_of_a_card_counts_once() {
     assert_eq!((only(&report).matched, only(&report).lost), (50, 0));
 }
 
-/// What is in them may be an IP packet, and is not called lost.
+/// They may have IP packets in them.
 #[test]
 fn records_of_other_networks_hide_losses() {
     let mut file = Ng::of(197);
