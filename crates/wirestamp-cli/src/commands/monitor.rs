@@ -2,6 +2,7 @@
 
 mod check;
 mod log;
+mod more;
 mod reload;
 
 use crate::arguments::Monitor;
@@ -13,6 +14,7 @@ use crate::schema::Document;
 use crate::session::Session;
 use crate::signals;
 use check::Checked;
+use more::More;
 use reload::{Outside, bind};
 use serde::Serialize;
 use std::path::Path;
@@ -94,6 +96,11 @@ pub(super) fn run(
     };
     output.line(&ready)?;
     output.now(|page| ready.print(page))?;
+    if arguments.config.is_none() {
+        let (configuration, nic) = (&configuration, has_clock(session));
+        let more = More { configuration, nic };
+        output.now(|page| more.print(page))?;
+    }
     system::ready();
     let outside = Outside {
         configuration,
@@ -160,6 +167,15 @@ fn usual(session: &Session) -> Result<Configuration, Error> {
     };
     let name = interface.name().replace('\\', "\\\\").replace('"', "\\\"");
     Configuration::from_toml(&format!("[[path]]\ninterface = \"{name}\"\n"))
+}
+
+/// The first NIC that has a PTP hardware clock.
+fn has_clock(session: &Session) -> Option<String> {
+    let all = session.interfaces(None).ok()?;
+    let mut clocks = all
+        .iter()
+        .filter(|one| one.description().hardware_clock.is_some());
+    clocks.next().map(|one| one.name().to_owned())
 }
 
 pub(super) fn read(path: Option<&Path>, session: &Session) -> Result<Configuration, Error> {
