@@ -4,7 +4,7 @@ use crate::arguments::{Limit, LimitedPath, Limits};
 use crate::exit::Exit;
 use crate::output::Page;
 use crate::output::colour::{BAD, GOOD, paint};
-use crate::output::quantity::to_unit;
+use crate::output::quantity::printed;
 use serde::Serialize;
 use std::time::Duration;
 use wirestamp::Span;
@@ -22,7 +22,7 @@ pub(super) struct Judged {
     measured: Option<Number>,
     /// Whether the limit is kept.
     kept: bool,
-    /// No time is printed with finer digits than this.
+    /// No time is printed with finer digits than this, unless it would contradict the verdict.
     #[serde(skip)]
     unit_ns: u64,
 }
@@ -124,14 +124,10 @@ impl Judged {
         let figure = figure
             .replace("p99 9", "p99.9")
             .replace(" percent", " packets");
-        let limit = self.limit.shown(1);
-        let measured = self.measured.map_or_else(
-            || "not measured".to_owned(),
-            |number| match number.rounded(self.unit_ns) {
-                rounded if !self.kept && rounded <= self.limit => number.shown(1),
-                _ => number.shown(self.unit_ns),
-            },
-        );
+        let [measured, limit] = match self.measured {
+            Some(measured) => self.texts(measured),
+            None => ["not measured".to_owned(), self.limit.printed(1).1],
+        };
         let verdict = if self.kept {
             paint(GOOD, "kept")
         } else {
@@ -139,23 +135,34 @@ impl Judged {
         };
         format!("limit {verdict}: {figure} {measured}, at most {limit}")
     }
+
+    /// The measured number and its limit, as text. Where the texts would contradict the verdict, both are exact.
+    fn texts(&self, measured: Number) -> [String; 2] {
+        let texts = [measured.printed(self.unit_ns), self.limit.printed(1)];
+        let looks_kept = texts[0].0 <= texts[1].0;
+        match looks_kept == self.kept {
+            true => texts.map(|(_, text)| text),
+            false => [measured, self.limit].map(Number::exact),
+        }
+    }
 }
 
 impl Number {
-    /// To a multiple of so many nanoseconds.
-    fn rounded(self, unit_ns: u64) -> Self {
-        match (self, i64::try_from(unit_ns.max(1))) {
-            (Self::Nanoseconds(time), Ok(unit)) => {
-                let steps = time.saturating_add(unit / 2).div_euclid(unit);
-                Self::Nanoseconds(steps.saturating_mul(unit))
+    /// The number that the text states, and the text.
+    fn printed(self, unit_ns: u64) -> (Self, String) {
+        match self {
+            Self::Nanoseconds(time) => {
+                let (stated, text) = printed(time, unit_ns);
+                let far = if time < 0 { i64::MIN } else { i64::MAX };
+                (Self::Nanoseconds(stated.try_into().unwrap_or(far)), text)
             }
-            (other, _) => other,
+            Self::Percent(_) => (self, self.exact()),
         }
     }
 
-    fn shown(self, unit_ns: u64) -> String {
+    fn exact(self) -> String {
         match self {
-            Self::Nanoseconds(time) => to_unit(time, unit_ns),
+            Self::Nanoseconds(time) => format!("{time} ns"),
             Self::Percent(percent) => format!("{percent} %"),
         }
     }
@@ -196,16 +203,34 @@ mod tests {
         assert_eq!(kept(|_, _| Some(0), 0), [true, true, true]);
     }
 
-    /// A rounded time that would look like the limit is printed exactly.
+    /// Where rounded times would contradict the verdict, both are exact.
     #[test]
-    fn a_time_is_printed_with_the_digits_of_its_unit() {
-        let limit = Duration::from_nanos(3_000);
-        let judged = judge_one("delay_ns.p99", limit, Some(3_400)).with_unit(1_000);
-        let said: Vec<_> = exceeded(&[judged]).collect();
-        assert!(said[0].contains("p99 3.40 µs, at most 3.00 µs"), "{said:?}");
-        let judged = judge_one("delay_ns.p99", limit, Some(4_400)).with_unit(1_000);
-        let said: Vec<_> = exceeded(&[judged]).collect();
-        assert!(said[0].contains("p99 4 µs, at most 3.00 µs"), "{said:?}");
+    fn a_verdict_follows_from_the_printed_times() {
+        let said = |limit, measured, unit| {
+            let limit = Duration::from_nanos(limit);
+            let judged = judge_one("delay_ns.p99", limit, Some(measured)).with_unit(unit);
+            anstream::adapter::strip_str(&judged.said()).to_string()
+        };
+        for (limit, measured, unit, expected) in [
+            (3_000, 3_004, 1, "3004 ns, at most 3000 ns"),
+            (3_000, 3_010, 1, "3.01 µs, at most 3.00 µs"),
+            (3_000, 3_004, 1_000, "3004 ns, at most 3000 ns"),
+            (3_000, 3_400, 1_000, "3400 ns, at most 3000 ns"),
+            (3_000, 4_400, 1_000, "4 µs, at most 3.00 µs"),
+            (12_300, 12_345, 100, "12345 ns, at most 12300 ns"),
+            (11_700, 11_745, 977, "11745 ns, at most 11700 ns"),
+        ] {
+            let expected = format!("limit exceeded: delay p99 {expected}");
+            assert_eq!(said(limit, measured, unit), expected);
+        }
+        for (limit, measured, unit, expected) in [
+            (3_000, 2_600, 1_000, "3 µs, at most 3.00 µs"),
+            (3_700, 3_600, 1_000, "3600 ns, at most 3700 ns"),
+            (3_004, 3_001, 1, "3.00 µs, at most 3.00 µs"),
+        ] {
+            let expected = format!("limit kept: delay p99 {expected}");
+            assert_eq!(said(limit, measured, unit), expected);
+        }
     }
 
     #[test]

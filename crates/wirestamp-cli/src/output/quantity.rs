@@ -9,19 +9,26 @@ pub(crate) fn shown(nanoseconds: i64) -> String {
 
 /// In the unit that fits, with no digit finer than `finest` nanoseconds: of a file with microseconds, `3 µs` and not `3.00 µs`.
 pub(crate) fn to_unit(nanoseconds: i64, finest: u64) -> String {
-    if finest <= 1 {
-        return shown(nanoseconds);
-    }
-    let finest = u128::from(finest);
+    printed(nanoseconds, finest).1
+}
+
+/// The time that [`to_unit`]'s text states, in nanoseconds, and that text: rounded to `finest`, then cut off after three digits.
+pub(crate) fn printed(nanoseconds: i64, finest: u64) -> (i128, String) {
+    let finest = u128::from(finest.max(1));
     let magnitude = u128::from(nanoseconds.unsigned_abs());
     let rounded = (magnitude + finest / 2) / finest * finest;
-    let sign = if nanoseconds < 0 && rounded > 0 {
-        "-"
-    } else {
-        ""
+    let (sign, name) = match nanoseconds < 0 && rounded > 0 {
+        true => (-1, "-"),
+        false => (1, ""),
     };
+    let (stated, text) = cut_off(rounded, finest);
+    (sign * stated as i128, format!("{name}{text}"))
+}
+
+/// The time that the text states, and the text of a rounded time.
+fn cut_off(rounded: u128, finest: u128) -> (u128, String) {
     let (unit, name) = match rounded.max(finest) {
-        0..1_000 => return format!("{sign}{rounded} ns"),
+        0..1_000 => return (rounded, format!("{rounded} ns")),
         1_000..1_000_000 => (1_000, "µs"),
         1_000_000..1_000_000_000 => (1_000_000, "ms"),
         _ => (1_000_000_000, "s"),
@@ -35,10 +42,11 @@ pub(crate) fn to_unit(nanoseconds: i64, finest: u64) -> String {
     let decimals = decimals.count();
     let step = unit / 10_u128.pow(decimals as u32);
     let (whole, rest) = (rounded / unit, rounded % unit / step);
-    match decimals {
-        0 => format!("{sign}{whole} {name}"),
-        _ => format!("{sign}{whole}.{rest:0decimals$} {name}"),
-    }
+    let text = match decimals {
+        0 => format!("{whole} {name}"),
+        _ => format!("{whole}.{rest:0decimals$} {name}"),
+    };
+    (rounded / step * step, text)
 }
 
 /// An offset with its sign, and as many digits as [`magnitude`] has.
@@ -174,6 +182,18 @@ mod tests {
                 prop_assert!(read(&beside(one, offset, bound)) >= i128::from(one) + apart);
             }
             prop_assert!(apart * 20 <= i128::from(bound).max(shown.abs() / 10 + 1));
+        }
+
+        #[test]
+        fn the_stated_time_is_that_of_the_text(
+            magnitude in of_any_size(18),
+            is_behind in any::<bool>(),
+            finest in of_any_size(9),
+        ) {
+            let time = if is_behind { -magnitude } else { magnitude };
+            let (stated, text) = printed(time, finest as u64);
+            prop_assert_eq!(read(&text), stated, "{}", text);
+            prop_assert_eq!(to_unit(time, 1), shown(time));
         }
     }
 

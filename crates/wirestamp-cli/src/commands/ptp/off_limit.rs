@@ -1,15 +1,12 @@
 //! The error for an offset that is not followed.
 
-use wirestamp::{Error, ErrorKind, Span};
+use crate::output::quantity::shown;
+use wirestamp::{Error, ErrorKind};
 use wirestamp_ptp::RefusedOffset;
 
 /// The error for an offset beyond the limit, with its remedy.
 pub(super) fn off_limit(refused: RefusedOffset) -> Error {
-    let shown = |nanoseconds: i128| Span::from_nanoseconds(nanoseconds).to_string();
-    let (offset, limit) = (
-        shown(refused.offset_ns.into()),
-        shown(refused.limit_ns.into()),
-    );
+    let [offset, limit] = texts(refused.offset_ns, refused.limit_ns);
     let (what, remedy) = if refused.is_first {
         (
             "at the start",
@@ -29,4 +26,25 @@ pub(super) fn off_limit(refused: RefusedOffset) -> Error {
         cause,
     )
     .with_remedy(remedy)
+}
+
+/// The offset and the limit: to the nanosecond, where an offset beyond it would look like it.
+fn texts(offset: i64, limit: u64) -> [String; 2] {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    match shown(offset.saturating_abs()) == shown(limit) {
+        true => [offset, limit].map(|time| format!("{time} ns")),
+        false => [offset, limit].map(shown),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_beyond_the_limit_does_not_look_like_it() {
+        let limit = 20_000_000;
+        assert_eq!(texts(-20_100_000, limit), ["-20.1 ms", "20.0 ms"]);
+        assert_eq!(texts(-20_000_001, limit), ["-20000001 ns", "20000000 ns"]);
+    }
 }
