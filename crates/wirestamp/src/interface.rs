@@ -156,7 +156,10 @@ impl Interface {
     /// interface hears nothing from Linux of a neighbour that does not answer.
     ///
     /// # Errors
-    /// `NotSupported` except on Linux; `Unreachable` without a route; otherwise `Io`.
+    /// `NoSuchDevice` if the interface is gone; `NotSupported` except on Linux 5.0 and later, and
+    /// for an address family that the kernel does not have; `Unreachable` if no route leads to an
+    /// IPv6 address (Linux takes an IPv4 address without a route to be on the link); otherwise
+    /// `Io`.
     pub fn neighbour(&self, address: IpAddr) -> Result<Option<NeighbourState>> {
         self.host.neighbour(&self.description, address)
     }

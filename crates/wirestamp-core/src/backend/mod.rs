@@ -127,7 +127,8 @@ pub trait Backend {
     /// it was not looked for.
     ///
     /// # Errors
-    /// `NotSupported` if the system is not asked; `Unreachable` without a route; `Io`.
+    /// `NoSuchDevice` if the interface is gone; `NotSupported` if the system is not asked, or does
+    /// not have the address family; `Unreachable` if the system has no route; `Io`.
     fn neighbour(
         &self,
         interface: &InterfaceDescription,

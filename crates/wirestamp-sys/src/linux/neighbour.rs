@@ -33,7 +33,7 @@ pub(super) fn state(interface: InterfaceIndex, address: IpAddr) -> io::Result<Op
 /// Where packets are passed to.
 #[derive(Debug, PartialEq, Eq)]
 struct NextHop {
-    /// By its number. It may be another than the one that was asked for: a port of a VRF.
+    /// By its number. It may be another than the one that was asked for: a port of a VRF, or loopback for an address of this host.
     interface: u32,
     /// The router, or the address itself.
     address: IpAddr,
@@ -149,6 +149,25 @@ mod tests {
                     assert_eq!(found(address), None, "{address} of {name}");
                 }
             }
+        });
+    }
+
+    /// The kernel's route to an address of this host leads to loopback, whichever interface is asked for. (An address that is added has
+    /// this route some time later.)
+    #[test]
+    fn the_entry_on_the_routes_interface_is_found() {
+        in_namespace("neighbours on another interface", || {
+            ip("link add one type veth peer name far").expect("iproute2");
+            ip("link set far up").expect("iproute2");
+            ip("link set one up").expect("iproute2");
+            ip("-6 route add local fd00::1 dev one").expect("iproute2");
+            ip("neigh add fd00::1 lladdr 02:00:00:00:00:01 nud permanent dev lo")
+                .expect("iproute2");
+            let own = "fd00::1".parse().expect("an address");
+            let next = next_hop(number("one"), own).expect("it is asked");
+            assert_eq!(next.interface, number("lo").get(), "the route's interface");
+            let found = state(number("one"), own).expect("it is asked");
+            assert_eq!(found, Some(PERMANENT), "the entry on loopback");
         });
     }
 
