@@ -7,11 +7,12 @@ use std::process::{Command, Output};
 
 fn run(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
-    command
-        .env_remove("WIRESTAMP_SIM")
-        .args(arguments)
-        .output()
-        .expect("the program runs")
+    command.env_remove("WIRESTAMP_SIM").args(arguments);
+    command.output().expect("the program runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn name(path: &Path) -> &str {
@@ -346,27 +347,47 @@ fn a_recording_in_parquet_has_a_time_for_each_timestamp_and_an_offset_for_each_b
     );
 }
 
+/// The last lines of a report.
+fn footer(report: &Path) -> String {
+    let text = fs::read_to_string(report).expect("written");
+    let footer = text.split("<footer>").nth(1).expect("a footer");
+    footer.replace("&#39;", "'")
+}
+
 /// Who has only the report knows how it was made.
 #[test]
 fn a_report_names_its_command_and_its_system() {
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("a report.html");
     let command = ["--sim", "igc", "cross", "sim0", "--count", "9", "--html"];
-    assert!(
-        run(&[&command[..], &[name(&report)]].concat())
-            .status
-            .success()
-    );
-    let text = fs::read_to_string(&report).expect("written");
+    let output = run(&[&command[..], &[name(&report)]].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let footer = footer(&report);
     let words = format!("wirestamp {} '{}'", command.join(" "), name(&report));
-    let footer = text.split("<footer>").nth(1).expect("a footer");
-    let words = words.replace('\'', "&#39;");
     assert!(footer.contains(&words), "{words} is not in {footer:.400}");
-    if cfg!(target_os = "linux") {
-        let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux");
-        let system = format!("Linux {}, 20", release.trim());
-        assert!(footer.contains(&system), "{system} is not in {footer:.400}");
-    }
+    let system = match cfg!(target_os = "linux") {
+        true => {
+            let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux");
+            format!("Linux {}", release.trim())
+        }
+        false => std::env::consts::OS.to_owned(),
+    };
+    let host = gethostname::gethostname();
+    let by = format!("on {}, {system}, 20", host.to_string_lossy());
+    assert!(footer.contains(&by), "{by} is not in {footer:.400}");
+}
+
+#[test]
+fn a_report_names_the_simulation_that_the_environment_chose() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("report");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
+    command.args(["cross", "sim0", "--count", "9", "--html", name(&report)]);
+    let output = command.env("WIRESTAMP_SIM", "i225").output().expect("runs");
+    assert!(output.status.success(), "{}", said(&output));
+    let footer = footer(&report);
+    let words = "WIRESTAMP_SIM=i225 wirestamp cross sim0 --count 9";
+    assert!(footer.contains(words), "{words} is not in {footer:.400}");
 }
 
 /// What `--histogram` writes can be compared.

@@ -37,12 +37,12 @@ impl<S> Drafts<S> {
             Ok((Place::Checked(target), draw))
         });
         let files = checked.collect::<Result<Vec<_>, Error>>()?;
-        // a sandbox may deny these questions
+        // host and system are read now: a sandbox may deny it later
         let made = (!files.is_empty()).then(Made::here);
         Ok(Self { files, made })
     }
 
-    /// Opens them, for a sandbox opens none.
+    /// Opens them now: inside a sandbox no file can be opened.
     pub(crate) fn open(self) -> Result<Self, Error> {
         let open = |(place, draw)| {
             let opened = match place {

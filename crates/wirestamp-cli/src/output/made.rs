@@ -1,14 +1,16 @@
 //! By whom a report was made: host, system, date and command.
 
-use std::env::{args_os, consts::OS};
+use std::env::{args_os, consts::OS, var_os};
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
+use wirestamp::ENVIRONMENT as SIMULATION;
 
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     /// The host and its system.
     by: String,
-    /// The command as a POSIX shell reads it.
+    /// The command as a POSIX shell reads it; bytes that are no Unicode are replaced.
     command: String,
 }
 
@@ -18,16 +20,23 @@ impl Made {
         let host = gethostname::gethostname();
         Self {
             by: format!("{}, {}", host.to_string_lossy(), system()),
-            command: command(args_os().skip(1)),
+            command: command(args_os().skip(1), var_os(SIMULATION)),
         }
     }
 
     /// Host, system and the present date: `on host1, Linux 6.12.1, 2026-11-30T12:00:00Z`.
     pub(crate) fn by(&self) -> String {
-        let now = SystemTime::now();
-        match now >= UNIX_EPOCH {
-            true => format!("on {}, {}", self.by, humantime::format_rfc3339_seconds(now)),
-            false => format!("on {}", self.by),
+        self.by_at(SystemTime::now())
+    }
+
+    /// Without the date, if RFC 3339 has none for this time: before 1970 and after 9999.
+    fn by_at(&self, now: SystemTime) -> String {
+        let (by, mut date) = (&self.by, String::new());
+        let is_dated =
+            now >= UNIX_EPOCH && write!(date, "{}", humantime::format_rfc3339_seconds(now)).is_ok();
+        match is_dated {
+            true => format!("on {by}, {date}"),
+            false => format!("on {by}"),
         }
     }
 
@@ -36,9 +45,19 @@ impl Made {
     }
 }
 
-fn command(arguments: impl Iterator<Item = OsString>) -> String {
-    let arguments = arguments.map(|word| quoted(&word.to_string_lossy()));
-    let words = ["wirestamp".to_owned()].into_iter().chain(arguments);
+/// With the simulation that the environment chooses, unless `--sim` does.
+fn command(arguments: impl Iterator<Item = OsString>, simulation: Option<OsString>) -> String {
+    let arguments: Vec<_> = arguments
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let is_chosen = arguments
+        .iter()
+        .any(|word| word == "--sim" || word.starts_with("--sim="));
+    let simulation = simulation.filter(|chosen| !chosen.is_empty() && !is_chosen);
+    let simulation =
+        simulation.map(|chosen| format!("{SIMULATION}={}", quoted(&chosen.to_string_lossy())));
+    let words = simulation.into_iter().chain(["wirestamp".to_owned()]);
+    let words = words.chain(arguments.iter().map(|word| quoted(word)));
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -66,6 +85,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn words_are_quoted_as_a_shell_reads_them() {
@@ -79,7 +99,37 @@ mod tests {
             assert_eq!(quoted(word), expected);
         }
         let words = ["ntp", "a b"].map(OsString::from);
-        assert_eq!(command(words.into_iter()), "wirestamp ntp 'a b'");
+        assert_eq!(command(words.into_iter(), None), "wirestamp ntp 'a b'");
+    }
+
+    #[test]
+    fn the_simulation_is_part_of_the_command() {
+        let shown = |words: &[&str], chosen: &str| {
+            command(words.iter().map(OsString::from), Some(chosen.into()))
+        };
+        assert_eq!(
+            shown(&["ntp", "sim1"], "my nic.toml"),
+            "WIRESTAMP_SIM='my nic.toml' wirestamp ntp sim1"
+        );
+        assert_eq!(shown(&["ntp"], ""), "wirestamp ntp", "it chooses nothing");
+        for words in [&["--sim", "i225"][..], &["--sim=i225"]] {
+            let expected = format!("wirestamp {}", words.join(" "));
+            assert_eq!(shown(words, "igc"), expected, "--sim comes first");
+        }
+    }
+
+    #[test]
+    fn a_time_beyond_rfc_3339_has_no_date() {
+        let made = Made {
+            by: "host1, Linux".to_owned(),
+            command: String::new(),
+        };
+        let last = UNIX_EPOCH + Duration::from_secs(253_402_300_799);
+        let second = Duration::from_secs(1);
+        assert_eq!(made.by_at(last), "on host1, Linux, 9999-12-31T23:59:59Z");
+        for time in [last + second, UNIX_EPOCH - second] {
+            assert_eq!(made.by_at(time), "on host1, Linux", "{time:?}");
+        }
     }
 
     /// A path may have any bytes.
@@ -88,6 +138,7 @@ mod tests {
     fn a_word_that_is_not_unicode_is_shown() {
         use std::os::unix::ffi::OsStringExt as _;
         let word = OsString::from_vec(b"caf\xe9".to_vec());
-        assert_eq!(command([word].into_iter()), "wirestamp 'caf\u{fffd}'");
+        let shown = command([word].into_iter(), None);
+        assert_eq!(shown, "wirestamp 'caf\u{fffd}'");
     }
 }
