@@ -390,20 +390,69 @@ fn a_report_names_the_simulation_that_the_environment_chose() {
     assert!(footer.contains(words), "{words} is not in {footer:.400}");
 }
 
+/// Each command with `--histogram`, without its file.
+const WITH_HISTOGRAMS: [&[&str]; 5] = [
+    &["--sim", "igc", "latency", "sim0", "--count", "60"],
+    &["--sim", "igc", "latency", "--peer", "sim1", "--count", "60"],
+    &["--sim", "igc", "ptp", "sim0", "--for", "60s"],
+    &["--sim", "igc", "ntp", "sim1", "--count", "60"],
+    &["--sim", "igc", "cross", "sim0", "--count", "60"],
+];
+
 /// What `--histogram` writes can be compared.
 #[test]
 fn histograms_of_each_command_are_compared() {
     let folder = tempfile::tempdir().expect("a folder");
-    for command in [
-        &["--sim", "igc", "ntp", "sim1", "--count", "60"][..],
-        &["--sim", "igc", "cross", "sim0", "--count", "60"],
-    ] {
-        let file = folder.path().join(command[2]);
+    for command in WITH_HISTOGRAMS {
+        let file = folder.path().join("histograms");
         let written = run(&[command, &["--histogram", name(&file)]].concat());
         assert_eq!(written.status.code(), Some(0), "{command:?}");
         let compared = run(&["latency", "compare", name(&file), name(&file)]);
-        let said = String::from_utf8_lossy(&compared.stderr);
+        let said = said(&compared);
         assert_eq!(compared.status.code(), Some(0), "{command:?}: {said}");
+    }
+}
+
+/// The time that a simulated measurement takes is simulated.
+#[test]
+fn histograms_of_a_simulation_differ_in_their_date_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in WITH_HISTOGRAMS {
+        let written = |file: &str| {
+            let file = folder.path().join(file);
+            let output = run(&[command, &["--histogram", name(&file)]].concat());
+            assert_eq!(output.status.code(), Some(0), "{command:?}");
+            let text = fs::read_to_string(&file).expect("written");
+            let (dates, lines): (Vec<_>, Vec<_>) = text
+                .lines()
+                .map(str::to_owned)
+                .partition(|line| line.starts_with("#[StartTime:"));
+            assert_eq!(dates.len(), 1, "{command:?}");
+            lines
+        };
+        assert_eq!(written("first"), written("second"), "{command:?}");
+    }
+}
+
+/// Which of the servers has answered would say nothing in a comparison.
+#[test]
+fn histograms_of_several_servers_name_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("histograms");
+    let of = |servers: &[&str]| {
+        let command = [&["--sim", "igc", "ntp"], servers, &["--count", "9"]].concat();
+        let output = run(&[&command[..], &["--histogram", name(&file)]].concat());
+        assert_eq!(output.status.code(), Some(6), "{}", said(&output));
+        fs::read_to_string(&file).expect("written")
+    };
+    let text = of(&["sim1", "nowhere"]);
+    assert!(text.contains("Tag=sim1/offset"), "{text}");
+    assert!(text.contains("offsets from sim1, "), "{text}");
+    let compared = run(&["latency", "compare", name(&file), name(&file)]);
+    let said = said(&compared);
+    assert_eq!(compared.status.code(), Some(2), "{said}");
+    for words in ["the histograms of several servers", "ntp (one server)"] {
+        assert!(said.contains(words), "{said}");
     }
 }
 
@@ -411,8 +460,32 @@ fn histograms_of_each_command_are_compared() {
 #[test]
 fn a_server_is_drawn_once() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("plot");
-    let output = run(&["--sim", "igc", "ntp", "sim1", "sim1", "--plot", name(&file)]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(!file.exists());
+    let file = folder.path().join("file");
+    let command = ["--sim", "igc", "ntp", "sim1", "sim1", "--count", "2"];
+    for option in ["--plot", "--html", "--histogram"] {
+        let output = run(&[&command[..], &[option, name(&file)]].concat());
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{option}: {said}");
+        let words = "sim1: cannot draw: it is named twice; name it once, or leave --plot, --html and --histogram out";
+        assert!(said.contains(words), "{option}: {said}");
+        assert!(!file.exists(), "{option}");
+    }
+    let output = run(&command);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+/// A plot that cannot be written does not cost the report.
+#[cfg(target_os = "linux")]
+#[test]
+fn each_file_is_written_whatever_becomes_of_the_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    for command in WITH_HISTOGRAMS {
+        let files = ["--plot", "/dev/full", "--html", name(&file)];
+        let output = run(&[command, &files].concat());
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {said}");
+        assert!(said.contains("/dev/full"), "{command:?}: {said}");
+        fs::remove_file(&file).expect("it was written");
+    }
 }

@@ -12,7 +12,7 @@ pub(crate) enum Action {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// The run to compare with: a file of `latency --histogram`, or one row per packet (NDJSON, CSV)
+    /// The run to compare with: a file of `--histogram` (latency, ptp, cross, or ntp with one server), or one row per packet (NDJSON, CSV)
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
     /// The other run

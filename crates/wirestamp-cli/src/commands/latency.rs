@@ -187,8 +187,8 @@ pub(super) fn run(
     if is_endless && interface.description().simulated {
         return Err(session::endless(OPERATION, interface.name()).into());
     }
-    let report = measure(&interface, options, is_endless, session, output)?;
-    let exported = files.export(&exported(&report));
+    let (report, took) = measure(&interface, options, is_endless, session, output)?;
+    let exported = files.export(&exported(&report), took);
     let may_lose = arguments.limits.max_loss.is_some();
     let is_lossy = if may_lose {
         let lost = &report.lost;
@@ -233,17 +233,18 @@ fn exported(report: &LatencyReport) -> [(&'static str, &Histogram); 3] {
     ]
 }
 
-/// Runs the path until it is over, or interrupted.
+/// Runs the path until it is over, or interrupted; returns also how long it took by the clock of the interface's host.
 fn measure(
     interface: &Interface,
     options: LatencyOptions,
     is_endless: bool,
     session: &Session,
     output: &mut Output,
-) -> Result<LatencyReport, Failure> {
+) -> Result<(LatencyReport, Duration), Failure> {
     let asked = Measurements::default().path(Path::once(interface.name(), options));
     let mut engine = Engine::new(asked, session.place(interface)?)?;
     let mut watching = Watching::new(&options, is_endless, output);
+    let begun = engine.now();
     loop {
         // a batch, which waits itself
         engine.serve(&engine.moment(), &mut watching);
@@ -252,9 +253,11 @@ fn measure(
             break;
         }
     }
+    let took = (engine.now() - begun).to_duration();
     let report = engine.into_latency(&mut watching).remove(0);
     watching.finish(output)?;
-    Ok(report.map_err(|error| advised(of_option(error), interface))?)
+    let report = report.map_err(|error| advised(of_option(error), interface))?;
+    Ok((report, took))
 }
 
 /// What a caller of the library would leave out is an option here.

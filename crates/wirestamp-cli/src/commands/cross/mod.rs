@@ -19,7 +19,6 @@ use indicatif::ProgressBar;
 use report::{Cross, Offsets, Reading};
 use std::collections::VecDeque;
 use std::io;
-use std::time::Duration;
 use wirestamp::correlator::Correlation;
 use wirestamp::latency::Histogram;
 use wirestamp::{Error, Interface, Span};
@@ -102,11 +101,11 @@ pub(super) fn run(
     let cross = Cross::of(&interface, arguments, taken, interrupted);
     output.report(&cross)?;
     if let Some((drawn, begun)) = drawn.as_ref().zip(begun) {
-        let took = engine.now() - begun;
+        let took = (engine.now() - begun).to_duration();
         files.write(&Shown {
             drawn,
             cross: &cross,
-            took: Duration::from_nanos(took.saturating_nanoseconds().unsigned_abs()),
+            took,
         })?;
     }
     Ok(exit)

@@ -12,7 +12,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use std::error::Error as StdError;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 use wirestamp::latency::Histogram;
 use wirestamp::{Error, ErrorKind};
 
@@ -26,7 +26,6 @@ pub(super) struct Export {
     name: String,
     target: Target,
     began: SystemTime,
-    clock: Instant,
 }
 
 impl Export {
@@ -38,22 +37,24 @@ impl Export {
             name,
             target,
             began: SystemTime::now(),
-            clock: Instant::now(),
         })
     }
 
-    /// Measuring is over.
-    pub(super) fn write(self, paths: &[(&'static str, &Histogram)]) -> Result<(), Error> {
+    /// Measuring is over, and has taken so long.
+    pub(super) fn write(
+        self,
+        paths: &[(&'static str, &Histogram)],
+        took: Duration,
+    ) -> Result<(), Error> {
         let heading = "wirestamp latency, nanoseconds";
-        let log =
-            interval_log(heading, paths, self.began, self.clock.elapsed()).map_err(|error| {
-                Error::new(
-                    ErrorKind::Io,
-                    "encode the histograms for",
-                    &self.name,
-                    error.to_string(),
-                )
-            })?;
+        let log = interval_log(heading, paths, self.began, took).map_err(|error| {
+            Error::new(
+                ErrorKind::Io,
+                "encode the histograms for",
+                &self.name,
+                error.to_string(),
+            )
+        })?;
         self.target.write(&log)
     }
 }

@@ -5,8 +5,8 @@ use crate::arguments;
 use crate::commands::offsets::{Clock, Course, Shown};
 use crate::output::plural;
 use std::collections::BTreeMap;
-use std::time::{Instant, SystemTime};
-use wirestamp::{Error, ErrorKind};
+use std::time::SystemTime;
+use wirestamp::{Error, ErrorKind, MonotonicTime};
 use wirestamp_measure::{Engine, Sample, Segment};
 
 /// A server that is named twice has one name in the files.
@@ -24,22 +24,23 @@ pub(super) fn check(arguments: &arguments::Ntp) -> Result<(), Error> {
             "draw",
             hosts[place].clone(),
             "it is named twice",
-        )),
+        )
+        .with_remedy("name it once, or leave --plot, --html and --histogram out")),
         _ => Ok(()),
     }
 }
 
 /// How the offset to each server went, by its task's name.
 pub(super) struct Courses {
-    /// When, if they are wanted.
-    begun: Option<(SystemTime, Instant)>,
+    /// When, if they are wanted; the second one by the engine's clock.
+    begun: Option<(SystemTime, MonotonicTime)>,
     courses: BTreeMap<String, Course>,
 }
 
 impl Courses {
-    pub(super) fn begin(are_wanted: bool) -> Self {
+    pub(super) fn begin(are_wanted: bool, engine: &Engine) -> Self {
         Self {
-            begun: are_wanted.then(|| (SystemTime::now(), Instant::now())),
+            begun: are_wanted.then(|| (SystemTime::now(), engine.now())),
             courses: BTreeMap::new(),
         }
     }
@@ -58,15 +59,14 @@ impl Courses {
         }
     }
 
-    /// Whether no offset was measured.
-    pub(super) fn is_empty(&self) -> bool {
-        self.courses.is_empty()
-    }
-
-    pub(super) fn shown(&self, engine: &Engine, measured: &Measured) -> Shown<'_> {
-        let (begun, clock) = self
-            .begun
-            .unwrap_or_else(|| (SystemTime::now(), Instant::now()));
+    /// When the measurement is over at `end`; `None` if nothing is wanted, or no offset was measured.
+    pub(super) fn shown(
+        &self,
+        engine: &Engine,
+        measured: &Measured,
+        end: MonotonicTime,
+    ) -> Option<Shown<'_>> {
+        let (began, start) = self.begun.filter(|_| !self.courses.is_empty())?;
         let outcomes = engine.outcomes();
         let servers = measured.servers.iter().zip(&outcomes);
         let clocks: Vec<_> = servers
@@ -79,15 +79,17 @@ impl Courses {
                 })
             })
             .collect();
-        let servers = plural(measured.servers.len() as u64, "server");
-        Shown {
+        let asked = measured.servers.len();
+        let servers = plural(asked as u64, "server");
+        Some(Shown {
             command: "ntp",
             title: format!("NTP: offset of this clock from {servers}"),
             summary: "Offsets are this clock minus the server's: positive if this one is ahead. The truth lies within the band; how far the server is from UTC is in the table, as it claims.",
-            begun,
-            took: clock.elapsed(),
+            begun: began,
+            took: (end - start).to_duration(),
             tables: vec![measured.grid()],
+            asked,
             clocks,
-        }
+        })
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn run(
     drawn::check(arguments)?;
     let files = offsets::files([&arguments.plot, &arguments.html, &arguments.histogram])?;
     let mut engine = Engine::new(all.answered(), place)?;
-    let mut courses = Courses::begin(!files.is_empty());
+    let mut courses = Courses::begin(!files.is_empty(), &engine);
     let mut each_second = arguments.is_endless().then(EachSecond::new);
     let progress = match each_second {
         Some(_) => ProgressBar::hidden(),
@@ -102,14 +102,15 @@ pub(super) fn run(
         engine.wait(next.min(engine.now() + NAP))?;
     }
     progress.finish_and_clear();
+    let end = engine.now();
     let interrupted = session.is_interrupted() && !engine.is_over();
     let (measured, exit) = judge(&engine, arguments, interrupted);
     output.report(&measured)?;
     if output.has_rows() {
         limits::exceeded(&measured.limits).try_for_each(|said| output.warn(&said))?;
     }
-    if !courses.is_empty() {
-        files.write(&courses.shown(&engine, &measured))?;
+    if let Some(shown) = courses.shown(&engine, &measured, end) {
+        files.write(&shown)?;
     }
     Ok(exit)
 }

@@ -7,14 +7,13 @@ use wirestamp::latency::Histogram;
 
 impl Shown<'_> {
     pub(super) fn log(&self) -> Result<String, Box<dyn StdError>> {
-        let is_one = self.clocks.len() == 1;
         let mut named: Vec<(String, &Histogram)> = Vec::new();
         for clock in &self.clocks {
             let paths = ["offset".to_owned(), clock.delay.replace(' ', "_")];
             for (path, histogram) in paths.into_iter().zip(clock.course.histograms()) {
-                let name = match is_one {
-                    true => path,
-                    false => format!("{}/{path}", clock.name),
+                let name = match self.asked {
+                    1 => path,
+                    _ => format!("{}/{path}", clock.name),
                 };
                 named.push((name, histogram));
             }
@@ -23,7 +22,16 @@ impl Shown<'_> {
             .iter()
             .map(|(name, of)| (name.as_str(), *of))
             .collect();
-        let heading = format!("wirestamp {}, nanoseconds", self.command);
+        let clocks: Vec<_> = self
+            .clocks
+            .iter()
+            .map(|clock| clock.name.as_str())
+            .collect();
+        let heading = format!(
+            "wirestamp {}, offsets from {}, nanoseconds",
+            self.command,
+            clocks.join(" and ")
+        );
         let log = interval_log(&heading, &named, self.begun, self.took)?;
         Ok(String::from_utf8(log)?)
     }

@@ -38,6 +38,8 @@ pub(super) struct Shown<'a> {
     /// When the measurement began.
     pub(super) begun: SystemTime,
     pub(super) tables: Vec<Grid>,
+    /// To how many clocks offsets were asked for: some may have given none.
+    pub(super) asked: usize,
     /// One at least.
     pub(super) clocks: Vec<Clock<'a>>,
     /// Duration of the measurement.

@@ -125,6 +125,7 @@ pub(super) fn run(
             begun,
             took: tally.took(),
             tables: vec![Grid::of_values("The run", summary.values())],
+            asked: 1,
             clocks: vec![clock],
         })
     });

@@ -98,7 +98,7 @@ impl Tally {
     }
 
     pub(super) fn took(&self) -> Duration {
-        Duration::from_nanos(self.duration.saturating_nanoseconds().unsigned_abs())
+        self.duration.to_duration()
     }
 
     /// `max_offset`: as the command line limits the offset of the newest sample.

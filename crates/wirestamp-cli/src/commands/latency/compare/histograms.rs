@@ -1,4 +1,4 @@
-//! The interval log of `latency --histogram`. A file is small where its histograms are large, so that each of them and
+//! The interval log of `--histogram`. A file is small where its histograms are large, so that each of them and
 //! all together are limited.
 
 use super::read::{PATHS, Samples, path_of};
@@ -30,6 +30,7 @@ pub(super) fn from_histograms(text: &[u8]) -> Result<Samples, String> {
 
 fn up_to(most: usize, text: &[u8]) -> Result<Samples, String> {
     let (mut found, mut kept): ([Parts; PATHS.len()], _) = (Default::default(), 0);
+    let mut is_of_servers = false;
     for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         // in such a line, HdrHistogram would look for a time to the end of the file
         if line.starts_with(b"#") || line.starts_with(b"\"StartTimestamp\"") {
@@ -47,6 +48,7 @@ fn up_to(most: usize, text: &[u8]) -> Result<Samples, String> {
         };
         let tag = interval.tag().map_or("", |tag| tag.as_str());
         let Some((path, offset)) = tagged(tag)? else {
+            is_of_servers |= is_of_server(tag);
             continue;
         };
         let name = PATHS[path].0;
@@ -59,6 +61,9 @@ fn up_to(most: usize, text: &[u8]) -> Result<Samples, String> {
         if found[path].insert(offset, values).is_some() {
             return Err(format!("it has more than one histogram of {name}"));
         }
+    }
+    if is_of_servers && found.iter().all(BTreeMap::is_empty) {
+        return Err("it has the histograms of several servers".to_owned());
     }
     for (parts, (name, _)) in found.iter().zip(PATHS) {
         let mut counts = parts.values().flatten().map(|(_, count)| *count);
@@ -132,6 +137,12 @@ fn tagged(tag: &str) -> Result<Option<(usize, u64)>, String> {
             "the tag {tag} does not say in nanoseconds by how much values are shifted"
         )),
     }
+}
+
+/// Whether it is the tag of a path to one of several servers: `192.0.2.1/offset`.
+fn is_of_server(tag: &str) -> bool {
+    let path = tag.rsplit_once('/').map(|(_, path)| tagged(path));
+    path.is_some_and(|path| path.is_ok_and(|path| path.is_some()))
 }
 
 /// Whether values are shifted by so much in a file of ours: 21 histograms of a path are the most then.

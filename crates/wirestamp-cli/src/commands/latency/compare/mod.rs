@@ -144,7 +144,7 @@ impl Comparison {
                 format!("{} and {}", a.name, b.name),
                 "the runs have no path in common",
             )
-            .with_remedy("compare two runs of the same kind: both with --peer, both with --echo, or both without"));
+            .with_remedy("compare two runs of the same command with the same options, such as --peer or --echo"));
         }
         // so that two runs of the same kind differ anywhere in at most 5 of 100 cases
         let together = 1.0 - (1.0 - confidence) / (both.len() * QUANTILES.len()) as f64;

@@ -1,4 +1,5 @@
-//! The runs to compare: the interval log of `latency --histogram`, or a row for each packet (NDJSON or CSV).
+//! The runs to compare: the interval log that `--histogram` of `latency`, `ptp`, `cross` or `ntp` (one server) wrote, or a row for each packet
+//! (NDJSON or CSV).
 
 use super::histograms::{LONGEST, from_histograms};
 use super::sample::Sample;
@@ -38,7 +39,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Reads a file that `latency` wrote.
+    /// Reads a file that a command wrote.
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
         let name = path.display().to_string();
         let failed =
@@ -54,7 +55,7 @@ impl Run {
         };
         let samples = samples.map_err(|cause| {
             Error::new(ErrorKind::InvalidInput, OPERATION, &name, cause).with_remedy(
-                "give it what `wirestamp latency --histogram FILE` wrote, or a row for each packet as NDJSON or CSV",
+                "give it what `--histogram` of latency, ptp, cross or ntp (one server) wrote, or a row for each packet as NDJSON or CSV",
             )
         })?;
         Ok(Self { name, samples })

@@ -64,7 +64,7 @@ pub(in crate::commands) fn run(
     let mut kept = Kept::new(arguments, host, count, output)?;
     session.listen_to_interrupts();
     let measured = measure(&asked, &place, &mut kept, || session.is_interrupted());
-    let (files, measured) = (kept.finish()?, measured?);
+    let (files, (measured, took)) = (kept.finish()?, measured?);
     let report = &measured.session;
     let is_silent =
         report.losses.answered == 0 && report.unusable.is_none() && !session.is_interrupted();
@@ -78,7 +78,7 @@ pub(in crate::commands) fn run(
         },
     };
     check_answered(report, peer, authenticated, &known)?;
-    let files = files.finish().and(pictures.export(&exported(report)));
+    let files = files.finish().and(pictures.export(&exported(report), took));
     let mut measurement = Measurement::of(peer, report, clocks);
     measurement.interface = interface.map(|interface| interface.name().to_owned());
     measurement.authenticated = authenticated;
@@ -124,15 +124,16 @@ fn apart(arguments: &arguments::Latency) -> Duration {
     arguments.apart().unwrap_or(usual)
 }
 
-/// Runs a session until it is over, or interrupted.
+/// Runs a session until it is over, or interrupted; returns also how long it took by the clock of its host.
 fn measure(
     asked: &Stamp,
     place: &Place,
     sink: &mut dyn Sink,
     is_interrupted: impl Fn() -> bool,
-) -> Result<StampReport, Error> {
+) -> Result<(StampReport, Duration), Error> {
     let all = Measurements::default().stamp(asked.clone());
     let mut engine = Engine::new(all.answered(), place.clone())?;
+    let begun = engine.now();
     loop {
         // before anything is sent whose answer nobody would wait for
         if is_interrupted() {
@@ -144,7 +145,9 @@ fn measure(
         }
         engine.wait(next.min(engine.now() + NAP))?;
     }
-    engine.into_reports(sink).remove(0)
+    let took = (engine.now() - begun).to_duration();
+    let report = engine.into_reports(sink).remove(0)?;
+    Ok((report, took))
 }
 
 /// Bytes of the smallest packets there are, if one of a few was answered.
@@ -155,7 +158,7 @@ fn answered(asked: &Stamp, place: &Place) -> Result<Option<usize>, Error> {
     small.interval = Duration::from_millis(20);
     small.source = Timestamper::Software;
     small.count = Some(3);
-    let measured = measure(&small, place, &mut |_: &Sample<'_>| {}, || false)?;
+    let (measured, _) = measure(&small, place, &mut |_: &Sample<'_>| {}, || false)?;
     Ok((measured.session.losses.answered > 0).then_some(measured.path.packet))
 }
 
