@@ -1,10 +1,11 @@
-//! The history of the frequency adjustments that this program commanded. Estimates are for the
-//! free-running clock, which is the steered clock without them, so that our own commands never
-//! count as drift.
+//! The history of the frequency adjustments that this program commanded, or that it observed.
+//! Estimates are for the free-running clock, which is the steered clock without them, so that they
+//! never count as drift.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use wirestamp_core::time::{Adjusted, Bounded, MonotonicTime, Span};
 
 /// The number of commands to remember: there are at most a few per second, and every message is
 /// answered before this many follow.
@@ -13,6 +14,8 @@ const REMEMBERED: usize = 96;
 /// How much later than the whole second the kernel begins and ends its own slew, in nanoseconds: it checks at a timer
 /// tick, and an idle processor has none while this program sleeps.
 const LATE: i64 = 200_000_000;
+/// The free-running clock runs no faster or slower than this while an adjustment is only known on average.
+const FASTEST_DRIFT: f64 = 1e-3;
 /// The error of a slew by the kernel, in nanoseconds.
 const ROUNDED: f64 = 1_000.0;
 const SECOND: i64 = 1_000_000_000;
@@ -25,7 +28,7 @@ pub type SharedCommands = Rc<RefCell<Commands>>;
 pub struct Moment {
     /// The time that the clock would show without commands.
     pub free: i64,
-    /// How far commands have moved the clock: `(low, high)`, both exact except for rounding.
+    /// How far adjustments have moved the clock: `(low, high)`, for commands exact except for rounding.
     pub shift: (i64, i64),
     /// Grows with the possible difference between commanded and actual movement.
     pub doubt: f64,
@@ -43,9 +46,39 @@ struct Knot {
     adjustment: f64,
     /// Growth of `doubt`.
     doubt_rate: f64,
+    /// The largest error of the shift.
+    unsure: f64,
+    /// The time until which the adjustment is only known on average, and the shift then.
+    on_average: Option<(i64, f64)>,
 }
 
 impl Knot {
+    /// The lowest and the highest shift at a local time.
+    fn shifts_at(&self, local: i64) -> (i64, i64) {
+        let (shift, _) = self.at(local);
+        let (low, high) = match self.on_average {
+            Some((until, reached)) if local < until => self.between(local, until, reached),
+            _ => (shift, shift),
+        };
+        let unsure = self.unsure + (high - low) * FASTEST_DRIFT;
+        ((low - unsure).floor() as i64, (high + unsure).ceil() as i64)
+    }
+
+    /// The possible shifts on the way from this one to `reached`.
+    fn between(&self, local: i64, until: i64, reached: f64) -> (f64, f64) {
+        let reading = |at: i64, shift: f64| Adjusted {
+            at: MonotonicTime::from_nanoseconds(at),
+            by: Bounded::new(
+                Span::from_nanoseconds(shift.round() as i128),
+                Span::from_nanoseconds(1),
+            ),
+        };
+        let (begun, ended) = (reading(self.from, self.shift), reading(until, reached));
+        let meanwhile = begun.until(&ended, MonotonicTime::from_nanoseconds(local));
+        let [low, high] = [meanwhile.least(), meanwhile.most()].map(Span::saturating_nanoseconds);
+        (low as f64, high as f64)
+    }
+
     /// The shift and the doubt at a local time.
     fn at(&self, local: i64) -> (f64, f64) {
         let elapsed = local.saturating_sub(self.from) as f64;
@@ -53,6 +86,21 @@ impl Knot {
         let shift = self.shift + elapsed * self.adjustment / (1.0 + self.adjustment);
         (shift, self.doubt + elapsed.max(0.0) * self.doubt_rate)
     }
+}
+
+/// What readings show of others' adjustments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Movement {
+    /// The local times of two readings.
+    pub(crate) between: (i64, i64),
+    /// The shift at the second one.
+    pub(crate) reached: f64,
+    /// The growth of the shift per nanosecond since then.
+    pub(crate) after: f64,
+    /// Whether that between them is known, too; else only its mean is.
+    pub(crate) is_straight: bool,
+    /// The largest error of shifts.
+    pub(crate) unsure: f64,
 }
 
 /// A slew that ends by itself.
@@ -102,6 +150,8 @@ impl Commands {
             doubt: 0.0,
             adjustment,
             doubt_rate: 0.0,
+            unsure: 0.0,
+            on_average: None,
         };
         Self {
             knots: VecDeque::from([first]),
@@ -172,6 +222,7 @@ impl Commands {
             return;
         };
         (last.from, last.shift, last.doubt) = (at, 0.0, 0.0);
+        (last.unsure, last.on_average) = (0.0, None);
         self.own = None; // a step ends it
         self.knots.clear();
         self.knots.push_back(last);
@@ -185,9 +236,12 @@ impl Commands {
 
     /// Moves the scale of local times: from now on they are larger by `by`.
     pub fn rescale(&mut self, by: i64) {
-        self.knots
-            .iter_mut()
-            .for_each(|knot| knot.from = knot.from.saturating_add(by));
+        for knot in &mut self.knots {
+            knot.from = knot.from.saturating_add(by);
+            if let Some((until, _)) = &mut knot.on_average {
+                *until = until.saturating_add(by);
+            }
+        }
         if let Some(own) = &mut self.own {
             (own.from, own.until) = (own.from.saturating_add(by), own.until.saturating_add(by));
         }
@@ -201,13 +255,39 @@ impl Commands {
             None if self.is_complete => *self.knots.front()?,
             None => return None,
         };
-        let (shift, doubt) = knot.at(local);
-        let shift = (shift.floor() as i64, shift.ceil() as i64);
+        let shift = knot.shifts_at(local);
         Some(Moment {
             free: local.saturating_sub(shift.0),
             shift,
-            doubt,
+            doubt: knot.at(local).1,
         })
+    }
+
+    /// Records what readings show of others' adjustments.
+    pub(crate) fn moved_by_others(&mut self, movement: Movement) {
+        let Movement {
+            between: (from, until),
+            reached,
+            after,
+            is_straight,
+            unsure,
+        } = movement;
+        let meanwhile = (reached - self.shift_at(from)) / until.saturating_sub(from) as f64;
+        for (from, share) in [(from, meanwhile), (until, after)] {
+            // of the free-running clock's time
+            let adjustment = share / (1.0 - share);
+            self.push(from, adjustment, 0.0, 0.0);
+            if let Some(knot) = self.knots.back_mut() {
+                knot.unsure = unsure;
+                let on_average = from < until && !is_straight;
+                knot.on_average = on_average.then_some((until, reached));
+            }
+        }
+    }
+
+    /// The shift at a time from the last command on.
+    pub(crate) fn shift_at(&self, local: i64) -> f64 {
+        self.knots.back().map_or(0.0, |knot| knot.at(local).0)
     }
 
     /// Returns the adjustment at a local time.
@@ -259,6 +339,8 @@ impl Commands {
             doubt: doubt + unsure,
             adjustment,
             doubt_rate,
+            unsure: last.unsure,
+            on_average: None,
         });
         if self.knots.len() > REMEMBERED {
             self.knots.pop_front();

@@ -5,7 +5,8 @@
 //! The bound holds for asymmetric paths and for clocks that are stepped. It assumes that no packet
 //! takes less than [`Settings::least_delay`], that timestamps are exact to
 //! [`Settings::resolution`], and that between steps the frequency offset and its change stay within
-//! the [`Assumptions`]. Packets that contradict each other ([`Contradiction`]) prove that either
+//! the [`Assumptions`], beside adjustments of the local clock that this program commanded
+//! ([`Commands`]) or observed ([`Observed`]). Packets that contradict each other ([`Contradiction`]) prove that either
 //! clock was stepped or that an assumption is wrong.
 //!
 //! A step that is smaller than the path delay causes no contradiction. The error bound is therefore
@@ -48,9 +49,11 @@ mod estimator;
 mod feasible;
 mod line;
 mod newest;
+mod observed;
 mod rates;
 
 pub use commands::{Commands, Moment, SharedCommands};
 pub use estimate::{Estimate, Settings, Told};
 pub use estimator::Estimator;
 pub use feasible::{Assumptions, Contradiction};
+pub use observed::Observed;

@@ -57,10 +57,7 @@ impl Port<'_> {
         };
         match used {
             Some(Ok(())) => {}
-            Some(Err(Contradiction)) => {
-                self.forget();
-                self.outlet.counts.lost(Lost::Contradiction);
-            }
+            Some(Err(Contradiction)) => self.contradicted(),
             None => self.outlet.counts.lost(Lost::ClockGeneration),
         }
     }

@@ -1,6 +1,7 @@
 //! A port of a clock: it passes messages, timestamps and timers between its sockets and the engine,
 //! and the engine's measurements to the estimator.
 
+mod adjustments;
 mod flood;
 mod ledger;
 mod measure;
@@ -22,6 +23,7 @@ use crate::sockets::Sockets;
 use crate::timeline::{SharedClock, Timeline};
 use crate::timestamping::{Anchor, Made, TimestampClock};
 use crate::trust::Gate;
+use adjustments::Adjustments;
 use flood::FloodGuard;
 use ledger::Ledger;
 pub(crate) use observe::Heard;
@@ -71,6 +73,8 @@ pub(crate) struct Port<'e> {
     outlet: Outlet,
     identity: PortIdentity,
     ledger: Ledger,
+    /// The adjustments of the timestamping clock by others, if they are not removed otherwise.
+    adjustments: Option<Adjustments>,
     /// Whether the neighbour that answers peer delay requests is not the timeTransmitter.
     is_behind_another: bool,
     estimator: Estimator,
@@ -150,6 +154,8 @@ impl<'e> Port<'e> {
             clock: engine.identity,
             port: number,
         };
+        let adjustments = Adjustments::of(&clock, configuration);
+        let commands = adjustments.as_ref().map_or(commands, Adjustments::commands);
         let estimator = Estimator::new(settings, SharedCommands::clone(commands));
         Ok(Self {
             engine,
@@ -165,6 +171,7 @@ impl<'e> Port<'e> {
             identity,
             observers: Observers::new(configuration, identity, &estimator, seed)?,
             ledger: Ledger::default(),
+            adjustments,
             is_behind_another: false,
             estimator,
             estimates: VecDeque::new(),

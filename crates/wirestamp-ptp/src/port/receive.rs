@@ -165,12 +165,13 @@ impl Port<'_> {
     }
 
     /// The clock's time on the timescale of messages, regardless of the followed timeTransmitter.
-    fn timestamped(&self, timestamps: &Timestamps, timeline: &Timeline) -> Option<Timestamped> {
+    fn timestamped(&mut self, timestamps: &Timestamps, timeline: &Timeline) -> Option<Timestamped> {
         let timestamp = self
             .clock
             .borrow_mut()
             .read(timestamps, &self.outlet.sockets.event)
             .ok()?;
+        self.note_adjustments(&timestamp, timeline);
         Some(Timestamped {
             at: timestamp.at.saturating_add(timeline.shift_of(&self.clock)),
             unsure: timestamp.unsure,
@@ -247,9 +248,13 @@ impl Port<'_> {
             return Err(Fault::Timestamp);
         }
         let before = Span::from_nanoseconds(correction.into());
+        let arrived = at;
+        let at = at.saturating_sub(correction); // like the engine
         let entry = Entry {
-            at: at.saturating_sub(correction), // like the engine
-            unsure: timestamp.unsure,
+            at,
+            unsure: timestamp
+                .unsure
+                .saturating_add(self.adjusted_between(at, arrived)),
             run: Run::of(&timestamp, timeline.utc_shift),
             on_monotonic: timestamp
                 .on_monotonic
@@ -311,8 +316,7 @@ impl Port<'_> {
             .to_reference_alone(request.at, difference)
             .is_err()
         {
-            self.forget();
-            self.outlet.counts.lost(Lost::Contradiction);
+            self.contradicted();
         }
     }
 
@@ -335,6 +339,7 @@ impl Port<'_> {
                 if self.ledger.enter(Run::of(&timestamp, timeline.utc_shift)) {
                     self.forget();
                 }
+                self.note_adjustments(&timestamp, timeline);
                 let source = self.clock.borrow().source();
                 self.outlet.counts.stamp(source);
                 Some((timestamp, at))

@@ -105,7 +105,14 @@ impl Port<'_> {
             Some(last) if self.estimator.latest().is_none() => (last, true),
             _ => (&self.estimator, false),
         };
-        let estimate = estimator.held_after(age_ns)?;
+        let estimate = match &self.adjustments {
+            // the monotonic clock is adjusted as the real-time clock is
+            Some(adjustments) => {
+                adjustments.look(&self.outlet.sockets.event);
+                estimator.held_at(estimator.latest()?.at.saturating_add(age_ns))?
+            }
+            None => estimator.held_after(age_ns)?,
+        };
         let then = self.estimated_from.as_ref()?;
         let clock = self.clock.borrow();
         let moved = clock.moved_since(then, &self.outlet.sockets.event)?;

@@ -11,6 +11,7 @@ mod pair;
 mod pins;
 mod rig;
 mod safety;
+mod slewed;
 mod steered;
 mod steering;
 mod steps;

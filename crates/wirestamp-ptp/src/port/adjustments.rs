@@ -1,0 +1,120 @@
+//! Adjustments of the system clock by others, while its software timestamps are measured: a daemon
+//! may slew it by much more than clocks drift.
+
+use super::Port;
+use super::ledger::Run;
+use crate::configuration::{Clock, Configuration};
+use crate::lost::Lost;
+use crate::timeline::Timeline;
+use crate::timestamping::{LocalTimestamp, TimestampClock};
+use std::cell::{Cell, RefCell};
+use wirestamp::{MonotonicTime, TimestampSource, UdpSocket};
+use wirestamp_offset::{Observed, SharedCommands};
+
+/// The observed adjustments of a port's clock.
+#[derive(Debug)]
+pub(super) struct Adjustments {
+    commands: SharedCommands,
+    observed: RefCell<Observed>,
+    /// The generation that is observed.
+    run: Option<Run>,
+    /// The last timestamp on the monotonic clock and on the timescale of messages.
+    last: Cell<Option<(MonotonicTime, i64)>>,
+}
+
+impl Adjustments {
+    /// Returns `None` for a NIC's clock, which no daemon slews as fast, and for a steered clock,
+    /// which nobody else adjusts.
+    pub(super) fn of(clock: &TimestampClock, configuration: &Configuration) -> Option<Self> {
+        let is_system = clock.source() == TimestampSource::Software;
+        let is_measured = configuration.clock == Clock::Measure;
+        (is_system && is_measured).then(|| {
+            let commands = SharedCommands::default();
+            Self {
+                observed: RefCell::new(Observed::new(SharedCommands::clone(&commands))),
+                commands,
+                run: None,
+                last: Cell::new(None),
+            }
+        })
+    }
+
+    /// Returns the history that estimators use.
+    pub(super) fn commands(&self) -> &SharedCommands {
+        &self.commands
+    }
+
+    /// Reads the clocks after a timestamp, on the monotonic clock and on the timescale of messages.
+    /// Returns whether estimates from before are no longer valid.
+    fn note(&mut self, timestamp: (MonotonicTime, i64), run: Run, socket: &UdpSocket) -> bool {
+        let is_another = self.run.replace(run).is_some_and(|before| before != run);
+        let is_over = is_another && self.observed.get_mut().restart();
+        self.last.set(Some(timestamp));
+        self.look(socket);
+        is_over
+    }
+
+    fn contradicted(&self, most_drift: f64) -> bool {
+        self.observed.borrow_mut().contradicted(most_drift)
+    }
+
+    /// Reads the clocks.
+    pub(super) fn look(&self, socket: &UdpSocket) {
+        let Some((then, at)) = self.last.get() else {
+            return;
+        };
+        let adjusted = socket.adjusted();
+        let since = (adjusted.at - then).saturating_nanoseconds();
+        let local = at.saturating_add(since);
+        self.observed.borrow_mut().note(local, adjusted.by);
+    }
+
+    fn between(&self, one: i64, other: i64) -> i64 {
+        let commands = self.commands.borrow();
+        let (Some(one), Some(other)) = (commands.at(one), commands.at(other)) else {
+            return 0;
+        };
+        let up = other.shift.1.saturating_sub(one.shift.0);
+        up.max(one.shift.1.saturating_sub(other.shift.0)).max(0)
+    }
+}
+
+impl Port<'_> {
+    /// Notes how the system clock was adjusted until a timestamp was read.
+    pub(super) fn note_adjustments(&mut self, timestamp: &LocalTimestamp, timeline: &Timeline) {
+        if let Some(adjustments) = &mut self.adjustments {
+            let at = timestamp.at.saturating_add(timeline.shift_of(&self.clock));
+            let run = Run::of(timestamp, timeline.utc_shift);
+            let socket = &self.outlet.sockets.event;
+            if adjustments.note((timestamp.system, at), run, socket) {
+                self.begin_anew();
+            }
+        }
+    }
+
+    /// Forgets everything that was measured beside adjustments which are forgotten.
+    fn begin_anew(&mut self) {
+        self.forget();
+        self.holdover = None;
+        if let Some(observers) = &mut self.observers {
+            observers.restarted();
+        }
+    }
+
+    /// Returns how far others may have moved the clock between two times at most, in nanoseconds.
+    pub(super) fn adjusted_between(&self, one: i64, other: i64) -> i64 {
+        let is_moved = self.adjustments.as_ref().filter(|_| one != other);
+        is_moved.map_or(0, |adjustments| adjustments.between(one, other))
+    }
+
+    /// Forgets all measurements because packets contradict each other.
+    pub(super) fn contradicted(&mut self) {
+        self.forget();
+        self.outlet.counts.lost(Lost::Contradiction);
+        let most_drift = f64::from(self.engine.configuration.max_drift_ppm) * 1e-6;
+        let is_begun_anew = |adjustments: &Adjustments| adjustments.contradicted(most_drift);
+        if self.adjustments.as_ref().is_some_and(is_begun_anew) {
+            self.begin_anew();
+        }
+    }
+}
