@@ -16,7 +16,7 @@
 //! | backward delay | T4 − T3 | e4 + the reflector's Error Estimate + the largest offset between the clocks |
 //! | round trip | T4 − T1 | e1 + e4 |
 //! | residence time | T3 − T2, in seconds of the reflector's clock | twice the reflector's Error Estimate |
-//! | path delay, both ways | round trip − residence time | the sum of both + drift between the clocks (1,200 ppm) |
+//! | path delay, both ways | round trip − residence time | the sum of both + drift between the clocks (1,200 ppm) + [fast slews](Session::adjusted) |
 //!
 //! Round trips and path delays are measured on the local monotonic clock, one-way delays on the
 //! real-time clocks. The reflector's Error Estimate is its own claim. One-way delays require a
@@ -32,6 +32,7 @@ mod losses;
 mod receive;
 mod reply;
 mod report;
+mod slews;
 mod tally;
 mod unusable;
 mod windows;
@@ -52,6 +53,7 @@ use crate::timestamp::WireTimestamp;
 use crate::tlv::{Area, ClassOfService, DirectMeasurement, FollowUp, TimestampInformation, kind};
 use flight::{Flight, Sent};
 use losses::LossTally;
+use slews::Slews;
 use std::collections::VecDeque;
 use tally::Tally;
 use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
@@ -84,6 +86,7 @@ pub struct Session {
     utc: UtcTime,
     /// The longest time from T1 to the transmit timestamp of a request.
     slowest_departure: Span,
+    slews: Slews,
 }
 
 impl Session {
@@ -104,6 +107,7 @@ impl Session {
             closing: false,
             utc: UtcTime::from_nanoseconds(0),
             slowest_departure: Span::ZERO,
+            slews: Slews::default(),
         }
     }
 
@@ -182,6 +186,7 @@ impl Session {
             sent: Sent::Awaited,
             replied: None,
             duplicates: Vec::new(),
+            slewed: self.slews.total,
         });
         sequence
     }

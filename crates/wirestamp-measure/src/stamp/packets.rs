@@ -21,6 +21,7 @@ const PORTION: usize = 256;
 impl StampTask {
     /// Returns the packet's number.
     pub(super) fn send(&mut self, turn: &mut Turn<'_>) -> Result<u32> {
+        self.session.adjusted(self.socket.adjusted());
         let reading = self.socket.utc_cross_timestamp();
         let late = reading.after - reading.before + LATE;
         let sequence = self
@@ -230,6 +231,7 @@ impl StampTask {
                 hop_limit: received.hop_limit,
                 traffic_class: received.traffic_class,
             };
+            self.session.adjusted(self.socket.adjusted());
             let accepted = self.session.received(&arrival);
             if let Ok(answered) = accepted {
                 (self.error, self.is_too_large) = (None, false);

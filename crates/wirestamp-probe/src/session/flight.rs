@@ -24,6 +24,8 @@ pub(super) struct Flight {
     /// The reflector's sequence numbers of further replies, which show that the request was
     /// duplicated.
     pub(super) duplicates: Vec<u32>,
+    /// The fast slews of this host's clock until it was sent.
+    pub(super) slewed: Span,
 }
 
 impl Flight {
@@ -61,4 +63,8 @@ pub(super) struct Replied {
     /// T4.
     pub(super) arrived: Option<HostTimestamp>,
     pub(super) read: MonotonicTime,
+    /// The fast slews of this host's clock from before the request until then,
+    pub(super) slewed_in_flight: Span,
+    /// and all of them.
+    pub(super) slewed: Span,
 }

@@ -67,6 +67,7 @@ impl Session {
             Ok(extensions) => (extensions, true),
             Err(_) => (Extensions::default(), false),
         };
+        let slewed = self.slews.total;
         let flight = self
             .flight(reply.sender_sequence)
             .ok_or(Rejected::Unmatched)?;
@@ -76,9 +77,10 @@ impl Session {
             return Err(Rejected::Unmatched);
         }
         let residence = sent - received;
+        let slewed_in_flight = slewed - flight.slewed;
+        let drift = tally::drift(residence.abs()) + slewed_in_flight;
         if residence + error + error < Span::ZERO
-            || sent - received
-                > arrival.read - flight.before + error + error + tally::drift(residence.abs())
+            || sent - received > arrival.read - flight.before + error + error + drift
         {
             return Err(Rejected::InvalidTime);
         }
@@ -107,6 +109,8 @@ impl Session {
             is_synchronized: reply.error.is_synchronized(),
             arrived: arrival.received,
             read: arrival.read,
+            slewed_in_flight,
+            slewed,
         };
         let is_counted = match self.flight(reply.sender_sequence) {
             Some(flight) => {
@@ -192,8 +196,9 @@ impl Session {
         };
         let both = replied.error.max(error);
         let residence = exact - replied.received;
+        let drift = tally::drift(residence.abs()) + replied.slewed_in_flight;
         let is_plausible = exact - replied.sent_as_written + both + both >= Span::ZERO
-            && residence <= replied.read - before + both + both + tally::drift(residence.abs());
+            && residence <= replied.read - before + both + both + drift;
         if is_plausible && replied.followed_up.is_none() {
             replied.followed_up = Some((exact, follow_up.method));
             replied.error = both;

@@ -58,6 +58,10 @@ struct Exchange {
     /// The error bound of the reflector.
     error: Span,
     is_synchronized: bool,
+    /// The fast slews of this host's clock during the exchange,
+    slewed_in_flight: Span,
+    /// and all until its end.
+    slewed: Span,
 }
 
 /// The interval of the reflector's clock offset that is consistent with all packets since the last
@@ -67,6 +71,8 @@ struct Offset {
     low: Span,
     high: Span,
     at: MonotonicTime,
+    /// The fast slews of this host's clock before.
+    slewed: Span,
 }
 
 #[derive(Debug)]
@@ -186,7 +192,9 @@ impl Tally {
                 // the difference of two clocks' seconds, unless it is the same clock
                 let drift = match self.clocks {
                     Clocks::Same => Span::ZERO,
-                    Clocks::Synchronized(_) | Clocks::Unrelated => drift(residence.value.abs()),
+                    Clocks::Synchronized(_) | Clocks::Unrelated => {
+                        drift(residence.value.abs()) + replied.slewed_in_flight
+                    }
                 };
                 let value = round_trip.value - residence.value;
                 let bound = round_trip.bound + residence.bound + drift;
@@ -206,6 +214,8 @@ impl Tally {
                     t4,
                     error,
                     is_synchronized: replied.is_synchronized,
+                    slewed_in_flight: replied.slewed_in_flight,
+                    slewed: replied.slewed,
                 };
                 let forward = Bounded::new(t2 - t1.utc, t1.at.bound + error);
                 let backward = Bounded::new(t4.utc - exchange.t3_at_least, t4.at.bound + error);
@@ -223,13 +233,16 @@ impl Tally {
         let Exchange { t1, t2, t4, .. } = *exchange;
         let at = t4.at.value;
         let (forth, back) = (t1.at.bound + exchange.error, t4.at.bound + exchange.error);
+        // the limits are of two instants
+        let moved = exchange.slewed_in_flight;
         let low = exchange.t3_at_least - t4.utc + self.least_delay - back;
-        let high = t2 - t1.utc - self.least_delay + forth;
+        let high = t2 - t1.utc - self.least_delay + forth + moved;
         // a step smaller than the path delay is not detected, so other packets do not narrow the
         // reported interval
         self.newest = Some(OffsetInterval { low, high });
         let known = self.offset.map(|known| {
-            let aged = drift((at - known.at).abs());
+            let slewed = (exchange.slewed - known.slewed).max(Span::ZERO);
+            let aged = drift((at - known.at).abs()) + slewed;
             (known.low - aged, known.high + aged)
         });
         let (low, high) = match known {
@@ -244,7 +257,13 @@ impl Tally {
             }
             None => (low, high),
         };
-        self.offset = Some(Offset { low, high, at });
+        let slewed = exchange.slewed - exchange.slewed_in_flight;
+        self.offset = Some(Offset {
+            low,
+            high,
+            at,
+            slewed,
+        });
     }
 
     fn one_way(&mut self, sample: &mut Sample, exchange: &Exchange) {
@@ -282,7 +301,8 @@ impl Tally {
         let residence = exchange.t3_at_least - exchange.t2 - exchange.error - exchange.error;
         // the round trip is on the monotonic clock, the rest on real-time clocks, which may be
         // slewed relative to it
-        round_trip + drift(round_trip) - residence.max(Span::ZERO) - self.least_delay
+        let drift = drift(round_trip) + exchange.slewed_in_flight;
+        round_trip + drift - residence.max(Span::ZERO) - self.least_delay
     }
 
     fn record(&mut self, sample: &Sample) {

@@ -28,6 +28,7 @@ fn sample(sent: Result<i64, Missing>, differences: [Option<i64>; 2]) -> Sample {
         sent: sent.map_or_else(Sent::Missing, Sent::At),
         replied: None,
         duplicates: Vec::new(),
+        slewed: Span::ZERO,
     };
     let measured = |nanoseconds: i64| {
         let value = Span::from_nanoseconds(nanoseconds.into());
