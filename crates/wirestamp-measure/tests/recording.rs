@@ -281,6 +281,27 @@ fn another_clock_is_said_with_the_first_batch_of_it() {
     assert!((19..=21).contains(&host.taken.batches()));
 }
 
+/// A guest was paused: batches that would be seconds apart come soon.
+#[test]
+fn after_readings_that_contradict_each_other_batches_come_soon() {
+    let simulation = Simulation::preset("slow-cross", 1).expect("a preset");
+    let asked = Measurements::default().recording(Recording::of("sim0"));
+    let engine = Engine::new(asked, Place::Simulation(simulation.clone()));
+    let mut host = Host {
+        simulation,
+        engine: engine.expect("it starts"),
+        taken: Taken::default(),
+    };
+    let minute = Span::from_seconds(60);
+    host.run(minute + minute);
+    let quiet = host.taken.batches();
+    let clock = host.simulation.world().clock_device(NicName::Sim0);
+    clock.step(Span::from_milliseconds(200)).expect("taken");
+    host.run(Span::from_seconds(8));
+    let batches = host.taken.batches() - quiet;
+    assert!((8..16).contains(&batches), "{batches}");
+}
+
 #[test]
 fn a_nic_that_is_back_is_read_and_timestamps_again() {
     let mut host = Host::new("igb", 20);

@@ -39,9 +39,10 @@ const PER_SECOND: f64 = 1e9;
 /// A schedule that decides when to take the next batch of cross timestamps, and how many it has.
 ///
 /// Batches are at most [`period`](CorrelatorOptions::period) apart, regardless of delays and
-/// budget, and bursts are never postponed. Beyond bursts and three cross timestamps per period, the
-/// cost over any time span is at most the budget for that span plus ten seconds. A delayed cross
-/// timestamp counts as at most 32 usual ones, because a preempted thread does not use the bus.
+/// budget. Bursts, for which [`Burst`](crate::correlator::Burst) decides, are never postponed.
+/// Beyond these and three cross timestamps per period, the cost over any time span is at most the
+/// budget for that span plus ten seconds. A delayed cross timestamp counts as at most 32 usual
+/// ones, because a preempted thread does not use the bus.
 ///
 /// It is for programs that take cross timestamps themselves; a [`Correlator`](crate::Correlator)
 /// has its own.
@@ -90,6 +91,12 @@ impl Sampling {
         // the number that the budget pays for in one period
         let affordable = (self.budget * self.longest / self.cost.max(1.0)) as usize;
         readings.min(affordable).max(FEWEST)
+    }
+
+    /// Returns whether the budget allows more batches after a contradiction: no more than half a
+    /// minute's budget is overdrawn.
+    pub fn can_afford_a_burst(&self) -> bool {
+        self.credit >= -self.budget * OWED * PER_SECOND / 2.0
     }
 
     /// Accounts for a batch that took `took` and that `correlation` already contains. Returns the

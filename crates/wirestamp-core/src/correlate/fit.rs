@@ -254,6 +254,11 @@ impl Fit {
         self.knots.newest().ticks
     }
 
+    /// The beginning of the cross timestamps that agree with the newest one.
+    pub(super) fn agreed_since(&self) -> Option<HardwareTicks> {
+        self.learning.as_ref().map(|learning| learning.agreed_since)
+    }
+
     /// The assumed wander before and after the newest cross timestamp, per second.
     pub(super) fn believed(&self) -> Option<(f64, f64)> {
         let wander = &self.learning.as_ref()?.wander;

@@ -7,6 +7,7 @@
 
 mod bank;
 mod borne_out;
+mod burst;
 mod change;
 mod contradiction;
 mod convert;
@@ -32,6 +33,7 @@ mod utc_history;
 #[cfg(test)]
 mod tests;
 
+pub use burst::Burst;
 pub use model::{Correlation, Pushed};
 pub use published::Published;
 pub use utc_history::UtcHistory;

@@ -1,8 +1,9 @@
 //! The division of a NIC's cross timestamps into clock generations.
 
+use super::burst::Agreement;
 use super::convert::LINGERS;
 use super::express::Express;
-use super::fit::Contradiction;
+use super::fit::{Contradiction, Fit};
 use super::generation::Run;
 use super::interval::Interval;
 use super::limits::Limits;
@@ -288,6 +289,22 @@ impl Correlation {
             unseen_per_second: unseen,
             generation: run.number,
         })
+    }
+
+    /// Since when cross timestamps agree; `None` before the first one.
+    pub(super) fn agreement(&self) -> Option<Agreement> {
+        let run = self.runs.back()?;
+        Some(Agreement {
+            generation: run.number,
+            since: run.fit().and_then(Fit::agreed_since),
+        })
+    }
+
+    /// How well the newest batch's offset is known, in nanoseconds, and the frequency, as a
+    /// fraction; `None` until it is known at all.
+    pub(super) fn uncertainty(&self) -> Option<(f64, f64)> {
+        let fit = self.runs.back()?.fit()?;
+        Some((fit.knots.newest().half_width(), fit.rate.half_width()))
     }
 
     /// Returns the current generation; `None` before the first cross timestamp.

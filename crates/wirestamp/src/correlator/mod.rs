@@ -11,7 +11,7 @@ mod ready;
 pub use self::options::{CorrelatorOptions, CorrelatorStatus};
 pub use crate::sampling::Sampling;
 pub use wirestamp_core::correlate::{
-    Assumptions, ClockGeneration, ConversionError, Correlation, Estimate, FineEstimate,
+    Assumptions, Burst, ClockGeneration, ConversionError, Correlation, Estimate, FineEstimate,
     FrequencyEstimate, GenerationCause, HardwareEstimate, Prior, Pushed, SliceEstimate,
 };
 
@@ -26,6 +26,7 @@ use crate::interface::Interface;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 use wirestamp_core::backend::{Backend, Change, ChangeKind, HardwareClock as _};
 use wirestamp_core::correlate::UtcHistory;
 use wirestamp_core::time::{HardwareTicks, Monotonic, MonotonicTime, Span, Utc};
@@ -81,8 +82,7 @@ impl Correlator {
                 correlation,
                 interface: interface.description().clone(),
                 clock: Some(clock),
-                burst: options.burst,
-                burst_left: options.burst,
+                burst: Burst::new(options.burst, options.burst_gap),
                 plan: Sampling::new(&options),
                 taken: 0,
                 reading_time: Span::ZERO,
@@ -365,9 +365,14 @@ impl Shared {
             return; // another NIC's
         }
         reading.clock = None;
-        reading.burst_left = reading.burst;
+        reading.burst.restart();
         reading.correlation.restart(GenerationCause::Notification);
         self.model.publish(&reading.correlation);
+        self.read_soon(reading);
+    }
+
+    /// Has the periodic job run now, because a burst began. Takes the lock.
+    fn read_soon(self: &Arc<Self>, mut reading: MutexGuard<'_, Reading>) {
         if std::mem::replace(&mut reading.due, true) {
             return; // a storm of changes starts one job
         }
@@ -379,20 +384,12 @@ impl Shared {
         }
     }
 
-    /// One run of the job: takes a batch and returns the time until the next one within the budget.
+    /// One run of the job: takes a batch and returns the time until the next one.
     fn read_by_plan(&self) -> Span {
         drop(self.utc_now());
-        let begun = self.host.now();
         let next = self.read();
         self.attempts.tell();
-        let mut reading = self.reading();
-        if reading.batch.is_empty() {
-            return next; // none was taken
-        }
-        let wanted = (reading.burst_left > 0).then_some(self.options.burst_gap);
-        reading
-            .charge(self.host.now() - begun, wanted)
-            .unwrap_or(next)
+        next.into()
     }
 
     fn has_confirmed(&self, at: MonotonicTime) -> bool {
@@ -400,7 +397,7 @@ impl Shared {
     }
 
     /// Takes batches in addition to the job's until there are enough.
-    fn read_until(&self, is_enough: impl Fn(&Begun) -> bool) -> Result<()> {
+    fn read_until(self: &Arc<Self>, is_enough: impl Fn(&Begun) -> bool) -> Result<()> {
         let mut failures = 0;
         loop {
             let pause = match self.read_again(&is_enough) {
@@ -420,7 +417,7 @@ impl Shared {
 
     /// Takes a batch in addition to the job's. Returns how long to wait before the next one; `None`
     /// if there are enough.
-    fn read_again(&self, is_enough: impl Fn(&Begun) -> bool) -> Result<Option<Span>> {
+    fn read_again(self: &Arc<Self>, is_enough: impl Fn(&Begun) -> bool) -> Result<Option<Span>> {
         drop(self.utc_now());
         let mut reading = self.reading();
         if is_enough(&reading.begun) {
@@ -433,11 +430,15 @@ impl Shared {
             self.publish(&reading);
             return Err(error);
         }
-        reading.push();
+        let ended = reading.push();
         self.publish(&reading);
-        reading.charge(self.host.now() - begun, None);
+        let is_due = reading.besides(ended, self.host.now() - begun);
         let pause = (!is_enough(&reading.begun)).then(|| reading.begun.pause());
-        drop(reading);
+        if is_due {
+            self.read_soon(reading);
+        } else {
+            drop(reading);
+        }
         self.attempts.tell();
         Ok(pause)
     }
@@ -449,26 +450,25 @@ impl Shared {
         self.confirmed.store(confirmed, Ordering::Release);
     }
 
-    /// Takes a batch and returns the time until the next one by the fixed schedule.
-    fn read(&self) -> Span {
+    /// Takes a batch and returns the time until the next one.
+    fn read(&self) -> Duration {
+        let begun = self.host.now();
         let mut reading = self.reading();
         reading.due = false;
         let count = reading.wanted(&self.options);
         let taken = reading.take(&self.host, count);
         match taken {
             Ok(()) => {
-                reading.succeeded();
+                let ended = reading.push();
                 self.publish(&reading);
-                if reading.burst_left > 0 {
-                    Span::from(self.options.burst_gap)
-                } else {
-                    Span::from(self.options.period)
-                }
+                reading.next(ended, self.host.now() - begun, &self.options)
             }
             Err(error) => {
                 reading.failed(error);
                 self.model.publish(&reading.correlation); // stops conversions if the clock is gone
-                Span::from(self.options.period)
+                let is_charged = !reading.batch.is_empty();
+                let planned = is_charged.then(|| reading.charge(self.host.now() - begun));
+                planned.flatten().unwrap_or(self.options.period)
             }
         }
     }

@@ -20,10 +20,11 @@ pub struct CorrelatorOptions {
     )]
     pub period: Duration,
     /// The number of batches taken in quick succession at the start and after every restart of the
-    /// clock, so that its frequency is known soon.
+    /// clock, so that its frequency is known soon. Unless it is 0, batches also come sooner after
+    /// cross timestamps that contradict earlier ones: see [`Burst`](crate::correlator::Burst).
     pub burst: u32,
     /// The interval between the batches of a burst: the longer, the better the first estimate of
-    /// the frequency.
+    /// the frequency. After a contradiction it is the shortest one.
     #[cfg_attr(
         feature = "serde",
         serde(

@@ -10,10 +10,10 @@ use crate::inner::Clock;
 use crate::sampling::Sampling;
 use std::time::Duration;
 use wirestamp_core::backend::Backend as _;
-use wirestamp_core::correlate::Correlation;
+use wirestamp_core::correlate::{Burst, Correlation};
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::{Frequency, Span};
+use wirestamp_core::time::{Frequency, MonotonicTime, Span};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// The state of the background job.
@@ -21,9 +21,7 @@ pub(super) struct Reading {
     pub(super) correlation: Correlation,
     pub(super) interface: InterfaceDescription,
     pub(super) clock: Option<Clock>,
-    /// The number of batches in a burst for a new clock, and how many of them are left.
-    pub(super) burst: u32,
-    pub(super) burst_left: u32,
+    pub(super) burst: Burst,
     /// `None`: the period is fixed.
     pub(super) plan: Option<Sampling>,
     pub(super) taken: u64,
@@ -73,7 +71,7 @@ impl Reading {
     }
 
     fn replaced(&mut self, interface: InterfaceIndex, nominal: Option<Frequency>) {
-        self.burst_left = self.burst;
+        self.burst.restart();
         self.correlation.replace_clock(interface, nominal);
     }
 
@@ -115,14 +113,34 @@ impl Reading {
         plan.map_or(options.readings_per_batch, Sampling::readings)
     }
 
-    /// Feeds a batch of the periodic job to the correlation.
-    pub(super) fn succeeded(&mut self) {
-        self.burst_left = self.burst_left.saturating_sub(1);
-        self.push();
+    /// Notes that a batch of the periodic job, which ended at `ended`, took `took`. Returns when the
+    /// next one is due.
+    pub(super) fn next(
+        &mut self,
+        ended: MonotonicTime,
+        took: Span,
+        options: &CorrelatorOptions,
+    ) -> Duration {
+        let planned = self.charge(took).unwrap_or(options.period);
+        let can_afford = self.can_afford();
+        self.burst
+            .next(&self.correlation, ended, can_afford, planned)
     }
 
-    /// Feeds the batch to the correlation.
-    pub(super) fn push(&mut self) {
+    /// The same for a batch that was taken in addition. Returns whether the next one is due at once.
+    pub(super) fn besides(&mut self, ended: MonotonicTime, took: Span) -> bool {
+        self.charge(took);
+        let can_afford = self.can_afford();
+        self.burst.besides(&self.correlation, ended, can_afford)
+    }
+
+    fn can_afford(&self) -> bool {
+        let plan = self.plan.as_ref();
+        plan.is_none_or(Sampling::can_afford_a_burst)
+    }
+
+    /// Feeds the batch to the correlation. Returns when it ended.
+    pub(super) fn push(&mut self) -> MonotonicTime {
         self.method = self.batch.first().map(CrossTimestamp::method);
         self.last_error = None;
         if let Some(first) = self.batch.first() {
@@ -131,15 +149,15 @@ impl Reading {
         for reading in &self.batch {
             let _ = self.correlation.push(reading);
         }
+        let last = self.batch.last();
+        last.map_or(MonotonicTime::MIN, CrossTimestamp::monotonic_after)
     }
 
     /// Charges the batch, which took `took`, to the budget and clears it. Returns when the next one
     /// is due by the plan.
-    pub(super) fn charge(&mut self, took: Span, wanted: Option<Duration>) -> Option<Span> {
-        let next = self.plan.as_mut().map(|plan| {
-            plan.next(&self.batch, took, &self.correlation, wanted)
-                .into()
-        });
+    pub(super) fn charge(&mut self, took: Span) -> Option<Duration> {
+        let plan = self.plan.as_mut();
+        let next = plan.map(|plan| plan.next(&self.batch, took, &self.correlation, None));
         self.taken += self.batch.len() as u64;
         self.reading_time += took;
         self.batch.clear();

@@ -9,6 +9,7 @@ mod borne_out;
 mod bridge;
 #[cfg(all(feature = "tokio", target_os = "linux"))]
 mod budget;
+mod bursts;
 #[cfg(target_os = "linux")]
 mod capture;
 mod changes;

@@ -3,6 +3,7 @@
 mod adversary;
 mod behaviour;
 mod borne_out;
+mod bursts;
 mod by_hand;
 mod clean;
 mod doubt;

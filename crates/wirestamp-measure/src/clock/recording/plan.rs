@@ -2,7 +2,7 @@
 
 use crate::recorded::Batch;
 use std::time::Duration;
-use wirestamp::correlator::{Correlation, GenerationCause, Sampling};
+use wirestamp::correlator::{Burst, Correlation, GenerationCause, Sampling};
 use wirestamp::events::BATCH_GAP;
 use wirestamp::{
     CorrelatorOptions, CrossTimestamp, Error, ErrorKind, Interface, MonotonicTime, Result, Span,
@@ -17,7 +17,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(super) struct Plan {
     options: CorrelatorOptions,
     sampling: Option<Sampling>,
-    burst_left: u32,
+    burst: Burst,
     /// From the last batch to the next one.
     gap: Duration,
     /// When the last batch ended.
@@ -39,7 +39,7 @@ impl Plan {
         Ok(Self {
             options,
             sampling: Sampling::new(&options),
-            burst_left: options.burst,
+            burst: Burst::new(options.burst, options.burst_gap),
             gap: options.period,
             ended: MonotonicTime::MIN,
             correlation: Correlation::new(interface.index(), nominal),
@@ -56,7 +56,7 @@ impl Plan {
     /// After how long the batch after this one is due.
     pub(super) fn next(&mut self, batch: &Batch<'_>) -> Duration {
         if batch.is_another {
-            self.burst_left = self.options.burst;
+            self.burst.restart();
             let interface = self.correlation.interface();
             self.correlation.replace_clock(interface, batch.nominal);
         }
@@ -85,10 +85,12 @@ impl Plan {
         for reading in batch {
             let _ = self.correlation.push(reading);
         }
-        self.burst_left = self.burst_left.saturating_sub(1);
-        let wanted = (self.burst_left > 0).then_some(self.options.burst_gap);
-        let took: Span = last.monotonic_after() - first.monotonic_before();
-        plan.next(batch, took, &self.correlation, wanted)
+        let ended = last.monotonic_after();
+        let took: Span = ended - first.monotonic_before();
+        let planned = plan.next(batch, took, &self.correlation, None);
+        let can_afford = plan.can_afford_a_burst();
+        self.burst
+            .next(&self.correlation, ended, can_afford, planned)
     }
 
     pub(super) fn after_failure(&self) -> Duration {
@@ -97,7 +99,7 @@ impl Plan {
 
     /// The NIC may have been restarted.
     pub(super) fn restart(&mut self) {
-        self.burst_left = self.options.burst;
+        self.burst.restart();
         self.correlation.restart(GenerationCause::Notification);
     }
 }

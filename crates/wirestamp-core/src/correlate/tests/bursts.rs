@@ -1,0 +1,155 @@
+//! When batches come sooner than planned.
+
+use super::*;
+use core::time::Duration;
+
+const PLANNED: Duration = Duration::from_secs(5);
+const GAP: Duration = Duration::from_millis(10);
+
+/// A counter that is read as a burst wants, with brackets 1.2 µs wide.
+struct Run {
+    counter: Counter,
+    correlation: Correlation,
+    burst: Burst,
+    now: i64,
+}
+
+impl Run {
+    fn new(batches: u32) -> Self {
+        let counter = Counter::STEADY;
+        let correlation =
+            Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
+        Self {
+            counter,
+            correlation,
+            burst: Burst::new(batches, GAP),
+            now: SECOND,
+        }
+    }
+
+    fn read(&mut self) -> MonotonicTime {
+        for nth in 0..3 {
+            let reading = self.counter.read(self.now + nth * 2_000, 600, 600);
+            let _ = self.correlation.push(&reading);
+        }
+        at(self.now + 4_600)
+    }
+
+    /// The milliseconds until the next batch.
+    fn next(&mut self, can_afford: bool) -> u128 {
+        let ended = self.read();
+        let next = self
+            .burst
+            .next(&self.correlation, ended, can_afford, PLANNED);
+        self.now += next.as_nanos() as i64;
+        next.as_millis()
+    }
+
+    fn gaps<const COUNT: usize>(&mut self) -> [u128; COUNT] {
+        core::array::from_fn(|_| self.next(true))
+    }
+
+    fn step(&mut self) {
+        self.counter.start += 200_000_000;
+    }
+}
+
+const SERIES: [u128; 11] = [10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_000, 5_000];
+
+#[test]
+fn a_burst_and_then_as_planned() {
+    let mut run = Run::new(3);
+    assert_eq!(run.gaps(), [10, 10, 5_000, 5_000]);
+    run.burst.restart();
+    run.correlation.restart(GenerationCause::Notification);
+    assert_eq!(run.gaps(), [10, 10, 5_000, 5_000]);
+}
+
+#[test]
+fn after_a_contradiction_intervals_double_until_they_are_as_planned() {
+    let mut run = Run::new(3);
+    let _: [u128; 5] = run.gaps();
+    run.step();
+    assert_eq!(run.gaps(), SERIES);
+    assert_eq!(run.correlation.cause(), Some(GenerationCause::HardwareStep));
+}
+
+/// With ±18 µs and ±505 ppm, batches less than 71 ms apart say nothing new.
+#[test]
+fn the_first_interval_says_something_new() {
+    let mut run = Run::new(3);
+    let _: [u128; 5] = run.gaps();
+    run.step();
+    let wide = run.counter.read(run.now, 18_000, 18_000);
+    let _ = run.correlation.push(&wide);
+    let (now, soon) = (at(run.now + 20_000), |run: &mut Run, now| {
+        run.burst.next(&run.correlation, now, true, PLANNED)
+    });
+    let first = soon(&mut run, now).as_millis();
+    assert!((70..73).contains(&first), "{first}");
+}
+
+#[test]
+fn a_series_is_not_begun_again_for_ten_seconds_or_where_it_cannot_be_afforded() {
+    let mut run = Run::new(3);
+    let _: [u128; 5] = run.gaps();
+    run.step();
+    assert_eq!(run.next(false), 5_000, "too expensive");
+    run.step();
+    assert_eq!(run.gaps(), [10, 20, 40]);
+    run.step();
+    assert_eq!(run.gaps(), [80, 160, 320, 640, 1_280, 2_560]);
+    run.step();
+    assert_eq!(run.gaps(), [5_000, 5_000]);
+    run.step();
+    assert_eq!(run.gaps(), SERIES);
+}
+
+#[test]
+fn an_event_ends_a_series_with_a_burst() {
+    let mut run = Run::new(3);
+    let _: [u128; 5] = run.gaps();
+    run.step();
+    assert_eq!(run.gaps(), [10, 20, 40]);
+    run.burst.restart();
+    assert_eq!(run.gaps(), [10, 10, 5_000]);
+}
+
+/// A batch that was taken in addition says so, and counts for none of the burst.
+#[test]
+fn a_batch_in_addition_begins_a_series() {
+    let mut run = Run::new(3);
+    let ended = run.read();
+    assert!(!run.burst.besides(&run.correlation, ended, true));
+    run.now += SECOND;
+    assert_eq!(run.gaps(), [10, 10, 5_000]);
+    run.step();
+    let ended = run.read();
+    assert!(run.burst.besides(&run.correlation, ended, true));
+    run.now += MILLISECOND;
+    assert_eq!(run.gaps(), [10, 20, 40]);
+}
+
+/// Frequencies that contradict each other begin no generation, and a series all the same.
+#[test]
+fn a_changed_frequency_begins_a_series() {
+    let mut run = Run::new(3);
+    let _: [u128; 12] = run.gaps();
+    let since = run.now - 2 * SECOND;
+    run.counter = Counter {
+        since,
+        start: run.counter.ticks(since).raw(),
+        fast: 0.5,
+        ..run.counter
+    };
+    assert_eq!(run.gaps(), [5_000, 10, 20, 40, 80]);
+    assert_eq!(run.correlation.generation(), Some(ClockGeneration(0)));
+}
+
+#[test]
+fn without_batches_nothing_comes_sooner() {
+    let mut run = Run::new(0);
+    assert_eq!(run.gaps(), [5_000; 3]);
+    run.step();
+    assert_eq!(run.gaps(), [5_000; 3]);
+}

@@ -1,0 +1,191 @@
+//! After readings that contradict earlier ones the clock is read in quick succession, as after a
+//! notification: a guest was paused, or somebody stepped the NIC's clock.
+
+use crate::pair::pass;
+use std::sync::Arc;
+use std::time::Duration;
+use wirestamp::sim::NicName;
+use wirestamp::{
+    Correlator, CorrelatorOptions, HardwareTimestamp, HostClock, Interface, Simulation, Span,
+    Timestamps,
+};
+
+struct Setup {
+    simulation: Simulation,
+    interface: Interface,
+    correlator: Arc<Correlator>,
+}
+
+impl Setup {
+    fn of(preset: &str, options: CorrelatorOptions) -> Self {
+        let simulation = Simulation::from_toml(&format!("preset = \"{preset}\""), 7);
+        let simulation = simulation.expect("a scenario");
+        let interface = simulation.interface("sim0").expect("a NIC");
+        let correlator = interface.correlator(options).expect("it has a clock");
+        Self {
+            simulation,
+            interface,
+            correlator: Arc::new(correlator),
+        }
+    }
+
+    fn pass(&self, time: Duration) {
+        pass(self.simulation.world(), time);
+    }
+
+    /// The NIC's clock goes on while a guest is paused.
+    fn pause(&self, time: Span) {
+        let device = self.simulation.world().clock_device(NicName::Sim0);
+        device.step(time).expect("taken");
+    }
+
+    fn timestamp(&self) -> HardwareTimestamp {
+        let truth = self.simulation.world().truth();
+        let (at, index) = (truth.now(), self.interface.index());
+        HardwareTimestamp {
+            ticks: truth.hardware_ticks_at(index, at).expect("it has a clock"),
+            interface: Some(index),
+            read_at: at,
+        }
+    }
+
+    /// The bound of a timestamp that was just made; the bound contains the truth.
+    fn bound(&self) -> Option<Span> {
+        let made = self.timestamp();
+        let estimate = self.correlator.to_monotonic(&made).ok()?;
+        let at = made.read_at;
+        assert!(estimate.at.contains(at), "{estimate:?}, not {at:?}");
+        Some(estimate.at.bound)
+    }
+
+    fn taken(&self) -> u64 {
+        self.correlator.status().taken
+    }
+
+    /// Waits until readings have shown a change.
+    fn until_shown(&self) {
+        let before = self.correlator.generation();
+        let mut waits = 0..2_000;
+        while self.correlator.generation() == before {
+            waits.next().expect("shown");
+            self.pass(Duration::from_millis(10));
+        }
+    }
+
+    /// The largest bound from now on, for twenty seconds.
+    fn widest(&self) -> Span {
+        let bounds = (0..200).map(|_| {
+            self.pass(Duration::from_millis(100));
+            self.bound().expect("converted")
+        });
+        bounds.max().expect("some")
+    }
+}
+
+/// By default and at a fixed period, on fast and slow buses.
+const ALL: [(&str, i64); 4] = [
+    ("ideal", 2),
+    ("i225", 5),
+    ("igb-vm", 5),
+    ("slow-cross", 100),
+];
+
+#[test]
+fn after_a_guest_was_paused_bounds_are_a_few_brackets_wide() {
+    for options in [CorrelatorOptions::default(), CorrelatorOptions::FIXED] {
+        for (preset, microseconds) in ALL {
+            let setup = Setup::of(preset, options);
+            setup.pass(Duration::from_secs(90));
+            for number in 0..4 {
+                setup.pass(Duration::from_millis(61_300 + number * 733));
+                setup.pause(Span::from_milliseconds(200));
+                setup.until_shown();
+                setup.pass(Duration::from_millis(200));
+                let widest = setup.widest();
+                assert!(
+                    widest <= Span::from_microseconds(microseconds),
+                    "{preset} {:?}: {widest}",
+                    options.budget
+                );
+            }
+        }
+    }
+}
+
+/// Half a second after a changed frequency was shown.
+#[test]
+fn after_somebody_changed_the_frequency_bounds_are_a_few_brackets_wide() {
+    for (preset, microseconds) in ALL {
+        let setup = Setup::of(preset, CorrelatorOptions::FIXED);
+        setup.pass(Duration::from_secs(92));
+        let device = setup.simulation.world().clock_device(NicName::Sim0);
+        device.adjust_frequency(400_000.0).expect("taken");
+        setup.until_shown();
+        setup.pass(Duration::from_millis(500));
+        let widest = setup.widest();
+        assert!(
+            widest <= Span::from_microseconds(microseconds),
+            "{preset}: {widest}"
+        );
+    }
+}
+
+/// A clock that is stepped all the time is read no more often than the budget allows, and without
+/// one by a few batches each ten seconds.
+#[test]
+fn a_clock_that_is_stepped_all_the_time_is_not_read_all_the_time() {
+    for preset in ["i225", "slow-cross"] {
+        for options in [CorrelatorOptions::default(), CorrelatorOptions::FIXED] {
+            let setup = Setup::of(preset, options);
+            setup.pass(Duration::from_secs(60));
+            let before = setup.correlator.status();
+            for number in 0..600 {
+                setup.pause(Span::from_milliseconds(1_000 + 300 * (number * 37 % 11)));
+                setup.pass(Duration::from_millis(500));
+            }
+            let after = setup.correlator.status();
+            let took = after.reading_time - before.reading_time;
+            match options.budget {
+                Some(budget) => {
+                    let allowed = Span::from(budget * (300 + 60 + 30));
+                    assert!(took <= allowed, "{preset}: {took} of {allowed}");
+                }
+                None => {
+                    let batches = (after.taken - before.taken) / 5;
+                    assert!((100..400).contains(&batches), "{preset}: {batches}");
+                }
+            }
+        }
+    }
+}
+
+/// A batch that a program requested shows the step, five seconds before the next one is due.
+#[test]
+fn a_step_that_a_requested_batch_shows_has_the_clock_read_at_once() {
+    let setup = Setup::of("i225", CorrelatorOptions::FIXED);
+    setup.pass(Duration::from_secs(91));
+    let clock = HostClock::hardware(Arc::clone(&setup.correlator));
+    setup.pause(Span::from_milliseconds(200));
+    let mut made = Timestamps::default();
+    made.hardware = Some(setup.timestamp());
+    let before = setup.taken();
+    clock.confirm(&made).expect("read");
+    let batches = (setup.taken() - before) / 5;
+    assert!(batches >= 3 + 4, "{batches}");
+    let bound = setup.bound().expect("converted");
+    assert!(bound <= Span::from_microseconds(5), "{bound}");
+}
+
+#[test]
+fn without_bursts_the_period_is_kept() {
+    let options = CorrelatorOptions {
+        burst: 0,
+        ..CorrelatorOptions::FIXED
+    };
+    let setup = Setup::of("i225", options);
+    setup.pass(Duration::from_secs(61));
+    setup.pause(Span::from_milliseconds(200));
+    let before = setup.taken();
+    setup.pass(Duration::from_secs(20));
+    assert_eq!(setup.taken(), before + 4 * 5);
+}
