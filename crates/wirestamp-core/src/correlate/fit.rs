@@ -73,13 +73,18 @@ impl Fit {
         limits: Limits,
     ) -> Self {
         let bank = Bank::new(rates.middle() * PER_SECOND, rates.half_width() * PER_SECOND);
-        let step = Step::new(scale, counted, limits.tick);
+        let step = Step::new(scale, counted, limits.tick.into());
         Self::open(
             step,
             scale,
             rates,
             first,
-            (bank, Wander::new(limits.wander), PathWidth::new()),
+            (
+                bank,
+                Wander::new(limits.wander),
+                PathWidth::new(),
+                limits.hidden,
+            ),
         )
     }
 
@@ -95,7 +100,7 @@ impl Fit {
             previous.scale,
             limits,
             first,
-            (bank, wander, learning.path.clone()),
+            (bank, wander, learning.path.clone(), previous.knots.hidden),
         ))
     }
 
@@ -104,10 +109,12 @@ impl Fit {
         scale: f64,
         limits: Interval,
         first: &Reading,
-        known: (Bank, Wander, PathWidth),
+        known: (Bank, Wander, PathWidth, f32),
     ) -> Self {
-        let (bank, wander, path) = known;
-        let told = first.bracket.widened(half_of(&step, limits));
+        let (bank, wander, path, hidden) = known;
+        let told = first
+            .bracket
+            .widened(half_of(&step, limits) + f64::from(hidden));
         let knot = Knot {
             ticks: first.ticks,
             at: first.middle,
@@ -144,7 +151,7 @@ impl Fit {
         let mut fit = Self {
             scale,
             step,
-            knots: Knots::new(knot),
+            knots: Knots::new(knot, hidden),
             rate: limits,
             best_rate: limits.middle(),
             wander: allowed,
@@ -372,7 +379,9 @@ impl Fit {
             return;
         };
         let newest = self.knots.newest();
-        let grain = self.step.nanoseconds() + learning.system_step;
+        // the clock that is learnt may be ahead in one reading and behind in the next
+        let grain =
+            self.step.nanoseconds() + learning.system_step + 2.0 * f64::from(self.knots.hidden);
         if learning.path.too_narrow(newest.allowed, grain)
             && !learning.path.too_narrow(learning.told, grain)
         {
@@ -461,9 +470,10 @@ impl Fit {
         self.front = Segment::new(&line, REACH);
     }
 
-    /// Half a tick: a timestamp's estimate is for the middle of its tick.
+    /// Half a tick, because a timestamp's estimate is for the middle of its tick, and what unseen
+    /// changes hide.
     pub(super) fn half_tick(&self) -> f64 {
-        half_of(&self.step, self.rate)
+        half_of(&self.step, self.rate) + f64::from(self.knots.hidden)
     }
 }
 

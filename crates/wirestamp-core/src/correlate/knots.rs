@@ -53,15 +53,20 @@ pub(super) struct Knots {
     agreeing: u8,
     /// Whether cross timestamps have shown a change that no oscillator makes.
     pub(super) changed: bool,
+    /// How far the clock may be from what is remembered of it: see
+    /// [`Limits::hidden`](super::limits::Limits).
+    pub(super) hidden: f32,
 }
 
 impl Knots {
-    pub(super) fn new(first: Knot) -> Self {
+    /// Begins with an instant; the clock may be `hidden` nanoseconds from what is remembered.
+    pub(super) fn new(first: Knot, hidden: f32) -> Self {
         Self {
             all: [first; KEPT],
             count: 1,
             agreeing: 1,
             changed: false,
+            hidden,
         }
     }
 
@@ -168,7 +173,7 @@ mod tests {
             centre: 0.0,
             bend: 0.0,
         };
-        let mut knots = Knots::new(knot(seconds[0]));
+        let mut knots = Knots::new(knot(seconds[0]), 0.0);
         for seconds in &seconds[1..] {
             assert_eq!(knots.crowded(knots.newest().at), None, "there is room");
             knots.push(knot(*seconds));

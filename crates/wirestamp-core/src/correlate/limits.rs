@@ -3,11 +3,20 @@
 use super::Assumptions;
 use crate::time::Span;
 
+/// The ratio of a frequency change, and of a time, by one clock to the same by the other: the rates
+/// are within 1000 ppm of each other. The rest is for rounding.
+const BY_EITHER_CLOCK: f64 = 1.005;
+/// The largest value of `hidden`, 10 s: with one second nothing is known.
+const LARGEST: f64 = 1e10;
+
 /// The values of [`Assumptions`], per nanosecond and in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
+    /// That of the oscillators, and of unseen changes spread over the time in which they are made.
     pub(super) wander: f64,
-    pub(super) tick: f64,
+    pub(super) tick: f32,
+    /// How far a clock is from one whose unseen changes are spread out.
+    pub(super) hidden: f32,
 }
 
 impl Limits {
@@ -21,9 +30,18 @@ impl Limits {
             usual.wander_per_second
         };
         let tick = assumptions.largest_tick.max(Span::from_nanoseconds(1));
+        let change = assumptions.unseen_change;
+        let change = if change >= 0.0 && change.is_finite() {
+            change * BY_EITHER_CLOCK
+        } else {
+            usual.unseen_change
+        };
+        let within = assumptions.unseen_within.max(Span::from_nanoseconds(1));
+        let within = within.saturating_nanoseconds() as f64;
         Self {
-            wander: wander / 1e9,
-            tick: tick.saturating_nanoseconds() as f64,
+            wander: wander / 1e9 + change / within,
+            tick: tick.saturating_nanoseconds() as f32,
+            hidden: (change * within / 8.0 * BY_EITHER_CLOCK).min(LARGEST) as f32,
         }
     }
 }

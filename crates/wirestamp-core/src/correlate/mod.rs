@@ -231,6 +231,8 @@ pub struct FrequencyEstimate {
 
 /// The assumptions under which error bounds hold (`docs/error-bound.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Assumptions {
     /// The fastest change of the clocks' relative frequency, as a fraction per second. Thermal
     /// ramps of common oscillators reach 10⁻⁸ per second; a poor one that swings by 1 ppm in five
@@ -239,14 +241,28 @@ pub struct Assumptions {
     /// The longest tick of the hardware clock: the time for which it shows the same value, unless
     /// one unit of it is longer. Its values differ by multiples of the tick; only ticks of up to 8
     /// ns may be irregular. Smaller ticks are soon learnt from cross timestamps.
+    #[cfg_attr(feature = "serde", serde(rename = "largest_tick_ns"))]
     pub largest_tick: Span,
+    /// How far programs may change the frequency in steps that nobody reports, as a fraction: the
+    /// largest difference that such steps make between two instants at most
+    /// [`unseen_within`](Self::unseen_within) apart. A servo that corrects a clock often, in either
+    /// direction, may make any number of them.
+    ///
+    /// Error bounds grow by a quarter of the product of the two, and as if the oscillators wandered
+    /// faster by their quotient.
+    pub unseen_change: f64,
+    /// See [`unseen_change`](Self::unseen_change).
+    #[cfg_attr(feature = "serde", serde(rename = "unseen_within_ns"))]
+    pub unseen_within: Span,
 }
 
 impl Assumptions {
-    /// The defaults: 3·10⁻⁸ per second, and 10 µs.
+    /// The defaults: 3·10⁻⁸ per second, 10 µs, and no unseen changes.
     pub const USUAL: Self = Self {
         wander_per_second: 3e-8,
         largest_tick: Span::from_microseconds(10),
+        unseen_change: 0.0,
+        unseen_within: Span::from_seconds(1),
     };
 }
 

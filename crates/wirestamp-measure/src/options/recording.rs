@@ -6,7 +6,7 @@ use wirestamp::CorrelatorOptions;
 
 /// A recording of a NIC's clock, by which its timestamps can be converted later: batches of readings, changes that the
 /// system reports, and hardware transmit timestamps. Yields [`Recorded`](crate::Recorded).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Recording {
     /// The interface whose clock is recorded.

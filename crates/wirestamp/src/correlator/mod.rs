@@ -72,7 +72,8 @@ impl Correlator {
         let clock = host.open_clock(interface.description())?;
         let nominal = nominal_frequency(host, interface.description());
         let mut correlation = Correlation::new(interface.index(), nominal)
-            .with_system_frequency(clock.system_frequency());
+            .with_system_frequency(clock.system_frequency())
+            .with_assumptions(&options.assumptions);
         correlation.set_devices(devices_of(host, interface.description()).unwrap_or_default());
         let shared = Arc::new(Shared {
             host: Arc::clone(host),

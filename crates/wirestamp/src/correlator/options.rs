@@ -2,13 +2,13 @@
 
 use crate::interface::Interface;
 use std::time::Duration;
-use wirestamp_core::correlate::{ClockGeneration, GenerationCause};
+use wirestamp_core::correlate::{Assumptions, ClockGeneration, GenerationCause};
 use wirestamp_core::cross::CrossMethod;
 use wirestamp_core::time::Span;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// The schedule by which a [`Correlator`](crate::Correlator) reads the clocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct CorrelatorOptions {
@@ -47,6 +47,9 @@ pub struct CorrelatorOptions {
         )
     )]
     pub budget: Option<Duration>,
+    /// The assumptions under which error bounds hold: how fast the oscillators wander, and what
+    /// other programs do to the clocks.
+    pub assumptions: Assumptions,
 }
 
 impl CorrelatorOptions {
@@ -60,6 +63,7 @@ impl CorrelatorOptions {
         burst_gap: Duration::from_millis(10),
         readings_per_batch: 5,
         budget: None,
+        assumptions: Assumptions::USUAL,
     };
 
     /// Returns why this schedule is invalid; `None` if it is valid.
@@ -69,9 +73,20 @@ impl CorrelatorOptions {
             _ if self.burst_gap.is_zero() && self.burst > 1 => "a burst without a gap",
             _ if self.readings_per_batch == 0 => "batches without a reading",
             _ if self.budget.is_some_and(|budget| budget.is_zero()) => "a budget of nothing",
-            _ => return None,
+            _ => return assumptions_fault(&self.assumptions),
         })
     }
+}
+
+fn assumptions_fault(assumptions: &Assumptions) -> Option<&'static str> {
+    let is_fraction = |value: f64| (0.0..=1.0).contains(&value);
+    Some(match assumptions {
+        all if !is_fraction(all.wander_per_second) => "a wander that is no fraction",
+        all if all.largest_tick <= Span::ZERO => "a tick of no length",
+        all if !is_fraction(all.unseen_change) => "an unseen change that is no fraction",
+        all if all.unseen_within <= Span::ZERO => "unseen changes within no time",
+        _ => return None,
+    })
 }
 
 /// The burst of [`FIXED`](Self::FIXED) at the start, then a budget of 100 µs per second.

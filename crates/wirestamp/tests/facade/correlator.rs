@@ -3,11 +3,11 @@
 use crate::pair::{Pair, pass, simulation};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wirestamp::correlator::GenerationCause;
+use wirestamp::correlator::{Assumptions, GenerationCause};
 use wirestamp::sim::NicName;
 use wirestamp::{
     Correlator, CorrelatorOptions, ErrorKind, HardwareGuard, HardwareRequest, HardwareTimestamp,
-    Interface, Simulation, Source, Timestamping, TransmitId, TransmitOutcome,
+    Interface, Simulation, Source, Span, Timestamping, TransmitId, TransmitOutcome,
 };
 
 /// A sender with hardware timestamps and the correlator of its NIC.
@@ -122,6 +122,7 @@ const SPARING: CorrelatorOptions = CorrelatorOptions {
     burst_gap: Duration::from_millis(10),
     readings_per_batch: 3,
     budget: None,
+    assumptions: Assumptions::USUAL,
 };
 
 #[test]
@@ -272,6 +273,11 @@ fn options_that_make_no_sense_are_refused() {
     let simulation = simulation("i225");
     let nic = simulation.interface("sim0").expect("a NIC");
     let sensible = CorrelatorOptions::default();
+    let assuming = |change: fn(&mut Assumptions)| {
+        let mut options = sensible;
+        change(&mut options.assumptions);
+        options
+    };
     for options in [
         CorrelatorOptions {
             period: Duration::ZERO,
@@ -289,12 +295,35 @@ fn options_that_make_no_sense_are_refused() {
             budget: Some(Duration::ZERO),
             ..sensible
         },
+        assuming(|assumptions| assumptions.wander_per_second = f64::NAN),
+        assuming(|assumptions| assumptions.wander_per_second = -1e-9),
+        assuming(|assumptions| assumptions.largest_tick = Span::ZERO),
+        assuming(|assumptions| assumptions.unseen_change = f64::INFINITY),
+        assuming(|assumptions| assumptions.unseen_within = Span::ZERO),
     ] {
         assert_eq!(
             nic.correlator(options).expect_err("refused").kind(),
             ErrorKind::InvalidInput
         );
     }
+}
+
+/// A steadier oscillator has narrower bounds; both are right.
+#[test]
+fn assumptions_are_options() {
+    let bound = |wander_per_second| {
+        let mut options = CorrelatorOptions::FIXED;
+        options.assumptions.wander_per_second = wander_per_second;
+        let setup = Setup::with("i225", options);
+        setup.pass(Duration::from_millis(124_900));
+        let timestamp = setup.timestamp(1);
+        assert!(setup.converts_honestly(&timestamp, 1));
+        let estimate = setup.correlator.to_monotonic(&timestamp);
+        estimate.expect("converted").at.bound
+    };
+    let (usual, steady) = (bound(3e-8), bound(1e-9));
+    let (usual, steady) = (usual.nanoseconds(), steady.nanoseconds());
+    assert!(5 * steady < 4 * usual, "{steady} {usual}");
 }
 
 /// Cross timestamps take time on the bus: no more than the budget, on a fast and a slow NIC, and

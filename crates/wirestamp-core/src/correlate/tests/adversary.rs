@@ -5,7 +5,7 @@
 //! `ADVERSARY_CASES` sets the number of worlds per property, `PROPTEST_RNG_SEED` selects them. A
 //! campaign of thousands prints the number of its conversions.
 
-use super::strategies::{batches, counters, least, stretches};
+use super::strategies::{batches, counters, least, least_or_lopsided, stretches};
 use super::world::{Batch, Oscillator, Stretch};
 use super::*;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -28,10 +28,20 @@ fn run(
     oscillator: &Oscillator,
     batches: &[Batch],
     shares: &[f64],
+    promised: impl FnMut(i64, i64) -> bool,
+) -> Result<Found, TestCaseError> {
+    run_under(&Assumptions::USUAL, oscillator, batches, shares, promised)
+}
+
+fn run_under(
+    assumptions: &Assumptions,
+    oscillator: &Oscillator,
+    batches: &[Batch],
+    shares: &[f64],
     mut promised: impl FnMut(i64, i64) -> bool,
 ) -> Result<Found, TestCaseError> {
     let frequency = Frequency::from_hertz(oscillator.hertz as u64);
-    let mut correlation = Correlation::new(interface(), frequency);
+    let mut correlation = Correlation::new(interface(), frequency).with_assumptions(assumptions);
     let (mut found, mut time, mut first) = (Found::default(), SECOND, None);
     let mut share = shares.iter().copied().cycle();
     let mut next = move || share.next().unwrap_or(0.5);
@@ -91,6 +101,7 @@ struct Tally {
 }
 
 static WITHIN: Tally = Tally::new("within the contract");
+static UNSEEN: Tally = Tally::new("unseen changes");
 static STEPPED: Tally = Tally::new("a frequency step");
 
 impl Tally {
@@ -183,6 +194,37 @@ proptest! {
         prop_assert_eq!(found.opened, 1);
         prop_assert_eq!(found.refused, 0);
         WITHIN.add(&found);
+    }
+
+    /// A program changes the frequency at any time, as often as it likes, within what is allowed
+    /// for, beside an oscillator at the limit of the contract: every bound holds at once.
+    #[test]
+    fn unseen_changes_that_are_allowed_for_break_no_bound(
+        (least, batches) in least_or_lopsided().prop_flat_map(|least| (Just(least), batches(least))),
+        changes in prop::collection::vec((0.02..4.0, prop_oneof![Just(0.0), Just(1.0), 0.0..1.0]), 1..200),
+        ramp in prop::sample::select(&[-1.0, 0.0, 1.0][..]),
+        (change, within) in (-8.0f64..-6.0, -1.0f64..1.0),
+        (hertz, tick) in counters(),
+        shares in prop::collection::vec(0.0..1.0, 31),
+    ) {
+        let _ = least;
+        let (change, within) = (10f64.powf(change), 10f64.powf(within));
+        // levels in a band as wide as the change, which itself ramps
+        let mut level = 0.0;
+        let stretches: Vec<Stretch> = changes.iter().map(|(seconds, share)| {
+            let kink = (share * change - level) * 1e6;
+            level = share * change;
+            Stretch { seconds: *seconds, ramp, kink }
+        }).collect();
+        let assumptions = Assumptions {
+            unseen_change: change,
+            unseen_within: Span::from_nanoseconds((within * 1e9) as i128),
+            ..Assumptions::USUAL
+        };
+        let oscillator = Oscillator::new(hertz, tick, 17.0, &stretches);
+        let found = run_under(&assumptions, &oscillator, &batches, &shares, |_, _| true)?;
+        prop_assert_eq!((found.opened, found.refused), (1, 0));
+        UNSEEN.add(&found);
     }
 
     /// A program changes the frequency once: three batches later every bound is right again, for

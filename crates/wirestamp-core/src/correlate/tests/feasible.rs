@@ -255,7 +255,7 @@ proptest! {
             centre: 0.0,
             bend: 0.0,
         };
-        let (mut knots, mut time) = (Knots::new(knot(0)), 0);
+        let (mut knots, mut time) = (Knots::new(knot(0), 0.0), 0);
         for pause in pauses {
             let before = time;
             time += pause;

@@ -18,6 +18,7 @@ mod strategies;
 mod terms;
 mod tightness;
 mod truth;
+mod unseen;
 mod world;
 
 use super::*;

@@ -340,6 +340,7 @@ mod by_hand {
     const FINE: Assumptions = Assumptions {
         wander_per_second: 3e-8,
         largest_tick: Span::from_nanoseconds(8),
+        ..Assumptions::USUAL
     };
     /// Half of both ticks of 8 ns, the cross timestamp's and the timestamp's.
     const TICKS: f64 = 8.0;

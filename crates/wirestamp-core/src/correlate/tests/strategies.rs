@@ -59,6 +59,14 @@ pub(super) fn least() -> impl Strategy<Value = (i64, i64)> {
     ]
 }
 
+/// The same, more often with one of the two delays much longer: a change hides in that bracket.
+pub(super) fn least_or_lopsided() -> impl Strategy<Value = (i64, i64)> {
+    prop_oneof![
+        least(),
+        prop::sample::select(&[(1_000, 20), (20, 1_000), (1_000, 100)][..])
+    ]
+}
+
 /// Ramps at the limit, constant frequencies, and cases in between.
 pub(super) fn stretches() -> impl Strategy<Value = Vec<Stretch>> {
     let ramp = prop_oneof![3 => Just(0.0), 2 => Just(1.0), 2 => Just(-1.0), 1 => -1.0..1.0];

@@ -42,7 +42,8 @@ impl Plan {
             burst: Burst::new(options.burst, options.burst_gap),
             gap: options.period,
             ended: MonotonicTime::MIN,
-            correlation: Correlation::new(interface.index(), nominal),
+            correlation: Correlation::new(interface.index(), nominal)
+                .with_assumptions(&options.assumptions),
         })
     }
 
