@@ -16,7 +16,8 @@ const REST: Span = Span::from_seconds(10);
 /// far a program can have adjusted it. Then each interval is twice the one before, from the first
 /// that says something new to the one that was planned: so the error bound stays within a few times
 /// the width of the brackets, at the cost of a few batches. These series begin at least ten seconds
-/// apart, and only if the caller can afford one.
+/// apart, and only if the caller can afford one. After a contradiction within a burst the series
+/// follows the burst. A batch that fails is tried again soon, too.
 ///
 /// It is for programs that take cross timestamps themselves; the library's own correlator has one.
 #[derive(Debug, Clone)]
@@ -25,10 +26,15 @@ pub struct Burst {
     gap: Duration,
     /// How many batches of the burst are left.
     left: u32,
-    /// The next interval of a series after a contradiction.
+    /// Whether a series after a contradiction is to follow.
+    is_contradicted: bool,
+    /// The next interval of such a series.
     doubling: Option<Duration>,
-    /// When the last such series began.
+    /// When the last contradiction that leads to one was shown.
     begun: Option<MonotonicTime>,
+    /// The last interval, and how many batches in a row have failed since.
+    last: Duration,
+    failures: u32,
     seen: Option<Agreement>,
 }
 
@@ -48,15 +54,20 @@ impl Burst {
             batches,
             gap,
             left: batches,
+            is_contradicted: false,
             doubling: None,
             begun: None,
+            last: gap,
+            failures: 0,
             seen: None,
         }
     }
 
-    /// Begins a burst: the system reports a change of the clock, or another clock.
+    /// Begins a burst: the system reports a change of the clock, or another clock. Its first batch
+    /// contradicts nothing.
     pub const fn restart(&mut self) {
-        (self.left, self.doubling) = (self.batches, None);
+        self.left = self.batches;
+        (self.is_contradicted, self.doubling, self.seen) = (false, None, None);
     }
 
     /// Notes a batch that was due and that `correlation` has; `now` is when it ended. `can_afford`:
@@ -69,14 +80,36 @@ impl Burst {
         can_afford: bool,
         planned: Duration,
     ) -> Duration {
+        self.failures = 0;
         self.left = self.left.saturating_sub(1);
         self.besides(correlation, now, can_afford);
+        self.last = self.interval(correlation, planned);
+        self.last
+    }
+
+    fn interval(&mut self, correlation: &Correlation, planned: Duration) -> Duration {
         if self.left > 0 {
             return self.gap;
+        }
+        if core::mem::take(&mut self.is_contradicted) {
+            self.doubling = Some(self.first_gap(correlation));
         }
         let soon = self.doubling.filter(|gap| *gap < planned);
         self.doubling = soon.map(|gap| gap.saturating_mul(2));
         soon.unwrap_or(planned)
+    }
+
+    /// Notes that a batch that was due could not be taken. Returns the time until the next attempt,
+    /// which is `planned` or less: as long as the last interval, and twice as long after each
+    /// further failure, so that a clock that is gone is not tried all the time.
+    pub fn failed(&mut self, planned: Duration) -> Duration {
+        if self.batches == 0 {
+            return planned;
+        }
+        let usual = if self.left > 0 { self.gap } else { self.last };
+        let doubled = 2u32.saturating_pow(self.failures);
+        self.failures = self.failures.saturating_add(1);
+        usual.saturating_mul(doubled).min(planned)
     }
 
     /// Notes a batch that was taken in addition. Returns whether the next one is due at once,
@@ -92,13 +125,11 @@ impl Burst {
         let mut both = before.into_iter().zip(agreement);
         let is_contradicted = both.any(|(before, now)| before.is_contradicted_by(now));
         let has_rested = self.begun.is_none_or(|begun| now - begun >= REST);
-        let begins = is_contradicted && self.left == 0 && self.batches > 0;
-        let begins = begins && can_afford && has_rested;
+        let begins = is_contradicted && self.batches > 0 && can_afford && has_rested;
         if begins {
-            self.begun = Some(now);
-            self.doubling = Some(self.first_gap(correlation));
+            (self.is_contradicted, self.begun) = (true, Some(now));
         }
-        begins
+        begins && self.left == 0
     }
 
     /// The interval after which cross timestamps as wide as the last ones show the frequency better

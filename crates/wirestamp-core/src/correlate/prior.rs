@@ -78,7 +78,9 @@ impl Wander {
         self.ago += elapsed;
         self.age += elapsed;
         self.batches += 1;
-        if self.rate.is_nan() && self.batches >= APART / 2 {
+        // the rate that a burst shows is too uncertain: its error is no wander
+        let is_known = self.batches >= APART / 2 && self.ago >= APART_TIME / 2.0;
+        if self.rate.is_nan() && is_known {
             (self.rate, self.ago, self.batches) = (rate, 0.0, 0);
         }
         if self.batches < APART || self.ago < APART_TIME {
@@ -185,6 +187,19 @@ mod tests {
         let mut fast = Wander::new(3e-17);
         (0..4_000).for_each(|_| fast.observe(0.0, 3.75e9));
         near(fast.seen(), 1e-18);
+    }
+
+    /// Sixteen batches in a tenth of a second, then one every 5 s.
+    #[test]
+    fn the_error_of_a_rate_that_a_burst_shows_is_no_wander() {
+        let mut wander = Wander::new(3e-17);
+        for batch in 0..16 {
+            wander.observe(if batch % 2 == 0 { 1e-5 } else { -1e-5 }, 1e7);
+        }
+        for _ in 0..20 {
+            wander.observe(0.0, 5e9);
+            assert!(wander.seen() <= 3e-17, "{}", wander.seen());
+        }
     }
 
     #[test]

@@ -469,7 +469,8 @@ impl Shared {
                 self.model.publish(&reading.correlation); // stops conversions if the clock is gone
                 let is_charged = !reading.batch.is_empty();
                 let planned = is_charged.then(|| reading.charge(self.host.now() - begun));
-                planned.flatten().unwrap_or(self.options.period)
+                let planned = planned.flatten().unwrap_or(self.options.period);
+                reading.burst.failed(planned)
             }
         }
     }

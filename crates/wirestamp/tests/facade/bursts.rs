@@ -18,7 +18,11 @@ struct Setup {
 
 impl Setup {
     fn of(preset: &str, options: CorrelatorOptions) -> Self {
-        let simulation = Simulation::from_toml(&format!("preset = \"{preset}\""), 7);
+        Self::with(preset, "", options)
+    }
+
+    fn with(preset: &str, toml: &str, options: CorrelatorOptions) -> Self {
+        let simulation = Simulation::from_toml(&format!("preset = \"{preset}\"\n{toml}"), 7);
         let simulation = simulation.expect("a scenario");
         let interface = simulation.interface("sim0").expect("a NIC");
         let correlator = interface.correlator(options).expect("it has a clock");
@@ -87,7 +91,7 @@ const ALL: [(&str, i64); 4] = [
     ("ideal", 2),
     ("i225", 5),
     ("igb-vm", 5),
-    ("slow-cross", 100),
+    ("slow-cross", 120),
 ];
 
 #[test]
@@ -108,6 +112,56 @@ fn after_a_guest_was_paused_bounds_are_a_few_brackets_wide() {
                     options.budget
                 );
             }
+        }
+    }
+}
+
+/// The clock is stepped between the last batches of a burst.
+#[test]
+fn a_step_near_the_end_of_a_burst_leaves_bounds_a_few_brackets_wide() {
+    for (preset, microseconds) in ALL {
+        for milliseconds in [125, 135, 145] {
+            let setup = Setup::of(preset, CorrelatorOptions::FIXED);
+            setup.pass(Duration::from_millis(milliseconds));
+            setup.pause(Span::from_milliseconds(200));
+            setup.until_shown();
+            setup.pass(Duration::from_millis(200));
+            let widest = setup.widest();
+            assert!(
+                widest <= Span::from_microseconds(microseconds),
+                "{preset} {milliseconds}: {widest}"
+            );
+        }
+    }
+}
+
+/// Every fourth batch fails: in the burst at the start, after it, and after a step.
+#[test]
+fn batches_that_fail_leave_bounds_a_few_brackets_wide() {
+    for options in [CorrelatorOptions::default(), CorrelatorOptions::FIXED] {
+        for (preset, microseconds) in ALL {
+            let setup = Setup::with(preset, "[nic.cross]\nbusy = 0.25", options);
+            setup.pass(Duration::from_secs(1));
+            let widest = |setup: &Setup| {
+                let bounds = (0..30).map(|_| {
+                    setup.pass(Duration::from_millis(100));
+                    setup.bound().expect("converted")
+                });
+                bounds.max().expect("some")
+            };
+            let (first, most) = (widest(&setup), Span::from_microseconds(microseconds));
+            // a burst knows the frequency less well than a series does
+            assert!(
+                first <= Span::from_microseconds(10 * microseconds),
+                "{preset} {:?}: {first}",
+                options.budget
+            );
+            setup.pass(Duration::from_secs(90));
+            setup.pause(Span::from_milliseconds(200));
+            setup.until_shown();
+            setup.pass(Duration::from_secs(1));
+            let then = widest(&setup);
+            assert!(then <= most, "{preset} {:?}: {then}", options.budget);
         }
     }
 }

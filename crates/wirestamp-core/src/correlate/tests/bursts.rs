@@ -49,6 +49,11 @@ impl Run {
         core::array::from_fn(|_| self.next(true))
     }
 
+    /// The milliseconds until the attempt after each failure.
+    fn failures<const COUNT: usize>(&mut self) -> [u128; COUNT] {
+        core::array::from_fn(|_| self.burst.failed(PLANNED).as_millis())
+    }
+
     fn step(&mut self) {
         self.counter.start += 200_000_000;
     }
@@ -115,6 +120,54 @@ fn an_event_ends_a_series_with_a_burst() {
     assert_eq!(run.gaps(), [10, 10, 5_000]);
 }
 
+/// A step that one of a burst's last batches shows: the series follows, with the first interval in
+/// which brackets as wide as these say more than the rest of the burst.
+#[test]
+fn a_contradiction_within_a_burst_begins_a_series_after_it() {
+    let mut run = Run::new(6);
+    assert_eq!(run.gaps(), [10; 4]);
+    run.step();
+    assert_eq!(run.gaps(), [10, 10, 20, 40, 80, 160]);
+    let mut early = Run::new(6);
+    assert_eq!(early.gaps(), [10]);
+    early.step();
+    assert_eq!(early.gaps(), [10, 10, 10, 10]);
+    let after = early.next(true);
+    assert!((35..=45).contains(&after), "{after}: as long as the burst");
+}
+
+/// It is tried again soon, but not for ever, and what was begun goes on.
+#[test]
+fn a_batch_that_fails_does_not_end_a_burst_or_a_series() {
+    let mut run = Run::new(3);
+    assert_eq!(run.gaps(), [10]);
+    assert_eq!(run.failures(), [10, 20]);
+    assert_eq!(run.gaps(), [10]);
+    assert_eq!(
+        run.failures(),
+        [10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_000, 5_000]
+    );
+    run.burst.restart();
+    assert_eq!(run.failures(), [5_000], "a clock that is gone, and again");
+    assert_eq!(run.gaps(), [10, 10, 5_000]);
+    assert_eq!(run.failures(), [5_000], "as planned");
+    run.step();
+    assert_eq!(run.gaps(), [10, 20]);
+    assert_eq!(run.failures(), [20, 40]);
+    assert_eq!(run.gaps(), [40, 80]);
+}
+
+/// As long as the last interval, if that was shorter than the longest one.
+#[test]
+fn a_batch_that_fails_is_tried_again_as_soon_as_it_was_due() {
+    let mut run = Run::new(1);
+    let ended = run.read();
+    let paced = Duration::from_millis(700);
+    let next = run.burst.next(&run.correlation, ended, true, paced);
+    assert_eq!(next, paced);
+    assert_eq!(run.failures(), [700, 1_400, 2_800, 5_000]);
+}
+
 /// A batch that was taken in addition says so, and counts for none of the burst.
 #[test]
 fn a_batch_in_addition_begins_a_series() {
@@ -152,4 +205,5 @@ fn without_batches_nothing_comes_sooner() {
     assert_eq!(run.gaps(), [5_000; 3]);
     run.step();
     assert_eq!(run.gaps(), [5_000; 3]);
+    assert_eq!(run.failures(), [5_000]);
 }

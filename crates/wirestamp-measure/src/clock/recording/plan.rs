@@ -94,8 +94,13 @@ impl Plan {
             .next(&self.correlation, ended, can_afford, planned)
     }
 
-    pub(super) fn after_failure(&self) -> Duration {
-        self.options.period.min(AGAIN)
+    /// After how long the next attempt is due. A fixed period has no bursts.
+    pub(super) fn after_failure(&mut self) -> Duration {
+        let planned = self.options.period.min(AGAIN);
+        match self.sampling {
+            Some(_) => self.burst.failed(planned),
+            None => planned,
+        }
     }
 
     /// The NIC may have been restarted.
