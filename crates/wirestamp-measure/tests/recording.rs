@@ -286,12 +286,7 @@ fn another_clock_is_said_with_the_first_batch_of_it() {
 fn after_readings_that_contradict_each_other_batches_come_soon() {
     let simulation = Simulation::preset("slow-cross", 1).expect("a preset");
     let asked = Measurements::default().recording(Recording::of("sim0"));
-    let engine = Engine::new(asked, Place::Simulation(simulation.clone()));
-    let mut host = Host {
-        simulation,
-        engine: engine.expect("it starts"),
-        taken: Taken::default(),
-    };
+    let mut host = Host::of(asked, simulation);
     let minute = Span::from_seconds(60);
     host.run(minute + minute);
     let quiet = host.taken.batches();
@@ -300,6 +295,18 @@ fn after_readings_that_contradict_each_other_batches_come_soon() {
     host.run(Span::from_seconds(8));
     let batches = host.taken.batches() - quiet;
     assert!((8..16).contains(&batches), "{batches}");
+}
+
+/// Every fourth batch fails; the sixteen of the burst are taken in its time and a little more.
+#[test]
+fn a_batch_that_fails_does_not_interrupt_a_burst() {
+    let world = "preset = \"i225\"\n[nic.cross]\nbusy = 0.25";
+    let simulation = Simulation::from_toml(world, 1).expect("a scenario");
+    let asked = Measurements::default().recording(Recording::of("sim0"));
+    let mut host = Host::of(asked, simulation);
+    host.run(Span::from_milliseconds(500));
+    assert!(host.taken.count(|part| matches!(part, Part::Failed(_))) > 1);
+    assert!(host.taken.batches() >= 16, "{}", host.taken.batches());
 }
 
 #[test]

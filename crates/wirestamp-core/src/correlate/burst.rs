@@ -8,6 +8,9 @@ use core::time::Duration;
 /// contradict one another again and again is not read all the time.
 const REST: Span = Span::from_seconds(10);
 
+/// The shortest gap.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// The batches that come sooner than planned.
 ///
 /// At the start and after an event that the system reports, a number of batches follow each other
@@ -50,6 +53,7 @@ impl Burst {
     /// Creates a schedule that starts with a burst of `batches`, each `gap` after the one before.
     /// Without batches, nothing comes sooner than planned.
     pub const fn new(batches: u32, gap: Duration) -> Self {
+        let gap = if gap.is_zero() { SHORTEST } else { gap };
         Self {
             batches,
             gap,

@@ -199,6 +199,17 @@ fn a_changed_frequency_begins_a_series() {
     assert_eq!(run.correlation.generation(), Some(ClockGeneration(0)));
 }
 
+/// Neither a failure nor a contradiction has the clock read all the time.
+#[test]
+fn without_a_gap_there_is_a_short_one() {
+    let mut run = Run::new(1);
+    run.burst = Burst::new(1, Duration::ZERO);
+    assert_eq!(run.failures(), [1, 2, 4, 8]);
+    assert_eq!(run.gaps(), [5_000]);
+    run.step();
+    assert!(run.next(true) >= 1);
+}
+
 #[test]
 fn without_batches_nothing_comes_sooner() {
     let mut run = Run::new(0);
