@@ -19,6 +19,8 @@ struct Found {
     conversions: u32,
     refused: u32,
     opened: u32,
+    /// How often cross timestamps contradicted earlier ones about the frequency.
+    contradicted: u32,
 }
 
 /// Takes the batches of cross timestamps, and converts timestamps of all ages whenever the error
@@ -83,9 +85,12 @@ fn run_under(
             }
         }
         for reading in batch.readings(oscillator, time) {
+            let before = correlation.agreement();
             if matches!(correlation.push(&reading), Pushed::Opened(_)) {
                 found.opened += 1;
             }
+            let contradicts = before.is_some_and(|before| Some(before) != correlation.agreement());
+            found.contradicted += u32::from(contradicts);
         }
         time = batch.end(time);
         first = first.or(Some(time));
@@ -223,7 +228,7 @@ proptest! {
         };
         let oscillator = Oscillator::new(hertz, tick, 17.0, &stretches);
         let found = run_under(&assumptions, &oscillator, &batches, &shares, |_, _| true)?;
-        prop_assert_eq!((found.opened, found.refused), (1, 0));
+        prop_assert_eq!((found.opened, found.refused, found.contradicted), (1, 0, 0));
         UNSEEN.add(&found);
     }
 

@@ -213,6 +213,7 @@ fn without_a_gap_there_is_a_short_one() {
 #[test]
 fn without_batches_nothing_comes_sooner() {
     let mut run = Run::new(0);
+    assert_eq!(run.failures(), [5_000]);
     assert_eq!(run.gaps(), [5_000; 3]);
     run.step();
     assert_eq!(run.gaps(), [5_000; 3]);

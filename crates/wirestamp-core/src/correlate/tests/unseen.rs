@@ -3,6 +3,7 @@
 
 use super::world::{Batch, Oscillator, Stretch};
 use super::*;
+use std::vec;
 use std::vec::Vec;
 
 /// The time in one direction, and in the other: the latch is close to the end of the bracket.
@@ -118,6 +119,84 @@ fn a_change_that_is_allowed_for_leaves_none() {
             }
         }
     }
+}
+
+/// The frequency goes up and down by as much as is allowed for, beside narrow brackets: no reading
+/// contradicts another one.
+#[test]
+fn changes_that_are_allowed_for_contradict_nothing() {
+    let assumptions = Assumptions {
+        unseen_change: 4e-6,
+        ..Assumptions::USUAL
+    };
+    for milliseconds in [50, 125, 250, 500, 1_000, 2_000, 5_000] {
+        let up_and_down: Vec<Stretch> = (0..120_000 / milliseconds)
+            .map(|number| Stretch {
+                seconds: milliseconds as f64 / 1e3,
+                ramp: 0.0,
+                kink: if number % 2 == 0 { 4.0 } else { -4.0 },
+            })
+            .collect();
+        let oscillator = Oscillator::new(1e9, 1, 17.0, &up_and_down);
+        for every in [1, 5, 10, 31, 97, 250, 1_000] {
+            let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ))
+                .with_assumptions(&assumptions);
+            let (mut time, mut agreed) = (SECOND, None);
+            for _ in 0..1_000.min(100_000 / every) {
+                let batch = Batch {
+                    pause: every * MILLISECOND,
+                    delays: vec![(10, 10)],
+                };
+                time += batch.pause;
+                for reading in batch.readings(&oscillator, time) {
+                    let _ = correlation.push(&reading);
+                }
+                time = batch.end(time);
+                let since = correlation
+                    .agreement()
+                    .and_then(|agreement| agreement.since);
+                assert_eq!(
+                    since,
+                    *agreed.get_or_insert(since),
+                    "{milliseconds} {every}"
+                );
+                let converted = correlation.to_monotonic(&oscillator.timestamp(time, time));
+                let estimate = converted.expect("converted");
+                assert!(estimate.at.contains(at(time)), "{milliseconds} {every}");
+            }
+        }
+    }
+}
+
+/// The first bracket is widened as all others are, and so is the time of a timestamp: by 505 ns each.
+#[test]
+fn the_first_cross_timestamp_is_widened_too() {
+    let bound = |unseen_change| {
+        let assumptions = Assumptions {
+            unseen_change,
+            ..Assumptions::USUAL
+        };
+        let quiet = Stretch {
+            seconds: 1e6,
+            ramp: 0.0,
+            kink: 0.0,
+        };
+        let oscillator = Oscillator::new(1e9, 8, 17.0, &[quiet]);
+        let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ))
+            .with_assumptions(&assumptions);
+        let batch = Batch {
+            pause: SECOND,
+            delays: vec![LEGS],
+        };
+        for reading in batch.readings(&oscillator, SECOND) {
+            let _ = correlation.push(&reading);
+        }
+        let made = batch.end(SECOND);
+        let converted = correlation.to_monotonic(&oscillator.timestamp(made, made));
+        converted.expect("converted").at.bound.nanoseconds()
+    };
+    let wider = bound(4e-6) - bound(0.0);
+    assert!((1_010..1_020).contains(&wider), "{wider}");
 }
 
 /// Twice an eighth of the product, and the wander grows by the quotient.
