@@ -96,7 +96,8 @@ impl Wander {
         } else {
             QUIET
         };
-        self.learnt = change.max(kept).clamp(floor, WILDEST);
+        // the limit may be larger than what can be learnt
+        self.learnt = change.max(kept).max(floor).min(WILDEST);
         (self.rate, self.ago, self.batches) = (rate, 0.0, 0);
     }
 
@@ -187,6 +188,20 @@ mod tests {
         let mut fast = Wander::new(3e-17);
         (0..4_000).for_each(|_| fast.observe(0.0, 3.75e9));
         near(fast.seen(), 1e-18);
+    }
+
+    /// A limit beyond what is learnt holds, however far apart the batches are.
+    #[test]
+    fn a_limit_may_be_larger_than_the_wildest() {
+        for gap in [5e9, 1e9] {
+            let mut wander = Wander::new(3e-14);
+            for _ in 0..40 {
+                wander.observe(0.0, gap);
+                near(wander.believed(), 3e-14);
+            }
+            wander.grow();
+            near(wander.believed(), 3e-14);
+        }
     }
 
     /// Sixteen batches in a tenth of a second, then one every 5 s.

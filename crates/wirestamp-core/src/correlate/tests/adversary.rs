@@ -208,17 +208,22 @@ proptest! {
         (least, batches) in least_or_lopsided().prop_flat_map(|least| (Just(least), batches(least))),
         changes in prop::collection::vec((0.02..4.0, prop_oneof![Just(0.0), Just(1.0), 0.0..1.0]), 1..200),
         ramp in prop::sample::select(&[-1.0, 0.0, 1.0][..]),
-        (change, within) in (-8.0f64..-6.0, -1.0f64..1.0),
+        (change, within) in (-8.0f64..-6.0, -1.5f64..1.0),
+        drift in prop::sample::select(&[-1.0, 0.0, 0.0, 1.0][..]),
         (hertz, tick) in counters(),
         shares in prop::collection::vec(0.0..1.0, 31),
     ) {
         let _ = least;
         let (change, within) = (10f64.powf(change), 10f64.powf(within));
-        // levels in a band as wide as the change, which itself ramps
-        let mut level = 0.0;
+        // levels in a band as wide as the change; or half as wide, and it moves by a quarter of the
+        // change with each step, or less if steps are close: by half within the time
+        let band = if drift == 0.0 { change } else { change / 2.0 };
+        let (mut level, mut floor, mut since) = (0.0, 0.0, 0.0f64);
         let stretches: Vec<Stretch> = changes.iter().map(|(seconds, share)| {
-            let kink = (share * change - level) * 1e6;
-            level = share * change;
+            floor += drift * change / 4.0 * (since / within).min(1.0);
+            let next = floor + share * band;
+            let kink = (next - level) * 1e6;
+            (level, since) = (next, *seconds);
             Stretch { seconds: *seconds, ramp, kink }
         }).collect();
         let assumptions = Assumptions {
