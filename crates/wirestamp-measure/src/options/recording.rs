@@ -11,7 +11,9 @@ use wirestamp::CorrelatorOptions;
 pub struct Recording {
     /// The interface whose clock is recorded.
     pub interface: String,
-    /// When the clock is read. Default: as a correlator does.
+    /// When the clock is read. Default: as a correlator does. The assumptions say how often the bound needs a batch; they
+    /// are not recorded, so a conversion of the recording is given them again
+    /// ([`Replay::with_assumptions`](wirestamp::events::Replay::with_assumptions)).
     pub schedule: CorrelatorOptions,
     /// Datagrams that are sent to be timestamped, if any.
     pub datagrams: Option<Datagrams>,

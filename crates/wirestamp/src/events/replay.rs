@@ -5,7 +5,9 @@ use super::summary::{GenerationSummary, Summary};
 use super::waiting::{LONGEST_WAIT, Waiting};
 use super::{BATCH_GAP, CONFIRMING_BATCHES, Event, Header, Row};
 use std::collections::VecDeque;
-use wirestamp_core::correlate::{ConversionError, Correlation, GenerationCause, Pushed};
+use wirestamp_core::correlate::{
+    Assumptions, ConversionError, Correlation, GenerationCause, Pushed,
+};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{HardwareTicks, MonotonicTime};
@@ -61,6 +63,14 @@ impl Replay {
             last: None,
             summary: Summary::default(),
         }
+    }
+
+    /// Sets the assumptions under which the error bounds hold, before the first event. A recording
+    /// does not contain them.
+    #[must_use]
+    pub fn with_assumptions(mut self, assumptions: &Assumptions) -> Self {
+        self.correlation = self.correlation.with_assumptions(assumptions);
+        self
     }
 
     /// Withholds each result until it is final, as [`HostClock`](crate::HostClock) does: until the

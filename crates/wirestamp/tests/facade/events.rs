@@ -4,6 +4,7 @@ use crate::pair::{Pair, pass, simulation};
 use proptest::prelude::*;
 use std::time::Duration;
 use wirestamp::clock::CrossMethod;
+use wirestamp::correlator::Assumptions;
 use wirestamp::events::{Event, Header, Reader, Replay, Row, Summary, Writer};
 use wirestamp::time::Frequency;
 use wirestamp::{
@@ -17,7 +18,7 @@ fn events(text: &str) -> wirestamp::Result<Vec<Event>> {
     Reader::new("x", text.as_bytes())?.collect()
 }
 
-fn replayed(text: &str, replay: fn(Header) -> Replay) -> (Vec<Row>, Summary) {
+fn replayed(text: &str, replay: impl Fn(Header) -> Replay) -> (Vec<Row>, Summary) {
     let reader = Reader::new("x", text.as_bytes()).expect("a header");
     let (mut replay, mut rows) = (replay(reader.header()), Vec::new());
     for event in reader {
@@ -201,6 +202,29 @@ fn reading_at(at: i64) -> String {
 
 const SECOND: i64 = 1_000_000_000;
 const GIGAHERTZ: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=1000000000\n";
+
+#[test]
+fn a_replay_has_the_assumptions_that_its_recording_had() {
+    let assumptions = Assumptions {
+        unseen_change: 4e-6,
+        ..Assumptions::USUAL
+    };
+    let read = |second: i64| {
+        let (at, ticks) = (second * SECOND, second * SECOND);
+        format!("cross,{},{ticks},{},extended\n", at - 500, at + 499)
+    };
+    let text: String = (1..20).map(read).collect();
+    let text = format!("{GIGAHERTZ}{text}timestamp,{}\n", 19 * SECOND);
+    let bound = |text: &str, assumptions: Assumptions| {
+        let begin = |header| Replay::online(header).with_assumptions(&assumptions);
+        let (rows, _) = replayed(text, begin);
+        rows[0].answer.expect("converts").bound_picoseconds
+    };
+    let usual = bound(&text, Assumptions::USUAL);
+    let more = bound(&text, assumptions) - usual;
+    // a bracket and the time are off by an eighth of 4 ppm for 1 s each
+    assert!((500_000..=1_100_000).contains(&more), "{usual} {more}");
+}
 
 #[test]
 fn a_timestamp_knows_what_stands_before_it_and_later_one_batch_more() {
