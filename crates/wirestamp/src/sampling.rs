@@ -100,23 +100,19 @@ impl Sampling {
     }
 
     /// Accounts for a batch that took `took` and that `correlation` already contains. Returns the
-    /// time until the next batch: `wanted`, if given (a burst), else the time until the error bound
-    /// has grown and the budget allows a batch, at most the period.
+    /// time until the next batch, unless [`Burst`](crate::correlator::Burst) has it sooner: the time
+    /// until the error bound has grown and the budget allows a batch, at most the period.
     pub fn next(
         &mut self,
         batch: &[CrossTimestamp],
         took: Span,
         correlation: &Correlation,
-        wanted: Option<Duration>,
     ) -> Duration {
         let Some(last) = batch.last() else {
             return Duration::from_nanos(self.longest as u64);
         };
         self.pay(last.monotonic_after(), cost(batch, took), batch.len());
         batch.iter().for_each(|reading| self.see(reading));
-        if let Some(wanted) = wanted {
-            return wanted;
-        }
         let price = self.cost * self.readings() as f64;
         let saved_up = ((price - self.credit) / self.budget).max(0.0);
         let due = self.pace(last, correlation).max(saved_up).min(self.longest);

@@ -4,8 +4,8 @@ use super::{ClockGeneration, Correlation};
 use crate::time::{HardwareTicks, MonotonicTime, Span};
 use core::time::Duration;
 
-/// The least time between the beginnings of two series after contradictions: a clock whose readings
-/// contradict one another again and again is not read all the time.
+/// The least time from one series after a contradiction to the next, but for one that comes sooner:
+/// a clock whose readings contradict one another again and again is not read all the time.
 const REST: Span = Span::from_seconds(10);
 
 /// The shortest gap.
@@ -18,9 +18,10 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// stepped, its frequency changed, or a guest was paused) all that is known of the frequency is how
 /// far a program can have adjusted it. Then each interval is twice the one before, from the first
 /// that says something new to the one that was planned: so the error bound stays within a few times
-/// the width of the brackets, at the cost of a few batches. These series begin at least ten seconds
-/// apart, and only if the caller can afford one. After a contradiction within a burst the series
-/// follows the burst. A batch that fails is tried again soon, too.
+/// the width of the brackets, at the cost of a few batches. There is at most one such series in ten
+/// seconds and one more, and only if the caller can afford it; if not, it begins later, unless the
+/// frequency is known by then. After a contradiction within a burst the series follows the burst. A
+/// batch that fails is tried again soon, too.
 ///
 /// It is for programs that take cross timestamps themselves; the library's own correlator has one.
 #[derive(Debug, Clone)]
@@ -29,12 +30,12 @@ pub struct Burst {
     gap: Duration,
     /// How many batches of the burst are left.
     left: u32,
-    /// Whether a series after a contradiction is to follow.
+    /// Whether a contradiction was shown that no series has followed yet.
     is_contradicted: bool,
     /// The next interval of such a series.
     doubling: Option<Duration>,
-    /// When the last contradiction that leads to one was shown.
-    begun: Option<MonotonicTime>,
+    /// From when on there could be one each [`REST`], had those so far been as far apart.
+    rested: Option<MonotonicTime>,
     /// The last interval, and how many batches in a row have failed since.
     last: Duration,
     failures: u32,
@@ -60,7 +61,7 @@ impl Burst {
             left: batches,
             is_contradicted: false,
             doubling: None,
-            begun: None,
+            rested: None,
             last: gap,
             failures: 0,
             seen: None,
@@ -76,7 +77,7 @@ impl Burst {
 
     /// Notes a batch that was due and that `correlation` has; `now` is when it ended. `can_afford`:
     /// the cost of reading allows for more. Returns the time until the next batch, which is
-    /// `planned` or less.
+    /// `planned` or less, except within a burst.
     pub fn next(
         &mut self,
         correlation: &Correlation,
@@ -86,21 +87,45 @@ impl Burst {
     ) -> Duration {
         self.failures = 0;
         self.left = self.left.saturating_sub(1);
-        self.besides(correlation, now, can_afford);
-        self.last = self.interval(correlation, planned);
+        self.note(correlation);
+        self.last = if self.left > 0 {
+            self.gap
+        } else {
+            let planned = self.begin(correlation, now, can_afford, planned);
+            let soon = self.doubling.filter(|gap| *gap < planned);
+            self.doubling = soon.map(|gap| gap.saturating_mul(2));
+            soon.unwrap_or(planned)
+        };
         self.last
     }
 
-    fn interval(&mut self, correlation: &Correlation, planned: Duration) -> Duration {
-        if self.left > 0 {
-            return self.gap;
+    /// Begins a series if one is to follow and can. Returns when the next batch is due without one.
+    fn begin(
+        &mut self,
+        correlation: &Correlation,
+        now: MonotonicTime,
+        can_afford: bool,
+        planned: Duration,
+    ) -> Duration {
+        let gap = self.first_gap(correlation);
+        let is_known = gap.saturating_mul(2) > planned;
+        if !self.is_contradicted || !can_afford || is_known {
+            return planned;
         }
-        if core::mem::take(&mut self.is_contradicted) {
-            self.doubling = Some(self.first_gap(correlation));
+        let until_rested = self.until_rested(now);
+        if until_rested > Span::ZERO {
+            let nanoseconds = until_rested.saturating_nanoseconds().unsigned_abs();
+            return planned.min(Duration::from_nanos(nanoseconds).max(gap));
         }
-        let soon = self.doubling.filter(|gap| *gap < planned);
-        self.doubling = soon.map(|gap| gap.saturating_mul(2));
-        soon.unwrap_or(planned)
+        self.is_contradicted = false;
+        self.rested = Some(self.rested.map_or(now, |rested| rested.max(now)) + REST);
+        self.doubling = Some(gap);
+        planned
+    }
+
+    fn until_rested(&self, now: MonotonicTime) -> Span {
+        let rested = self.rested.map(|rested| rested - REST - now);
+        rested.unwrap_or(Span::ZERO)
     }
 
     /// Notes that a batch that was due could not be taken. Returns the time until the next attempt,
@@ -124,16 +149,19 @@ impl Burst {
         now: MonotonicTime,
         can_afford: bool,
     ) -> bool {
+        let has_rested = self.until_rested(now) <= Span::ZERO;
+        self.note(correlation) && self.left == 0 && can_afford && has_rested
+    }
+
+    /// Returns whether the newest batch contradicts earlier ones, and a series is to follow.
+    fn note(&mut self, correlation: &Correlation) -> bool {
         let agreement = correlation.agreement();
         let before = core::mem::replace(&mut self.seen, agreement);
         let mut both = before.into_iter().zip(agreement);
         let is_contradicted = both.any(|(before, now)| before.is_contradicted_by(now));
-        let has_rested = self.begun.is_none_or(|begun| now - begun >= REST);
-        let begins = is_contradicted && self.batches > 0 && can_afford && has_rested;
-        if begins {
-            (self.is_contradicted, self.begun) = (true, Some(now));
-        }
-        begins && self.left == 0
+        let follows = is_contradicted && self.batches > 0;
+        self.is_contradicted |= follows;
+        follows
     }
 
     /// The interval after which cross timestamps as wide as the last ones show the frequency better

@@ -21,7 +21,8 @@ pub struct CorrelatorOptions {
     pub period: Duration,
     /// The number of batches taken in quick succession at the start and after every restart of the
     /// clock, so that its frequency is known soon. Unless it is 0, batches also come sooner after
-    /// cross timestamps that contradict earlier ones: see [`Burst`](crate::correlator::Burst).
+    /// cross timestamps that contradict earlier ones, and after failures: see
+    /// [`Burst`](crate::correlator::Burst).
     pub burst: u32,
     /// The interval between the batches of a burst: the longer, the better the first estimate of
     /// the frequency. After a contradiction it is the shortest one.
@@ -38,7 +39,8 @@ pub struct CorrelatorOptions {
     /// The time per second that cross timestamps may take. The correlator then chooses when to take
     /// a batch (at most `period` apart, even beyond the budget) and how many cross timestamps it
     /// needs to outweigh delayed ones: see [`Sampling`](crate::correlator::Sampling). If `None`,
-    /// uses `period` and `readings_per_batch` as given, regardless of cost.
+    /// uses `period` and `readings_per_batch` as given, regardless of cost, but for the batches that
+    /// come sooner (`burst`).
     #[cfg_attr(
         feature = "serde",
         serde(
@@ -56,7 +58,7 @@ impl CorrelatorOptions {
     /// A fixed schedule: a batch of 5 cross timestamps every 5 seconds, as in the specification's
     /// example, after a burst of 16 batches over 150 ms. The burst bounds the frequency to a few
     /// ppm if a cross timestamp is good to half a microsecond. A batch has 5 because its first one
-    /// is always the worst.
+    /// is always the worst. After contradictions and failures batches come sooner here, too.
     pub const FIXED: Self = Self {
         period: Duration::from_secs(5),
         burst: 16,

@@ -157,7 +157,7 @@ impl Reading {
     /// is due by the plan.
     pub(super) fn charge(&mut self, took: Span) -> Option<Duration> {
         let plan = self.plan.as_mut();
-        let next = plan.map(|plan| plan.next(&self.batch, took, &self.correlation, None));
+        let next = plan.map(|plan| plan.next(&self.batch, took, &self.correlation));
         self.taken += self.batch.len() as u64;
         self.reading_time += took;
         self.batch.clear();

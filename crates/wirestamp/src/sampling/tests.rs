@@ -59,7 +59,6 @@ impl Run {
                 &batch,
                 Span::from_nanoseconds(took.into()),
                 &self.correlation,
-                None,
             );
             (self.spent, self.batches, self.readings) = (
                 self.spent + took,
@@ -212,9 +211,13 @@ fn held_up(options: &CorrelatorOptions, hours: i64, share: f64, most: i64) -> (u
             _ = run.correlation.push(reading);
         }
         burst = burst.saturating_sub(1);
-        let wanted = (burst > 0).then_some(options.burst_gap);
         let took = Span::from_nanoseconds((run.now - begun).into());
-        let pause = run.sampling.next(&batch, took, &run.correlation, wanted);
+        let planned = run.sampling.next(&batch, took, &run.correlation);
+        let pause = if burst > 0 {
+            options.burst_gap
+        } else {
+            planned
+        };
         longest = longest.max(pause);
         run.now += i64::try_from(pause.as_nanos()).expect("not for ever");
     }
@@ -237,27 +240,6 @@ fn readings_that_are_held_up_starve_nobody() {
         );
         assert!(longest <= options.period, "{share} {most}: {longest:?}");
     }
-}
-
-#[test]
-fn a_burst_is_taken_whatever_is_left_of_the_budget() {
-    let options = options(1);
-    let mut run = Run::new(&options);
-    run.pass(100, 36_000, 400_000);
-    let at = MonotonicTime::from_nanoseconds;
-    let ticks = HardwareTicks::new((run.now + 5_000_000_000) as u64);
-    let held_up = CrossTimestamp::new(
-        at(run.now),
-        ticks,
-        at(run.now + 10_000_000_000),
-        CrossMethod::Extended,
-    )
-    .expect("valid");
-    let wanted = Some(options.burst_gap);
-    let pause = run
-        .sampling
-        .next(&[held_up], Span::from_seconds(10), &run.correlation, wanted);
-    assert_eq!(pause, options.burst_gap);
 }
 
 #[test]

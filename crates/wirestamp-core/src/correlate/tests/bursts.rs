@@ -94,20 +94,61 @@ fn the_first_interval_says_something_new() {
     assert!((70..73).contains(&first), "{first}");
 }
 
+/// Two may begin at once; the third waits for the rest of ten seconds.
 #[test]
-fn a_series_is_not_begun_again_for_ten_seconds_or_where_it_cannot_be_afforded() {
+fn a_third_series_in_ten_seconds_is_put_off() {
+    let mut run = Run::new(3);
+    let _: [u128; 5] = run.gaps();
+    run.step();
+    assert_eq!(run.gaps(), [10, 20, 40]);
+    run.step();
+    assert_eq!(run.gaps(), [10, 20, 40, 80, 160, 320, 640]);
+    run.step();
+    // 70 ms and 1.27 s after the first one began: goes on, until ten seconds are over
+    assert_eq!(run.gaps(), [1_280, 2_560]);
+    run.step();
+    assert_eq!(run.next(true), 10_000 - 70 - 1_270 - 1_280 - 2_560);
+    assert_eq!(run.gaps(), [5_000], "by then the frequency is known");
+    let quiet: [u128; 2] = run.gaps();
+    assert_eq!(quiet, [5_000; 2]);
+    run.step();
+    assert_eq!(run.gaps(), SERIES);
+}
+
+/// The third contradiction is shown just before the ten seconds are over.
+#[test]
+fn a_series_that_was_put_off_begins() {
+    let mut run = Run::new(3);
+    let _: [u128; 5] = run.gaps();
+    for _ in 0..2 {
+        run.step();
+        assert_eq!(run.gaps(), [10, 20, 40, 80, 160, 320, 640, 1_280]);
+    }
+    let _: [u128; 1] = run.gaps();
+    run.now += 2 * SECOND;
+    run.step();
+    let until: [u128; 1] = run.gaps();
+    assert!(until[0] < 1_000, "{until:?}");
+    run.step();
+    assert_eq!(run.gaps(), [10, 20, 40]);
+}
+
+/// It begins once it can be afforded, unless the frequency is known by then.
+#[test]
+fn a_series_that_cannot_be_afforded_is_put_off() {
     let mut run = Run::new(3);
     let _: [u128; 5] = run.gaps();
     run.step();
     assert_eq!(run.next(false), 5_000, "too expensive");
+    assert_eq!(run.gaps(), [5_000; 2], "known");
     run.step();
+    let _ = run
+        .burst
+        .next(&run.correlation, at(run.now), false, PLANNED);
+    let ended = run.read();
+    assert!(!run.burst.besides(&run.correlation, ended, false));
+    run.now += MILLISECOND;
     assert_eq!(run.gaps(), [10, 20, 40]);
-    run.step();
-    assert_eq!(run.gaps(), [80, 160, 320, 640, 1_280, 2_560]);
-    run.step();
-    assert_eq!(run.gaps(), [5_000, 5_000]);
-    run.step();
-    assert_eq!(run.gaps(), SERIES);
 }
 
 #[test]

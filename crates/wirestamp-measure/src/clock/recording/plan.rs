@@ -78,9 +78,7 @@ impl Plan {
     }
 
     fn planned(&mut self, batch: &[CrossTimestamp]) -> Duration {
-        let (Some(plan), Some(first), Some(last)) =
-            (&mut self.sampling, batch.first(), batch.last())
-        else {
+        let (Some(first), Some(last)) = (batch.first(), batch.last()) else {
             return self.options.period;
         };
         for reading in batch {
@@ -88,19 +86,20 @@ impl Plan {
         }
         let ended = last.monotonic_after();
         let took: Span = ended - first.monotonic_before();
-        let planned = plan.next(batch, took, &self.correlation, None);
-        let can_afford = plan.can_afford_a_burst();
+        let (planned, can_afford) = match &mut self.sampling {
+            Some(plan) => {
+                let planned = plan.next(batch, took, &self.correlation);
+                (planned, plan.can_afford_a_burst())
+            }
+            None => (self.options.period, true),
+        };
         self.burst
             .next(&self.correlation, ended, can_afford, planned)
     }
 
-    /// After how long the next attempt is due. A fixed period has no bursts.
+    /// After how long the next attempt is due.
     pub(super) fn after_failure(&mut self) -> Duration {
-        let planned = self.options.period.min(AGAIN);
-        match self.sampling {
-            Some(_) => self.burst.failed(planned),
-            None => planned,
-        }
+        self.burst.failed(self.options.period.min(AGAIN))
     }
 
     /// The NIC may have been restarted.
