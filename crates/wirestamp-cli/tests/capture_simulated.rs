@@ -461,21 +461,70 @@ fn packets_that_are_wanted_are_waited_for_as_long_as_some_come() {
 }
 
 #[test]
-fn a_folder_is_no_file_to_write_or_to_read() {
+fn a_folder_is_no_file_to_write_and_an_empty_one_has_no_capture() {
     let folder = tempfile::tempdir().expect("made");
     let inner = folder.path().join("inner");
     fs::create_dir(&inner).expect("made");
-    for arguments in [
-        &["--sim", "ideal", "capture", "sim0", "--count", "3", "-w"][..],
-        &["capture", "answers"],
+    for (arguments, expected) in [
+        (
+            &["--sim", "ideal", "capture", "sim0", "--count", "3", "-w"][..],
+            "is a folder; name a file in it",
+        ),
+        (&["capture", "answers"], "is a folder without a capture"),
     ] {
         let output = run(&[arguments, &[utf8(&inner)]].concat());
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(text.contains("is a folder; name a file in it"), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
     let left = fs::read_dir(folder.path()).expect("a folder").count();
     assert_eq!(left, 1, "nothing was written");
+}
+
+#[test]
+fn the_files_of_a_capture_are_read_as_one() {
+    let folder = tempfile::tempdir().expect("made");
+    let (whole, ring) = (folder.path().join("whole"), folder.path().join("ring"));
+    fs::create_dir(&ring).expect("made");
+    capture("i225", "3", &["sim0", "--for", "2s"], &whole);
+    let rotated = ["sim0", "--for", "2s", "--rotate-every", "300ms"];
+    capture("i225", "3", &rotated, &ring.join("r.pcapng"));
+    // names in another order, hidden ones, and a file that was just begun
+    let names = |number| ring.join(format!("r-0000{number}.pcapng"));
+    let count = fs::read_dir(&ring).expect("a folder").count();
+    assert!(count > 3, "{count}");
+    fs::rename(names(1), ring.join("z")).expect("renamed");
+    fs::rename(names(3), ring.join("a")).expect("renamed");
+    fs::write(ring.join(".index"), "no capture").expect("written");
+    fs::write(ring.join("begun"), "").expect("written");
+    let compare = ["capture", "compare", utf8(&whole), utf8(&ring)];
+    let report = json(&[&compare[..], &["--clock-bound", "0"]].concat());
+    assert_eq!(report["a"]["packets"], report["b"]["packets"], "{report:#}");
+    assert_eq!(report["b"]["clock_steps"], 0);
+    for flow in report["flows"].as_array().expect("flows") {
+        assert_eq!(flow["matched"], flow["in_a"], "{flow:#}");
+        assert_eq!(number(&flow["delay"]["max_ns"]), 0, "{flow:#}");
+    }
+    let mut answers = [&whole, &ring].map(|file| json(&["capture", "answers", utf8(file)]));
+    for report in &mut answers {
+        report["file"] = Value::Null;
+    }
+    assert_eq!(answers[0], answers[1]);
+    for (name, contents, expected) in [
+        ("notes", &b"no capture"[..], "move it out of the folder"),
+        (
+            "again",
+            &fs::read(names(2)).expect("read"),
+            "they are of two captures",
+        ),
+    ] {
+        fs::write(ring.join(name), contents).expect("written");
+        let output = run(&["capture", "answers", utf8(&ring)]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(expected) && text.contains(name), "{text}");
+        fs::remove_file(ring.join(name)).expect("removed");
+    }
 }
 
 #[test]

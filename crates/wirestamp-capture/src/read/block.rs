@@ -74,6 +74,14 @@ pub(super) enum Wrong {
 }
 
 impl Section {
+    /// Begins a file behind others that have so many sections.
+    pub(super) fn behind(number: u32) -> Self {
+        Self {
+            number,
+            ..Self::default()
+        }
+    }
+
     /// Returns the meaning of a block of `length` bytes.
     pub(super) fn understand(
         &mut self,

@@ -5,10 +5,12 @@
 mod block;
 mod erf;
 mod options;
+mod sequence;
 mod source;
 mod time;
 
 pub use block::MOST_INTERFACES;
+pub use sequence::File;
 
 use crate::copies::Vantage;
 use crate::link::{self, Link};
@@ -17,6 +19,7 @@ use block::{Found, Owned, Section, Wrong};
 use erf::Record;
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{PcapError, create_reader};
+use sequence::Sequence;
 use source::{Fault, Source};
 use std::io::Read;
 use std::ops::RangeInclusive;
@@ -58,6 +61,9 @@ pub struct Reader<'r> {
     inner: Box<dyn PcapReaderIterator + Send + 'r>,
     name: String,
     section: Section,
+    /// The number of sections in the files before.
+    sections_before: u32,
+    sequence: Sequence<'r>,
     fault: Fault,
     largest: usize,
     /// The length of the last block, which is consumed by the next read.
@@ -97,6 +103,8 @@ impl<'r> Reader<'r> {
             inner,
             name,
             section: Section::default(),
+            sections_before: 0,
+            sequence: Sequence::default(),
             fault,
             largest: BUFFER,
             pending: 0,
@@ -109,7 +117,24 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Returns the file's name in error messages.
+    /// Creates a reader of several files as one capture. They are read in this order, each as soon as the one before it ends; `None` if
+    /// there is none.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and those of `files`.
+    pub fn of_files(
+        files: impl IntoIterator<Item = Result<File<'r>>, IntoIter: Send + 'r>,
+    ) -> Result<Option<Self>> {
+        let mut sequence = Sequence::of(files.into_iter());
+        let Some(first) = sequence.after("").transpose()? else {
+            return Ok(None);
+        };
+        let mut reader = Self::new(first.name, first.input)?;
+        reader.sequence = sequence;
+        Ok(Some(reader))
+    }
+
+    /// Returns the name in error messages of the file that is read.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -160,11 +185,23 @@ impl<'r> Reader<'r> {
             return Ok(None);
         };
         self.unit_ns = self.unit_ns.max(owned.unit_ns);
+        if let Some(overlap_ns) = owned
+            .utc_ns
+            .and_then(|utc_ns| self.sequence.overlap(utc_ns))
+        {
+            return Err(overlapping(
+                &self.name,
+                &self.sequence.latest_name,
+                overlap_ns,
+            ));
+        }
         let data = bytes(&*self.inner, &owned).ok_or_else(|| contradiction(&self.name))?;
         let header = link::direction(owned.link, data);
         let direction = owned.direction.or(header);
         let index = owned.port.or_else(|| link::interface(owned.link, data));
         let section = self.section.number;
+        // an interface has the same number in all files of a capture
+        let in_file = section - self.sections_before;
         Ok(Some(FilePacket {
             utc_ns: owned.utc_ns,
             bound_ns: owned.bound_ns,
@@ -174,7 +211,7 @@ impl<'r> Reader<'r> {
             length: owned.length,
             link: owned.link,
             direction,
-            vantage: Vantage::new(section, owned.interface, index, direction),
+            vantage: Vantage::new(in_file, owned.interface, index, direction),
         }))
     }
 
@@ -182,6 +219,7 @@ impl<'r> Reader<'r> {
         loop {
             self.inner.consume(std::mem::take(&mut self.pending));
             match self.next_found()? {
+                None if self.go_on()? => {}
                 None => return Ok(None),
                 Some(Found::Packet(owned)) if owned.link == Link::Erf => {
                     if let Some(owned) = self.record(owned)? {
@@ -198,6 +236,19 @@ impl<'r> Reader<'r> {
                 Some(Found::Other) => {}
             }
         }
+    }
+
+    /// Begins the next file; returns whether there is one.
+    fn go_on(&mut self) -> Result<bool> {
+        let Some(file) = self.sequence.after(&self.name).transpose()? else {
+            return Ok(false);
+        };
+        let next = Self::new(file.name, file.input)?;
+        (self.inner, self.name, self.fault) = (next.inner, next.name, next.fault);
+        (self.largest, self.pending) = (next.largest, next.pending);
+        self.sections_before = self.section.number;
+        self.section = Section::behind(self.sections_before);
+        Ok(true)
     }
 
     /// Returns the packet in a record of a capturing card; `None` if it has none.
@@ -284,6 +335,16 @@ fn contradiction(name: &str) -> Error {
         "has a block that contradicts itself",
     )
     .with_remedy("the packets before it can be had by editcap or tcpdump")
+}
+
+fn overlapping(name: &str, before: &str, overlap_ns: u64) -> Error {
+    let overlap = Span::from_nanoseconds(i128::from(overlap_ns));
+    let cause = format!(
+        "begins {overlap} before {before} ends: they are of two captures, or a clock was stepped"
+    );
+    failed(name, ErrorKind::InvalidInput, cause).with_remedy(
+        "put the files of each capture into a folder of their own, or merge all: mergecap -w MERGED FILES",
+    )
 }
 
 fn unread(name: &str, link_type: u32) -> Error {

@@ -8,6 +8,7 @@ mod copies_unknown;
 mod erf;
 mod frames;
 mod judged;
+mod rotated;
 mod runs;
 mod steps;
 mod streams;

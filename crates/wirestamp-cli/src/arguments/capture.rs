@@ -78,7 +78,7 @@ pub(crate) enum Action {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// A capture: pcapng or pcap, also in .gz; - for standard input
+    /// A capture: pcapng or pcap, also in .gz; a folder with all its files; - for standard input
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
     /// Another one, of the same time
@@ -115,7 +115,7 @@ pub(crate) struct Compare {
 
 #[derive(Debug, Args)]
 pub(crate) struct Answers {
-    /// A capture: pcapng or pcap, also in .gz; - for standard input
+    /// A capture: pcapng or pcap, also in .gz; a folder with all its files; - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// A UDP request without an answer for this long counts as unanswered
@@ -173,6 +173,7 @@ Examples:
   wirestamp capture compare a.pcapng b.pcapng
   wirestamp capture compare a.pcapng b.pcapng --clock-bound 50us --json
   wirestamp capture compare a.pcapng b.pcapng --max-loss 0.1% --max-p99 2ms
+  wirestamp capture compare ring/ b.pcapng
   wirestamp capture compare inside.pcapng outside.pcapng --nat --clock-bound 0
   ssh tap tcpdump -i eth0 --time-stamp-precision=nano -c 10000 -w - | wirestamp capture compare - b.pcapng.gz";
 
@@ -183,4 +184,5 @@ direction, as with tcpdump -i any, counts once, where it was seen first.
 
 Examples:
   wirestamp capture answers a.pcapng
+  wirestamp capture answers ring/
   wirestamp capture answers a.pcapng --timeout 1s --json";

@@ -4,6 +4,7 @@ mod answers;
 mod clock;
 mod compare;
 mod file;
+mod folder;
 mod input;
 mod live;
 #[cfg(feature = "parquet")]

@@ -1,0 +1,88 @@
+//! A folder of files that one capture wrote one after the other (`tcpdump -C` and `-G`, `dumpcap -b`, `--rotate-size`): all of
+//! them, in the order of their first packets. Names are no help: rings begin again, and numbers have different lengths.
+
+use super::input::{self, OPERATION};
+use crate::failure::told;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+use wirestamp::{Error, ErrorKind};
+use wirestamp_capture::read::{File, Reader};
+
+/// The most files of a capture.
+const MOST_FILES: usize = 65_536;
+/// The most packets that are read of a file to find one with a time.
+const MOST_UNTIMED: usize = 1_000;
+
+/// Opens all files of a folder as one capture.
+pub(super) fn open(folder: &Path) -> Result<Reader<'static>, Error> {
+    let mut files = Vec::new();
+    for path in names(folder)? {
+        files.push((first_time(&path)?, path));
+    }
+    files.sort();
+    let opened = files.into_iter().map(|(_, path)| {
+        Ok(File {
+            name: path.display().to_string(),
+            input: input::bytes(&path)?,
+        })
+    });
+    let refuse = || refused(folder, "is a folder without a capture");
+    Reader::of_files(opened)?.ok_or_else(refuse)
+}
+
+/// Returns the files that have contents, without hidden ones.
+fn names(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
+        let entry = entry.map_err(|error| failed(folder, &error))?;
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if is_hidden || !has_contents(&entry.path())? {
+            continue;
+        }
+        if files.len() == MOST_FILES {
+            let cause = format!("is a folder with more than {MOST_FILES} files");
+            return Err(refused(folder, cause));
+        }
+        files.push(entry.path());
+    }
+    Ok(files)
+}
+
+fn has_contents(path: &Path) -> Result<bool, Error> {
+    match fs::metadata(path) {
+        Ok(about) => Ok(about.is_file() && about.len() > 0),
+        // a ring just removed it
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(failed(path, &error)),
+    }
+}
+
+/// Returns the time of a file's first packet; `None` if it has no packets.
+fn first_time(path: &Path) -> Result<Option<i64>, Error> {
+    let reader = Reader::new(path.display().to_string(), input::bytes(path)?);
+    let mut reader = reader.map_err(|error| match error.kind() {
+        ErrorKind::InvalidInput => error.with_remedy("move it out of the folder"),
+        _ => error,
+    })?;
+    for untimed in 0..MOST_UNTIMED {
+        match reader.next_packet()? {
+            None if untimed == 0 => return Ok(None),
+            None => break,
+            Some(packet) if packet.utc_ns.is_some() => return Ok(packet.utc_ns),
+            Some(_) => {}
+        }
+    }
+    let cause =
+        "has no packet with a time at its beginning, so that its place among the files is unknown";
+    Err(refused(path, cause))
+}
+
+fn failed(path: &Path, error: &io::Error) -> Error {
+    told(ErrorKind::Io, OPERATION, &path.display().to_string(), error)
+}
+
+fn refused(path: &Path, cause: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    let name = path.display().to_string();
+    Error::new(ErrorKind::InvalidInput, OPERATION, name, cause)
+        .with_remedy("name a file, or a folder of the files of one capture")
+}
