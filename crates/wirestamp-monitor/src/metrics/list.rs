@@ -79,7 +79,7 @@ pub(super) fn write(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), 
         into.gauge(
             "wirestamp_ntp_agreement",
             None,
-            "1 if more than half of the NTP servers can be right together",
+            "1 if more than half of the NTP servers agree, else 0; absent until one has answered",
             // where no server has answered yet, none disagrees
             [(
                 vec![],
@@ -89,7 +89,7 @@ pub(super) fn write(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), 
         into.gauge(
             "wirestamp_ntp_right_servers",
             None,
-            "So many of the NTP servers have to be right for the bound of their agreement, and so for the claim about UTC, to hold",
+            "How many NTP servers must be right for the agreed bound, and so for the recorded claim about UTC, to hold",
             [(vec![], ntp.right_servers.map(|count| count as f64))],
         )?;
         ntp::servers(&ntp.servers, into)?;

@@ -180,22 +180,87 @@ fn the_snapshot_of_this_test_has_every_metric_of_the_source() {
     assert_eq!(count, names.len(), "{names:?}");
 }
 
+/// The metrics in their order: name with labels, and help, as the rows of the guide have them.
+fn described() -> Vec<(String, String)> {
+    let text = open_metrics(Arc::new(everything()), 100).expect("encoded");
+    let (mut rows, mut help): (Vec<(String, String)>, _) = (Vec::new(), "");
+    for line in text.lines() {
+        if let Some(described) = line.strip_prefix("# HELP ") {
+            help = described.split_once(' ').expect("a sentence").1;
+        } else if !line.starts_with('#') {
+            let place = line.find(['{', ' ']).expect("a value");
+            let whole = |name: &str| {
+                let parts = ["_bucket", "_sum", "_count"];
+                let part = parts.iter().find_map(|part| name.strip_suffix(part));
+                part.unwrap_or(name).to_owned()
+            };
+            let labels = line[place..]
+                .split_once('}')
+                .map_or("", |(labels, _)| labels);
+            let names = labels
+                .split(['{', ','])
+                .filter_map(|one| one.split_once("=\""));
+            let names: Vec<_> = names
+                .map(|(name, _)| name)
+                .filter(|name| *name != "le")
+                .collect();
+            let labels = match names.is_empty() {
+                true => String::new(),
+                false => format!("{{{}}}", names.join(",")),
+            };
+            let name = format!("{}{labels}", whole(&line[..place]));
+            if rows.last().is_none_or(|(last, _)| *last != name) {
+                rows.push((name, in_a_cell(help)));
+            }
+        }
+    }
+    rows
+}
+
+/// A sentence within a table, which begins with a small letter unless its first word is a name.
+fn in_a_cell(help: &str) -> String {
+    let mut letters = help.chars();
+    let first = letters.next().expect("a sentence");
+    let is_word = letters
+        .next()
+        .is_none_or(|second| !second.is_uppercase() && second != 'y');
+    match is_word {
+        true => format!("{}{}", first.to_lowercase(), &help[first.len_utf8()..]),
+        false => help.to_owned(),
+    }
+}
+
+/// Names and meanings are those that are served; alerts are the guide's own. `TRYCMD=overwrite` renews the former.
 #[test]
 fn the_guide_has_a_row_for_each_metric() {
-    let page = read(&root().join("guide/monitor-metrics.md"));
-    let rows: Vec<_> = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `wirestamp_"))
-        .map(|rest| {
-            format!(
-                "wirestamp_{}",
-                &rest[..rest.find(['{', '`']).expect("a name")]
-            )
-        })
-        .collect();
-    let once: BTreeSet<_> = rows.iter().cloned().collect();
-    assert_eq!(once.len(), rows.len(), "a row is there twice");
-    assert_eq!(once, written());
+    let file = root().join("guide/monitor-metrics.md");
+    let page = read(&file);
+    let known = described();
+    let row_of = |line: &str| -> Option<String> {
+        let name = line.strip_prefix("| `")?.split(['{', '`']).next()?;
+        let (_, alert) = line.strip_suffix('|')?.rsplit_once(" |")?;
+        let is_it = |(full, _): &&(String, String)| full.split('{').next() == Some(name);
+        let (full, meaning) = known.iter().find(is_it)?;
+        Some(format!("| `{full}` | {meaning} |{alert}|"))
+    };
+    let (mut rows, mut made) = (Vec::new(), String::new());
+    for line in page.lines() {
+        let row = line.starts_with("| `wirestamp_").then(|| row_of(line));
+        let row =
+            row.map(|row| row.unwrap_or_else(|| panic!("nothing is served of this row: {line}")));
+        made += row.as_deref().unwrap_or(line);
+        made.push('\n');
+        rows.extend(row);
+    }
+    if std::env::var_os("TRYCMD").is_some_and(|value| value == "overwrite") {
+        std::fs::write(&file, &made).expect("it can be written");
+    }
+    assert_eq!(page, made, "TRYCMD=overwrite renews the guide");
+    let missing = known
+        .iter()
+        .filter(|(name, _)| !made.contains(&format!("| `{name}` |")));
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&(String, String)>::new());
+    assert_eq!(rows.len(), known.len(), "a row is there twice");
 }
 
 #[test]

@@ -28,20 +28,25 @@ pub(super) fn clocks(clocks: &[ClockState], into: &mut Families<'_>) -> Result<(
     };
     let mut both = offsets(|clock| clock.utc_offset_ns, "utc");
     both.extend(offsets(|clock| clock.tai_offset_ns, "tai"));
-    into.gauge("wirestamp_clock_offset", seconds(), "Offset of the clock, local minus reference (positive: the local clock is ahead); of a PTP hardware clock against the real-time clock", both)?;
-    into.gauge("wirestamp_clock_error_bound", seconds(), "The true offset is within this distance of wirestamp_clock_offset_seconds, evaluated at the scrape", each(|clock| of_ns(clock.utc_bound_ns)))?;
-    into.gauge("wirestamp_clock_frequency_offset", ratio(), "Frequency offset against the monotonic clock (positive: the clock runs fast); 1e-9 is 1 ppb", each(|clock| clock.frequency_ppb.map(|ppb| ppb / 1e9)))?;
+    into.gauge("wirestamp_clock_offset", seconds(), "Offset of the clock, local minus reference (positive: the clock is ahead). For `realtime`: from the NTP servers or PTP; for a PTP hardware clock: from the real-time clock", both)?;
+    into.gauge("wirestamp_clock_error_bound", seconds(), "Error bound: the true offset differs from `wirestamp_clock_offset_seconds` by no more than this", each(|clock| of_ns(clock.utc_bound_ns)))?;
+    into.gauge(
+        "wirestamp_clock_frequency_offset",
+        ratio(),
+        "Frequency offset from the monotonic clock (positive: the clock runs fast); 1e-9 is 1 ppb",
+        each(|clock| clock.frequency_ppb.map(|ppb| ppb / 1e9)),
+    )?;
     into.gauge(
         "wirestamp_clock_frequency_error_bound",
         ratio(),
         "Error bound of the frequency offset",
         each(|clock| clock.frequency_bound_ppb.map(|ppb| ppb / 1e9)),
     )?;
-    into.gauge("wirestamp_clock_age", seconds(), "Time since the last successful reading of the clock or exchange with its reference, at most", each(|clock| of_ns(clock.age_ns)))?;
+    into.gauge("wirestamp_clock_age", seconds(), "Largest possible time since the last reading of the clock, or the last exchange with its reference", each(|clock| of_ns(clock.age_ns)))?;
     into.gauge(
         "wirestamp_clock_cross_timestamp_width",
         seconds(),
-        "Width of the narrowest of the last cross timestamps",
+        "How long the narrowest of the last readings of both clocks took",
         each(|clock| of_ns(clock.cross_width_ns)),
     )?;
     let info = clocks.iter().map(|clock| {
@@ -58,7 +63,7 @@ pub(super) fn clocks(clocks: &[ClockState], into: &mut Families<'_>) -> Result<(
     });
     into.info(
         "wirestamp_clock",
-        "Kind of the clock, where its offset comes from, and how it is read",
+        "Kind of the clock, source of its offset (`system`, `ntp`, `ptp`, `kernel`, `simulation`, `none`), method of reading it",
         info,
     )?;
     let changes = clocks.iter().flat_map(|clock| {
@@ -71,7 +76,7 @@ pub(super) fn clocks(clocks: &[ClockState], into: &mut Families<'_>) -> Result<(
     into.counter(
         "wirestamp_clock_generation_changes",
         None,
-        "Changes of the clock generation, by cause: resets and steps",
+        "Resets and steps of the clock, by cause",
         changes,
     )?;
     let counts = |pick: fn(&ClockState) -> u64| {

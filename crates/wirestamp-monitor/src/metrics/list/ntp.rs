@@ -25,55 +25,55 @@ pub(super) fn servers(servers: &[NtpServerState], into: &mut Families<'_>) -> Re
     into.gauge(
         "wirestamp_ntp_offset",
         seconds(),
-        "Offset of the real-time clock to the server's, local minus server",
+        "Offset of the real-time clock from the server's clock, local minus server",
         each(|server| of_ns(server.offset_ns)),
     )?;
     into.gauge(
         "wirestamp_ntp_error_bound",
         seconds(),
-        "Error bound of the offset against the server's clock, evaluated at the scrape",
+        "Error bound of the offset, relative to the server's clock",
         each(|server| of_ns(server.bound_ns)),
     )?;
     into.gauge(
         "wirestamp_ntp_utc_error_bound",
         seconds(),
-        "Error bound against UTC: includes the root distance that the server claims",
+        "Error bound of the offset, relative to UTC: includes the root distance that the server states",
         each(|server| of_ns(server.utc_bound_ns)),
     )?;
     into.gauge(
         "wirestamp_ntp_path_delay",
         seconds(),
-        "Smallest path delay, both directions together",
+        "Smallest path delay, the sum of both directions",
         each(|server| of_ns(server.path_delay_ns)),
     )?;
     into.gauge(
         "wirestamp_ntp_age",
         seconds(),
-        "Time since the last sample",
+        "Time since the last sample; it keeps growing while the task is down",
         each(|server| of_ns(server.age_ns)),
     )?;
     into.gauge(
         "wirestamp_ntp_stale_after",
         seconds(),
-        "Age from which samples count as missing: four intervals, at least 10 s",
+        "Age from which a sample is stale: four intervals, at least 10 s",
         each(|server| of_ns(server.stale_after_ns)),
     )?;
     into.gauge(
         "wirestamp_ntp_stratum",
         None,
-        "Stratum that the server claims",
+        "Stratum that the server states",
         each(|server| server.stratum.map(f64::from)),
     )?;
     into.gauge(
         "wirestamp_ntp_root_delay",
         seconds(),
-        "Round trip between the server and its reference clock, as the server claims",
+        "Round trip between the server and its reference clock, as the server states",
         each(|server| of_ns(server.root_delay_ns)),
     )?;
     into.gauge(
         "wirestamp_ntp_root_dispersion",
         seconds(),
-        "Error of the server's clock to its reference clock besides the delay, as the server claims",
+        "The remaining error of the server's clock, as the server states",
         each(|server| of_ns(server.root_dispersion_ns)),
     )?;
     into.gauge(
@@ -113,7 +113,7 @@ pub(super) fn servers(servers: &[NtpServerState], into: &mut Families<'_>) -> Re
     into.counter(
         "wirestamp_ntp_unanswered",
         None,
-        "Requests without a response in time",
+        "Requests without a response before the timeout",
         count(|server| server.unanswered),
     )?;
     let rejected = servers.iter().flat_map(|server| {
@@ -126,7 +126,7 @@ pub(super) fn servers(servers: &[NtpServerState], into: &mut Families<'_>) -> Re
     into.counter(
         "wirestamp_ntp_rejected",
         None,
-        "Responses without a sample and packets that were no responses, by reason",
+        "Responses that gave no sample, and packets that were no responses, by reason",
         rejected,
     )?;
     let steps = servers.iter().flat_map(|server| {
@@ -139,7 +139,7 @@ pub(super) fn servers(servers: &[NtpServerState], into: &mut Families<'_>) -> Re
     into.counter(
         "wirestamp_ntp_steps",
         None,
-        "Steps seen in the exchanges, of the local or the server's clock, and contradictions to the learnt drift",
+        "Steps of the `local` or the `server` clock that the exchanges show; `drift`: a sample contradicted the learnt drift",
         steps,
     )
 }

@@ -17,7 +17,7 @@ pub(super) fn tasks(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), 
     into.gauge(
         "wirestamp_task_up",
         None,
-        "1 if the task runs, 0 if it starts or failed and is tried again",
+        "1 if a configured task runs; 0 while it starts, or waits for a retry after a failure. Meanwhile its counters stand still",
         up,
     )?;
     let failures = snapshot.tasks.iter().map(|task| {
@@ -29,7 +29,7 @@ pub(super) fn tasks(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), 
     into.counter(
         "wirestamp_task_failures",
         None,
-        "Failures of the task; it is started again and keeps its counters",
+        "Failures of the task; it starts again and keeps its counters",
         failures,
     )
 }
@@ -43,13 +43,13 @@ pub(super) fn interfaces(snapshot: &Snapshot, into: &mut Families<'_>) -> Result
     into.gauge(
         "wirestamp_interface_up",
         None,
-        "1 if packets can pass",
+        "1 if the interface can send and receive",
         each(|one| truth(one.state == "up")),
     )?;
     into.gauge(
         "wirestamp_interface_hardware_transmit",
         None,
-        "1 if the hardware timestamps transmitted packets now",
+        "1 if the NIC's transmit timestamps are on",
         each(|one| one.transmit.and_then(truth)),
     )?;
     let changes = all.iter().flat_map(|one| {
@@ -62,7 +62,7 @@ pub(super) fn interfaces(snapshot: &Snapshot, into: &mut Families<'_>) -> Result
     into.counter(
         "wirestamp_interface_changes",
         None,
-        "Changes that the system reported, by what changed",
+        "Changes of the interface that the system reported, by kind",
         changes,
     )
 }
@@ -74,25 +74,25 @@ pub(super) fn history(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<()
     into.gauge(
         "wirestamp_history_recording",
         None,
-        "1 if history is written to disk, 0 if the monitor is live only",
+        "1 if the history is written to disk; 0 if not, because the disk is full or fails",
         [(vec![], truth(history.state == "recording"))],
     )?;
     into.gauge(
         "wirestamp_history_size",
         Some(&Unit::Bytes),
-        "History on disk",
+        "Size of the history on disk",
         [(vec![], Some(history.bytes as f64))],
     )?;
     into.counter(
         "wirestamp_history_records",
         None,
-        "Records written",
+        "Records of the history written to disk",
         [(vec![], history.records as f64)],
     )?;
     into.counter(
         "wirestamp_history_records_lost",
         None,
-        "Records that could not be written",
+        "Records of the history that could not be written",
         [(vec![], history.lost as f64)],
     )
 }
@@ -104,37 +104,37 @@ pub(super) fn recording(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<
     into.gauge(
         "wirestamp_recording_up",
         None,
-        "1 if recordings are written, 0 if they fail or start",
+        "1 if recordings are written; 0 if something cannot be written or removed, or before the first attempt",
         [(vec![], truth(recording.state == "recording"))],
     )?;
     into.gauge(
         "wirestamp_recording_size",
         Some(&Unit::Bytes),
-        "Recordings of this host on disk",
+        "Size of this host's recordings on disk, updated at most once a minute",
         [(vec![], Some(recording.bytes as f64))],
     )?;
     into.gauge(
         "wirestamp_recording_files",
         None,
-        "Files of this host's recordings on disk",
+        "Number of this host's recordings on disk",
         [(vec![], Some(recording.files as f64))],
     )?;
     into.counter(
         "wirestamp_recording_rows",
         None,
-        "Rows written",
+        "Rows of recordings written to files; rows of the last `file_interval` are still in memory",
         by(vec![], "table", &recording.rows),
     )?;
     into.counter(
         "wirestamp_recording_rows_lost",
         None,
-        "Rows that could not be written",
+        "Rows of recordings that could not be written and did not fit into memory",
         by(vec![], "table", &recording.lost),
     )?;
     into.counter(
         "wirestamp_recording_files_removed",
         None,
-        "Files removed for their age, or to make room",
+        "Recordings removed because of their age (`keep`) or to make room (`limit_bytes`)",
         [(vec![], recording.removed as f64)],
     )
 }
@@ -158,31 +158,31 @@ pub(super) fn own(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Er
     into.counter(
         "wirestamp_monitor_turns",
         None,
-        "Turns of the measuring loop",
+        "Iterations of the measuring loop",
         [(vec![], own.turns as f64)],
     )?;
     into.counter(
         "wirestamp_monitor_missed_deadlines",
         None,
-        "Turns of the measuring loop that began more than 5 ms late",
+        "Iterations of the measuring loop that began more than 5 ms late",
         [(vec![], own.missed_deadlines as f64)],
     )?;
     into.gauge(
         "wirestamp_monitor_latest_turn",
         seconds(),
-        "Largest delay of a turn of the measuring loop",
+        "Largest delay of an iteration of the measuring loop",
         [(vec![], of_ns(Some(own.latest_ns)))],
     )?;
     into.counter(
         "wirestamp_monitor_reloads",
         None,
-        "Reloads of the configuration, by result",
+        "Reloads of the configuration, by result: `done`, `refused`",
         by(vec![], "result", &own.reloads),
     )?;
     into.counter(
         "wirestamp_monitor_pushes",
         None,
-        "Pushes of metrics to the OTLP receiver, by result: accepted, refused (invalid), failed (unreachable, no answer, or busy)",
+        "Pushes to the OTLP receiver, by result: `accepted`, `refused` (the receiver rejects the data), `failed` (the receiver is down, busy or silent)",
         by(vec![], "result", &own.pushes),
     )?;
     // those of this exposition are counted afterwards
@@ -190,7 +190,7 @@ pub(super) fn own(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Er
     into.counter(
         "wirestamp_monitor_series_left_out",
         None,
-        "Series that the limit on label sets kept out, at each scrape and each push",
+        "Series left out because of `series_limit`, counted at each scrape and each push",
         [(vec![], left_out as f64)],
     )
 }

@@ -23,13 +23,13 @@ pub(super) fn paths(paths: &[PathState], into: &mut Families<'_>) -> Result<(), 
     into.counter(
         "wirestamp_path_received",
         None,
-        "Packets of the own path that arrived in time",
+        "Packets of this host to itself that arrived before the timeout",
         count(|path| path.received),
     )?;
     into.counter(
         "wirestamp_path_lost",
         None,
-        "Packets of the own path that did not arrive in time",
+        "Packets of this host to itself that did not arrive before the timeout",
         count(|path| path.lost),
     )?;
     let delays = paths
@@ -37,7 +37,7 @@ pub(super) fn paths(paths: &[PathState], into: &mut Families<'_>) -> Result<(), 
         .flat_map(|path| segments("interface", &path.interface, &path.delays));
     into.delays(
         "wirestamp_path_delay",
-        "Delays within this host by segment: send_path, wire, receive_path",
+        "Delays within this host by segment, classic and native histogram: `send_path`, `wire`, `receive_path`",
         delays,
     )
 }
@@ -58,7 +58,7 @@ pub(super) fn used(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), E
     into.counter(
         "wirestamp_timestamps_used",
         None,
-        "Timestamps, transmit and receive, that a measurement used, by source",
+        "Transmit and receive timestamps that a measurement used, by `source` (`hardware` or `software`); `kind` can also be `ptp` or `reflector`",
         all.chain(reflector).flat_map(|(kind, name, stamps)| {
             by(vec![("kind", kind), ("name", name)], "source", stamps)
         }),
@@ -95,13 +95,13 @@ pub(super) fn timestamps(snapshot: &Snapshot, into: &mut Families<'_>) -> Result
     into.counter(
         "wirestamp_transmit_timestamps",
         None,
-        "Transmit timestamps received from the system",
+        "Transmit timestamps that arrived",
         count(|counts| counts.transmitted),
     )?;
     into.gauge(
         "wirestamp_transmit_timestamps_pending",
         None,
-        "Transmit timestamps that may still come",
+        "Transmit timestamps that may still arrive",
         all.iter()
             .map(|(kind, name, counts)| (labels(kind, name), Some(counts.pending as f64))),
     )?;
@@ -111,7 +111,7 @@ pub(super) fn timestamps(snapshot: &Snapshot, into: &mut Families<'_>) -> Result
     into.counter(
         "wirestamp_transmit_timestamps_missing",
         None,
-        "Missing transmit timestamps, by reason",
+        "Missing transmit timestamps, by reason; `not_sent`: the packet did not leave",
         missing,
     )?;
     into.counter(

@@ -14,25 +14,25 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.gauge(
         "wirestamp_ptp_offset",
         seconds(),
-        "Offset of the clock that timestamps to the timeTransmitter's, local minus timeTransmitter, at the last Sync; without one for some seconds, at the scrape",
+        "Offset of the clock that takes the timestamps from the timeTransmitter's clock, at the last Sync (see `wirestamp_ptp_age_seconds`); in holdover, or after some seconds without a Sync: now",
         each(|port| of_ns(port.offset_ns)),
     )?;
     into.gauge(
         "wirestamp_ptp_error_bound",
         seconds(),
-        "Error bound of the offset to the timeTransmitter",
+        "Error bound of the offset from the timeTransmitter's clock",
         each(|port| of_ns(port.bound_ns)),
     )?;
     into.gauge(
         "wirestamp_ptp_system_offset",
         seconds(),
-        "Offset of the real-time clock to UTC as the timeTransmitter has it, at the last Sync",
+        "Offset of the real-time clock from the timeTransmitter's UTC, at the last Sync",
         each(|port| of_ns(port.system_offset_ns)),
     )?;
     into.gauge(
         "wirestamp_ptp_system_error_bound",
         seconds(),
-        "Error bound of the real-time clock's offset, at the last Sync",
+        "Error bound of the real-time clock's offset from the timeTransmitter's UTC, at the last Sync",
         each(|port| of_ns(port.system_bound_ns)),
     )?;
     into.gauge(
@@ -44,37 +44,37 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.gauge(
         "wirestamp_ptp_frequency_offset",
         ratio(),
-        "Frequency offset to the timeTransmitter's clock (positive: the local clock runs fast)",
+        "Frequency offset from the timeTransmitter's clock (positive: the local clock runs fast)",
         each(|port| port.frequency_ppb.map(|ppb| ppb / 1e9)),
     )?;
     into.gauge(
         "wirestamp_ptp_age",
         seconds(),
-        "Time since the last Sync that gave an offset",
+        "Time since the last usable Sync; with hardware timestamps some seconds even in normal operation, because a sample becomes final only then",
         each(|port| of_ns(port.age_ns)),
     )?;
     into.gauge(
         "wirestamp_ptp_holdover",
         None,
-        "1 if the timeTransmitter is followed no more",
+        "1 if the clock no longer follows a timeTransmitter",
         each(|port| truth(port.holdover)),
     )?;
     into.gauge(
         "wirestamp_ptp_silent",
         None,
-        "1 if the port has measured nothing for some time, or cannot; the page and the log say why",
+        "1 if the port has measured nothing for some time, or cannot measure; the page and the log show the reason",
         each(|port| truth(port.error.is_some())),
     )?;
     into.gauge(
         "wirestamp_ptp_agreement",
         None,
-        "0 if sources of time contradict each other: none is followed then; nothing while the others are awaited",
+        "0 if sources of time contradict each other: the port then follows none; absent while it waits for the others",
         each(|port| truth(port.agreement != "disagree").filter(|_| port.agreement != "waiting")),
     )?;
     into.gauge(
         "wirestamp_ptp_warnings",
         None,
-        "Settings that work, but perhaps not as they are meant; the page and the log say which",
+        "Settings of the port that work, but perhaps not as intended; the page and the log show them",
         each(|port| Some(port.warnings.len() as f64)),
     )?;
     into.gauge(
@@ -95,13 +95,13 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     });
     into.info(
         "wirestamp_ptp_port",
-        "State of the port, its timeTransmitter, and the source of its timestamps",
+        "State of the port, its timeTransmitter and grandmaster, the source of its timestamps",
         info,
     )?;
     into.counter(
         "wirestamp_ptp_samples",
         None,
-        "Syncs that gave an offset",
+        "Usable Syncs: those that gave an offset",
         ports.iter().map(|port| {
             (
                 vec![("interface", port.interface.as_str())],
@@ -119,7 +119,7 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.counter(
         "wirestamp_ptp_lost",
         None,
-        "Exchanges that gave no result, by reason",
+        "Exchanges without a result, by reason",
         lost,
     )?;
     let ignored = ports.iter().flat_map(|port| {
@@ -132,7 +132,7 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.counter(
         "wirestamp_ptp_ignored",
         None,
-        "Messages that this clock ignored, by reason",
+        "Messages that are not for this clock, by reason",
         ignored,
     )
 }

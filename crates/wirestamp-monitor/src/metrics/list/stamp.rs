@@ -37,13 +37,13 @@ pub(super) fn peers(peers: &[PeerState], into: &mut Families<'_>) -> Result<(), 
     into.counter(
         "wirestamp_stamp_refused",
         None,
-        "STAMP packets that the system refused to send; they count as lost as well",
+        "STAMP packets that the system failed to send; they also count as lost",
         count(|peer| peer.refused),
     )?;
     into.counter(
         "wirestamp_stamp_followed_up",
         None,
-        "Replies with the reflector's own transmit timestamp",
+        "Replies whose transmit timestamp the reflector reported (Follow-Up Telemetry)",
         count(|peer| peer.followed_up),
     )?;
     let rejected = peers
@@ -52,7 +52,7 @@ pub(super) fn peers(peers: &[PeerState], into: &mut Families<'_>) -> Result<(), 
     into.counter(
         "wirestamp_stamp_rejected",
         None,
-        "Packets that are no valid reply, by reason",
+        "Received packets that are not valid replies of this session, by reason",
         rejected,
     )?;
     into.gauge(
@@ -64,19 +64,19 @@ pub(super) fn peers(peers: &[PeerState], into: &mut Families<'_>) -> Result<(), 
     into.gauge(
         "wirestamp_stamp_age",
         seconds(),
-        "Time since the last answered packet",
+        "Time since the last answered STAMP packet; it keeps growing while the task is down",
         each(|peer| of_ns(peer.age_ns)),
     )?;
     into.gauge(
         "wirestamp_stamp_stale_after",
         seconds(),
-        "Age from which answers count as missing: four intervals and the timeout, at least 10 s",
+        "Age from which the session's values are stale: four intervals plus the timeout, at least 10 s",
         each(|peer| of_ns(peer.stale_after_ns)),
     )?;
     into.gauge(
         "wirestamp_stamp_path_delay",
         seconds(),
-        "The last round trip without the time in the reflector",
+        "Last round trip without the time in the reflector",
         each(|peer| of_ns(peer.path_delay_ns)),
     )?;
     into.gauge(
@@ -87,7 +87,7 @@ pub(super) fn peers(peers: &[PeerState], into: &mut Families<'_>) -> Result<(), 
     )?;
     into.info(
         "wirestamp_stamp_peer",
-        "Address of the reflector, and how its clock and this host's are related",
+        "Address of the reflector, and the configured relation between its clock and this host's",
         peers.iter().map(|peer| {
             vec![
                 ("peer", peer.name.as_str()),
@@ -99,7 +99,7 @@ pub(super) fn peers(peers: &[PeerState], into: &mut Families<'_>) -> Result<(), 
     let delays = peers
         .iter()
         .flat_map(|peer| segments("peer", &peer.name, &peer.delays));
-    into.delays("wirestamp_stamp_delay", "Delays by segment: round_trip, path (both directions without the reflector), forward, backward, residence, send_path, receive_path", delays)
+    into.delays("wirestamp_stamp_delay", "Delays by segment, classic and native histogram: `round_trip`, `path` (both directions without the reflector), `forward`, `backward`, `residence`, `send_path`, `receive_path`", delays)
 }
 
 pub(super) fn reflector(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
@@ -127,13 +127,13 @@ pub(super) fn reflector(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<
     into.counter(
         "wirestamp_reflector_missing",
         None,
-        "Replies whose transmit timestamp is missing, by reason",
+        "Replies without a transmit timestamp, by reason",
         by(vec![], "reason", &reflector.missing),
     )?;
     into.gauge(
         "wirestamp_reflector_warnings",
         None,
-        "Settings that work, but perhaps not as they are meant; the page and the log say which",
+        "Settings of the reflector that work, but perhaps not as intended; the page and the log show them",
         [(vec![], Some(reflector.warnings.len() as f64))],
     )?;
     into.gauge(
