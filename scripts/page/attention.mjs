@@ -15,16 +15,16 @@ function module(name) {
 
 const places = new Map();
 const element = () => ({
-  dataset: {}, children: [], className: "", textContent: "", classList: { toggle() {} },
+  dataset: {}, children: [], isConnected: true, className: "", textContent: "", classList: { toggle() {} },
   append(...parts) { this.children.push(...parts); },
   replaceChildren(...parts) { this.children = parts; },
   closest: () => null,
 });
 globalThis.document = {
-  body: element(), createElement: element,
+  body: element(), activeElement: null, createElement: element,
   getElementById: (id) => places.get(id) ?? places.set(id, element()).get(id),
 };
-const { missing, problems } = await import(module("problems.js"));
+const { counted, pending, problems } = await import(module("problems.js"));
 const { showAttention } = await import(module("attention.js"));
 const { showTiles } = await import(module("tiles.js"));
 
@@ -38,7 +38,8 @@ const snapshot = (rest) => ({ uptime_ns: 600e9, tasks: [], clocks: [], peers: []
 const clock = (rest) => ({ name: "realtime", kind: "realtime", reference: "ntp", utc_offset_ns: 1000, utc_bound_ns: 50_000, tai_offset_ns: null, age_ns: 1e9, error: null, ...rest });
 const server = (unanswered, responses, age_ns, error, rest) => ({ name: "a", age_ns, requests: unanswered + responses, unanswered, responses, error, stale_after_ns: 300e9, offset_ns: null, bound_ns: null, timestamps: {}, ...rest });
 const port = (rest) => ({ interface: "eth0", error: null, holdover: false, warnings: [], offset_ns: 5, bound_ns: 9, age_ns: 1e9, ...rest });
-const peer = (rest) => ({ name: "rack", age_ns: 1e9, stale_after_ns: null, lost: 0, error: null, path_delay_ns: 1000, path_delay_bound_ns: 10, timestamps: { missing: {} }, ...rest });
+const peer = (rest) => ({ name: "rack", age_ns: 1e9, path_delay_age_ns: 2e9, stale_after_ns: null, answered: 9, lost: 0, error: null, path_delay_ns: 1000, path_delay_bound_ns: 10, timestamps: { missing: {} }, ...rest });
+const own = (rest) => ({ interface: "lo", received: 9, lost: 0, error: null, timestamps: { missing: {} }, ...rest });
 const unsynchronised = "its clock is not synchronised";
 const of = (one) => ({ ntp: { agreement: "none", servers: [one] } });
 
@@ -55,7 +56,13 @@ for (const [rest, expected] of [
   [{ ntp: { agreement: "disagreement", servers: [server(0, 4, 1e9, null, { falseticker: true })] } }, [["fault", "agreement", "The NTP servers disagree."], ["warning", "ntp a", "NTP server a contradicts the majority."]]],
   [{ clocks: [clock()] }, []],
   [{ clocks: [clock({ utc_offset_ns: -60_000 })] }, [["fault", "clock realtime", "The real-time clock is wrong, not merely unsure: offset −60.0 µs ± 50.0 µs."]]],
-  [{ clocks: [clock({ utc_offset_ns: null, utc_bound_ns: null, reference: "none" })] }, [["warning", "clock realtime", "How wrong the real-time clock is, nobody knows: no NTP server, no PTP and no daemon bounds its error."]]],
+  [{ clocks: [clock({ utc_offset_ns: null, utc_bound_ns: null, reference: "none" })] }, [["warning", "clock realtime", "Nothing that this monitor knows bounds the error of the real-time clock: it measures no NTP server or PTP clock, and the kernel claims nothing."]]],
+  [{ clocks: [clock({ utc_offset_ns: null, utc_bound_ns: null, reference: null })], ptp: [port({ system_offset_ns: 40, system_bound_ns: 90 })] }, []],
+  [{ clocks: [clock({ utc_offset_ns: null, utc_bound_ns: 3e6, reference: "kernel" })], ptp: [port({ system_offset_ns: 5e9, system_bound_ns: 90 })] }, [["fault", "clock realtime", "The real-time clock is wrong by PTP port eth0, not merely unsure: offset +5 s +0 ns ± 90 ns."]]],
+  [{ clocks: [clock({ name: "eth0", kind: "phc", age_ns: null, error: "not permitted" })] }, [["fault", "clock eth0", "Clock eth0: not permitted."]]],
+  [{ ptp: [port({ age_ns: 31e9 })] }, [["fault", "ptp eth0", "PTP port eth0: nothing new for 31 s."]]],
+  [{ ptp: [port({ age_ns: 31e9, stale_after_ns: 64e9 })] }, []],
+  [{ paths: [own({ received: 0, lost: 3, error: "not permitted" })] }, [["fault", "path lo", "Path of this host, lo: 3 packets, none arrived: not permitted."]]],
   [{ uptime_ns: 5e9, clocks: [clock({ utc_offset_ns: null, utc_bound_ns: null, reference: "none" })] }, []],
   [{ clocks: [clock({ name: "eth0", kind: "phc", age_ns: 40e9, error: "the device is gone" })] }, [["fault", "clock eth0", "Clock eth0: nothing new for 40 s: the device is gone."]]],
   [{ ptp: [port({ holdover: true })] }, [["warning", "ptp eth0", "PTP port eth0 follows no timeTransmitter any more."]]],
@@ -63,21 +70,34 @@ for (const [rest, expected] of [
   [{ ptp: [port({ agreement: "disagree" })] }, [["fault", "ptp eth0", "PTP port eth0: the sources of time contradict each other, and none is followed."]]],
   [{ peers: [peer({ age_ns: null, lost: 11, error: "refused" })] }, [["fault", "stamp rack", "STAMP session rack: 11 packets, no answer yet: refused."]]],
   [{ reflector: { warnings: ["r"] } }, [["warning", "reflector", "STAMP reflector: r."]]],
-  [{ tasks: [{ kind: "stamp", name: "x", state: "failed", error: "no file" }], history: { state: "live_only", error: "disk full" } }, [["fault", "task x", "Task stamp x failed: no file"], ["warning", "history", "The history is not written: disk full"]]],
+  [{ tasks: [{ kind: "stamp", name: "x", state: "failed", error: "no file" }], history: { state: "live_only", error: "disk full" } }, [["fault", "stamp x", "Task stamp x failed: no file"], ["warning", "history", "The history is not written: disk full"]]],
 ]) {
   const found = problems(snapshot(rest)).map(({ level, subject, text }) => [level, subject, text]);
   same(found, expected, JSON.stringify(rest));
 }
 
-// timestamps that went missing since the snapshot before
-const lossy = (number) => snapshot({ peers: [peer({ timestamps: { missing: { never_generated: number, not_sent: 9 } } })] });
-same(problems(lossy(5), missing(lossy(3))).map(({ text }) => text), ["rack: 2 more transmit timestamps are missing."], "missing timestamps");
-same(problems(lossy(5)), [], "the first snapshot");
+// what went missing and was lost in the last minute
+const lately = (now, old, seconds = 60) => problems(snapshot({ peers: [peer(now)] }), { counts: counted(snapshot({ peers: [peer(old)] })), seconds }).map(({ text }) => text);
+const missing = (number) => ({ timestamps: { missing: { never_generated: number, not_sent: 9 } } });
+same(lately(missing(5), missing(3)), ["rack: 2 transmit timestamps went missing in the last 1 min 0 s."], "missing timestamps");
+same(problems(snapshot({ peers: [peer(missing(5))] })), [], "the first snapshot");
+same(lately({ answered: 100, lost: 2 }, { answered: 2, lost: 0 }), ["rack: 2 of 100 packets were lost in the last 1 min 0 s."], "losses");
+same(lately({ answered: 102, lost: 1 }, { answered: 2, lost: 0 }), [], "few losses");
+same(lately({ answered: 9, lost: 9 }, { answered: 0, lost: 0 }), [], "few packets");
+
+// what has given no result yet
+same(pending(snapshot({
+  tasks: [{ kind: "stamp", name: "rack", state: "starting" }, { kind: "path", name: "lo", state: "running" }], clocks: [clock({ age_ns: null }), clock({ name: "eth0", kind: "phc", age_ns: null })],
+  peers: [peer({ age_ns: null })], ptp: [port({ age_ns: null, state: "listening" }), port({ interface: "eth1", age_ns: null, state: "timeTransmitter" })], paths: [own(), own({ interface: "eth0", received: 0 })], ...of(server(1, 0, null, null)),
+})), ["stamp rack", "clock eth0", "ntp a", "ptp eth0", "path eth0"], "pending");
 
 // the word, its colour and its reason
+const healthy = { tasks: [{ kind: "ntp", name: "a", state: "running" }], ...of(server(0, 9, 1e9, null)) };
 for (const [rest, level, word, reason] of [
-  [{}, "unknown", "Nothing measured yet", "The configuration asks for nothing."],
-  [{ clocks: [clock()] }, "good", "Good", "The real-time clock is within 51.0 µs of UTC. 1 clock: all tasks run, and nothing is stale."],
+  [{}, "unknown", "Measuring", "The configuration asks for nothing."],
+  [{ ...healthy, clocks: [clock({ right_servers: 1 })] }, "good", "Good", "The real-time clock is within 51.0 µs of UTC, if 1 of 1 NTP server is right. 1 clock, 1 NTP server: all tasks run, and nothing is stale."],
+  [{ ...healthy, clocks: [clock({ utc_offset_ns: null, reference: "kernel" })] }, "good", "Good", "The kernel claims that the real-time clock is within 50.0 µs of UTC. 1 clock, 1 NTP server: all tasks run, and nothing is stale."],
+  [{ ...healthy, peers: [peer({ age_ns: null, lost: 1 })] }, "unknown", "Measuring", "No result yet of stamp rack."],
   [{ ptp: [port({ holdover: true })] }, "warning", "Warning", "PTP port eth0 follows no timeTransmitter any more."],
   [{ ptp: [port({ holdover: true, error: "e" })] }, "fault", "Fault", "PTP port eth0: e. And 1 more problem, below."],
   [{ tasks: [{ kind: "ntp", name: "x", state: "failed", error: "no file" }], ptp: [port({ error: "e" })] }, "fault", "Fault", "Task ntp x failed: no file. And 1 more problem, below."],
@@ -87,15 +107,16 @@ for (const [rest, level, word, reason] of [
   const found = [places.get("glance").dataset.level, places.get("glance-word").textContent, places.get("glance-reason").textContent];
   same(found, [level, word, reason], JSON.stringify(rest));
 }
+same(places.get("said").textContent, "Fault, ntp x, ptp eth0", "for readers of screens");
 
 // a tile for each, the worst first
 const one = snapshot({ clocks: [clock()], ptp: [port()], ...of(server(4, 0, null, "no answer")), peers: [peer()] });
 showTiles(one, problems(one));
 const tiles = places.get("tiles").children.map((tile) => [tile.dataset.level, ...tile.children.map((part) => part.textContent)]);
 same(tiles, [
-  ["fault", "a", "offset from NTP server", "none yet", "no error bound", "never measured"],
+  ["fault", "a", "offset from NTP server", "none yet", "no error bound", "never measured", "Fault"],
   ["good", "Real-time clock", "offset from UTC", "+1.00\u00a0µs", "± 50.0 µs", "1 s"],
   ["good", "eth0", "offset from PTP timeTransmitter", "+5\u00a0ns", "± 9 ns", "1 s"],
-  ["good", "rack", "path delay, both ways", "1.000\u00a0µs", "± 10 ns", "1 s"],
+  ["good", "rack", "path delay, both ways", "1.000\u00a0µs", "± 10 ns", "2 s"],
 ], "tiles");
 console.log("attention: problems, the word at the top and the tiles are as they should be");

@@ -119,6 +119,11 @@ async function look(browser, address, width, colorScheme) {
 
 // What comes while the page is open.
 async function live(page, monitor) {
+  // a reader's place is kept while values are renewed
+  await page.locator(".tile", { hasText: "rack-12" }).focus();
+  const shown = await page.locator("#state").textContent();
+  await page.waitForFunction((old) => document.getElementById("state").textContent.slice(0, 45) !== old.slice(0, 45), shown);
+  check(await page.evaluate(() => document.activeElement?.textContent.includes("rack-12")), "the focus of a tile is lost");
   const state = () => page.locator("#state").textContent();
   const before = await state();
   await page.waitForFunction((old) => document.getElementById("state").textContent !== old, before);
@@ -187,10 +192,12 @@ async function addressed(browser, address) {
   await shows(page, "#range-state", "03:00:00 to 2025-06-15 03:30:00");
   await shows(page, "#event-list li", "the interface is down, it was up <script>alert(1)</script>");
   check((await page.locator("#range-from").inputValue()).startsWith("2025-06-15T03:00"), "the fields do not have the time that is shown");
-  for (const [query, wanted] of [["from=2025-06-15T03:30:00Z&to=2025-06-15T03:00:00Z", "900"], ["from=<b>&to=%00", "900"], ["from=%2B275000-01-01T00:00:00Z&to=%2B275001-01-01T00:00:00Z", "900"], ["last=3600", "3600"], ["last=-1", "900"]]) {
+  for (const [query, wanted] of [["from=2025-06-15T03:30:00Z&to=2025-06-15T03:00:00Z", "900"], ["from=<b>&to=%00", "900"], ["from=2025-06-15T03:00:00&to=2025-06-15T03:30:00", "900"], ["from=%2B275000-01-01T00:00:00Z&to=%2B275001-01-01T00:00:00Z", "900"], ["last=3600", "3600"], ["last=-1", "900"]]) {
     await page.goto(`${address}/?${query}`);
     await shows(page, "#state", "As of");
-    check((await page.locator("#range-state").textContent()) === "" && (await page.inputValue("#range-last")) === wanted, `${query} is not shown as the last ${wanted} s`);
+    const said = await page.locator("#range-state").textContent();
+    check(said.includes("no range of time that is understood") === query.startsWith("from"), `${query}: ${said}`);
+    check((await page.inputValue("#range-last")) === wanted, `${query} is not shown as the last ${wanted} s`);
   }
   await context.close();
 }
@@ -265,7 +272,9 @@ async function token(browser) {
     await page.fill("#token", entered);
     await page.keyboard.press("Enter");
     await shows(page, where, answer);
+    await shows(page, "#glance-word", where === "#state" ? "" : "No answer");
   }
+  check((await page.locator("#glance-word").textContent()) !== "No answer", "a monitor that answers is said not to");
   await shows(page, "#event-state", "at once");
   await shows(page, "#clock-plots .readout", "error bound");
   await shows(page, "#metric-list dt", "wirestamp_clock");

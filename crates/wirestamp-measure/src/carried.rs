@@ -217,6 +217,7 @@ fn add_port(new: &mut PtpState, old: &PtpState) {
         path_delay_ns: _,
         frequency_ppb: _,
         age_ns: _,
+        stale_after_ns: _,
         holdover: _,
         agreement: _,
         error: _,

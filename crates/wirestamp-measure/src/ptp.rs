@@ -218,9 +218,9 @@ impl Task for PtpTask {
             .with_dependent(|_, node| into.extend(node.sockets()));
     }
 
-    fn show(&self, _moment: &Moment, into: &mut State) {
+    fn show(&self, moment: &Moment, into: &mut State) {
         let status = self.running.with_dependent(|_, node| node.status());
-        into.ptp.extend(self.shown(&status));
+        into.ptp.extend(self.shown(&status, moment));
     }
 
     fn ask_ptp(&self, ask: &mut dyn FnMut(&Node<'_>)) {

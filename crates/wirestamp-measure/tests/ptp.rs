@@ -256,3 +256,38 @@ fn a_boundary_clock_has_a_port_on_each_interface() {
     assert_eq!(names, [["sim0", "sim1"]]);
     assert_eq!(engine.state().ptp.len(), 2);
 }
+
+/// Measurements from before a step of the real-time clock say nothing about it now; how long ago they were taken is known all the same.
+#[test]
+fn the_real_time_clocks_offset_goes_with_its_step() {
+    for source in [Source::Software, Source::Hardware] {
+        let mut ptp = Ptp::at("sim0");
+        ptp.options.source = source;
+        ptp.options.enable_hardware = true;
+        let simulation = Simulation::preset("igc", 1).expect("a preset");
+        let mut asked = Measurements::default().ptp(ptp);
+        asked.answered = true;
+        let place = Place::Simulation(simulation.clone());
+        let mut engine = Engine::new(asked, place).expect("it starts");
+        let mut run = |milliseconds| {
+            let until = engine.now() + Span::from_milliseconds(milliseconds);
+            let mut events = Events::default();
+            engine.run_until(until, &mut events).expect("it runs");
+            engine.state().ptp.remove(0)
+        };
+        let before = run(60_000);
+        let known = (before.system_offset_ns, before.system_bound_ns);
+        assert!(known.0.is_some() && known.1.is_some(), "{before:?}");
+        assert_eq!(before.stale_after_ns, Some(30_000_000_000));
+        simulation
+            .world()
+            .step_real_time_clock(Span::from_seconds(5));
+        let after = run(1);
+        let gone = (after.system_offset_ns, after.system_bound_ns);
+        assert_eq!(gone, (None, None), "{source:?}: {after:?}");
+        let age = after.age_ns.expect("it is known");
+        assert!(age >= before.age_ns.expect("measured"), "{after:?}");
+        let again = run(20_000);
+        assert!(again.system_offset_ns.is_some(), "{source:?}: {again:?}");
+    }
+}

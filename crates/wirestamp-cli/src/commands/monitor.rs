@@ -97,8 +97,10 @@ pub(super) fn run(
     output.line(&ready)?;
     output.now(|page| ready.print(page))?;
     if arguments.config.is_none() {
-        let (configuration, nic) = (&configuration, has_clock(session));
-        let more = More { configuration, nic };
+        let path = configuration.path.first();
+        let path = path.map(|path| path.interface.clone());
+        let nic = has_clock(session);
+        let more = More { path, nic };
         output.now(|page| more.print(page))?;
     }
     system::ready();
@@ -165,8 +167,7 @@ fn usual(session: &Session) -> Result<Configuration, Error> {
     let Ok(interface) = session.interface(None) else {
         return Ok(Configuration::default());
     };
-    let name = interface.name().replace('\\', "\\\\").replace('"', "\\\"");
-    Configuration::from_toml(&format!("[[path]]\ninterface = \"{name}\"\n"))
+    Configuration::from_toml(&more::path_of(interface.name()))
 }
 
 /// The first NIC that has a PTP hardware clock.

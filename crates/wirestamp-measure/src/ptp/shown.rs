@@ -1,21 +1,27 @@
 //! The state of a PTP clock.
 
 use super::PtpTask;
+use crate::moment::Moment;
 use crate::state::{PtpState, Reasons};
 use std::collections::BTreeMap;
-use wirestamp_ptp::{PortStatus, Status, Warning};
+use wirestamp::time::UtcCrossTimestamp;
+use wirestamp_ptp::{PortStatus, Sample, Status, Warning};
 
 impl PtpTask {
     /// Each of its ports.
-    pub(super) fn shown(&self, status: &Status) -> impl Iterator<Item = PtpState> {
-        status.ports.iter().map(|port| self.port(status, port))
+    pub(super) fn shown(&self, status: &Status, moment: &Moment) -> impl Iterator<Item = PtpState> {
+        let ports = status.ports.iter();
+        ports.map(|port| self.port(status, port, moment))
     }
 
-    fn port(&self, status: &Status, port: &PortStatus) -> PtpState {
+    fn port(&self, status: &Status, port: &PortStatus, moment: &Moment) -> PtpState {
         let held = port.estimate;
         let name = port.interface.as_str();
         let last = self.last.as_ref().filter(|last| last.interface == name);
-        let system = last.and_then(|last| last.system_offset);
+        // what was measured before a step says nothing of the clock now
+        let valid = last.filter(|last| held.is_some() && !is_stepped_since(last, moment));
+        let system = valid.and_then(|last| last.system_offset);
+        let since = last.map(|last| (moment.now - last.at).saturating_nanoseconds());
         let warnings = self
             .seen
             .warnings
@@ -35,7 +41,8 @@ impl PtpTask {
             system_bound_ns: system.map(|system| system.bound.saturating_nanoseconds()),
             path_delay_ns: held.map(|held| held.mean_path_delay_ns),
             frequency_ppb: held.and_then(|held| held.frequency_ppb),
-            age_ns: held.map(|held| held.age_ns),
+            age_ns: held.map(|held| held.age_ns).or(since),
+            stale_after_ns: Some(self.patience.saturating_nanoseconds()),
             holdover: held.is_some_and(|held| held.holdover),
             agreement: status.agreement.name().to_owned(),
             error: self.seen.silence.map(|why| why.to_string()),
@@ -45,6 +52,16 @@ impl PtpTask {
             ignored: reasons(&port.counts.ignored),
         }
     }
+}
+
+fn is_stepped_since(last: &Sample, moment: &Moment) -> bool {
+    let then = UtcCrossTimestamp {
+        before: last.at,
+        utc: last.time,
+        after: last.at,
+    };
+    let slewed = moment.real_time_clock.slewed(&then, &moment.reading);
+    slewed.is_none()
 }
 
 fn reasons(counts: &BTreeMap<&'static str, u64>) -> Reasons {

@@ -32,7 +32,8 @@ pub struct PtpState {
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub bound_ns: Option<i64>,
-    /// This host's real-time clock minus the timeTransmitter's UTC, at the last Sync.
+    /// This host's real-time clock minus the timeTransmitter's UTC, at the last Sync. `None`: not measured, or a clock of this
+    /// host was stepped since.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub system_offset_ns: Option<i64>,
@@ -50,11 +51,15 @@ pub struct PtpState {
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub age_ns: Option<i64>,
+    /// A greater age says that Syncs or answers are missing: 30 s, or eight intervals of Announce messages.
+    #[serde(default, with = "crate::exact")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
+    pub stale_after_ns: Option<i64>,
     /// Whether the timeTransmitter is followed no more.
     pub holdover: bool,
     /// Whether the configured sources agree.
     pub agreement: String,
-    /// Why it measures nothing, if it has not for 30 s, or for eight intervals of Announce messages.
+    /// Why it has never measured anything, if it has not for `stale_after_ns`.
     #[serde(default)]
     pub error: Option<String>,
     /// Settings that work, but perhaps not as they are meant, in sentences.

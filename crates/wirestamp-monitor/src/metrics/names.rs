@@ -84,6 +84,7 @@ fn everything() -> Snapshot {
             path_delay_ns: Some(1),
             frequency_ppb: Some(1.0),
             age_ns: Some(1),
+            stale_after_ns: Some(1),
             lost: reasons(),
             ignored: reasons(),
         })],

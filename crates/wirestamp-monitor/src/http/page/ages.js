@@ -20,7 +20,7 @@ function show(made) {
   made.closest("tr, .tile")?.classList.toggle("stale", isStale);
 }
 
-// From how many seconds on a value is too old: the monitor says so, from the configured interval.
+// From how many seconds on a value is too old: the monitor says so, from the configured intervals.
 export const staleAfter = (one, otherwise) => (one.stale_after_ns ? Number(one.stale_after_ns) / 1e9 : otherwise);
 
 // The real-time clock is as old as its newest server may be.

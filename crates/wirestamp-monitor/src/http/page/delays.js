@@ -40,7 +40,7 @@ export function showTable(snapshot) {
   const columns = [{ name: "Name" }, { name: "To" }, { name: "Last path delay", number: true, missing: "none yet" }, { name: "Error bound", number: true, missing: "none yet" }, { name: "Age", missing: "never" },
     { name: "Sent", number: true }, { name: "Lost", number: true }, { name: "In flight", number: true }, { name: "Refused packets, other problems", text: true }];
   const share = (lost, sent) => (lost ? `${count(lost)} (${((100 * lost) / sent).toPrecision(2)} %)` : "0");
-  const sessions = snapshot.peers.map((peer) => [peer.name, peer.address, span(peer.path_delay_ns, peer.path_delay_bound_ns), bound(peer.path_delay_bound_ns, peer.path_delay_ns), age(peer.age_ns, staleAfter(peer, 10)), count(peer.sent),
+  const sessions = snapshot.peers.map((peer) => [peer.name, peer.address, span(peer.path_delay_ns, peer.path_delay_bound_ns), bound(peer.path_delay_bound_ns, peer.path_delay_ns), age(peer.path_delay_age_ns, staleAfter(peer, 10)), count(peer.sent),
     share(peer.lost, peer.sent), count(peer.in_flight), [peer.error, peer.refused ? `${count(peer.refused)} not sent` : "", reasons(peer.rejected, "")].filter(Boolean).join("; ") || "none"]);
   const paths = snapshot.paths.map((path) => [path.interface, "this host itself", element("span", { className: "missing", textContent: "see the plot" }), element("span", { className: "missing", textContent: "see the plot" }),
     element("span", { className: "missing", textContent: "not kept" }), count(path.sent), share(path.lost, path.sent), count(path.in_flight), path.error || "none"]);

@@ -9,7 +9,7 @@ import { byId } from "./elements.js";
 import * as events from "./events.js";
 import { load as loadMetrics } from "./metrics.js";
 import * as offsets from "./offsets.js";
-import { missing, problems } from "./problems.js";
+import { counted, problems } from "./problems.js";
 import { range, rangeQuery, suggest, watch as watchRange } from "./range.js";
 import { showCost, showInterfaces, showTasks, showTimestamps } from "./tables.js";
 import { showTiles } from "./tiles.js";
@@ -19,9 +19,10 @@ const EVERY = 2000;
 const HISTORY_EVERY = 60;
 const HISTORY_PATIENCE = 60_000;
 const METRICS_EVERY = 60;
+const MINUTE = 60_000;
 
 let last = null; // the newest snapshot, and when it came
-let missed = null; // the missing timestamps that it knew
+let counts = []; // what the snapshots of the last minute counted, the oldest first
 let asking = false;
 let timer = 0;
 let historyAt = -Infinity;
@@ -53,6 +54,15 @@ function gone(fault) {
   tell("gone", last ? `No answer from the monitor for ${duration(passed())}: ${fault}. What is shown is as of ${last.snapshot.time.slice(0, 19).replace("T", " ")} UTC. Trying again…` : `No answer from the monitor: ${fault}. Trying again…`);
 }
 
+// What was counted a minute ago, or as long ago as this page asks without a pause.
+function lately(snapshot, isNewRun) {
+  const now = performance.now();
+  if (isNewRun || (counts.length && now - counts.at(-1).at > MINUTE)) counts = [];
+  while (counts.length > 1 && now - counts[1].at >= MINUTE) counts.shift();
+  counts.push({ at: now, counts: counted(snapshot) });
+  return { counts: counts[0].counts, seconds: (now - counts[0].at) / 1e3 };
+}
+
 function take(snapshot) {
   const isNewRun = !last || isRestarted(last.snapshot, snapshot);
   last = { snapshot, came: performance.now() };
@@ -60,8 +70,7 @@ function take(snapshot) {
   byId("token-form").hidden = true;
   tell("live", "");
   suggest(now());
-  const found = problems(snapshot, missed);
-  missed = missing(snapshot);
+  const found = problems(snapshot, lately(snapshot, isNewRun));
   document.title = `${found.length ? `(${found.length}) ` : ""}${snapshot.host}: wirestamp monitor`;
   showAttention(snapshot, found);
   showTiles(snapshot, found);
@@ -125,15 +134,17 @@ async function poll() {
     took = performance.now() - begun;
     events.start();
     // a past range is asked for once
-    if (range(now()).isLive ? now() - historyAt >= HISTORY_EVERY : historyAt === -Infinity) await history();
-    else if (range(now()).isLive) draw();
+    if (range(now()).isLive ? now() - historyAt >= HISTORY_EVERY : historyAt === -Infinity) history();
+    if (range(now()).isLive) draw();
     if (now() - metricsAt >= METRICS_EVERY) {
       metricsAt = now();
       await loadMetrics();
     }
   } catch (error) {
     if (error.status === 401) {
-      tell("token", "This monitor answers only who bears its token.");
+      const why = "This monitor answers only who bears its token.";
+      tell("token", why);
+      glance("gone", why);
       const form = byId("token-form");
       if (form.hidden) {
         form.hidden = false;

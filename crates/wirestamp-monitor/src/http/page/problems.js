@@ -1,26 +1,41 @@
-// What an operator should look at, from one snapshot: a fault (a value is wrong, or none comes) or a warning (it works, but worse).
+// What an operator should look at: a fault (a value is wrong, or none comes) or a warning (it works, but worse).
 
 import { staleAfter, staleClock } from "./ages.js";
 import { bound, count, duration, missingOfSent, offset } from "./units.js";
 
 // How long a monitor has been running before a clock that nothing has measured is a problem.
 const PATIENCE = 60;
+// Of so many packets at least, and more than this share: the alert WirestampPacketsLost has the same share.
+const FEW = 20;
+const SHARE = 0.01;
 
+const isUnknown = (value) => value === null || value === undefined;
 const because = (why) => (why ? `: ${why}.` : ".");
 
 function ofTasks(snapshot, { fault, warning }) {
-  snapshot.tasks.filter((task) => task.state === "failed").forEach((task) => fault(`task ${task.name}`, `Task ${task.kind} ${task.name} failed: ${task.error}`));
+  snapshot.tasks.filter((task) => task.state === "failed").forEach((task) => fault(`${task.kind} ${task.name}`, `Task ${task.kind} ${task.name} failed: ${task.error}`));
   if (snapshot.history?.state === "live_only" && snapshot.history.error) warning("history", `The history is not written: ${snapshot.history.error}`);
   if (snapshot.recording?.state === "failed") warning("recording", `Recordings fail: ${snapshot.recording.error}`);
 }
 
-function ofClocks(snapshot, { fault, warning, old }) {
+function ofRealtime(clock, snapshot, { fault, warning }) {
+  const subject = "clock realtime";
+  const [value, limit] = [Number(clock.utc_offset_ns), Number(clock.utc_bound_ns)];
+  if (!isUnknown(clock.utc_offset_ns) && Math.abs(value) > limit) fault(subject, `The real-time clock is wrong, not merely unsure: offset ${offset(value, limit)} ${bound(limit, value)}.`);
+  for (const port of snapshot.ptp.filter((one) => !isUnknown(one.system_offset_ns))) {
+    const [apart, most] = [port.system_offset_ns, Number(port.system_bound_ns)];
+    if (Math.abs(Number(apart)) > most) fault(subject, `The real-time clock is wrong by PTP port ${port.interface}, not merely unsure: offset ${offset(apart, most)} ${bound(most, apart)}.`);
+  }
+  const isBounded = !isUnknown(clock.utc_bound_ns) || snapshot.ptp.some((port) => !isUnknown(port.system_bound_ns));
+  if (!isBounded && clock.reference !== "simulation" && Number(snapshot.uptime_ns) / 1e9 > PATIENCE) warning(subject, "Nothing that this monitor knows bounds the error of the real-time clock: it measures no NTP server or PTP clock, and the kernel claims nothing.");
+}
+
+function ofClocks(snapshot, into) {
   for (const clock of snapshot.clocks) {
+    if (clock.kind === "realtime") ofRealtime(clock, snapshot, into);
     const subject = `clock ${clock.name}`;
-    const [value, limit] = [Number(clock.utc_offset_ns), Number(clock.utc_bound_ns)];
-    if (clock.kind === "realtime" && clock.utc_offset_ns !== null && Math.abs(value) > limit) fault(subject, `The real-time clock is wrong, not merely unsure: offset ${offset(value, limit)} ${bound(limit, value)}.`);
-    if (clock.kind === "realtime" && clock.utc_bound_ns === null && clock.reference !== "simulation" && Number(snapshot.uptime_ns) / 1e9 > PATIENCE) warning(subject, "How wrong the real-time clock is, nobody knows: no NTP server, no PTP and no daemon bounds its error.");
-    old(subject, `Clock ${clock.name}`, clock.age_ns, staleClock(clock, snapshot), clock.error);
+    into.old(subject, `Clock ${clock.name}`, clock.age_ns, staleClock(clock, snapshot), clock.error);
+    if (isUnknown(clock.age_ns) && clock.error) into.fault(subject, `Clock ${clock.name}: ${clock.error}.`);
   }
 }
 
@@ -33,51 +48,81 @@ function ofServers(ntp, { fault, warning, old }) {
     if (server.falseticker) warning(subject, `${name} contradicts the majority.`);
     old(subject, name, server.age_ns, staleAfter(server, 300), server.error);
     const since = server.responses === 0 ? "no answer yet" : `${count(server.responses)} of ${count(server.requests)} requests answered, no measurement yet`;
-    if (server.age_ns === null && server.unanswered + server.responses > 3) fault(subject, `${name}: ${since}${because(server.error)}`);
+    if (isUnknown(server.age_ns) && server.unanswered + server.responses > 3) fault(subject, `${name}: ${since}${because(server.error)}`);
   }
 }
 
-function ofPorts(ports, { fault, warning }) {
+function ofPorts(ports, { fault, warning, old }) {
   for (const port of ports) {
     const [subject, name] = [`ptp ${port.interface}`, `PTP port ${port.interface}`];
     if (port.error) fault(subject, `${name}: ${port.error}.`);
+    else old(subject, name, port.age_ns, staleAfter(port, 30));
     if (port.agreement === "disagree") fault(subject, `${name}: the sources of time contradict each other, and none is followed.`);
     if (port.holdover) warning(subject, `${name} follows no timeTransmitter any more.`);
     for (const why of port.warnings) warning(subject, `${name}: ${why}.`);
   }
 }
 
-function ofSessions(snapshot, { fault, warning, old }) {
+function ofPackets(snapshot, { fault, warning, old }) {
   for (const peer of snapshot.peers) {
     const [subject, name] = [`stamp ${peer.name}`, `STAMP session ${peer.name}`];
     old(subject, name, peer.age_ns, staleAfter(peer, 10), peer.error);
-    if (peer.age_ns === null && peer.lost > 10) fault(subject, `${name}: ${count(peer.lost)} packets, no answer yet${because(peer.error)}`);
+    if (isUnknown(peer.age_ns) && peer.lost > 2) fault(subject, `${name}: ${count(peer.lost)} packets, no answer yet${because(peer.error)}`);
+  }
+  for (const path of snapshot.paths) {
+    if (path.lost > 2 && path.received === 0) fault(`path ${path.interface}`, `Path of this host, ${path.interface}: ${count(path.lost)} packets, none arrived${because(path.error)}`);
   }
   for (const why of snapshot.reflector?.warnings ?? []) warning("reflector", `STAMP reflector: ${why}.`);
 }
 
-// Of each socket: how many packets that left have no transmit timestamp.
-export function missing(snapshot) {
-  const all = [...snapshot.peers.map((peer) => [`stamp ${peer.name}`, peer.name, peer.timestamps]), ...snapshot.paths.map((path) => [`path ${path.interface}`, path.interface, path.timestamps])];
-  return new Map(all.map(([subject, name, counts]) => [subject, { name, total: missingOfSent(counts) }]));
+// Of each session and path: packets that came back, that were lost, and that have no transmit timestamp though they left.
+export function counted(snapshot) {
+  const sessions = snapshot.peers.map((peer) => [`stamp ${peer.name}`, { name: peer.name, good: peer.answered, lost: peer.lost, missing: missingOfSent(peer.timestamps) }]);
+  const paths = snapshot.paths.map((path) => [`path ${path.interface}`, { name: path.interface, good: path.received, lost: path.lost, missing: missingOfSent(path.timestamps) }]);
+  return new Map([...sessions, ...paths]);
 }
 
-// before: what `missing` said of the snapshot before. Faults come first.
-export function problems(snapshot, before) {
+// earlier: what `counted` said so many seconds ago.
+function ofLately(snapshot, { counts, seconds }, { warning }) {
+  for (const [subject, now] of counted(snapshot)) {
+    const old = counts.get(subject) ?? now;
+    const [good, lost, missing] = [now.good - old.good, now.lost - old.lost, now.missing - old.missing];
+    const lately = `in the last ${duration(seconds)}`;
+    if (missing > 0) warning(subject, `${now.name}: ${count(missing)} transmit timestamps went missing ${lately}.`);
+    if (good > 0 && lost + good >= FEW && lost > SHARE * (lost + good)) warning(subject, `${now.name}: ${count(lost)} of ${count(lost + good)} packets were lost ${lately}.`);
+  }
+}
+
+// Faults come first.
+export function problems(snapshot, earlier) {
   const found = [];
   const fault = (subject, text) => found.push({ level: "fault", subject, text });
   const warning = (subject, text) => found.push({ level: "warning", subject, text });
-  const old = (subject, name, age, limit, why) => age !== null && age / 1e9 > limit && fault(subject, `${name}: nothing new for ${duration(age / 1e9)}${because(why)}`);
+  const old = (subject, name, age, limit, why) => !isUnknown(age) && age / 1e9 > limit && fault(subject, `${name}: nothing new for ${duration(age / 1e9)}${because(why)}`);
   const into = { fault, warning, old };
   ofTasks(snapshot, into);
   ofClocks(snapshot, into);
   ofServers(snapshot.ntp, into);
   ofPorts(snapshot.ptp, into);
-  ofSessions(snapshot, into);
-  for (const [subject, { name, total }] of missing(snapshot)) {
-    const added = total - (before?.get(subject)?.total ?? total);
-    if (added > 0) warning(subject, `${name}: ${count(added)} more transmit timestamps are missing.`);
-  }
+  ofPackets(snapshot, into);
+  if (earlier) ofLately(snapshot, earlier, into);
   const rank = ({ level }) => (level === "fault" ? 0 : 1);
   return found.sort((one, other) => rank(one) - rank(other));
+}
+
+// States in which a port is about to measure.
+const MEASURES = ["listening", "uncalibrated", "timeReceiver"];
+
+// The names of everything that has given no result yet.
+export function pending(snapshot) {
+  const never = (all, name) => all.filter((one) => isUnknown(one.age_ns)).map(name);
+  const starting = snapshot.tasks.filter((task) => task.state === "starting").map((task) => `${task.kind} ${task.name}`);
+  return [...new Set([
+    ...starting,
+    ...never(snapshot.clocks.filter((clock) => clock.kind !== "realtime"), (clock) => `clock ${clock.name}`),
+    ...never(snapshot.ntp?.servers ?? [], (server) => `ntp ${server.name}`),
+    ...never(snapshot.ptp.filter((port) => MEASURES.includes(port.state)), (port) => `ptp ${port.interface}`),
+    ...never(snapshot.peers, (peer) => `stamp ${peer.name}`),
+    ...snapshot.paths.filter((path) => path.received === 0).map((path) => `path ${path.interface}`),
+  ])];
 }

@@ -8,15 +8,19 @@ const from = byId("range-from");
 const to = byId("range-to");
 const live = byId("range-live");
 const state = byId("range-state");
+// RFC 3339, with its time zone: without one, each browser would take its own.
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 const LAST_YEAR = Date.UTC(9999, 11, 31) / 1e3;
 let past = null;
 
-// What the address asks for: ?last=SECONDS, or ?from=TIME&to=TIME (RFC 3339). Anything else is as if nothing was asked for.
+// What the address asks for: ?last=SECONDS, or ?from=TIME&to=TIME (RFC 3339). Returns whether it was understood.
 function asked(address) {
   const query = new URLSearchParams(address);
-  const wanted = { from: seconds(query.get("from")), to: seconds(query.get("to")) };
+  const time = (name) => (TIME.test(query.get(name)) ? seconds(query.get(name)) : NaN);
+  const wanted = { from: time("from"), to: time("to") };
   if (wanted.from >= 0 && wanted.from < wanted.to && wanted.to < LAST_YEAR) past = wanted;
   if ([...last.options].some((option) => option.value === query.get("last"))) last.value = query.get("last");
+  return Boolean(past) || !(query.has("from") || query.has("to"));
 }
 
 // The address of what is shown: it can be kept, and sent to others.
@@ -41,8 +45,9 @@ export function watch(changed) {
     remember();
     changed();
   };
-  asked(location.search);
+  const isUnderstood = asked(location.search);
   tell();
+  if (!isUnderstood) state.textContent = "The address has no range of time that is understood (from=2025-06-15T03:00:00Z&to=…): the plots show now.";
   last.addEventListener("change", () => {
     past = null;
     show();

@@ -111,7 +111,7 @@ pub(super) fn timestamps(snapshot: &Snapshot, into: &mut Families<'_>) -> Result
     into.counter(
         "wirestamp_transmit_timestamps_missing",
         None,
-        "Missing transmit timestamps, by reason; `not_sent`: the packet did not leave",
+        "Missing transmit timestamps, by reason; `not_sent`: the packet did not leave (before Linux 5.0 not known of sessions with an interface, and of NTP with hardware timestamps: another reason counts)",
         missing,
     )?;
     into.counter(

@@ -54,6 +54,12 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
         each(|port| of_ns(port.age_ns)),
     )?;
     into.gauge(
+        "wirestamp_ptp_stale_after",
+        seconds(),
+        "Age from which a port's values are stale: 30 s, or eight intervals of Announce messages",
+        each(|port| of_ns(port.stale_after_ns)),
+    )?;
+    into.gauge(
         "wirestamp_ptp_holdover",
         None,
         "1 if the clock no longer follows a timeTransmitter",
@@ -63,7 +69,7 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
         "wirestamp_ptp_silent",
         None,
         "1 if the port has measured nothing for some time, or cannot measure; the page and the log show the reason",
-        each(|port| truth(port.error.is_some())),
+        each(|port| truth(port.error.is_some() || port.age_ns > port.stale_after_ns)),
     )?;
     into.gauge(
         "wirestamp_ptp_agreement",
