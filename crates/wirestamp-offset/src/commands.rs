@@ -333,6 +333,9 @@ impl Commands {
             return;
         };
         let (shift, doubt) = last.at(from);
+        if self.knots.len() > 1 && last.from == from {
+            self.knots.pop_back(); // it never held
+        }
         self.knots.push_back(Knot {
             from,
             shift,

@@ -32,6 +32,8 @@ pub struct Estimator {
     requests: Line,
     delays: VecDeque<i64>,
     latest: Option<Estimate>,
+    /// Its time, which the history of adjustments may no longer reach.
+    latest_at: Option<Moment>,
     last_sync: Option<(i64, i64)>,
     /// Local time of the newest packet that was used.
     newest: i64,
@@ -52,6 +54,7 @@ impl Estimator {
             requests: Line::default(),
             delays: VecDeque::with_capacity(guess::DELAYS + 1),
             latest: None,
+            latest_at: None,
             last_sync: None,
             newest: i64::MIN,
             unsure: 0,
@@ -102,7 +105,9 @@ impl Estimator {
         self.syncs.push(when.free, difference);
         self.newest = self.newest.max(at); // a late Follow_Up can come after other messages
         let estimate = self.estimate(self.newest);
-        self.latest = estimate.or(self.latest);
+        if estimate.is_some() {
+            (self.latest, self.latest_at) = (estimate, self.moment(self.newest));
+        }
         Ok(estimate.map_or(Told::Nothing, Told::Estimate))
     }
 
@@ -207,7 +212,8 @@ impl Estimator {
     /// bound, and including adjustments since.
     pub fn held_at(&self, at: i64) -> Option<Estimate> {
         let latest = self.latest?;
-        let (then, when) = (self.moment(latest.at)?, self.moment(at)?);
+        let then = self.moment(latest.at).or(self.latest_at)?;
+        let when = self.moment(at)?;
         let (low, high) = self.possible.interval_at(when)?;
         let drift = latest.free_rate.unwrap_or(0.0) * when.free.saturating_sub(then.free) as f64;
         let guess = latest

@@ -106,12 +106,19 @@ impl Observed {
         }
         let slopes = both(self.slopes, first.slopes_to(&reading));
         let is_straight = slopes.0 <= slopes.1;
-        if is_straight && self.is_as_expected(&first, &reading) {
+        if is_straight && self.is_settled(&first, &newest) && self.is_as_expected(&first, &reading)
+        {
             self.slopes = slopes;
         } else {
             self.adjusted(&newest, &reading, is_straight.then_some(slopes));
         }
         self.newest = Some(reading);
+    }
+
+    /// Whether the adjustment that is in force was seen for as long as from one reading to another. Before, it is only a
+    /// mean: of a time in which the clock was adjusted otherwise.
+    fn is_settled(&self, first: &Reading, newest: &Reading) -> bool {
+        self.beginning.is_none() || first.local < newest.local
     }
 
     /// Whether the adjustment that is in force explains the reading.
@@ -142,7 +149,9 @@ impl Observed {
             between: (before.local, reading.local),
             reached: beginning.shift(reading),
             after: after - beginning.slope,
-            is_straight: slopes.is_some(),
+            // two readings always lie on a line
+            is_straight: slopes.is_some()
+                && self.first.is_some_and(|first| first.local < before.local),
             unsure,
         });
         match slopes {
@@ -257,6 +266,60 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_slew_that_is_shorter_than_two_intervals_is_inside() {
+        for ppm in [3.0, -60.0, 500.0, -500.0, 83_333.0, -83_333.0] {
+            let check = |begun: i64, ends: i64| {
+                let clock = Clock(vec![(0, 40.0), (begun, 40.0 + ppm), (ends, 40.0)]);
+                observed(&clock, 7, 125 * MS);
+            };
+            for begun in (5_000 * MS..5_130 * MS).step_by(21 * MS as usize) {
+                for length in (5..=270).step_by(41) {
+                    check(begun, begun + length * MS);
+                }
+            }
+            // as much in one interval as in the next
+            check(5_062_500_000, 5_187_500_000);
+        }
+    }
+
+    #[test]
+    fn changes_each_second_leave_an_older_estimate_its_place() {
+        let commands = SharedCommands::default();
+        let mut observed = Observed::new(SharedCommands::clone(&commands));
+        let changes: Vec<_> = (0..400)
+            .map(|second| (second * SECOND, (second % 7 * 20) as f64))
+            .collect();
+        let clock = Clock(changes);
+        let mut estimator = crate::Estimator::new(SETTINGS, SharedCommands::clone(&commands));
+        for turn in 0..1_600 {
+            let at = turn * SECOND / 4 + 1_000;
+            observed.note(at, clock.reading(at));
+            let really = |at: i64| clock.by(at).round() as i64;
+            if turn < 40 {
+                let (sync, request) = (at - 30_000, at - 20_000);
+                let taken = estimator.from_reference(sync, really(sync) + 5_000);
+                taken.expect("no contradiction");
+                let taken = estimator.to_reference(request, really(request) - 5_000);
+                taken.expect("no contradiction");
+            } else {
+                let held = estimator.held_at(at).expect("held");
+                let error = (held.offset - really(at)).abs();
+                assert!(error <= held.bound, "{turn}: {error}, {held:?}");
+            }
+        }
+    }
+
+    const SETTINGS: crate::Settings = crate::Settings {
+        assumptions: crate::Assumptions {
+            drift: (-200e-6, 200e-6),
+            wander: 30e-9,
+            jump: 0.0,
+        },
+        least_delay: 0,
+        resolution: 100,
+    };
 
     #[test]
     fn a_fast_slew_from_the_beginning_on_is_removed_and_any_other_is_usual() {
