@@ -35,14 +35,15 @@ def run(*command):
 
 
 class Net:
-    """A cable between two namespaces; the second may be that of another cable."""
+    """A cable between two namespaces; the second may be that of another cable. A bare one has no addresses, and
+    both ends have one name."""
 
-    def __init__(self, second=None):
-        self.number = next(NUMBERS)
+    def __init__(self, second=None, bare=False):
+        self.number, self.bare = next(NUMBERS), bare
         stem = f"{PREFIX}-{os.getpid()}-{self.number}"
         self.own = [f"{stem}-{end}" for end in range(1 if second else 2)]
         self.spaces = self.own + ([second] if second else [])
-        self.names = [f"p{self.number}x{end}" for end in range(2)]
+        self.names = [f"p{self.number}x{0 if bare else end}" for end in range(2)]
 
     def address(self, end):
         return f"10.79.{self.number}.{end + 1}"
@@ -53,9 +54,11 @@ class Net:
         run("ip", "link", "add", self.names[0], "netns", self.spaces[0], "type", "veth",
             "peer", "name", self.names[1], "netns", self.spaces[1])
         for end, (space, name) in enumerate(zip(self.spaces, self.names)):
-            for command in (f"addr add {self.address(end)}/24 dev {name}",
-                            f"addr add fd79:0:0:{self.number}::{end + 1}/64 dev {name} nodad",
-                            f"link set {name} up", "link set lo up"):
+            addresses = [f"addr add {self.address(end)}/24 dev {name}",
+                         f"addr add fd79:0:0:{self.number}::{end + 1}/64 dev {name} nodad"]
+            if self.bare:
+                addresses = [f"link set {name} addrgenmode none"]
+            for command in (*addresses, f"link set {name} up", "link set lo up"):
                 run("ip", "-n", space, *command.split())
         return self
 
@@ -74,8 +77,8 @@ ATTEMPTS = 5
 class Row:
     """One configuration, as both programs want it."""
 
-    def __init__(self, name, ipv6=False, p2p=False, domain=0, log_sync=-3, seconds=24, profile="default"):
-        self.name, self.ipv6, self.p2p, self.domain = name, ipv6, p2p, domain
+    def __init__(self, name, ipv6=False, p2p=False, domain=0, log_sync=-3, seconds=24, profile="default", ethernet=False):
+        self.name, self.ipv6, self.p2p, self.domain, self.ethernet = name, ipv6, p2p, domain, ethernet
         self.log_sync, self.seconds, self.profile = log_sync, seconds, profile
         self.taken = {}  # offsets of all attempts
 
@@ -86,13 +89,13 @@ class Row:
     def wirestamp(self, net, end, *more):
         interval = f"{int(1000 * 2 ** self.log_sync)}ms"
         options = ["--announce", "500ms", "--sync", interval, "--delay", interval, "--domain", str(self.domain)]
-        options += ["--ipv6"] * self.ipv6 + ["--p2p"] * self.p2p
+        options += ["--ipv6"] * self.ipv6 + ["--p2p"] * self.p2p + ["--transport", "ethernet"] * self.ethernet
         return net.command(end, WIRESTAMP, "ptp", net.names[end], *options, "--json", *more)
 
     def ptp4l(self, net, end, **more):
         settings = {
             "time_stamping": "software",
-            "network_transport": "UDPv6" if self.ipv6 else "UDPv4",
+            "network_transport": "L2" if self.ethernet else "UDPv6" if self.ipv6 else "UDPv4",
             "delay_mechanism": "P2P" if self.p2p else "E2E",
             "domainNumber": self.domain,
             "logAnnounceInterval": -1,
@@ -113,7 +116,8 @@ class Row:
 
 @contextlib.contextmanager
 def running(command):
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # to nowhere: who complains into a full pipe does nothing else
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process
     finally:
@@ -158,9 +162,9 @@ def zero_is_inside(samples):
     check(not outside, f"zero is outside of the bound in {len(outside)} of {len(samples)} samples: {outside[:2]}")
 
 
-def ours_receives(row, net):
-    """ptp4l transmits; what we measured, in nanoseconds."""
-    with running(row.ptp4l(net, 0)):
+def ours_receives(row, net, transmitter=None):
+    """ptp4l transmits, unless another one does; what we measured, in nanoseconds."""
+    with running(transmitter or row.ptp4l(net, 0)):
         done = subprocess.run(row.wirestamp(net, 1, "--for", f"{row.seconds}s"), capture_output=True, text=True)
     lines = objects(done.stdout)
     check(done.returncode in (0, 6), f"exit code {done.returncode}: {done.stdout[-300:]}{done.stderr}")
@@ -181,7 +185,8 @@ def capture(row, net, end, profile):
     """Records what wirestamp sends at its end."""
     link = json.loads(subprocess.run(("ip", "-j", "-n", net.spaces[end], "link", "show", net.names[end]), capture_output=True, check=True).stdout)
     pcap = FOLDER / f"{row.name}-{net.number}.pcap"
-    with running(net.command(end, "tcpdump", "-q", "-U", "-i", net.names[end], "-w", str(pcap), "udp")):
+    carried = "ether proto 0x88f7" if row.ethernet else "udp"
+    with running(net.command(end, "tcpdump", "-q", "-U", "-i", net.names[end], "-w", str(pcap), carried)):
         yield
     pcaps.append((pcap, link[0]["address"], profile))
 
@@ -236,13 +241,16 @@ def decoded():
     """tshark reads every message type that we send, without a warning; and what is announced."""
     kinds = set()
     for pcap, ours, profile in pcaps:
-        fields = itertools.chain.from_iterable(("-e", field) for field in ("ptp.v2.messagetype", "_ws.expert.message", "_ws.malformed"))
+        fields = itertools.chain.from_iterable(("-e", field) for field in ("ptp.v2.messagetype", "eth.dst", "_ws.expert.message", "_ws.malformed"))
         command = ("tshark", "-n", "-r", str(pcap), "-Y", f"ptp && eth.src == {ours}", "-T", "fields", *fields)
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         for line in done.stdout.splitlines():
-            kind, expert, malformed = (line.split("\t") + [""] * 3)[:3]
+            kind, destination, expert, malformed = (line.split("\t") + [""] * 3)[:4]
             check(not expert and not malformed, f"{pcap.name}: {line}")
             kinds.add(int(kind, 16))
+            if pcap.name.startswith("ethernet"):
+                of_peers = int(kind, 16) in (2, 3, 10)
+                check(destination == ("01:80:c2:00:00:0e" if of_peers else "01:1b:19:00:00:00"), f"{pcap.name}: {line}")
         if not profile:
             continue
         fields = ("ptp.v2.flags.timescale", "ptp.v2.flags.utcreasonable", "ptp.v2.an.origincurrentutcoffset")
@@ -313,17 +321,29 @@ FLOODS = {
 }
 
 
-def flood(net, kind, seconds):
+UDP_SENDERS = """
+senders = {}
+for port in (319, 320):
+    senders[port] = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    senders[port].setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(address))
+    senders[port].setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 0)  # ptp4l at this end is not what is tested
+    senders[port].connect(("224.0.1.129", port))
+senders = {port: sender.send for port, sender in senders.items()}
+"""
+ETHERNET_SENDERS = """
+frames = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)
+to = (interface, 0x88f7, 0, 0, bytes.fromhex("011b19000000"))
+senders = dict.fromkeys((319, 320), lambda message: frames.sendto(message, to))
+"""
+
+
+def flood(net, kind, seconds, ethernet=False):
     """Offers a flood from the other end, and says at what rate: a slow machine takes longer for it."""
     program = f"""
 import socket, sys, time
-senders = {{}}
-for port in (319, 320):
-    senders[port] = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    senders[port].setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton({net.address(0)!r}))
-    senders[port].setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 0)  # ptp4l at this end is not what is tested
-    senders[port].connect(("224.0.1.129", port))
-messages = [(senders[port].send, message) for port, message in eval(sys.stdin.read())]
+address, interface = {net.address(0)!r}, {net.names[0]!r}
+{ETHERNET_SENDERS if ethernet else UDP_SENDERS}
+messages = [(senders[port], message) for port, message in eval(sys.stdin.read())]
 begun, sent = time.monotonic(), 0
 while True:
     for send, message in messages:
@@ -432,10 +452,11 @@ def flooded(role):
     return told + [f"memory grew by {grown} KiB in {sum(1 for _ in FLOODS)} floods"]
 
 
-def rough():
-    """Flood, cable out, addresses changed: it goes on, its memory is bounded, zero stays inside."""
-    row, told = Row("rough", seconds=120), []
-    with Net() as net, running(row.ptp4l(net, 0)):
+def rough(row):
+    """Flood, cable out, addresses changed, interface taken away and put back: it goes on, its memory is bounded, zero
+    stays inside."""
+    told = []
+    with Net() as net, running(row.ptp4l(net, 0, masterOnly=1, fault_reset_interval="ASAP")):
         ours = subprocess.Popen(row.wirestamp(net, 1, "--for", f"{row.seconds}s"), stdout=subprocess.PIPE, text=True)
         reader = []
         collecting = threading.Thread(target=lambda: reader.extend(ours.stdout))
@@ -443,11 +464,20 @@ def rough():
         time.sleep(6)
         status = json.loads(subprocess.run((WIRESTAMP, "ptp", "status", net.names[1], "--json"), capture_output=True, check=True).stdout)
         check(status["ports"][0]["state"] == "timeReceiver" and status["time_transmitter"], f"status: {status}")
-        told.append("flood: " + rate_of(*flood(net, "mixed", 4)))
-        for command in (f"link set {net.names[1]} down", f"link set {net.names[1]} up",
-                        f"addr del {net.address(1)}/24 dev {net.names[1]}", f"addr add {net.address(76)}/24 dev {net.names[1]}"):
-            run("ip", "-n", net.spaces[1], *command.split())
+        told.append("flood: " + rate_of(*flood(net, "mixed", 4, row.ethernet)))
+        name, own, away = net.names[1], net.spaces[1], f"{net.spaces[1]}-away"
+        net.own.append(away)
+        run("ip", "netns", "add", away)  # an empty one: there the interface keeps its index
+        back = (own, f"link set {name} netns {away}"), (away, f"link set {name} netns {own}")
+        for space, command in ((own, f"link set {name} down"), (own, f"link set {name} up"),
+                               (own, f"addr del {net.address(1)}/24 dev {name}"), (own, f"addr add {net.address(76)}/24 dev {name}"),
+                               *back, (own, f"link set {name} up"), (own, f"addr add {net.address(76)}/24 dev {name}")):
+            run("ip", "-n", space, *command.split())
             time.sleep(0.5)
+        time.sleep(2)
+        # so quickly that it is back before anybody looks
+        for space, command in (*back, (own, f"link set {name} up"), (own, f"addr add {net.address(76)}/24 dev {name}")):
+            run("ip", "-n", space, *command.split())
         disturbed_until = time.time_ns()
         time.sleep(5)
         memory = int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{ours.pid}/status").read_text())[1])
@@ -463,6 +493,72 @@ def rough():
     ignored = lines[-1]["summary"]["ignored"]
     check(ignored.get("truncated", 0) > 1000, f"ignored: {ignored}")
     return told + [f"{len(late)} samples afterwards, {memory / 1024:.0f} MiB of memory, ignored {ignored}"]
+
+
+def bare():
+    """Over Ethernet without any address, between interfaces of one name: each clock has an identity of its own."""
+    row, told = Row("bare", ethernet=True, seconds=10), []
+    for row.p2p in (False, True):
+        with Net(bare=True) as net:
+            offsets = ours_receives(row, net, row.wirestamp(net, 0, "--transmit", "--priority1", "10"))
+        check(len(offsets) >= 10, f"{len(offsets)} samples")
+        told.append(f"{len(offsets)} samples without addresses")
+    return told
+
+
+def tagged(net, tag, seconds):
+    """Announces the best clock from the other end, in frames with this tag, and returns whom ours followed."""
+    program = f"""
+import socket, sys, time
+frames = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+frames.bind(({net.names[0]!r}, 0))
+source = frames.getsockname()[4]
+to = bytes.fromhex("011b19000000")
+for message in eval(sys.stdin.read()):
+    frames.send(to + source + bytes.fromhex("8100{tag:04x}88f7") + message)
+    time.sleep(0.25)
+"""
+    source = b"\xee" * 8
+    best = bytes(13) + b"\x01\x06\x20\x00\x00\x01" + source + bytes(3)
+    messages = [header(0xb, 64, number, source) + best for number in range(4 * seconds)]
+    command = Row("vlan", ethernet=True).wirestamp(net, 1, "--for", f"{seconds}s")
+    ours = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    subprocess.run(net.command(0, sys.executable, "-c", program), input=repr(messages), text=True, check=True)
+    output, _ = ours.communicate()
+    lines = [line for line in objects(output) if "time_transmitter" in line]
+    check(lines, f"no state: {output}")
+    return {line["time_transmitter"] for line in lines}
+
+
+def vlan():
+    """A timeTransmitter in a VLAN is none of the interface that carries the VLAN; one whose frames have only a priority is."""
+    with Net() as net:
+        check(tagged(net, 0xe000, 8) - {None}, "frames with a priority were ignored")
+        check(tagged(net, 0xe00a, 8) == {None}, "frames of VLAN 10 were heard")
+    return ["VLAN 10 ignored, priority 7 heard"]
+
+
+def refused_over_ethernet():
+    """One PTP program for each interface, unless it has an identity of its own; another interface is free."""
+    row = Row("refused-ethernet", ethernet=True)
+    told = []
+    with Net() as net:
+        attempt = lambda *more: subprocess.run(row.wirestamp(net, 0, "--for", "1s", *more), capture_output=True, text=True)
+        # it ran, and heard nobody
+        ran = lambda done: '"kind":"unreachable"' in done.stdout and objects(done.stdout)[0]["state"] == "listening"
+        for owner, command in (("ptp4l", row.ptp4l(net, 0)), ("wirestamp", row.wirestamp(net, 0))):
+            with running(command):
+                time.sleep(2)
+                error = objects_of_failure(attempt())
+                check(error["kind"] == "busy" and f"{owner} (process" in error["remedy"], f"{error}")
+                own = FOLDER / f"{row.name}.toml"
+                own.write_text('identity = "020000.fffe.000001"\n')
+                beside = attempt("--config", str(own))
+                check(ran(beside) == (owner == "ptp4l"), f"beside {owner}: {beside.stdout}{beside.stderr}")
+                told.append(f"beside {owner}: refused, and named")
+        free = attempt()
+        check(ran(free), f"free again: {free.stdout}{free.stderr}")
+    return told
 
 
 def refused():
@@ -497,6 +593,8 @@ ROWS = [
     Row("udp4-p2p", p2p=True, profile="w32time"),
     Row("udp6-e2e", ipv6=True, domain=24, profile="w32time"),
     Row("udp6-p2p", ipv6=True, p2p=True, domain=127),
+    Row("ethernet-e2e", ethernet=True, seconds=16, profile="w32time"),
+    Row("ethernet-p2p", ethernet=True, p2p=True, domain=24, seconds=16),
 ]
 # Only by name: a Sync every two seconds takes long, and nothing of it depends on the transport (scripts/slow ptp has it).
 SELDOM = [Row("udp4-e2e-2s", log_sync=1, seconds=40)]
@@ -505,7 +603,8 @@ SELDOM = [Row("udp4-e2e-2s", log_sync=1, seconds=40)]
 def main():
     jobs = {row.name: lambda row=row: pair(row) for row in ROWS}
     jobs |= {row.name: lambda row=row: pair(row) for row in SELDOM if row.name in ONLY}
-    jobs |= {"failover": failover, "rough": rough, "refused": refused}
+    jobs |= {"failover": failover, "refused": refused, "refused-ethernet": refused_over_ethernet, "bare": bare, "vlan": vlan}
+    jobs |= {row.name: lambda row=row: rough(row) for row in (Row("rough", seconds=120), Row("rough-ethernet", ethernet=True, seconds=120))}
     # these take all of a machine, and come last
     floods = {f"flood-{role}": lambda role=role: flooded(role) for role in ("measuring", "transmitting")}
     chosen, floods = ({name: job for name, job in some.items() if not ONLY or name in ONLY} for some in (jobs, floods))

@@ -1,5 +1,5 @@
 //! The whole receive path of a PTP clock, engine included: whatever comes to its ports on a
-//! simulated cable, it neither panics nor tells a bound that is none.
+//! simulated cable, in datagrams or in frames, it neither panics nor tells a bound that is none.
 
 #![no_main]
 
@@ -7,9 +7,10 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
 use std::sync::OnceLock;
+use wirestamp::ethernet::{EthernetSocket, Ethertype, MacAddress};
 use wirestamp::sim::Scenario;
-use wirestamp::{HardwareRequest, Simulation, Span, UdpSocket};
-use wirestamp_ptp::{Configuration, DelayMechanism, Engine, Node, Role};
+use wirestamp::{HardwareRequest, Interface, Simulation, Span, UdpSocket};
+use wirestamp_ptp::{Configuration, DelayMechanism, Engine, Node, Role, Transport};
 
 const OWN: [u8; 8] = [2, 0, 0, 0, 0, 0, 0, 9];
 const KINDS: [(u8, usize); 8] = [
@@ -28,6 +29,8 @@ const STEPS: usize = 64;
 struct Input {
     transmits: bool,
     p2p: bool,
+    /// In Ethernet frames, with these octets behind each message.
+    ethernet: Option<[u8; 4]>,
     steps: Vec<Step>,
 }
 
@@ -111,11 +114,38 @@ fn announce(who: u8, priority: u8, sequence: u8) -> Vec<u8> {
 struct Attacker {
     event: UdpSocket,
     general: UdpSocket,
+    frames: EthernetSocket,
+    ethernet: Option<[u8; 4]>,
     sent: u8,
 }
 
 impl Attacker {
+    fn new(theirs: &Interface, ethernet: Option<[u8; 4]>) -> Self {
+        let [event, general] = [319, 320].map(|port| {
+            let socket = theirs.bind(SocketAddr::from(([0; 4], port))).expect("free");
+            let sends = socket.set_multicast(theirs.index(), 1, false);
+            sends.expect("there");
+            socket
+        });
+        let frames = theirs.open_ethernet(Ethertype::PTP).expect("a socket");
+        Self {
+            event,
+            general,
+            frames,
+            ethernet,
+            sent: 0,
+        }
+    }
+
     fn send(&self, bytes: &[u8], event: bool) {
+        if let Some(beyond) = self.ethernet {
+            let group = match event {
+                true => MacAddress::PTP_PRIMARY,
+                false => MacAddress::PTP_PEER_DELAY,
+            };
+            let _ = self.frames.send_to(&[bytes, &beyond].concat(), group, None);
+            return;
+        }
         let (socket, port) = if event {
             (&self.event, 319)
         } else {
@@ -131,8 +161,12 @@ fuzz_target!(|input: Input| {
     let scenario = SCENARIO.get_or_init(|| Scenario::preset("ideal").expect("a preset"));
     let simulation = Simulation::start(scenario, 1);
     let [ours, theirs] = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
-    let _timestamping = ours.enable_hardware(HardwareRequest::Ptp);
+    let _timestamping = [HardwareRequest::Ptp, HardwareRequest::PtpOverEthernet]
+        .map(|request| ours.enable_hardware(request));
     let mut configuration = Configuration::default();
+    if input.ethernet.is_some() {
+        configuration.transport = Transport::Ethernet;
+    }
     configuration.role = if input.transmits {
         Role::TimeTransmitter
     } else {
@@ -147,18 +181,7 @@ fuzz_target!(|input: Input| {
     configuration.log_delay_interval = -5;
     let engine = Engine::new(configuration, OWN).expect("valid");
     let mut node = Node::start_seeded(&engine, std::slice::from_ref(&ours), 1).expect("started");
-    let [event, general] =
-        [319, 320].map(|port| theirs.bind(SocketAddr::from(([0; 4], port))).expect("free"));
-    for socket in [&event, &general] {
-        socket
-            .set_multicast(theirs.index(), 1, false)
-            .expect("there");
-    }
-    let mut attacker = Attacker {
-        event,
-        general,
-        sent: 0,
-    };
+    let mut attacker = Attacker::new(&theirs, input.ethernet);
     let world = simulation.world();
     for step in input.steps.into_iter().take(STEPS) {
         let now = attacker.event.now();

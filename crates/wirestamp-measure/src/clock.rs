@@ -19,10 +19,9 @@ use crate::task::{Task, Turn};
 use offset::{OTHER_UNIT, Offset, UNREAD, counts_nanoseconds, parts_per_trillion};
 use reader::Reader;
 use wirestamp::correlator::{CorrelatorStatus, FrequencyEstimate, GenerationCause};
+use wirestamp::socket::AnySocket;
 use wirestamp::time::UtcCrossTimestamp;
-use wirestamp::{
-    ConversionError, Correlator, Error, ErrorKind, MonotonicTime, Result, Span, UdpSocket,
-};
+use wirestamp::{ConversionError, Correlator, Error, ErrorKind, MonotonicTime, Result, Span};
 
 /// The interval at which the correlator's state is read.
 const LOOK: Span = Span::from_seconds(1);
@@ -153,7 +152,7 @@ impl Task for ClockTask {
         Ok(self.due)
     }
 
-    fn sockets<'a>(&'a self, _into: &mut Vec<&'a UdpSocket>) {}
+    fn sockets<'a>(&'a self, _into: &mut Vec<AnySocket<'a>>) {}
 
     fn show(&self, moment: &Moment, into: &mut State) {
         let status = self.correlator.status();

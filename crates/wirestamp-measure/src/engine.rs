@@ -20,6 +20,7 @@ use crate::wanted::Wanted;
 use exchange::exchange;
 use std::net::{Ipv4Addr, SocketAddr};
 use wirestamp::latency::LatencyReport;
+use wirestamp::socket::AnySocket;
 use wirestamp::{Error, MonotonicTime, Result, Span, UdpSocket};
 use wirestamp_ptp::Node;
 
@@ -192,7 +193,7 @@ impl Engine {
                 owners.resize(sockets.len(), owner);
             }
         }
-        sockets.extend(others);
+        sockets.extend(others.iter().copied().map(AnySocket::from));
         owners.resize(sockets.len(), usize::MAX);
         let gathers = sockets.len() > FEW;
         if self.host.place.is_simulated() {
@@ -208,9 +209,9 @@ impl Engine {
             if gathers {
                 UdpSocket::wait_any(&[&self.clock], until.min(now + GATHER))?;
             }
-            sockets.push(&self.clock);
+            sockets.push((&self.clock).into());
         }
-        UdpSocket::wait_ready(&sockets, until, &mut self.ready)?;
+        AnySocket::wait_ready(&sockets, until, &mut self.ready)?;
         let ready = std::mem::take(&mut self.ready);
         for place in &ready {
             match owners.get(*place) {

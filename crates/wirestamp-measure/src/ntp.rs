@@ -15,7 +15,8 @@ use crate::state::State;
 use crate::task::{SILENT, Task, Turn};
 use crate::undelivered::SAID;
 use dialogue::Dialogue;
-use wirestamp::{Error, ErrorKind, MonotonicTime, Result, Span, UdpSocket};
+use wirestamp::socket::AnySocket;
+use wirestamp::{Error, ErrorKind, MonotonicTime, Result, Span};
 
 /// A request at the start, soon after the one before.
 const FIRST: Span = Span::from_seconds(2);
@@ -163,8 +164,8 @@ impl Task for NtpTask {
         Ok(due.min(self.dialogue.settles()))
     }
 
-    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
-        into.extend(self.dialogue.listens());
+    fn sockets<'a>(&'a self, into: &mut Vec<AnySocket<'a>>) {
+        into.extend(self.dialogue.listens().map(AnySocket::from));
     }
 
     fn show(&self, moment: &Moment, into: &mut State) {

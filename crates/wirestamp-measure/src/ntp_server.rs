@@ -6,6 +6,7 @@ use crate::state::State;
 use crate::task::{Task, Turn, is_no_end};
 use std::net::SocketAddr;
 use std::slice;
+use wirestamp::socket::AnySocket;
 use wirestamp::{Incoming, MonotonicTime, Received, Result, Timestamping, UdpSocket};
 use wirestamp_ntp::{NtpTimestamp, ServerState, answer};
 
@@ -54,8 +55,8 @@ impl Task for NtpServerTask {
         }
     }
 
-    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
-        into.push(&self.socket);
+    fn sockets<'a>(&'a self, into: &mut Vec<AnySocket<'a>>) {
+        into.push((&self.socket).into());
     }
 
     fn show(&self, _moment: &Moment, _into: &mut State) {}

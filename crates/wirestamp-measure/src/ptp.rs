@@ -14,9 +14,8 @@ use crate::task::{Task, Turn};
 use self_cell::self_cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wirestamp::{
-    Bounded, Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, UtcTime,
-};
+use wirestamp::socket::AnySocket;
+use wirestamp::{Bounded, Error, ErrorKind, Interface, MonotonicTime, Result, Span, UtcTime};
 use wirestamp_ptp::{Engine, Node, Sample, identity_of};
 
 self_cell! {
@@ -210,7 +209,7 @@ impl Task for PtpTask {
         })
     }
 
-    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
+    fn sockets<'a>(&'a self, into: &mut Vec<AnySocket<'a>>) {
         if self.is_over() {
             return;
         }

@@ -12,7 +12,8 @@ use crate::task::{Task, Turn};
 use std::rc::Rc;
 use std::time::Duration;
 use wirestamp::clock::utc_error_bound;
-use wirestamp::{MonotonicTime, Result, Span, TimestampSource, UdpSocket};
+use wirestamp::socket::AnySocket;
+use wirestamp::{MonotonicTime, Result, Span, TimestampSource};
 use wirestamp_probe::Missing;
 use wirestamp_probe::endpoint::{Clock, Passed, ReflectorService, Seen};
 use wirestamp_probe::reflector::{Dropped, Reflector, ReflectorConfiguration};
@@ -157,11 +158,11 @@ impl Task for ReflectorTask {
         Ok(turn.now + ASK)
     }
 
-    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
+    fn sockets<'a>(&'a self, into: &mut Vec<AnySocket<'a>>) {
         if !self.is_correlated {
             return;
         }
-        into.extend(self.service.sockets());
+        into.extend(self.service.sockets().map(AnySocket::from));
     }
 
     fn show(&self, _moment: &Moment, into: &mut State) {

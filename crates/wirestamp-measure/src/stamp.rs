@@ -28,6 +28,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use wirestamp::clock::utc_error_bound;
+use wirestamp::socket::AnySocket;
 use wirestamp::{
     Bounded, MonotonicTime, Result, Span, TimestampSource, TransmitRecord, UdpSocket, UtcTime,
 };
@@ -432,8 +433,8 @@ impl Task for StampTask {
         })
     }
 
-    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
-        into.push(&self.socket);
+    fn sockets<'a>(&'a self, into: &mut Vec<AnySocket<'a>>) {
+        into.push((&self.socket).into());
     }
 
     fn is_over(&self) -> bool {

@@ -4,6 +4,7 @@ use crate::moment::Moment;
 use crate::report::Report;
 use crate::sink::{Known, Sink};
 use crate::state::{State, TimestampCounts};
+use wirestamp::socket::AnySocket;
 use wirestamp::{Error, ErrorKind, MissingReason, MonotonicTime, Result, Span, UdpSocket, UtcTime};
 use wirestamp_ptp::Node;
 
@@ -13,7 +14,7 @@ pub(crate) trait Task {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime>;
 
     /// Adds its sockets, for the loop to wait on. It is served when one of them is ready, or at its own time.
-    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>);
+    fn sockets<'a>(&'a self, into: &mut Vec<AnySocket<'a>>);
 
     /// Writes its state.
     fn show(&self, moment: &Moment, into: &mut State);

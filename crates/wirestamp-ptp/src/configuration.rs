@@ -2,7 +2,7 @@
 
 use crate::trust::{Trust, clock_identity};
 use serde::{Deserialize, Serialize};
-use wirestamp::{Error, ErrorKind, Result};
+use wirestamp::{Error, ErrorKind, Interface, Result};
 
 const OPERATION: &str = "read the PTP configuration";
 
@@ -19,8 +19,10 @@ pub struct Configuration {
     pub interfaces: Vec<String>,
     /// Whether the clock may become a timeTransmitter.
     pub role: Role,
-    /// The Internet Protocol version.
+    /// What carries the messages.
     pub transport: Transport,
+    /// The transports of single interfaces, such as `eth1=ethernet`. The others have `transport`.
+    pub transports: Vec<String>,
     /// `domainNumber`.
     pub domain: u8,
     /// `priority1`: lower wins.
@@ -105,7 +107,7 @@ pub enum Role {
     TimeTransmitter,
 }
 
-/// Over which Internet Protocol messages go.
+/// What carries the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -116,6 +118,8 @@ pub enum Transport {
     Udp4,
     /// IPv6: ff0e::181 and ff02::6b.
     Udp6,
+    /// Ethernet frames (IEEE 802.3): 01-1B-19-00-00-00 and 01-80-C2-00-00-0E. Linux only.
+    Ethernet,
 }
 
 /// The mechanism that measures the path delay.
@@ -220,6 +224,7 @@ impl Default for Configuration {
             interfaces: Vec::new(),
             role: Role::default(),
             transport: Transport::default(),
+            transports: Vec::new(),
             domain: 0,
             priority1: 128,
             priority2: 128,
@@ -391,6 +396,13 @@ impl Configuration {
                     .with_remedy("choose source = \"software\", or clock = \"nic\""),
             );
         }
+        let transports = self.transports.iter();
+        transports
+            .map(|text| transport_of_one(text))
+            .try_for_each(|read| read.map(drop))?;
+        if self.has_ethernet_port() {
+            self.check_without_addresses()?;
+        }
         self.trust.check(self.domain)?;
         if !self.trust.compare_domains.is_empty() && self.delay_mechanism == DelayMechanism::P2p {
             let cause =
@@ -404,6 +416,72 @@ impl Configuration {
             .with_remedy("choose delay_mechanism = \"e2e\""));
         }
         self.clock_identity().map(drop)
+    }
+
+    /// Sets the transport of all interfaces (`ethernet`) or of one (`eth1=ethernet`).
+    ///
+    /// # Errors
+    /// `InvalidInput` for an unknown transport.
+    pub fn choose_transport(&mut self, text: &str) -> Result<()> {
+        match Transport::named(text) {
+            Some(transport) => self.transport = transport,
+            None => {
+                transport_of_one(text)?;
+                self.transports.push(text.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the transport of the port on this interface.
+    pub fn transport_of(&self, interface: &str) -> Transport {
+        let own = self.own_transports().filter(|(name, _)| *name == interface);
+        own.last()
+            .map_or(self.transport, |(_, transport)| transport)
+    }
+
+    fn own_transports(&self) -> impl Iterator<Item = (&str, Transport)> {
+        let each = self.transports.iter();
+        each.filter_map(|text| transport_of_one(text).ok())
+    }
+
+    /// Whether some port is over Ethernet, whatever the interfaces are.
+    fn has_ethernet_port(&self) -> bool {
+        let mut own = self.own_transports().peekable();
+        match own.peek() {
+            None => self.transport == Transport::Ethernet,
+            Some(_) => own.any(|(name, _)| self.transport_of(name) == Transport::Ethernet),
+        }
+    }
+
+    /// Refuses what needs the senders' IP addresses.
+    fn check_without_addresses(&self) -> Result<()> {
+        if self.trust.addresses.is_empty() {
+            return Ok(());
+        }
+        let (field, cause) = ("trust.addresses", "an Ethernet frame has no IP address");
+        Err(Error::new(ErrorKind::InvalidInput, OPERATION, field, cause)
+            .with_remedy("name clock identities: trust.timetransmitters"))
+    }
+
+    /// Checks that each interface with a transport of its own is among the ports, and that each port has what it
+    /// trusts.
+    pub(crate) fn check_transports(&self, interfaces: &[Interface]) -> Result<()> {
+        let is_port = |name: &str| interfaces.iter().any(|port| port.name() == name);
+        let is_ethernet = |port: &Interface| self.transport_of(port.name()) == Transport::Ethernet;
+        if interfaces.iter().any(is_ethernet) {
+            self.check_without_addresses()?;
+        }
+        match self.own_transports().find(|(name, _)| !is_port(name)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let cause = format!("the clock has no port on {name}");
+                Err(
+                    Error::new(ErrorKind::InvalidInput, OPERATION, "transports", cause)
+                        .with_remedy("name the interface as the system names it"),
+                )
+            }
+        }
     }
 
     /// Whether several sources are compared with each other.
@@ -420,6 +498,30 @@ impl Configuration {
             .map(Some)
             .ok_or_else(|| refused("identity", text, "16 hexadecimal digits"))
     }
+}
+
+impl Transport {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "udp4" => Some(Self::Udp4),
+            "udp6" => Some(Self::Udp6),
+            "ethernet" => Some(Self::Ethernet),
+            _ => None,
+        }
+    }
+}
+
+/// Reads an interface's name and its transport.
+fn transport_of_one(text: &str) -> Result<(&str, Transport)> {
+    let read = text.rsplit_once('=').and_then(|(interface, name)| {
+        let transport = Transport::named(name)?;
+        Some((interface, transport))
+    });
+    read.ok_or_else(|| {
+        let cause = format!("{text} is no transport");
+        Error::new(ErrorKind::InvalidInput, OPERATION, "transports", cause)
+            .with_remedy("write udp4, udp6 or ethernet, for one interface eth1=ethernet")
+    })
 }
 
 fn refused(field: &'static str, value: impl std::fmt::Display, allowed: &str) -> Error {
@@ -458,10 +560,60 @@ mod tests {
     }
 
     #[test]
+    fn an_interface_may_have_a_transport_of_its_own() {
+        let read =
+            Configuration::from_toml("transport = \"udp6\"\ntransports = [\"eth1=ethernet\"]");
+        let mut read = read.expect("valid");
+        assert_eq!(read.transport_of("eth0"), Transport::Udp6);
+        assert_eq!(read.transport_of("eth1"), Transport::Ethernet);
+        let refused = read.check_transports(&[]).expect_err("no such port");
+        assert!(refused.to_string().contains("no port on eth1"), "{refused}");
+        for (text, all, one) in [
+            ("udp4", Transport::Udp4, Transport::Ethernet),
+            ("eth1=udp6", Transport::Udp4, Transport::Udp6),
+        ] {
+            read.choose_transport(text).expect("known");
+            let chosen = (read.transport_of("eth0"), read.transport_of("eth1"));
+            assert_eq!(chosen, (all, one), "{text}");
+        }
+        for text in ["eth1", "eth1=udp5", ""] {
+            let refused = read.choose_transport(text).expect_err("unknown");
+            assert!(refused.remedy().contains("eth1=ethernet"), "{refused}");
+            read.transports = vec![text.to_owned()];
+            assert_eq!(read.check(), Err(refused));
+        }
+        let pinned = "transports = [\"eth1=ethernet\"]\n[trust]\naddresses = [\"192.0.2.1\"]";
+        let refused = Configuration::from_toml(pinned).expect_err("no address");
+        assert!(refused.to_string().contains("no IP address"), "{refused}");
+    }
+
+    #[test]
+    fn addresses_are_refused_where_a_port_is_over_ethernet() {
+        let read = |transports: &str| {
+            let trust = "[trust]\naddresses = [\"192.0.2.1\"]";
+            Configuration::from_toml(&format!("{transports}\n{trust}"))
+        };
+        let ethernet = "transport = \"ethernet\"";
+        read(ethernet).expect_err("all ports");
+        let last = "transports = [\"eth0=ethernet\", \"eth0=udp4\"]";
+        read(last).expect("over UDP in the end");
+        // each port has a transport of its own, or there is one more
+        let chosen = read(&format!("{ethernet}\ntransports = [\"sim0=udp4\"]"));
+        let chosen = chosen.expect("perhaps no port over Ethernet");
+        let simulation = wirestamp::Simulation::from_toml("preset = \"ideal\"", 7);
+        let simulation = simulation.expect("a scenario");
+        let ends = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
+        chosen.check_transports(&ends[..1]).expect("over UDP");
+        let refused = chosen.check_transports(&ends).expect_err("sim1 has none");
+        assert!(refused.to_string().contains("no IP address"), "{refused}");
+    }
+
+    #[test]
     fn every_configuration_survives_a_file() {
         let mut configuration = Configuration::profile("w32time").expect("known");
         assert!(configuration.utc_valid && configuration.timescale == Timescale::Ptp);
         configuration.identity = Some("0011.22ff.fe33.4455".into());
+        configuration.transports.push("eth1=ethernet".to_owned());
         let text = toml::to_string(&configuration).expect("writes");
         assert_eq!(Configuration::from_toml(&text), Ok(configuration.clone()));
         assert_eq!(

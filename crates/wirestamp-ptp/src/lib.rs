@@ -1,4 +1,4 @@
-//! PTPv2 over UDP (IPv4 and IPv6), two-step: ordinary and boundary clocks on wirestamp's
+//! PTPv2 over UDP (IPv4 and IPv6) and Ethernet, two-step: ordinary and boundary clocks on wirestamp's
 //! sockets, clocks and timestamps. The protocol is the `statime` engine's.
 //!
 //! The modules: `message` decodes and validates messages, `engine` adapts `statime`, `port/`

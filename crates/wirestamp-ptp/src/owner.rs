@@ -1,4 +1,4 @@
-//! Look-up of the program that uses a UDP port or a clock, for error messages. Best effort:
+//! Look-up of the program that uses a UDP port, an interface or a clock, for error messages. Best effort:
 //! unreadable entries are skipped.
 
 /// Returns the name and process ID of the program, if the system shows them: `ptp4l (process 812)`.
@@ -14,7 +14,7 @@ pub(crate) fn of_udp_port(_: u16) -> Option<String> {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{has_open_for_writing, one_of};
+pub(crate) use linux::{has_open_for_writing, of_abstract_name, of_packet_socket, one_of};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -29,6 +29,25 @@ mod linux {
             .iter()
             .flat_map(|table| inodes(table, port))
             .collect();
+        others()
+            .find(|process| holds_one(*process, &sockets))
+            .map(described)
+    }
+
+    /// Returns the first program with one of these names that has a packet socket on this interface.
+    pub(crate) fn of_packet_socket(interface: u32, names: &[&str]) -> Option<String> {
+        let table = fs::read_to_string("/proc/net/packet").unwrap_or_default();
+        let sockets = packet_sockets(&table, interface);
+        others()
+            .filter(|process| names.contains(&name_of(*process).as_str()))
+            .find(|process| holds_one(*process, &sockets))
+            .map(described)
+    }
+
+    /// Returns the program that has this abstract name of a UNIX socket.
+    pub(crate) fn of_abstract_name(name: &str) -> Option<String> {
+        let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+        let sockets = abstract_names(&table, name);
         others()
             .find(|process| holds_one(*process, &sockets))
             .map(described)
@@ -86,16 +105,31 @@ mod linux {
 
     /// Returns the inodes of the sockets that are bound to `port`, from the kernel's table.
     pub(super) fn inodes(table: &str, port: u16) -> Vec<u64> {
+        column(table, 9, |row| {
+            let local = row.get(1).and_then(|local| local.rsplit_once(':'));
+            local.is_some_and(|(_, its)| u16::from_str_radix(its, 16) == Ok(port))
+        })
+    }
+
+    fn packet_sockets(table: &str, interface: u32) -> Vec<u64> {
+        let number = interface.to_string();
+        column(table, 8, |row| row.get(4) == Some(&&*number))
+    }
+
+    fn abstract_names(table: &str, name: &str) -> Vec<u64> {
+        let is_it = |path: &&str| path.strip_prefix('@') == Some(name);
+        column(table, 6, |row| row.get(7).is_some_and(is_it))
+    }
+
+    /// Returns a column of the chosen rows of a table, without its head.
+    fn column(table: &str, column: usize, chosen: impl Fn(&[&str]) -> bool) -> Vec<u64> {
         let rows = table
             .lines()
             .skip(1)
             .map(|row| row.split_whitespace().collect::<Vec<_>>());
-        rows.filter(|row| {
-            let local = row.get(1).and_then(|local| local.rsplit_once(':'));
-            local.is_some_and(|(_, its)| u16::from_str_radix(its, 16) == Ok(port))
-        })
-        .filter_map(|row| row.get(9)?.parse().ok())
-        .collect()
+        rows.filter(|row| chosen(row))
+            .filter_map(|row| row.get(column)?.parse().ok())
+            .collect()
     }
 
     fn holds_one(process: u32, sockets: &[u64]) -> bool {
@@ -125,6 +159,15 @@ mod linux {
                 (inodes(table, 319), inodes(table, 320), inodes(table, 321)),
                 (vec![4711], vec![4712], vec![])
             );
+            let table = "sk               RefCnt Type Proto  Iface R Rmem   User   Inode\n\
+                 0000000000000000 3      3    0003   7     1 0      0      4713\n\
+                 0000000000000000 3      3    88f7   77    1 0      0      4714\n";
+            assert_eq!(packet_sockets(table, 7), [4713]);
+            let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+                 0000000000000000: 00000002 00000000 00000000 0002 01 4715 @wirestamp/eth0\n\
+                 0000000000000000: 00000002 00000000 00000000 0002 01 4716 /wirestamp/eth0\n\
+                 0000000000000000: 00000002 00000000 00000000 0002 01 4717\n";
+            assert_eq!(abstract_names(table, "wirestamp/eth0"), [4715]);
         }
 
         #[test]

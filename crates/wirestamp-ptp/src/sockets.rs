@@ -1,46 +1,65 @@
-//! The two sockets of a port: addresses, multicast groups, the octets after a message over IPv6,
-//! and the errors if a socket cannot be opened.
-//!
-//! Source: IEEE 1588-2008, annexes D (IPv4) and E (IPv6).
+//! The two sockets of a port, for event messages and for all others, of either transport.
 
+#[cfg(target_os = "linux")]
+mod alone;
+#[cfg(not(target_os = "linux"))]
+mod alone_elsewhere;
+mod ethernet;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 mod filter;
 #[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
 mod filter_elsewhere;
+mod socket;
+mod udp;
+#[cfg(not(target_os = "linux"))]
+use alone_elsewhere as alone;
 #[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
 use filter_elsewhere as filter;
 
 use crate::configuration::{Configuration, Transport};
 use crate::message::LONGEST;
-use crate::owner;
 use crate::trust::Thinned;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use wirestamp::{
-    Error, ErrorKind, Interface, InterfaceIndex, Result, Source, Timestamping, TransmitId,
-    UdpSocket,
-};
+use alone::Alone;
+pub(crate) use socket::{Arrived, BATCH, PortSocket, ROOM};
+use std::rc::Rc;
+use udp::Udp;
+use wirestamp::{Interface, InterfaceIndex, Result, Source, Timestamping, TransmitId};
 
-/// The port of event messages, which are timestamped.
+/// The UDP port of event messages, which are timestamped.
 const EVENT: u16 = 319;
-/// The port of all other messages.
+/// The UDP port of all other messages.
 const GENERAL: u16 = 320;
-const GROUP_4: Ipv4Addr = Ipv4Addr::new(224, 0, 1, 129);
-const PEER_GROUP_4: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 107);
-const GROUP_6: Ipv6Addr = Ipv6Addr::new(0xff0e, 0, 0, 0, 0, 0, 0, 0x181);
-const PEER_GROUP_6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x6b);
-/// The octets after a message over IPv6: room for a checksum correction on the path (annex E).
-const TRAILER: usize = 2;
 /// The capacity of transmit timestamps.
 pub(crate) const AWAITED: u16 = 64;
 
 /// The sockets of one port.
 #[derive(Debug)]
 pub(crate) struct Sockets {
-    pub(crate) event: UdpSocket,
-    pub(crate) general: UdpSocket,
-    transport: Transport,
-    hops: u8,
+    pub(crate) event: PortSocket,
+    pub(crate) general: PortSocket,
+    carrier: Carrier,
     interface: Interface,
+}
+
+/// What carries a port's messages, for as long as the port is there.
+#[derive(Debug, Clone)]
+enum Carrier {
+    Udp(Udp),
+    /// Ethernet, where no other clock is.
+    Ethernet(Rc<Alone>),
+}
+
+impl Carrier {
+    fn of(interface: &Interface, configuration: &Configuration) -> Result<Self> {
+        let transport = configuration.transport_of(interface.name());
+        Ok(match transport {
+            Transport::Ethernet => Self::Ethernet(Rc::new(Alone::on(interface, configuration)?)),
+            Transport::Udp4 | Transport::Udp6 => Self::Udp(Udp {
+                is_ipv6: transport == Transport::Udp6,
+                hops: configuration.hops,
+            }),
+        })
+    }
 }
 
 impl Sockets {
@@ -50,34 +69,56 @@ impl Sockets {
         configuration: &Configuration,
         timestamps: Source,
     ) -> Result<Self> {
-        let open = |port| -> Result<UdpSocket> {
-            let any: IpAddr = match configuration.transport {
-                Transport::Udp4 => Ipv4Addr::UNSPECIFIED.into(),
-                Transport::Udp6 => Ipv6Addr::UNSPECIFIED.into(),
-            };
-            let socket = interface
-                .bind(SocketAddr::new(any, port))
-                .map_err(|error| explained(error, port))?;
-            let (group, peer_group) = groups(configuration.transport);
-            socket.join_multicast(group, interface.index())?;
-            socket.join_multicast(peer_group, interface.index())?;
-            socket.set_multicast(interface.index(), configuration.hops.into(), false)?;
-            Ok(socket)
+        let carrier = Carrier::of(interface, configuration)?;
+        Self::over(carrier, interface, timestamps)
+    }
+
+    /// Opens both again, with the same transport: the interface may have another name now.
+    pub(crate) fn open_again(&self, interface: &Interface, timestamps: Source) -> Result<Self> {
+        Self::over(self.carrier.clone(), interface, timestamps)
+    }
+
+    fn over(carrier: Carrier, interface: &Interface, timestamps: Source) -> Result<Self> {
+        let wanted = Timestamping::OFF
+            .receive()
+            .transmit(AWAITED)
+            .source(timestamps);
+        let (event, general) = match &carrier {
+            Carrier::Ethernet(_) => {
+                let (event, general) = (ethernet::open(interface)?, ethernet::open(interface)?);
+                event.configure(wanted)?;
+                (PortSocket::from(event), PortSocket::from(general))
+            }
+            Carrier::Udp(udp) => {
+                let event = udp.open(interface, EVENT)?;
+                event.configure(wanted)?;
+                let general = udp.open(interface, GENERAL)?;
+                (PortSocket::from(event), PortSocket::from(general))
+            }
         };
-        let event = open(EVENT)?;
-        event.configure(
-            Timestamping::OFF
-                .receive()
-                .transmit(AWAITED)
-                .source(timestamps),
-        )?;
-        Ok(Self {
+        let sockets = Self {
             event,
-            general: open(GENERAL)?,
-            transport: configuration.transport,
-            hops: configuration.hops,
+            general,
+            carrier,
             interface: interface.clone(),
-        })
+        };
+        if matches!(sockets.carrier, Carrier::Ethernet(_)) {
+            // without the filter each socket reads the other's messages too
+            let _ = [true, false].map(|event| sockets.thin_out(event, None));
+        }
+        Ok(sockets)
+    }
+
+    /// Whether they go on after the interface came back with the same index. UDP sockets join the
+    /// groups again, of which the system has lost the interface's part; Ethernet sockets have lost their
+    /// interface for good.
+    pub(crate) fn go_on(&self) -> bool {
+        let (Carrier::Udp(udp), PortSocket::Udp(event), PortSocket::Udp(general)) =
+            (&self.carrier, &self.event, &self.general)
+        else {
+            return false;
+        };
+        udp.join_again(&[event, general], &self.interface).is_ok()
     }
 
     /// Returns the index of the interface that they are bound to.
@@ -85,87 +126,59 @@ impl Sockets {
         self.interface.index()
     }
 
+    fn of(&self, event: bool) -> &PortSocket {
+        if event { &self.event } else { &self.general }
+    }
+
     /// Sets or removes the filter that drops messages of unknown senders. Returns whether the
     /// system supports it.
     pub(crate) fn thin_out(&self, event: bool, thinned: Option<&Thinned>) -> bool {
-        filter::set(if event { &self.event } else { &self.general }, thinned)
+        filter::set(self.of(event), event, thinned)
     }
 
-    /// Returns the number of datagrams that the system has dropped, by the filter or for lack of
-    /// room.
+    /// Returns the number of messages that the system has dropped for lack of room; over UDP also of
+    /// those that the filter has dropped.
     pub(crate) fn dropped(&self, event: bool) -> u64 {
-        if event { &self.event } else { &self.general }
-            .receive_counters()
-            .dropped
+        self.of(event).dropped()
     }
 
-    /// Sends a message, with an ID on the event port.
+    /// Receives messages without waiting, as [`PortSocket::receive`].
+    pub(crate) fn receive(
+        &self,
+        event: bool,
+        room: &mut [u8],
+        into: &mut [Arrived; BATCH],
+    ) -> Result<usize> {
+        self.of(event).receive(room, into)
+    }
+
+    /// Whether a message is not this socket's: the other one has it as well, and reads it, or it is of a
+    /// VLAN, whose interface is another one.
+    pub(crate) fn is_anothers(&self, event: bool, arrived: &Arrived, message: &[u8]) -> bool {
+        matches!(self.carrier, Carrier::Ethernet(_))
+            && (arrived.of_vlan || !ethernet::is_for(event, message))
+    }
+
+    /// Sends a message, with an ID from the event socket.
     pub(crate) fn send(&self, message: &[u8], peers: bool, id: Option<TransmitId>) -> Result<()> {
-        let mut room = [0; LONGEST + TRAILER];
-        let length = message.len().min(LONGEST);
-        room[..length].copy_from_slice(&message[..length]);
-        let trailer = if self.transport == Transport::Udp6 {
-            TRAILER
-        } else {
-            0
-        };
-        let (socket, port) = if id.is_some() {
-            (&self.event, EVENT)
-        } else {
-            (&self.general, GENERAL)
-        };
-        let (group, peer_group) = groups(self.transport);
-        let limited = peers && self.hops != 1; // peer delay messages must not leave the link
-        if limited {
-            socket.set_multicast(self.interface.index(), 1, false)?;
+        let message = &message[..message.len().min(LONGEST)];
+        match (self.of(id.is_some()), &self.carrier) {
+            (PortSocket::Udp(socket), Carrier::Udp(udp)) => {
+                udp.send(socket, &self.interface, message, peers, id)
+            }
+            (PortSocket::Ethernet(socket), Carrier::Ethernet(_)) => {
+                ethernet::send(socket, message, peers, id)
+            }
+            _ => unreachable!("the carrier opened them"),
         }
-        let group = if peers { peer_group } else { group };
-        let sent = socket.send_to(&room[..length + trailer], SocketAddr::new(group, port), id);
-        if limited {
-            socket.set_multicast(self.interface.index(), self.hops.into(), false)?;
-        }
-        sent
     }
 }
 
-/// Checks that both ports are free on this interface.
+/// Checks that a port can be opened on this interface: that both UDP ports are free, or that this
+/// process may open an Ethernet socket and no other clock uses one there.
 pub(crate) fn check_free(interface: &Interface, configuration: &Configuration) -> Result<()> {
-    let any: IpAddr = match configuration.transport {
-        Transport::Udp4 => Ipv4Addr::UNSPECIFIED.into(),
-        Transport::Udp6 => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    for port in [EVENT, GENERAL] {
-        drop(
-            interface
-                .bind(SocketAddr::new(any, port))
-                .map_err(|error| explained(error, port))?,
-        );
-    }
-    Ok(())
-}
-
-fn groups(transport: Transport) -> (IpAddr, IpAddr) {
-    match transport {
-        Transport::Udp4 => (GROUP_4.into(), PEER_GROUP_4.into()),
-        Transport::Udp6 => (GROUP_6.into(), PEER_GROUP_6.into()),
-    }
-}
-
-/// Adds the remedy if a port cannot be bound.
-fn explained(error: Error, port: u16) -> Error {
-    match error.kind() {
-        ErrorKind::Busy => {
-            let who = owner::of_udp_port(port).unwrap_or_else(|| {
-                "another PTP program, perhaps ptp4l, statime or the Windows Time service's PTP client".to_owned()
-            });
-            error.with_remedy(format!(
-                "port {port} belongs to {who}: end it, or use another interface"
-            ))
-        }
-        ErrorKind::NotPermitted => error.with_remedy(
-            "ports 319 and 320 need CAP_NET_BIND_SERVICE: run as root, or once \
-             sudo setcap cap_net_admin,cap_net_bind_service=ep \"$(command -v wirestamp)\"",
-        ),
-        _ => error,
+    match Carrier::of(interface, configuration)? {
+        Carrier::Ethernet(_alone) => ethernet::open(interface).map(drop),
+        Carrier::Udp(udp) => udp.check_free(interface),
     }
 }

@@ -3,17 +3,18 @@
 
 mod moved;
 
-use crate::configuration::{self, Configuration};
+use crate::configuration::{self, Configuration, Transport};
 use crate::lost::Lost;
+use crate::sockets::PortSocket;
 pub(crate) use moved::Anchor;
 use std::sync::Arc;
-use wirestamp::interface::PtpVerdict;
+use wirestamp::interface::{Direction, PtpVerdict, ReceiveFilter};
 use wirestamp::time::Frequency;
 use wirestamp::timestamp::SoftwareTimestamp;
 use wirestamp::{
     Bounded, Capabilities, CorrelatorOptions, Error, ErrorKind, HardwareClock, HardwareGuard,
     HardwareRequest, HostClock, HostTime, Interface, MonotonicTime, Result, Source, Span,
-    TimestampPolicy, TimestampSource, Timestamps, UdpSocket, UtcTime,
+    TimestampPolicy, TimestampSource, Timestamps, UtcTime,
 };
 
 /// The largest slew of a clock in its readings; more is a step.
@@ -84,6 +85,8 @@ pub(crate) struct NicClock {
     /// The guards that keep hardware timestamping on, one for each NIC that served the interface;
     /// none if another program keeps it on.
     guards: Vec<HardwareGuard>,
+    /// What they request.
+    request: HardwareRequest,
 }
 
 /// The relation of the NIC's clock to the monotonic clock.
@@ -149,7 +152,7 @@ impl TimestampClock {
     pub(crate) fn read(
         &mut self,
         timestamps: &Timestamps,
-        socket: &UdpSocket,
+        socket: &PortSocket,
     ) -> Result<LocalTimestamp, Lost> {
         match self {
             Self::System(clock) => clock.read(timestamps, socket),
@@ -211,7 +214,7 @@ impl TimestampClock {
 
     /// Returns the NIC's clock minus UTC by the real-time clock, in nanoseconds; `None` if unknown,
     /// or if this is the system's clock.
-    pub(crate) fn minus_utc(&self, socket: &UdpSocket) -> Option<i64> {
+    pub(crate) fn minus_utc(&self, socket: &PortSocket) -> Option<i64> {
         let Self::Nic(clock) = self else {
             return None;
         };
@@ -255,7 +258,7 @@ impl TimestampClock {
         if !clock.guards.is_empty() {
             // dropping them would switch off the new interface of the same name
             clock.guards.drain(..).for_each(HardwareGuard::keep);
-            let guard = interface.enable_hardware(HardwareRequest::Ptp);
+            let guard = interface.enable_hardware(clock.request);
             clock.guards.extend(guard);
         }
     }
@@ -268,7 +271,7 @@ impl TimestampClock {
             return false;
         };
         if !clock.guards.is_empty() {
-            let guard = interface.enable_hardware(HardwareRequest::Ptp);
+            let guard = interface.enable_hardware(clock.request);
             clock.guards.extend(guard);
             if clock.guards.len() > MOST_GUARDS {
                 drop(clock.guards.remove(0));
@@ -288,15 +291,19 @@ impl TimestampClock {
 }
 
 /// Returns the error for a NIC that does not timestamp PTP now, whether it could or not.
-fn no_hardware(interface: &Interface) -> Error {
+fn no_hardware(interface: &Interface, transport: Transport) -> Error {
     let supported = interface.supported();
-    let could = supported.is_ok_and(|all| all.ptp_verdict() == PtpVerdict::Hardware);
-    let (cause, remedy) = match could {
-        true => (
+    let could = supported.is_ok_and(|all| could_timestamp(&all, transport));
+    let (cause, remedy) = match (could, transport) {
+        (true, Transport::Ethernet) => (
+            "the NIC does not timestamp PTP messages over Ethernet now",
+            "switch it on: enable_hardware (--enable-hardware)".to_owned(),
+        ),
+        (true, _) => (
             "the NIC does not timestamp PTP messages now",
             format!("switch it on: wirestamp enable {}", interface.name()),
         ),
-        false => (
+        (false, _) => (
             "the NIC cannot timestamp PTP messages",
             "name an interface that can: see wirestamp capabilities".to_owned(),
         ),
@@ -305,11 +312,47 @@ fn no_hardware(interface: &Interface) -> Error {
     Error::new(ErrorKind::NotSupported, operation, interface.name(), cause).with_remedy(remedy)
 }
 
+fn could_timestamp(supported: &Capabilities, transport: Transport) -> bool {
+    if transport != Transport::Ethernet {
+        return supported.ptp_verdict() == PtpVerdict::Hardware;
+    }
+    let filters = supported
+        .kernel_masks
+        .map_or(0, |masks| masks.receive_filters);
+    let mut known = ReceiveFilter::ALL.iter().enumerate();
+    supported
+        .hardware
+        .timestamps_any_datagram(Direction::Transmit)
+        && known.any(|(number, filter)| {
+            filters & 1 << number != 0 && filter.covers(ReceiveFilter::PtpV2Ethernet)
+        })
+}
+
+/// Whether the NIC timestamps the event messages of this transport now, in both directions.
+/// `is_on`: this program has switched it on.
+fn timestamps(
+    interface: &Interface,
+    active: &Capabilities,
+    transport: Transport,
+    is_on: bool,
+) -> Result<bool> {
+    if transport != Transport::Ethernet {
+        return Ok(active.ptp_verdict() == PtpVerdict::Hardware);
+    }
+    let set = interface.configuration()?;
+    // "some" are those that were requested and perhaps others: only who requested them knows which
+    let receives = match set.receive {
+        ReceiveFilter::Some => is_on,
+        filter => filter.covers(ReceiveFilter::PtpV2Ethernet),
+    };
+    Ok(set.transmit && receives)
+}
+
 impl SystemClock {
     fn read(
         &mut self,
         timestamps: &Timestamps,
-        socket: &UdpSocket,
+        socket: &PortSocket,
     ) -> Result<LocalTimestamp, Lost> {
         let host = HostClock::software();
         let time = host
@@ -341,13 +384,18 @@ impl SystemClock {
 
 impl NicClock {
     fn open(interface: &Interface, configuration: &Configuration) -> Result<Self> {
+        let transport = configuration.transport_of(interface.name());
+        let request = match transport {
+            Transport::Udp4 | Transport::Udp6 => HardwareRequest::Ptp,
+            Transport::Ethernet => HardwareRequest::PtpOverEthernet,
+        };
         let guard = configuration
             .enable_hardware
-            .then(|| interface.enable_hardware(HardwareRequest::Ptp))
+            .then(|| interface.enable_hardware(request))
             .transpose()?;
         let active: Capabilities = interface.active()?;
-        if active.ptp_verdict() != PtpVerdict::Hardware {
-            return Err(no_hardware(interface));
+        if !timestamps(interface, &active, transport, guard.is_some())? {
+            return Err(no_hardware(interface, transport));
         }
         // a steered clock has no constant relation to the monotonic clock
         let steered = configuration.clock == configuration::Clock::Nic;
@@ -368,6 +416,7 @@ impl NicClock {
             frequency,
             generation: 0,
             guards: Vec::from_iter(guard),
+            request,
         })
     }
 

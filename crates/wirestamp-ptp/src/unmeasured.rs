@@ -85,13 +85,17 @@ impl Unmeasured {
     /// Returns the remedy.
     pub const fn remedy(&self) -> &'static str {
         match self {
-            Self::Silent => "check domain, IP version, delay mechanism and firewall (UDP 319, 320)",
+            Self::Silent => "check domain, transport, delay mechanism and firewall (UDP 319, 320)",
             Self::OtherDomain(_) => "name that domain with --domain, if it is the right one",
             Self::Unpinned => {
                 "see whom the timeTransmitter is; --pin and --pin-address say whom to trust"
             }
-            Self::NoSync => "see that a firewall or switch lets UDP port 319 through",
-            Self::NoFollowUp(_) => "see that a firewall or switch lets UDP port 320 through",
+            Self::NoSync => {
+                "see that a firewall or switch lets event messages through (UDP port 319)"
+            }
+            Self::NoFollowUp(_) => {
+                "see that a firewall or switch lets general messages through (UDP port 320)"
+            }
             Self::NoReceiveTimestamp(_) | Self::NoTransmitTimestamp(_) => {
                 "see wirestamp doctor, or take the system's timestamps: --source software"
             }

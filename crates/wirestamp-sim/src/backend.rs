@@ -6,7 +6,7 @@ use crate::work::{Subscription, Task};
 use crate::world::World;
 use std::net::SocketAddr;
 use wirestamp_core::Result;
-use wirestamp_core::backend::{Backend, ChangeSink, Ethernet, Job};
+use wirestamp_core::backend::{AnySocket, Backend, ChangeSink, Ethernet, Job};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
@@ -104,19 +104,24 @@ impl Backend for World {
 
     fn wait_any(
         &self,
-        sockets: &[&SimulatedSocket],
+        sockets: &[AnySocket<'_, Self>],
         until: MonotonicTime,
         ready: &mut Vec<usize>,
     ) -> Result<()> {
+        let id = |socket: &AnySocket<'_, Self>| match socket {
+            AnySocket::Udp(socket) => socket.id,
+            AnySocket::Ethernet(socket) => socket.id,
+        };
+        let sockets: Vec<_> = sockets.iter().map(id).collect();
         self.with(|state| state.pass(state.cost.now));
         let mut seen = None;
         self.pass_until(until.nanoseconds(), |state| {
             let before = seen.replace(state.sockets.changes());
-            (before != seen && sockets.iter().any(|socket| state.is_ready(socket.id))).then_some(())
+            (before != seen && sockets.iter().any(|id| state.is_ready(*id))).then_some(())
         });
         self.with(|state| {
-            let places = (0..).zip(sockets);
-            let with_news = places.filter(|(_, socket)| state.is_ready(socket.id));
+            let places = (0..).zip(&sockets);
+            let with_news = places.filter(|(_, id)| state.is_ready(**id));
             ready.extend(with_news.map(|(place, _)| place));
         });
         Ok(())

@@ -6,8 +6,8 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::Result;
 use wirestamp_core::backend::{
-    Backend, BindOptions, ChangeSink, DatagramSocket, Ethernet, HardwareClock, Incoming, Interest,
-    InternetSocket, Job, Outgoing, Readiness, SharedHolders, Transport, Udp,
+    AnySocket, Backend, BindOptions, ChangeSink, DatagramSocket, Ethernet, HardwareClock, Incoming,
+    Interest, InternetSocket, Job, Outgoing, Readiness, SharedHolders, Transport, Udp,
 };
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
@@ -282,23 +282,26 @@ impl Backend for Inner {
 
     fn wait_any(
         &self,
-        sockets: &[&Socket],
+        sockets: &[AnySocket<'_, Self>],
         until: MonotonicTime,
         ready: &mut Vec<usize>,
     ) -> Result<()> {
         match self {
             Self::Native(system) => {
-                let native: Vec<_> = sockets
-                    .iter()
-                    .filter_map(|socket| socket.native())
-                    .collect();
-                system.wait_any(&native, until, ready)
+                let native = sockets.iter().filter_map(|socket| match socket {
+                    AnySocket::Udp(socket) => socket.native().map(AnySocket::Udp),
+                    AnySocket::Ethernet(socket) => socket.native().map(AnySocket::Ethernet),
+                });
+                system.wait_any(&native.collect::<Vec<_>>(), until, ready)
             }
             #[cfg(feature = "sim")]
             Self::Simulated(world) => {
                 let simulated = sockets.iter().filter_map(|socket| match socket {
-                    Socket::Native(_) => None,
-                    Socket::Simulated(socket) => Some(socket),
+                    AnySocket::Udp(Socket::Simulated(socket)) => Some(AnySocket::Udp(socket)),
+                    AnySocket::Ethernet(Socket::Simulated(socket)) => {
+                        Some(AnySocket::Ethernet(socket))
+                    }
+                    _ => None,
                 });
                 world.wait_any(&simulated.collect::<Vec<_>>(), until, ready)
             }

@@ -151,14 +151,15 @@ Examples:
 
 pub(super) const PTP: &str = "\
 Measures, and steers a clock only with --steer, or `clock` in --config. Needs the UDP ports 319 and 320: root or \
-CAP_NET_BIND_SERVICE. With --json, prints one object per line: each measured offset, each change \
-of state, and a summary at the end.
+CAP_NET_BIND_SERVICE. Over Ethernet it needs Linux, and root or CAP_NET_RAW. With --json, prints one object per \
+line: each measured offset, each change of state, and a summary at the end.
 
 Examples:
   wirestamp ptp eth0 --for 1h --html offset.html
   wirestamp ptp eth0 --p2p --ipv6 --domain 24 --json
   wirestamp ptp eth0 --transmit --profile w32time --sync 125ms
   wirestamp ptp eth0 eth1 --transmit --config ptp.toml
+  wirestamp ptp eth0 --transport ethernet --enable-hardware
   wirestamp ptp sim0 --sim igc --for 30s
   wirestamp ptp --simulate jitter --plot jitter.svg
   wirestamp ptp status";

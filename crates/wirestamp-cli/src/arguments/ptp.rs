@@ -73,9 +73,15 @@ pub(crate) struct Ptp {
     /// Act as timeTransmitter if there is no better one
     #[arg(long, help_heading = TRANSMIT)]
     pub(crate) transmit: bool,
-    /// Use IPv6 instead of IPv4
-    #[arg(long, help_heading = MESSAGES)]
+    /// Use IPv6 instead of IPv4: --transport udp6
+    #[arg(long, help_heading = MESSAGES, hide_short_help = true, conflicts_with = "transport")]
     pub(crate) ipv6: bool,
+    /// What carries the messages: udp4, udp6 or ethernet [default: udp4]
+    ///
+    /// `eth1=ethernet` is for the interface eth1 alone. Can be repeated. Over Ethernet (ptp4l's option -2) it needs
+    /// Linux, and root or CAP_NET_RAW.
+    #[arg(long, help_heading = MESSAGES, value_name = "TRANSPORT")]
+    pub(crate) transport: Vec<String>,
     /// Measure the delay to the neighbour (peer-to-peer), not end-to-end
     #[arg(long, help_heading = MESSAGES)]
     pub(crate) p2p: bool,

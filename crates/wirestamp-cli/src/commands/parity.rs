@@ -93,6 +93,7 @@ fn each_option_of_the_configuration_is_one_of_its_command() {
         "max_drift_ppm",
         "minor_version",
         "transmitter_resolution_ns",
+        "transports", // of `--transport IFACE=TRANSPORT`, which may be wrong: commands/ptp/mod.rs
         "wander_ppb",
     ];
     let options = keys(&Configuration::default());

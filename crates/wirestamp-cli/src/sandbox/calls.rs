@@ -237,6 +237,9 @@ fn allowed(needs: &Needs) -> Result<Rules, Error> {
         rule(&[(0, Eq, family as u64), dgram.clone()])
     })?;
     sockets.push(rule(&[(0, Eq, libc::AF_NETLINK as u64)])?);
+    if needs.opens_ethernet {
+        sockets.push(rule(&[(0, Eq, libc::AF_PACKET as u64)])?);
+    }
     rules.insert(libc::SYS_socket, sockets);
     // of a terminal: whether it is one, and its size; network interfaces; clocks of interfaces ('=')
     let mut controls = Vec::new();

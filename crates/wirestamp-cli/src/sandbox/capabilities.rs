@@ -38,7 +38,8 @@ fn needed(needs: &Needs, kernel: Option<(u32, u32)>) -> CapsHashSet {
     if needs.sets_system_clock {
         needed.insert(Capability::CAP_SYS_TIME);
     }
-    if !needs.has_its_ports && kernel.is_none_or(|kernel| kernel < BINDS_WITHOUT_RAW) {
+    let binds = !needs.has_its_ports && kernel.is_none_or(|kernel| kernel < BINDS_WITHOUT_RAW);
+    if binds || needs.opens_ethernet {
         needed.insert(Capability::CAP_NET_RAW);
     }
     needed
@@ -80,12 +81,14 @@ mod tests {
         let all = Needs {
             sets_system_clock: true,
             switches_hardware: true,
+            opens_ethernet: true,
             ..Needs::default()
         };
         let expected = [
             Capability::CAP_NET_BIND_SERVICE,
             Capability::CAP_NET_ADMIN,
             Capability::CAP_SYS_TIME,
+            Capability::CAP_NET_RAW,
         ];
         assert_eq!(needed(&all, new), CapsHashSet::from(expected));
     }

@@ -19,6 +19,8 @@ pub(crate) struct Needs {
     pub(crate) reads_clock_status: bool,
     /// Binds no port any more.
     pub(crate) has_its_ports: bool,
+    /// Opens Ethernet sockets again when an interface comes back.
+    pub(crate) opens_ethernet: bool,
     /// Switches hardware timestamping on, and off again at the end.
     pub(crate) switches_hardware: bool,
     /// Receives through io_uring.

@@ -14,7 +14,7 @@ mod socket;
 pub use bind::BindOptions;
 pub use change::{Change, ChangeKind, ChangeSink, Polled};
 pub use packet::{Ethernet, Incoming, Outgoing, Received, Transport, Udp, check_source};
-pub use socket::{DatagramSocket, Interest, InternetSocket, NoSocket, Readiness};
+pub use socket::{AnySocket, DatagramSocket, Interest, InternetSocket, NoSocket, Readiness};
 
 use crate::capability::Capabilities;
 use crate::configuration::HardwareConfiguration;
@@ -205,7 +205,7 @@ pub trait Backend {
     /// `Io`.
     fn wait_any(
         &self,
-        sockets: &[&Self::Socket],
+        sockets: &[AnySocket<'_, Self>],
         until: MonotonicTime,
         ready: &mut Vec<usize>,
     ) -> Result<()> {

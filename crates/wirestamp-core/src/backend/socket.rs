@@ -1,5 +1,6 @@
 //! The traits of sockets with timestamps, and the contract of each operation.
 
+use super::Backend;
 use super::packet::{Ethernet, Incoming, Outgoing, Transport, Udp};
 use crate::configuration::{Granted, Timestamping};
 use crate::error::{Error, ErrorKind, Result};
@@ -157,6 +158,28 @@ pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
 
     /// Returns the number of datagrams that the system dropped because the receive queue was full.
     fn dropped(&self) -> u64;
+}
+
+/// A socket of a backend, whatever its transport.
+#[derive(Debug)]
+pub enum AnySocket<'a, B: Backend + ?Sized> {
+    /// A UDP socket.
+    Udp(&'a B::Socket),
+    /// A socket for Ethernet frames.
+    Ethernet(&'a B::EthernetSocket),
+}
+
+impl<B: Backend + ?Sized> AnySocket<'_, B> {
+    /// Waits for this socket alone: [`DatagramSocket::wait`].
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
+        match self {
+            Self::Udp(socket) => socket.wait(interest, until),
+            Self::Ethernet(socket) => socket.wait(interest, until),
+        }
+    }
 }
 
 /// The settings that only UDP sockets have.

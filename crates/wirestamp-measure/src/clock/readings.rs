@@ -7,7 +7,8 @@ use crate::place::Place;
 use crate::sample::Subject;
 use crate::state::State;
 use crate::task::{Task, Turn};
-use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
+use wirestamp::socket::AnySocket;
+use wirestamp::{MonotonicTime, Result, Span};
 
 /// Reads until it has tried often enough.
 pub(crate) struct ReadingsTask {
@@ -58,7 +59,7 @@ impl Task for ReadingsTask {
         })
     }
 
-    fn sockets<'a>(&'a self, _into: &mut Vec<&'a UdpSocket>) {}
+    fn sockets<'a>(&'a self, _into: &mut Vec<AnySocket<'a>>) {}
 
     fn show(&self, _moment: &Moment, _into: &mut State) {}
 

@@ -20,7 +20,8 @@ use times::Times;
 use traffic::Traffic;
 use wirestamp::events::CONFIRMING_BATCHES;
 use wirestamp::interface::ChangeEvent;
-use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch};
+use wirestamp::socket::AnySocket;
+use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, Watch};
 
 /// How many times, and after how long, a clock is read again that is busy at the start or unreadable at the end.
 const ATTEMPTS: u32 = 5;
@@ -261,8 +262,9 @@ impl Task for RecordingTask {
         Ok(self.next(turn.now))
     }
 
-    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
-        into.extend(self.traffic.iter().map(Traffic::socket));
+    fn sockets<'a>(&'a self, into: &mut Vec<AnySocket<'a>>) {
+        let traffic = self.traffic.iter().map(Traffic::socket);
+        into.extend(traffic.map(AnySocket::from));
     }
 
     fn show(&self, _moment: &Moment, _into: &mut State) {}

@@ -11,7 +11,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency};
 use wirestamp::socket::AddressFamily;
-use wirestamp::{Bounded, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket};
+use wirestamp::socket::AnySocket;
+use wirestamp::{Bounded, Interface, MonotonicTime, Result, Span, TimestampSource};
 
 /// The time after which a packet is lost.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -140,8 +141,8 @@ impl Task for EachTask {
         })
     }
 
-    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
-        into.extend(self.run.sockets());
+    fn sockets<'a>(&'a self, into: &mut Vec<AnySocket<'a>>) {
+        into.extend(self.run.sockets().map(AnySocket::from));
     }
 
     fn show(&self, _moment: &Moment, into: &mut State) {

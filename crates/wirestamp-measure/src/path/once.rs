@@ -11,7 +11,8 @@ use crate::task::{Task, Turn};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun, PacketLatency};
-use wirestamp::{Interface, MonotonicTime, Result, UdpSocket};
+use wirestamp::socket::AnySocket;
+use wirestamp::{Interface, MonotonicTime, Result};
 
 /// The duration of a batch. The engine's caller notices a signal after it.
 const BATCH: Duration = Duration::from_millis(20);
@@ -85,7 +86,7 @@ impl Task for OnceTask {
     }
 
     /// It waits itself.
-    fn sockets<'a>(&'a self, _: &mut Vec<&'a UdpSocket>) {}
+    fn sockets<'a>(&'a self, _: &mut Vec<AnySocket<'a>>) {}
 
     fn show(&self, _moment: &Moment, into: &mut State) {
         let run = self.run.iter();

@@ -3,8 +3,9 @@ use crate::options::Stamp;
 use crate::place::Place;
 use crate::sample::{Departure, Kind, Sample, Segment, Subject};
 use crate::state::PeerState;
+use wirestamp::socket::AnySocket;
 use wirestamp::time::UtcCrossTimestamp;
-use wirestamp::{Bounded, Simulation, UdpSocket, UtcTime};
+use wirestamp::{Bounded, Simulation, UtcTime};
 
 /// A session that nobody answers any more, after five packets.
 struct Silent;
@@ -14,7 +15,7 @@ impl Task for Silent {
         Ok(turn.now + Span::from_seconds(1))
     }
 
-    fn sockets<'a>(&'a self, _: &mut Vec<&'a UdpSocket>) {}
+    fn sockets<'a>(&'a self, _: &mut Vec<AnySocket<'a>>) {}
 
     fn show(&self, _: &Moment, into: &mut Shown) {
         into.peers.push(PeerState {
@@ -58,7 +59,7 @@ impl Task for Fails {
         Err(unresolved("peer", "it fails".into()))
     }
 
-    fn sockets<'a>(&'a self, _: &mut Vec<&'a UdpSocket>) {}
+    fn sockets<'a>(&'a self, _: &mut Vec<AnySocket<'a>>) {}
 
     fn show(&self, _: &Moment, into: &mut Shown) {
         into.peers.push(PeerState::default());

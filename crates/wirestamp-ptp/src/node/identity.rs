@@ -1,34 +1,113 @@
 //! The identity of a clock, from its interface.
 
 use wirestamp::Interface;
+use wirestamp::ethernet::MacAddress;
+use wirestamp::interface::InterfaceDescription;
 
 /// Returns the clock identity for an interface: derived from its MAC address if there is one, else
 /// a stable identity from its other properties (IEEE 1588-2008, 7.5.2.2).
 pub fn identity_of(interface: &Interface) -> [u8; 8] {
-    for address in &interface.description().addresses {
-        if let std::net::IpAddr::V6(v6) = address.address {
-            let octets = v6.octets();
-            let from_hardware = octets[..2] == [0xfe, 0x80] && octets[11..13] == [0xff, 0xfe];
-            if let (true, Ok(mut identity)) = (from_hardware, <[u8; 8]>::try_from(&octets[8..])) {
-                identity[0] ^= 0x02; // EUI-64 as IPv6 modifies it
-                return identity;
-            }
-        }
-    }
-    // FNV-1a over the properties that distinguish this interface
+    from(interface.description())
+}
+
+fn from(described: &InterfaceDescription) -> [u8; 8] {
+    let mac = described.mac_address.map(MacAddress::octets);
+    let mac = mac.filter(|octets| *octets != [0; 6]);
+    from_address(described, mac)
+        .or_else(|| mac.map(extended))
+        .unwrap_or_else(|| hashed(described))
+}
+
+/// Returns a MAC address as an EUI-64.
+const fn extended([a, b, c, d, e, f]: [u8; 6]) -> [u8; 8] {
+    [a, b, c, 0xff, 0xfe, d, e, f]
+}
+
+/// Returns the EUI-64 from which the link-local address was made, if it was. Where interfaces share a
+/// MAC address (ipvlan), the kernel puts a number in its middle, and it differs from interface to interface.
+fn from_address(described: &InterfaceDescription, mac: Option<[u8; 6]>) -> Option<[u8; 8]> {
+    described.addresses.iter().find_map(|address| {
+        let std::net::IpAddr::V6(v6) = address.address else {
+            return None;
+        };
+        let octets = v6.octets();
+        let mut identity: [u8; 8] = octets[8..].try_into().ok()?;
+        identity[0] ^= 0x02; // EUI-64 as IPv6 modifies it
+        let [a, b, c, middle @ .., d, e, f] = identity;
+        let from_hardware = middle == [0xff, 0xfe] || mac == Some([a, b, c, d, e, f]);
+        (octets[..2] == [0xfe, 0x80] && from_hardware).then_some(identity)
+    })
+}
+
+/// Returns the FNV-1a of the properties that distinguish this interface on its host, as an identity that
+/// is locally administered.
+fn hashed(described: &InterfaceDescription) -> [u8; 8] {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let addresses = interface
-        .description()
-        .addresses
-        .iter()
-        .map(|address| address.address.to_string());
-    for byte in std::iter::once(interface.name().to_owned())
+    let addresses = described.addresses.iter();
+    let addresses = addresses.map(|address| address.address.to_string());
+    for byte in std::iter::once(described.name.clone())
         .chain(addresses)
         .flat_map(String::into_bytes)
     {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
     let mut identity = hash.to_be_bytes();
-    identity[0] = identity[0] & 0xfc | 0x02; // locally administered
+    identity[0] = identity[0] & 0xfc | 0x02;
     identity
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirestamp::interface::{InterfaceAddress, InterfaceIndex};
+
+    const MAC: [u8; 6] = [0x52, 0x54, 0, 0x12, 0x34, 0x56];
+    const IDENTITY: [u8; 8] = [0x52, 0x54, 0, 0xff, 0xfe, 0x12, 0x34, 0x56];
+
+    fn identity(mac: Option<[u8; 6]>, addresses: &[&str]) -> [u8; 8] {
+        let index = InterfaceIndex::new(2).expect("not zero");
+        let mut described = InterfaceDescription::new("eth0", index);
+        described.mac_address = mac.map(MacAddress::new);
+        let address = |text: &&str| InterfaceAddress {
+            address: text.parse().expect("an address"),
+            prefix_length: 64,
+        };
+        described.addresses = addresses.iter().map(address).collect();
+        from(&described)
+    }
+
+    /// On every host it may be called eth0: two clocks of one identity ignore each other, or take each
+    /// other's answers.
+    #[test]
+    fn interfaces_without_addresses_have_identities_of_their_own() {
+        assert_eq!(identity(Some(MAC), &[]), IDENTITY);
+        let other = [0x52, 0x54, 0, 0x12, 0x34, 0x57];
+        assert_ne!(identity(Some(other), &[]), IDENTITY);
+    }
+
+    #[test]
+    fn an_identity_does_not_depend_on_the_addresses() {
+        for addresses in [
+            &["192.0.2.1"][..],
+            &["fe80::5054:ff:fe12:3456"],
+            &["192.0.2.1", "2001:db8::1", "fe80::1"],
+        ] {
+            assert_eq!(identity(Some(MAC), addresses), IDENTITY, "{addresses:?}");
+        }
+    }
+
+    #[test]
+    fn interfaces_with_one_mac_address_are_told_apart() {
+        let shared = identity(Some(MAC), &["fe80::5054:0:112:3456"]);
+        assert_eq!(shared, [0x52, 0x54, 0, 0, 1, 0x12, 0x34, 0x56]);
+    }
+
+    #[test]
+    fn without_a_mac_address_it_is_locally_administered() {
+        let hashed = [None, Some([0; 6])].map(|mac| identity(mac, &["192.0.2.1"]));
+        assert_eq!(hashed[0], hashed[1]);
+        assert_eq!(hashed[0][0] & 3, 2);
+        assert_ne!(hashed[0], identity(None, &["192.0.2.2"]));
+        assert_eq!(identity(None, &["fe80::5054:ff:fe12:3456"]), IDENTITY);
+    }
 }

@@ -19,9 +19,8 @@ use crate::trust::{Agreement, Judge, Measured};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use unsettled::Unsettled;
-use wirestamp::{
-    Error, ErrorKind, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket,
-};
+use wirestamp::socket::AnySocket;
+use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, TimestampSource};
 use wirestamp_offset::SharedCommands;
 
 /// A PTP clock with one port per interface. It has no thread of its own: call
@@ -65,6 +64,7 @@ const LONGEST_NAP: Span = Span::from_milliseconds(200);
 /// As [`Node::start`] and [`Node::steer`].
 pub fn check_free(configuration: &Configuration, interfaces: &[Interface]) -> Result<()> {
     configuration.check()?;
+    configuration.check_transports(interfaces)?;
     for interface in interfaces {
         sockets::check_free(interface, configuration)?;
     }
@@ -79,8 +79,9 @@ impl<'e> Node<'e> {
     ///
     /// # Errors
     /// `Busy` if a port is in use (the message names the program); `NotPermitted` without the
-    /// privilege for ports 319 and 320; `NotSupported` if hardware timestamps are requested and not
-    /// available.
+    /// privilege for ports 319 and 320, or for Ethernet sockets; `NotSupported` if hardware timestamps
+    /// are requested and not available, or where there are no Ethernet sockets; `InvalidInput` if the
+    /// configuration has a transport for an interface that is not one of these.
     pub fn start(engine: &'e Engine, interfaces: &[Interface]) -> Result<Self> {
         Self::start_seeded(engine, interfaces, RandomState::new().hash_one(0))
     }
@@ -91,6 +92,7 @@ impl<'e> Node<'e> {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn start_seeded(engine: &'e Engine, interfaces: &[Interface], seed: u64) -> Result<Self> {
+        engine.configuration.check_transports(interfaces)?;
         let (mut ports, commands) = (Vec::new(), SharedCommands::default());
         for (number, interface) in (1..).zip(interfaces) {
             ports.push(Port::open(
@@ -212,7 +214,7 @@ impl<'e> Node<'e> {
     }
 
     /// Returns the sockets, for programs with an event loop.
-    pub fn sockets(&self) -> impl Iterator<Item = &UdpSocket> {
+    pub fn sockets(&self) -> impl Iterator<Item = AnySocket<'_>> {
         self.ports.iter().flat_map(Port::sockets)
     }
 
@@ -227,7 +229,7 @@ impl<'e> Node<'e> {
             self.ports[0].socket_for_time().sleep_until(until);
             return Ok(());
         }
-        UdpSocket::wait_any(&sockets, until)
+        AnySocket::wait_any(&sockets, until)
     }
 
     /// Calls [`serve`](Self::serve) and then waits for the next event, at most 200 ms and at most

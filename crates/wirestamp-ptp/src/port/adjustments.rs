@@ -5,10 +5,11 @@ use super::Port;
 use super::ledger::Run;
 use crate::configuration::{Clock, Configuration};
 use crate::lost::Lost;
+use crate::sockets::PortSocket;
 use crate::timeline::Timeline;
 use crate::timestamping::{LocalTimestamp, TimestampClock};
 use std::cell::{Cell, RefCell};
-use wirestamp::{MonotonicTime, TimestampSource, UdpSocket};
+use wirestamp::{MonotonicTime, TimestampSource};
 use wirestamp_offset::{Observed, SharedCommands};
 
 /// The observed adjustments of a port's clock.
@@ -46,7 +47,7 @@ impl Adjustments {
 
     /// Reads the clocks after a timestamp, on the monotonic clock and on the timescale of messages.
     /// Returns whether estimates from before are no longer valid.
-    fn note(&mut self, timestamp: (MonotonicTime, i64), run: Run, socket: &UdpSocket) -> bool {
+    fn note(&mut self, timestamp: (MonotonicTime, i64), run: Run, socket: &PortSocket) -> bool {
         let is_another = self.run.replace(run).is_some_and(|before| before != run);
         let is_over = is_another && self.observed.get_mut().restart();
         self.last.set(Some(timestamp));
@@ -59,7 +60,7 @@ impl Adjustments {
     }
 
     /// Reads the clocks.
-    pub(super) fn look(&self, socket: &UdpSocket) {
+    pub(super) fn look(&self, socket: &PortSocket) {
         let Some((then, at)) = self.last.get() else {
             return;
         };

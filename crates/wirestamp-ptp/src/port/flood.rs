@@ -8,7 +8,7 @@ use crate::sockets::Sockets;
 use crate::trust::{
     Known, MOST_KNOWN, OTHER, Pin, Sender, Thinned, Thinning, class_of, pinned, source_of,
 };
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use wirestamp::{MonotonicTime, Result};
 
 /// The known senders of a port, and the filters of its two sockets.
@@ -55,8 +55,8 @@ impl FloodGuard {
     }
 
     /// Counts a datagram that was read, and returns whether its sender is known.
-    pub(super) fn count(&mut self, event: bool, datagram: &[u8], from: Option<SocketAddr>) -> bool {
-        let (from, class) = (address(from), class_of(datagram, &self.domains));
+    pub(super) fn count(&mut self, event: bool, datagram: &[u8], from: Option<IpAddr>) -> bool {
+        let class = class_of(datagram, &self.domains);
         let source = source_of(datagram).filter(|_| class != OTHER);
         let is_known =
             source.is_some_and(|source| self.senders.iter().any(|sender| sender.is(source, from)));
@@ -73,11 +73,11 @@ impl FloodGuard {
     pub(super) fn served(
         &mut self,
         source: PortIdentity,
-        from: Option<SocketAddr>,
+        from: Option<IpAddr>,
         now: MonotonicTime,
     ) {
         let flooded = self.event.thinning.is_on() || self.general.thinning.is_on();
-        self.known.served(source, address(from), now, flooded);
+        self.known.served(source, from, now, flooded);
     }
 
     /// Updates the filters after a window. Returns the number of datagrams that the system has
@@ -138,16 +138,48 @@ impl Filtered {
             exponents: self.thinning.exponents(),
         });
         if self.possible && self.in_force != wanted {
-            self.possible = sockets.thin_out(event, wanted.as_ref());
-            self.in_force = wanted;
+            let is_set = sockets.thin_out(event, wanted.as_ref());
+            self.attempted(is_set, wanted);
         }
         if !self.possible {
             self.thinning = Thinning::new(now);
         }
         dropped
     }
+
+    /// Notes whether a filter could be set. One that is in force and could not be replaced is tried again.
+    fn attempted(&mut self, is_set: bool, wanted: Option<Thinned>) {
+        self.possible = is_set || self.in_force.is_some();
+        if is_set {
+            self.in_force = wanted;
+        }
+    }
 }
 
-fn address(from: Option<SocketAddr>) -> Option<IpAddr> {
-    from.map(|from| from.ip().to_canonical())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trust::CLASSES;
+
+    #[test]
+    fn a_filter_that_could_not_be_taken_off_is_tried_again() {
+        let mut filtered = Filtered {
+            thinning: Thinning::new(MonotonicTime::MIN),
+            dropped: 0,
+            in_force: None,
+            possible: true,
+        };
+        let thinned = Some(Thinned {
+            domains: vec![0],
+            known: Vec::new(),
+            exponents: [1; CLASSES],
+        });
+        filtered.attempted(true, thinned.clone());
+        filtered.attempted(false, None);
+        assert_eq!((filtered.possible, &filtered.in_force), (true, &thinned));
+        filtered.attempted(true, None);
+        assert_eq!((filtered.possible, &filtered.in_force), (true, &None));
+        filtered.attempted(false, thinned);
+        assert!(!filtered.possible, "this system has none");
+    }
 }

@@ -2,6 +2,7 @@
 //! and the engine's measurements to the estimator.
 
 mod adjustments;
+mod changes;
 mod flood;
 mod ledger;
 mod measure;
@@ -15,15 +16,16 @@ mod tests;
 mod timers;
 mod vigil;
 
-use crate::configuration::DelayMechanism;
+use crate::configuration::{Configuration, DelayMechanism, Transport};
 use crate::engine::{self, Engine, PausedPort, PortState, Records, RunningPort};
 use crate::lost::{Counts, Lost};
 use crate::message::{self, Fault, PortIdentity};
-use crate::sockets::Sockets;
+use crate::sockets::{BATCH, PortSocket, ROOM, Sockets};
 use crate::timeline::{SharedClock, Timeline};
 use crate::timestamping::{Anchor, Made, TimestampClock};
 use crate::trust::Gate;
 use adjustments::Adjustments;
+use changes::Changes;
 use flood::FloodGuard;
 use ledger::Ledger;
 pub(crate) use observe::Heard;
@@ -35,18 +37,12 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use taken::Taken;
 use timers::Timer;
-use wirestamp::{
-    Bounded, Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch,
-};
+use wirestamp::socket::AnySocket;
+use wirestamp::{Bounded, Error, ErrorKind, Interface, MonotonicTime, Result, Span, Watch};
 use wirestamp_offset::{Assumptions, Estimate, Estimator, Settings, SharedCommands};
 
-/// The size of a receive buffer: longer datagrams are truncated, and therefore rejected.
-const ROOM: usize = 1_500;
-/// The number of datagrams that are received at a time.
-const BATCH: usize = 8;
 /// The number of batches from one socket before the other gets its turn, so that a flood does not
 /// starve it.
 const TURNS: usize = 8;
@@ -64,7 +60,7 @@ pub(crate) struct Port<'e> {
     records: Records,
     interface: Interface,
     _watch: Option<Watch>,
-    changed: Arc<AtomicBool>,
+    changes: Arc<Changes>,
     clock: SharedClock,
     /// Why the NIC does not timestamp although hardware timestamps are requested.
     not_by_nic: Option<Error>,
@@ -114,6 +110,15 @@ fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NoSuchDevice | ErrorKind::Closed)
 }
 
+/// Why no message reaches a port on this interface, if that is known. Packet sockets see a frame before a
+/// bridge takes it.
+fn diverted(interface: &Interface, configuration: &Configuration) -> Option<String> {
+    match configuration.transport_of(interface.name()) {
+        Transport::Udp4 | Transport::Udp6 => interface.diverted(),
+        Transport::Ethernet => None,
+    }
+}
+
 impl<'e> Port<'e> {
     /// Opens a port on an interface.
     pub(crate) fn open(
@@ -135,10 +140,10 @@ impl<'e> Port<'e> {
         }
         let (running, actions) = engine::start(paused);
         outlet.perform(actions, now);
-        let changed = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&changed);
+        let changes = Arc::new(Changes::default());
+        let reported = Arc::clone(&changes);
         let watch = interface
-            .watch(move |_| told.store(true, Ordering::Release))
+            .watch(move |change| reported.note(change.kind))
             .ok();
         let most_drift = f64::from(configuration.max_drift_ppm) * 1e-6;
         let settings = Settings {
@@ -163,10 +168,10 @@ impl<'e> Port<'e> {
             records,
             interface: interface.clone(),
             _watch: watch,
-            changed,
+            changes,
             clock: Rc::new(RefCell::new(clock)),
             not_by_nic: not_by_nic.filter(|_| configuration.enable_hardware),
-            diverted: interface.diverted(),
+            diverted: diverted(interface, configuration),
             outlet,
             identity,
             observers: Observers::new(configuration, identity, &estimator, seed)?,
@@ -191,8 +196,8 @@ impl<'e> Port<'e> {
 
     /// Processes all messages and timers that are due, without waiting.
     pub(crate) fn serve(&mut self, timeline: &Timeline, now: MonotonicTime) {
-        if self.changed.swap(false, Ordering::AcqRel) {
-            self.look_again(now);
+        if let Some(went) = self.changes.take() {
+            self.look_again(went, now);
         }
         if self.reopen_at.is_some_and(|at| at <= now) {
             self.reopen(now);
@@ -247,14 +252,16 @@ impl<'e> Port<'e> {
         self.take_records();
     }
 
-    /// Looks the interface up again after a change: it may have another index now.
-    fn look_again(&mut self, now: MonotonicTime) {
+    /// Looks the interface up again after a change: it may have another index now. One that `went` has lost the
+    /// sockets' places even if it came back at once, with the same index.
+    fn look_again(&mut self, went: bool, now: MonotonicTime) {
         let (before, clock) = (self.interface.index(), self.hardware_clock());
-        let gone = self.interface.refresh().is_err();
-        if gone || self.interface.index() != before {
-            self.reopen_at = Some(self.reopen_at.unwrap_or(now));
-        } else {
+        let is_same = self.interface.refresh().is_ok() && self.interface.index() == before;
+        if is_same {
             self.note_clock(clock);
+        }
+        if went || !is_same {
+            self.reopen_at = Some(self.reopen_at.unwrap_or(now));
         }
         self.clock.borrow_mut().restarted();
     }
@@ -279,13 +286,16 @@ impl<'e> Port<'e> {
         if self.interface.refresh().is_err() {
             return;
         }
-        if self.outlet.sockets.interface() == self.interface.index() {
+        let is_same = self.outlet.sockets.interface() == self.interface.index();
+        if is_same {
             self.note_clock(clock);
-            self.reopen_at = None; // the interface came back unchanged, and so did the sockets
-        } else if let Ok(sockets) =
-            Sockets::open(&self.interface, &self.engine.configuration, timestamps)
-        {
-            self.clock.borrow_mut().came_back(&self.interface);
+        }
+        if is_same && self.outlet.sockets.go_on() {
+            self.reopen_at = None;
+        } else if let Ok(sockets) = self.outlet.sockets.open_again(&self.interface, timestamps) {
+            if !is_same {
+                self.clock.borrow_mut().came_back(&self.interface);
+            }
             self.outlet.sockets = sockets;
             self.flood.reopened();
             self.outlet.awaited.clear();
@@ -332,10 +342,10 @@ impl<'e> Port<'e> {
     }
 
     /// Returns the sockets to wait for.
-    pub(crate) fn sockets(&self) -> impl Iterator<Item = &UdpSocket> {
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = AnySocket<'_>> {
         let sockets = &self.outlet.sockets;
         let open = self.reopen_at.is_none();
-        [&sockets.event, &sockets.general]
+        [sockets.event.any(), sockets.general.any()]
             .into_iter()
             .filter(move |_| open)
     }
@@ -356,7 +366,7 @@ impl<'e> Port<'e> {
         self.outlet.sockets.event.now()
     }
 
-    pub(crate) fn socket_for_time(&self) -> &UdpSocket {
+    pub(crate) fn socket_for_time(&self) -> &PortSocket {
         &self.outlet.sockets.event
     }
 

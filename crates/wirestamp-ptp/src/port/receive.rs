@@ -8,13 +8,13 @@ use super::{BATCH, Port, ROOM, TURNS, is_gone};
 use crate::configuration::Role;
 use crate::lost::Lost;
 use crate::message::{self, Fault, Kind, LONGEST, Message, PortIdentity};
+use crate::sockets::Arrived;
 use crate::timeline::Timeline;
 use crate::timestamping::LocalTimestamp;
 use crate::trust::Standing;
 use statime::time::Time;
 use wirestamp::{
-    Bounded, Incoming, MissingReason, MonotonicTime, Span, Timestamps, TransmitOutcome,
-    TransmitRecord, UdpSocket,
+    Bounded, MissingReason, MonotonicTime, Span, Timestamps, TransmitOutcome, TransmitRecord,
 };
 
 impl Port<'_> {
@@ -23,12 +23,13 @@ impl Port<'_> {
         let mut room = std::mem::take(&mut self.room);
         for event in [true, false] {
             for _ in 0..TURNS {
-                let mut buffers = room.chunks_exact_mut(ROOM);
-                let mut batch: [Incoming<'_>; BATCH] =
-                    std::array::from_fn(|_| Incoming::new(buffers.next().unwrap_or_default()));
-                let count = self.fetch(event, &mut batch);
-                for incoming in &batch[..count] {
-                    self.take_datagram(incoming, event, timeline);
+                let mut arrived = [Arrived::EMPTY; BATCH];
+                let count = self.fetch(event, &mut room, &mut arrived);
+                for (arrived, buffer) in arrived[..count].iter().zip(room.chunks_exact(ROOM)) {
+                    let payload = &buffer[..arrived.length];
+                    if !self.outlet.sockets.is_anothers(event, arrived, payload) {
+                        self.take_datagram(payload, arrived, event, timeline);
+                    }
                 }
                 if count < BATCH {
                     break;
@@ -40,17 +41,14 @@ impl Port<'_> {
 
     /// Drops all datagrams at the event socket.
     pub(super) fn discard(&mut self) {
-        let mut room = [0; 1];
-        for _ in 0..TURNS * BATCH {
-            let mut batch = [Incoming::new(&mut room)];
-            if self.fetch(true, &mut batch) == 0 {
-                return;
-            }
-        }
+        let mut room = std::mem::take(&mut self.room);
+        let mut arrived = [Arrived::EMPTY; BATCH];
+        (0..TURNS).find(|_| self.fetch(true, &mut room, &mut arrived) < BATCH);
+        self.room = room;
     }
 
-    fn fetch(&mut self, event: bool, batch: &mut [Incoming<'_>]) -> usize {
-        match self.socket(event).try_receive_batch(batch) {
+    fn fetch(&mut self, event: bool, room: &mut [u8], into: &mut [Arrived; BATCH]) -> usize {
+        match self.outlet.sockets.receive(event, room, into) {
             Ok(count) => count,
             Err(error) => {
                 self.outlet.broken |= is_gone(&error);
@@ -59,31 +57,25 @@ impl Port<'_> {
         }
     }
 
-    fn socket(&self, event: bool) -> &UdpSocket {
-        if event {
-            &self.outlet.sockets.event
-        } else {
-            &self.outlet.sockets.general
-        }
-    }
-
-    fn take_datagram(&mut self, incoming: &Incoming<'_>, event: bool, timeline: &Timeline) {
-        let from = incoming.received.source;
-        let is_known = self.flood.count(event, incoming.payload(), from);
-        let read = if incoming.received.truncated {
+    fn take_datagram(
+        &mut self,
+        payload: &[u8],
+        arrived: &Arrived,
+        event: bool,
+        timeline: &Timeline,
+    ) {
+        let from = arrived.from;
+        let is_known = self.flood.count(event, payload, from);
+        let read = if arrived.truncated {
             Err(Fault::Oversized)
         } else {
-            Message::read(
-                incoming.payload(),
-                event,
-                self.domain_of(incoming.payload()),
-            )
+            Message::read(payload, event, self.domain_of(payload))
         };
         let used = read.and_then(|message| {
             if self.is_own(message.source()) {
                 return Err(Fault::Own);
             }
-            let observed = self.observe(&message, incoming, timeline);
+            let observed = self.observe(&message, arrived, timeline);
             if message.domain() != self.engine.configuration.domain {
                 return observed;
             }
@@ -96,7 +88,7 @@ impl Port<'_> {
                 self.flood.served(message.source(), from, now);
             }
             if event {
-                self.take_event(&message, &incoming.received.timestamps, timeline)
+                self.take_event(&message, &arrived.timestamps, timeline)
             } else {
                 self.take_general(&message)
             }
@@ -105,7 +97,7 @@ impl Port<'_> {
             self.outlet.counts.ignored(fault);
             if fault == Fault::Domain {
                 let wanted = self.engine.configuration.domain;
-                self.taken.note_domain(incoming.payload(), wanted);
+                self.taken.note_domain(payload, wanted);
             }
         }
         self.take_records();
@@ -137,7 +129,7 @@ impl Port<'_> {
     fn observe(
         &mut self,
         message: &Message<'_>,
-        incoming: &Incoming<'_>,
+        arrived: &Arrived,
         timeline: &Timeline,
     ) -> Result<(), Fault> {
         let Some(observers) = &self.observers else {
@@ -150,11 +142,11 @@ impl Port<'_> {
         if !concerns {
             return Ok(());
         }
-        self.gate.is_trusted(message, incoming.received.source)?;
+        self.gate.is_trusted(message, arrived.from)?;
         let now = self.now();
         let wanted = message.kind == Kind::Sync && observers.wants(message);
         let received = if wanted {
-            self.timestamped(&incoming.received.timestamps, timeline)
+            self.timestamped(&arrived.timestamps, timeline)
         } else {
             None
         };

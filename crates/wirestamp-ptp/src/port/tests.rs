@@ -3,6 +3,7 @@
 use super::*;
 use crate::configuration::{Configuration, Role, Source};
 use wirestamp::Simulation;
+use wirestamp::interface::ChangeKind;
 use wirestamp::sim::NicName;
 
 /// The failure precedes the notification, and the interface keeps its number.
@@ -26,7 +27,62 @@ fn a_clock_that_changed_when_a_send_failed_is_noticed_once() {
     assert_eq!(port.hardware_clock(), Some(10));
     assert_eq!(port.counts().lost_for(Lost::ClockReplaced), 1);
     world.advance(Span::from_seconds(2));
-    assert!(port.changed.swap(false, Ordering::AcqRel), "reported");
-    port.look_again(port.now());
+    assert_eq!(port.changes.take(), Some(false), "reported");
+    port.look_again(false, port.now());
     assert_eq!(port.counts().lost_for(Lost::ClockReplaced), 1);
+}
+
+/// It keeps its index, and nothing else shows that the sockets have lost it.
+#[test]
+fn an_interface_that_went_and_came_back_at_once_is_opened_again() {
+    let simulation = Simulation::from_toml("preset = \"ideal\"", 7).expect("a scenario");
+    let interface = simulation.interface("sim0").expect("a NIC");
+    for transport in [Transport::Udp4, Transport::Ethernet] {
+        let chosen = Configuration {
+            transport,
+            source: Source::Software,
+            ..Default::default()
+        };
+        let engine = Engine::new(chosen, [2, 0, 0, 0, 0, 0, 0, 1]).expect("valid");
+        let commands = SharedCommands::default();
+        let mut port = Port::open(&engine, &interface, 1, 0, &commands).expect("opened");
+        let now = port.now();
+        for (kinds, reopens) in [
+            (&[ChangeKind::Link, ChangeKind::Added][..], false),
+            (&[ChangeKind::Removed, ChangeKind::Added], true),
+            (&[ChangeKind::Unspecified], true),
+            (&[ChangeKind::Configuration], false),
+        ] {
+            kinds.iter().for_each(|kind| port.changes.note(*kind));
+            let went = port.changes.take().expect("changed");
+            port.look_again(went, now);
+            assert_eq!(port.reopen_at, reopens.then_some(now), "{kinds:?}");
+            assert_eq!(port.changes.take(), None);
+            if reopens {
+                port.reopen(now);
+                assert_eq!(port.reopen_at, None, "{transport:?}");
+            }
+        }
+    }
+}
+
+/// `eth1=ethernet` names a port by what its interface is called when it is opened.
+#[test]
+fn a_port_keeps_its_transport_when_its_interface_has_another_name() {
+    let simulation = Simulation::from_toml("preset = \"ideal\"", 7).expect("a scenario");
+    let [interface, renamed] =
+        ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
+    let chosen = Configuration {
+        transports: vec!["sim0=ethernet".to_owned()],
+        source: Source::Software,
+        ..Default::default()
+    };
+    let engine = Engine::new(chosen, [2, 0, 0, 0, 0, 0, 0, 1]).expect("valid");
+    let commands = SharedCommands::default();
+    let mut port = Port::open(&engine, &interface, 1, 0, &commands).expect("opened");
+    port.interface = renamed;
+    port.reopen(port.now());
+    assert_eq!(port.reopen_at, None);
+    assert_eq!(port.outlet.sockets.interface(), port.interface.index());
+    assert!(matches!(port.outlet.sockets.event, PortSocket::Ethernet(_)));
 }

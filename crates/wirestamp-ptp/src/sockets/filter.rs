@@ -1,37 +1,46 @@
 //! A socket filter (classic BPF) that drops messages of unknown senders during a flood, before they
-//! take room in the socket's receive buffer.
+//! take room in the socket's receive buffer. Over Ethernet it also separates event messages from others.
 //!
 //! Source: the kernel's `Documentation/networking/filter.rst`, `linux/filter.h`, `linux/bpf_common.h`. The
-//! packet that a UDP socket's filter sees begins with the UDP header.
+//! packet that a UDP socket's filter sees begins with the UDP header, a packet socket's with the Ethernet
+//! header, without a VLAN tag.
 
+use super::PortSocket;
+use super::ethernet::GENERAL_BIT;
 use crate::trust::{HEADER, OTHER, Sender, Thinned};
 use socket2::{SockFilter, SockRef};
 use std::net::IpAddr;
-use wirestamp::UdpSocket;
+use wirestamp::ethernet::Ethertype;
+use wirestamp_sys::Frames;
 
 /// Attaches or removes the filter. Returns whether that worked.
-pub(super) fn set(socket: &UdpSocket, thinned: Option<&Thinned>) -> bool {
-    let Some(descriptor) = socket.descriptor() else {
+pub(super) fn set(socket: &PortSocket, event: bool, thinned: Option<&Thinned>) -> bool {
+    let (descriptor, carried) = match socket {
+        PortSocket::Udp(socket) => (socket.descriptor(), Carried::InUdp),
+        PortSocket::Ethernet(socket) => (socket.descriptor(), Carried::InFrames { event }),
+    };
+    let Some(descriptor) = descriptor else {
         return false;
     };
     let socket = SockRef::from(&descriptor);
-    let Some(thinned) = thinned else {
+    if thinned.is_none() && carried == Carried::InUdp {
         return socket.detach_filter().is_ok();
-    };
-    let program: Vec<_> = program(thinned)
+    }
+    let program: Vec<_> = program(carried, thinned)
         .iter()
         .map(|one| SockFilter::new(one.code, one.jt, one.jf, one.k))
         .collect();
-    // a filter replaces another atomically; if there is no memory for two, the old one must be
-    // removed first
+    // a filter replaces another atomically
     let attached = socket.attach_filter(&program);
-    attached
-        .or_else(|_| {
-            socket
-                .detach_filter()
-                .and_then(|()| socket.attach_filter(&program))
-        })
-        .is_ok()
+    if carried != Carried::InUdp {
+        return attached.is_ok(); // without a filter it would have frames of all ethertypes
+    }
+    // if there is no memory for two, the old one must be removed first
+    let once_more = || {
+        socket.detach_filter()?;
+        socket.attach_filter(&program)
+    };
+    attached.or_else(|_| once_more()).is_ok()
 }
 
 /// An instruction of classic BPF.
@@ -55,10 +64,56 @@ const JGE: u16 = 0x35;
 const JSET: u16 = 0x45;
 const RET: u16 = 0x06;
 
-const UDP_HEADER: u32 = 8;
-/// The offsets of the network header and of a random number.
+/// The offsets of the network header, a VLAN tag, and a random number.
 const NETWORK: u32 = 0xfff0_0000;
+const VLAN_TAG: u32 = 0xffff_f000 + 44;
 const RANDOM: u32 = 0xffff_f000 + 56;
+
+/// What carries the messages of a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carried {
+    InUdp,
+    /// In Ethernet frames: event messages, or all others.
+    InFrames {
+        event: bool,
+    },
+}
+
+impl Carried {
+    /// The length of the header before a message.
+    const fn header(self) -> u32 {
+        match self {
+            Self::InUdp => 8,
+            Self::InFrames { .. } => 14,
+        }
+    }
+
+    /// Returns instructions that drop what does not belong to the socket. Those for frames begin as the
+    /// filter does that they replace: the socket is of all ethertypes.
+    fn own(self) -> Vec<Instruction> {
+        let Self::InFrames { event } = self else {
+            return Vec::new();
+        };
+        let frames = Frames::own(Ethertype::PTP).into_iter();
+        let mut program: Vec<_> = frames
+            .map(|(code, jt, jf, k)| Instruction { code, jt, jf, k })
+            .collect();
+        program.extend([plain(LD_W, VLAN_TAG), plain(AND, 0x0fff)]);
+        else_take(&mut program, &[(JEQ, 0)], &[DROP]);
+        program.push(plain(LD_B, self.header()));
+        let is_general = Instruction {
+            code: JSET,
+            jt: 0,
+            jf: 1,
+            k: u32::from(GENERAL_BIT),
+        };
+        match event {
+            true => program.extend([is_general, DROP]),
+            false => else_take(&mut program, &[(JSET, is_general.k)], &[DROP]),
+        }
+        program
+    }
+}
 
 /// The layout of the scratch memory: the sender's identity in three parts, the IP version, and the
 /// four words at the position of an IPv6 source address.
@@ -81,11 +136,17 @@ const PASS: Instruction = plain(RET, u32::MAX);
 const DROP: Instruction = plain(RET, 0);
 
 /// Returns the filter program.
-pub(super) fn program(thinned: &Thinned) -> Vec<Instruction> {
+pub(super) fn program(carried: Carried, thinned: Option<&Thinned>) -> Vec<Instruction> {
+    let mut program = carried.own();
+    let Some(thinned) = thinned else {
+        program.push(PASS);
+        return program;
+    };
+    let header = carried.header();
     let other = let_through(thinned.exponents[OTHER]);
-    let field = |code, at: u32| plain(code, UDP_HEADER + at);
-    let mut program = vec![plain(LD_LEN, 0)];
-    else_take(&mut program, &[(JGE, UDP_HEADER + HEADER as u32)], &other);
+    let field = |code, at: u32| plain(code, header + at);
+    program.push(plain(LD_LEN, 0));
+    else_take(&mut program, &[(JGE, header + HEADER as u32)], &other);
     program.extend([field(LD_B, 1), plain(AND, 0x0f)]);
     else_take(&mut program, &[(JEQ, 2)], &other);
     program.extend([field(LD_B, 0), plain(AND, 0xf0)]);

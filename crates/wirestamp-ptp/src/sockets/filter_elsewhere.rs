@@ -1,8 +1,8 @@
 //! Systems without a socket filter.
 
+use super::PortSocket;
 use crate::trust::Thinned;
-use wirestamp::UdpSocket;
 
-pub(super) fn set(_: &UdpSocket, _: Option<&Thinned>) -> bool {
+pub(super) fn set(_: &PortSocket, _: bool, _: Option<&Thinned>) -> bool {
     false
 }

@@ -2,8 +2,9 @@
 //! its earlier course.
 
 use super::{JITTER, NicClock, Relation, SLEW, TimestampClock};
+use crate::sockets::PortSocket;
 use wirestamp::time::{RealTimeClock, UtcCrossTimestamp};
-use wirestamp::{Bounded, Correlator, MonotonicTime, Span, UdpSocket, UtcTime};
+use wirestamp::{Bounded, Correlator, MonotonicTime, Span, UtcTime};
 
 /// An instant on the timestamping clock and on the monotonic clock.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +30,7 @@ impl TimestampClock {
     ///
     /// A clock that this program steers is assumed not to be changed slightly by others; a reading
     /// shows whether it was restarted.
-    pub(crate) fn moved_since(&self, then: &Anchor, socket: &UdpSocket) -> Option<i64> {
+    pub(crate) fn moved_since(&self, then: &Anchor, socket: &PortSocket) -> Option<i64> {
         match self {
             Self::System(_) => {
                 let clock = socket.real_time_clock();
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
     use wirestamp::time::Frequency;
-    use wirestamp::{CorrelatorOptions, HostClock, Simulation};
+    use wirestamp::{CorrelatorOptions, HardwareRequest, HostClock, Simulation};
 
     /// A handle of a clock reads that clock even if the interface has another one; the correlator
     /// follows the interface.
@@ -154,6 +155,7 @@ mod tests {
                 frequency: Frequency::GIGAHERTZ,
                 generation: 0,
                 guards: Vec::new(),
+                request: HardwareRequest::Ptp,
             }
         };
         [&near, &far].map(|read| {

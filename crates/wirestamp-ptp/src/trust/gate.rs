@@ -6,7 +6,7 @@ use super::{Pin, Trust};
 use crate::configuration::{Configuration, DelayMechanism, Role};
 use crate::engine::PortState;
 use crate::message::{Fault, Kind, Message, PortIdentity};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use wirestamp::{MonotonicTime, Result, Span};
 
 /// The limits of answered delay requests per second: for one sender (twice the rate of PTP's
@@ -107,7 +107,7 @@ impl Gate {
     pub(crate) fn is_trusted(
         &self,
         message: &Message<'_>,
-        from: Option<SocketAddr>,
+        from: Option<IpAddr>,
     ) -> Result<(), Fault> {
         let known = |pins: &[Pin]| pins.iter().any(|pin| pin.is(message.source()));
         let is_answer = matches!(
@@ -119,7 +119,6 @@ impl Gate {
         if !known {
             return Err(Fault::Identity);
         }
-        let from = from.map(|from| from.ip().to_canonical());
         if !self.addresses.is_empty() && from.is_none_or(|from| !self.addresses.contains(&from)) {
             return Err(Fault::Address);
         }
@@ -134,7 +133,7 @@ impl Gate {
     pub(crate) fn admits(
         &mut self,
         message: &Message<'_>,
-        from: Option<SocketAddr>,
+        from: Option<IpAddr>,
         standing: &Standing,
         now: MonotonicTime,
     ) -> Result<bool, Fault> {

@@ -11,7 +11,7 @@ pub(crate) use gate::{Gate, Standing};
 pub use judge::Agreement;
 pub(crate) use judge::{Judge, Measured};
 pub(crate) use known::{Known, MOST_KNOWN, Sender, pinned};
-#[cfg(all(test, target_os = "linux", not(wirestamp_unsupported)))]
+#[cfg(test)]
 pub(crate) use thinning::CLASSES;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub(crate) use thinning::HEADER;

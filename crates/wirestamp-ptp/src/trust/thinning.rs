@@ -105,7 +105,7 @@ impl Thinning {
     pub(crate) fn decide(&mut self, now: MonotonicTime, dropped: u64) {
         let passed = (now - self.begun).nanoseconds().max(1) as f64;
         let read: u32 = self.strangers.iter().sum::<u32>() + self.known;
-        // thinned-out messages count as dropped too, so the number means nothing then
+        // over UDP thinned-out messages count as dropped too, so the number means nothing then
         let missed = if self.is_on() || read == 0 {
             1.0
         } else {

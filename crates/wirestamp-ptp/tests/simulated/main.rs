@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod compare;
+mod ethernet;
 mod failover;
 mod floods;
 mod forge;

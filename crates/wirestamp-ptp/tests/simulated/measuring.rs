@@ -8,7 +8,7 @@ use wirestamp_ptp::{
 
 /// Runs both for ten seconds and checks every sample against the truth. Returns the number of
 /// samples, the largest bound after the first three seconds, and the last frequency offset.
-fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64) {
+pub(crate) fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64) {
     let cable = Cable::new(toml);
     let [transmitter, receiver] = [Role::TimeTransmitter, Role::TimeReceiver].map(|role| {
         let mut configuration = quick(role);
@@ -72,7 +72,7 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
     (samples, widest, rate)
 }
 
-const DRIFTING: &str =
+pub(crate) const DRIFTING: &str =
     "[sim1.clock]\nfrequency_error_ppb = 30_000\nstart = 1_600_000_000_000_000_000";
 
 #[test]

@@ -1,9 +1,8 @@
 //! Two PTP clocks at the ends of a simulated cable, whose true offset is known.
 
 use wirestamp::sim::World;
-use wirestamp::{
-    HardwareGuard, HardwareRequest, Interface, MonotonicTime, Simulation, Span, UdpSocket,
-};
+use wirestamp::socket::AnySocket;
+use wirestamp::{HardwareGuard, HardwareRequest, Interface, MonotonicTime, Simulation, Span};
 use wirestamp_ptp::{Configuration, Engine, Node, Role, Sample};
 
 /// The cable and its ends: `sim0` is meant for the transmitter.
@@ -102,6 +101,6 @@ pub(crate) fn run(
             return;
         }
         let sockets: Vec<_> = nodes.iter().flat_map(|node| node.sockets()).collect();
-        UdpSocket::wait_any(&sockets, next).expect("waited");
+        AnySocket::wait_any(&sockets, next).expect("waited");
     }
 }

@@ -38,7 +38,7 @@ pub use xdp::{Xdp, XdpBatch, XdpPacket, XdpSend, xdp_features};
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use wirestamp_core::backend::{Backend, BindOptions, ChangeSink, Job, SharedHolders};
+use wirestamp_core::backend::{AnySocket, Backend, BindOptions, ChangeSink, Job, SharedHolders};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
@@ -165,11 +165,11 @@ impl Backend for System {
 
     fn wait_any(
         &self,
-        sockets: &[&Socket],
+        sockets: &[AnySocket<'_, Self>],
         until: MonotonicTime,
         ready: &mut Vec<usize>,
     ) -> Result<()> {
-        Socket::wait_any(sockets, until, ready)
+        socket::wait_any(sockets, until, ready)
     }
 
     fn subscribe(&self, sink: ChangeSink) -> Result<Subscription> {

@@ -10,7 +10,9 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wirestamp::choice::Socket;
-use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing, Readiness};
+use wirestamp_core::backend::{
+    AnySocket, Backend, DatagramSocket, Incoming, Interest, Outgoing, Readiness,
+};
 use wirestamp_core::configuration::Timestamping;
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::{Arrival, TransmitId, TransmitTracker};
@@ -217,7 +219,7 @@ pub(crate) fn wait_any(wires: &[&Wire], seen: u64, until: MonotonicTime) -> Resu
     let native: Vec<_> = wires
         .iter()
         .filter(|wire| wire.simulation.is_none())
-        .map(|wire| &wire.socket)
+        .map(|wire| AnySocket::Udp(&wire.socket))
         .collect();
     let simulation = wires.iter().find_map(|wire| wire.simulation());
     let mixed = !native.is_empty() && simulation.is_some();

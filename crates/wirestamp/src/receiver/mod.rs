@@ -7,7 +7,7 @@ mod packets;
 pub use packets::{LentPacket, Packets};
 
 use crate::deadline::Deadline;
-use crate::socket::UdpSocket;
+use crate::socket::{AnySocket, UdpSocket};
 use calls::Calls;
 use std::mem;
 use std::sync::Arc;
@@ -157,7 +157,7 @@ impl PacketReceiver {
     /// `InvalidInput` if the sockets are not all of this system or all of one simulation.
     pub fn add(&mut self, socket: Arc<UdpSocket>) -> Result<SocketToken> {
         if let Some(known) = self.sockets.iter().find_map(|slot| slot.socket.as_deref()) {
-            UdpSocket::check_same_system(&[known, &socket])?;
+            AnySocket::check_same_system(&[AnySocket::Udp(known), AnySocket::Udp(&socket)])?;
         }
         let free = self.sockets.iter().position(|slot| slot.socket.is_none());
         let index = free.unwrap_or_else(|| {

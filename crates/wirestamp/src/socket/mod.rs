@@ -3,6 +3,7 @@
 
 #[cfg(any(unix, windows))]
 mod adopt;
+mod any;
 mod collecting;
 pub(crate) mod ethernet;
 mod outcome;
@@ -21,6 +22,7 @@ pub use crate::inner::Supported;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use crate::timestamper::{ReceivedControl, Tag, Timestamper};
 
+pub use any::AnySocket;
 pub use receive::ReceiveCounters;
 pub use udp::UdpSocket;
 pub use wirestamp_core::backend::{BindOptions, Incoming, Outgoing, Received, Transport, Udp};
@@ -145,6 +147,13 @@ impl<T: Supported> Socket<T> {
     /// the monotonic clock.
     pub fn adjusted(&self) -> Adjusted {
         self.host.adjusted()
+    }
+
+    /// Sleeps until `deadline`; in a simulation, virtual time passes. For programs that have no
+    /// usable socket to wait for.
+    pub fn sleep_until(&self, deadline: impl Into<Deadline>) {
+        let until = deadline.into().resolve(|| self.host.now());
+        self.host.sleep_until(until);
     }
 
     /// Closes the socket for all threads: calls in progress and later ones fail with `Closed`.

@@ -1,14 +1,14 @@
 //! UDP sockets: binding, connecting, multicast and IP options.
 
-use super::Socket;
+use super::{AnySocket, Socket};
 use crate::address;
 use crate::deadline::Deadline;
 use crate::host::Host;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
+use wirestamp_core::Result;
 use wirestamp_core::backend::{Backend, BindOptions, DatagramSocket, InternetSocket, Udp};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A UDP socket whose sent and received datagrams have timestamps.
 ///
@@ -196,43 +196,7 @@ impl Socket<Udp> {
         deadline: impl Into<Deadline>,
         ready: &mut Vec<usize>,
     ) -> Result<()> {
-        ready.clear();
-        let Some(first) = sockets.first() else {
-            return Ok(());
-        };
-        Self::check_same_system(sockets)?;
-        let inner: Vec<_> = sockets.iter().map(|socket| &socket.socket).collect();
-        let until = deadline.into().resolve(|| first.host.now());
-        first.host.wait_any(&inner, until, ready)?;
-        ready.sort_unstable();
-        Ok(())
-    }
-
-    /// Sleeps until `deadline`; in a simulation, virtual time passes. For programs that have no
-    /// usable socket to wait for.
-    pub fn sleep_until(&self, deadline: impl Into<Deadline>) {
-        let until = deadline.into().resolve(|| self.host.now());
-        self.host.sleep_until(until);
-    }
-
-    /// Returns an error unless all sockets are of the same system, whose time they share.
-    pub(crate) fn check_same_system(sockets: &[&Self]) -> Result<()> {
-        let Some(first) = sockets.first() else {
-            return Ok(());
-        };
-        if sockets
-            .iter()
-            .all(|socket| Arc::ptr_eq(&socket.host, &first.host))
-        {
-            return Ok(());
-        }
-        let cause = "the sockets are of different systems, whose times pass apart";
-        Err(Error::new(
-            ErrorKind::InvalidInput,
-            "wait for several sockets",
-            first.shown(),
-            cause,
-        )
-        .with_remedy("wait for the sockets of each simulation by themselves"))
+        let sockets: Vec<_> = sockets.iter().copied().map(AnySocket::Udp).collect();
+        AnySocket::wait_ready(&sockets, deadline, ready)
     }
 }

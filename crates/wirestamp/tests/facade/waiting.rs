@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
+use wirestamp::ethernet::{Ethertype, MacAddress};
+use wirestamp::socket::AnySocket;
 use wirestamp::{
-    ErrorKind, MissingReason, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
-    TransmitRecord, UdpSocket,
+    ErrorKind, Interface, MissingReason, Span, Timestamping, TransmitAnswer, TransmitId,
+    TransmitOutcome, TransmitRecord, UdpSocket,
 };
 
 fn timestamping(pair: Pair) -> Arc<Pair> {
@@ -343,6 +345,42 @@ fn one_thread_waits_for_several_sockets() {
     if let Some(pair) = Pair::on_loopback() {
         any_of_several_wakes(&pair);
     }
+}
+
+#[test]
+fn one_thread_waits_for_datagrams_and_frames() {
+    let simulation = simulation("ideal");
+    let [near, far] = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
+    let open = |nic: &Interface| {
+        nic.open_ethernet(Ethertype::EXPERIMENTAL)
+            .expect("a socket")
+    };
+    let (sender, frames) = (open(&near), open(&far));
+    let pair = Pair::over_the_cable(&simulation);
+    let sockets = [(&frames).into(), (&pair.receiver).into(), (&sender).into()];
+    let mut ready = Vec::new();
+    let mut wait = || {
+        let late = pair.sender.now() + Span::from_seconds(30);
+        AnySocket::wait_ready(&sockets, late, &mut ready).expect("waited");
+        assert!(pair.sender.now() < late);
+        ready.clone()
+    };
+    let to = frames.local_address().expect("open");
+    sender.send_to(&[1; 50], to, None).expect("sent");
+    assert_eq!(wait(), [0]);
+    let mut room = [0; 64];
+    let frame = frames.receive(&mut room, Duration::ZERO).expect("open");
+    assert!(frame.is_some());
+    pair.send(1);
+    assert_eq!(wait(), [1]);
+    let datagram = pair.receiver.receive(&mut room, Duration::ZERO);
+    assert!(datagram.expect("open").is_some());
+    let wanted = Timestamping::OFF.transmit(1);
+    sender.configure(wanted).expect("granted");
+    sender
+        .send_to(&[1; 50], MacAddress::BROADCAST, Some(TransmitId(1)))
+        .expect("sent");
+    assert!(wait().contains(&2), "its transmit timestamp");
 }
 
 #[test]

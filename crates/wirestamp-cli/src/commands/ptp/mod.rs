@@ -34,7 +34,7 @@ use std::time::SystemTime;
 use summary::Summary;
 use wirestamp::{Error, ErrorKind, Interface, environment, file};
 use wirestamp_measure::PtpReport;
-use wirestamp_ptp::{Agreement, Clock, Configuration, Role, Source, StatusServer};
+use wirestamp_ptp::{Agreement, Clock, Configuration, Role, Source, StatusServer, Transport};
 
 /// A line for each part of the sandbox that this system lacks.
 #[derive(Serialize)]
@@ -169,6 +169,9 @@ fn configuration(arguments: &Ptp) -> Result<Configuration, Error> {
     if let Some(profile) = &arguments.profile {
         configuration.apply_profile(profile)?;
     }
+    for transport in &arguments.transport {
+        configuration.choose_transport(transport)?;
+    }
     arguments.change(&mut configuration);
     Ok(configuration)
 }
@@ -203,7 +206,11 @@ fn confine(
 ) -> Result<Sandbox, Failure> {
     wirestamp_ptp::check_free(configuration, interfaces)?;
     let hardware = configuration.source != Source::Software && configuration.clock != Clock::System;
+    let is_ethernet =
+        |port: &Interface| configuration.transport_of(port.name()) == Transport::Ethernet;
     let (sandbox, missing) = Sandbox::enter(Needs {
+        has_its_ports: interfaces.iter().all(is_ethernet),
+        opens_ethernet: interfaces.iter().any(is_ethernet),
         sets_system_clock: configuration.clock == Clock::System,
         sets_hardware_clock: configuration.clock == Clock::Nic,
         reads_hardware_clock: hardware,

@@ -12,9 +12,9 @@ use crate::report::Sample;
 use std::cell::Cell;
 use std::rc::Rc;
 use wirestamp::sim::{NicName, World};
+use wirestamp::socket::AnySocket;
 use wirestamp::{
     Bounded, HardwareGuard, HardwareRequest, Interface, MonotonicTime, Result, Simulation, Span,
-    UdpSocket,
 };
 
 /// The longest time between checks while both programs run,
@@ -394,11 +394,11 @@ impl<'a> Bench<'a> {
             let next = nodes()
                 .map(Node::next_at)
                 .fold(until.min(look), MonotonicTime::min);
-            let sockets: Vec<&UdpSocket> = nodes().flat_map(Node::sockets).collect();
+            let sockets: Vec<AnySocket<'_>> = nodes().flat_map(Node::sockets).collect();
             if sockets.is_empty() {
                 self.world.advance_to(next);
             } else {
-                UdpSocket::wait_any(&sockets, next)?;
+                AnySocket::wait_any(&sockets, next)?;
             }
         }
     }

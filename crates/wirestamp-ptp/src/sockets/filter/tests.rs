@@ -1,5 +1,6 @@
 //! The program makes the same decisions as `trust`: run by a small interpreter, and by the kernel.
 
+use super::super::{Arrived, BATCH, ROOM, ethernet};
 use super::*;
 use crate::message::PortIdentity;
 use crate::trust::{CLASSES, MOST_KNOWN, Pin, class_of, source_of};
@@ -7,11 +8,22 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::time::{Duration, Instant};
 
-/// A packet as the kernel passes it to a filter: network header and UDP datagram.
+/// A packet as the kernel passes it to a filter: network header and UDP datagram, or a frame.
+#[derive(Default)]
 struct Packet {
     network: Vec<u8>,
-    udp: Vec<u8>,
+    data: Vec<u8>,
+    ethertype: u32,
+    addressed_to: u32,
+    vlan: u32,
 }
+
+/// Where the kernel's machine finds a frame's ethertype and for whom it is.
+const ETHERTYPE: u32 = 0xffff_f000;
+const ADDRESSED_TO: u32 = 0xffff_f000 + 4;
+/// `PACKET_OTHERHOST`, `PACKET_OUTGOING` (`linux/if_packet.h`).
+const ANOTHER_HOST: u32 = 3;
+const OUTGOING: u32 = 4;
 
 impl Packet {
     fn new(from: IpAddr, payload: &[u8]) -> Self {
@@ -21,17 +33,28 @@ impl Packet {
         };
         Self {
             network,
-            udp: [&[0; 8][..], payload].concat(),
+            data: [&[0; 8][..], payload].concat(),
+            ..Self::default()
+        }
+    }
+
+    fn frame(payload: &[u8], (ethertype, addressed_to, vlan): (u32, u32, u32)) -> Self {
+        Self {
+            network: Vec::new(),
+            data: [&[0; 14][..], payload].concat(),
+            ethertype,
+            addressed_to,
+            vlan,
         }
     }
 
     fn load(&self, at: u32, length: usize) -> Option<u32> {
         let whole;
         let (bytes, at) = if at >= NETWORK {
-            whole = [&self.network[..], &self.udp].concat();
+            whole = [&self.network[..], &self.data].concat();
             (&whole, (at - NETWORK) as usize)
         } else {
-            (&self.udp, at as usize)
+            (&self.data, at as usize)
         };
         bytes.get(at..at + length).map(|bytes| {
             bytes
@@ -50,6 +73,9 @@ fn run(program: &[Instruction], packet: &Packet, random: u32) -> bool {
         at += 1;
         match code {
             LD_W if k == RANDOM => a = random,
+            LD_W if k == VLAN_TAG => a = packet.vlan,
+            LD_H if k == ADDRESSED_TO => a = packet.addressed_to,
+            LD_H if k == ETHERTYPE => a = packet.ethertype,
             LD_W | LD_H | LD_B => {
                 let length = if code == LD_W {
                     4
@@ -63,7 +89,7 @@ fn run(program: &[Instruction], packet: &Packet, random: u32) -> bool {
                 };
                 a = loaded;
             }
-            LD_LEN => a = packet.udp.len() as u32,
+            LD_LEN => a = packet.data.len() as u32,
             LD_MEM => a = memory[k as usize].expect("nothing is read that was not stored"),
             ST => memory[k as usize] = Some(a),
             AND => a &= k,
@@ -135,7 +161,7 @@ fn passes(thinned: &Thinned, from: IpAddr, payload: &[u8], random: u32) -> bool 
 #[test]
 fn the_program_decides_as_trust_does() {
     let (thinned, mut random) = (thinned(), SmallRng::seed_from_u64(1));
-    let program = program(&thinned);
+    let program = program(Carried::InUdp, Some(&thinned));
     let (mut passed, mut dropped) = (0, 0);
     for _ in 0..200_000 {
         let from = [HERE, HERE_6, IpAddr::from([192, 0, 2, 9])][random.gen_range(0..3)];
@@ -176,8 +202,47 @@ fn the_longest_program_fits_into_old_kernels_memory_for_options() {
     };
     // net.core.optmem_max is 20 KiB before Linux 6.7; few instructions become more than two of 8 bytes
     for address in [None, Some(HERE), Some(HERE_6)] {
-        assert!(program(&all(address)).len() * 2 * 8 < 20_480);
+        assert!(program(Carried::InUdp, Some(&all(address))).len() * 2 * 8 < 20_480);
     }
+    let longest = program(Carried::InFrames { event: true }, Some(&all(None)));
+    assert!(longest.len() * 2 * 8 < 20_480);
+}
+
+#[test]
+fn each_socket_for_frames_has_its_messages_and_no_other_frames() {
+    // to a group, with a priority at most
+    const PTP: [(u32, u32, u32); 2] = [(0x88f7, 2, 0), (0x88f7, 2, 0xe000)];
+    let mut thinned = thinned();
+    thinned.known = vec![sender(1, None, None), sender(2, Some(7), None)];
+    let mut random = SmallRng::seed_from_u64(2);
+    let mut passed = [0; 4];
+    for round in 0..100_000 {
+        let (event, is_thinned) = (round & 1 == 0, round & 2 == 0);
+        let known = is_thinned.then_some(&thinned);
+        let program = program(Carried::InFrames { event }, known);
+        let source = identity(random.gen_range(0..5), random.gen_range(6..9));
+        let mut payload = message(random.gen_range(0..16), [0, 24, 5][round % 3], source);
+        payload.resize(random.gen_range(0..64), 0); // truncated, or padded
+        let draw: u32 = random.r#gen::<u32>() & random.r#gen::<u32>();
+        let own = !payload.is_empty() && ethernet::is_for(event, &payload);
+        let expected = own && (!is_thinned || passes(&thinned, HERE, &payload, draw));
+        let passes = run(&program, &Packet::frame(&payload, PTP[round & 1]), draw);
+        assert_eq!(passes, expected, "{payload:02x?}, event: {event}");
+        passed[round & 3] += u32::from(passes);
+        // of another protocol, for another host, sent by this one, or of a VLAN
+        for other in [
+            (0x0800, 2, 0),
+            (0x88f7, ANOTHER_HOST, 0),
+            (0x88f7, OUTGOING, 0),
+            (0x88f7, 2, 0xe00a),
+        ] {
+            assert!(
+                !run(&program, &Packet::frame(&payload, other), draw),
+                "{other:?}"
+            );
+        }
+    }
+    assert!(passed.iter().all(|passed| *passed > 1_000), "{passed:?}");
 }
 
 #[test]
@@ -185,6 +250,7 @@ fn the_kernel_lets_known_senders_through_and_of_others_what_it_is_told() {
     let open = || wirestamp::UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let (receiver, transmitter) = (open(), open());
     let to = receiver.local_address().expect("bound");
+    let receiver = PortSocket::from(receiver);
     let here = IpAddr::from([127, 0, 0, 1]);
     let mut thinned = thinned();
     thinned.known = vec![
@@ -192,22 +258,22 @@ fn the_kernel_lets_known_senders_through_and_of_others_what_it_is_told() {
         sender(2, Some(7), Some(here)),
         sender(3, None, Some(HERE)),
     ];
-    assert!(set(&receiver, Some(&thinned)));
+    let set = |thinned| set(&receiver, true, thinned);
+    assert!(set(Some(&thinned)));
     let count = |kind, source, times| {
         (0..times).for_each(|_| {
             transmitter
                 .send_to(&message(kind, 0, source), to, None)
                 .expect("sent");
         });
-        let (mut room, mut count) = ([0; 64], 0);
-        while receiver
-            .receive(&mut room, Duration::ZERO)
-            .expect("open")
-            .is_some()
-        {
-            count += 1;
+        let (mut room, mut arrived) = ([0; ROOM * BATCH], [Arrived::EMPTY; BATCH]);
+        let mut count = 0;
+        loop {
+            match receiver.receive(&mut room, &mut arrived).expect("open") {
+                0 => return count,
+                came => count += came,
+            }
         }
-        count
     };
     assert_eq!(count(0, identity(1, 9), 50), 50, "a pinned sender");
     assert_eq!(count(0, identity(2, 7), 50), 50, "a learnt sender");
@@ -227,12 +293,84 @@ fn the_kernel_lets_known_senders_through_and_of_others_what_it_is_told() {
         (60..=200).contains(&sampled),
         "{sampled} of 2,000, one in 16"
     );
-    assert!(set(&receiver, None));
+    assert!(set(None));
     assert_eq!(count(0, identity(4, 7), 50), 50, "without a filter");
     let begun = Instant::now();
     assert!(
-        (0..1_000).all(|_| set(&receiver, Some(&thinned))),
+        (0..1_000).all(|_| set(Some(&thinned))),
         "a filter takes the place of another"
     );
     assert!(begun.elapsed() < Duration::from_secs(20));
+}
+
+/// On loopback, where other programs may send as well: only messages of these clocks are counted.
+#[test]
+fn the_kernel_separates_frames_and_holds_floods_of_them_back() {
+    let lo = wirestamp::Interface::find("lo").expect("every Linux has it");
+    let sockets = match [
+        ethernet::open(&lo),
+        ethernet::open(&lo),
+        ethernet::open(&lo),
+    ] {
+        [Ok(event), Ok(general), Ok(transmitter)] => (event, general, transmitter),
+        refused => {
+            let refused = refused.into_iter().find_map(Result::err).expect("one");
+            assert_eq!(
+                refused.kind(),
+                wirestamp::ErrorKind::NotPermitted,
+                "{refused}"
+            );
+            assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "{refused}");
+            return;
+        }
+    };
+    let (event, general) = (PortSocket::from(sockets.0), PortSocket::from(sockets.1));
+    let clock = |last| {
+        let [a, b, c, d] = std::process::id().to_be_bytes();
+        PortIdentity {
+            clock: [2, a, b, c, d, 0, 9, last],
+            port: 1,
+        }
+    };
+    let mut thinned = thinned();
+    thinned.known = vec![Sender {
+        identity: Some(Pin {
+            clock: clock(1).clock,
+            port: None,
+        }),
+        address: None,
+    }];
+    let count = |kind, last, times| {
+        (0..times).for_each(|_| {
+            let message = message(kind, 0, clock(last));
+            ethernet::send(&sockets.2, &message, false, None).expect("sent");
+        });
+        [&event, &general].map(|socket| received_from(socket, clock(last)))
+    };
+    for is_thinned in [false, true] {
+        let wanted = is_thinned.then_some(&thinned);
+        assert!(set(&event, true, wanted) && set(&general, false, wanted));
+        assert_eq!(count(0, 1, 20), [20, 0], "events of a known clock");
+        assert_eq!(count(0xb, 1, 20), [0, 20], "others of a known clock");
+        let strangers = if is_thinned { 0 } else { 20 };
+        assert_eq!(count(0, 2, 20), [strangers, 0], "one in 65,536");
+    }
+    assert!(set(&event, true, None));
+    assert_eq!(count(0, 2, 20)[0], 20, "not held back any more");
+}
+
+/// Returns how many of the messages that wait at a socket are of this clock.
+fn received_from(socket: &PortSocket, clock: PortIdentity) -> usize {
+    let (mut room, mut arrived) = ([0; ROOM * BATCH], [Arrived::EMPTY; BATCH]);
+    let mut count = 0;
+    loop {
+        let came = socket.receive(&mut room, &mut arrived).expect("open");
+        if came == 0 {
+            return count;
+        }
+        let messages = room.chunks_exact(ROOM).take(came);
+        count += messages
+            .filter(|message| source_of(message) == Some(clock))
+            .count();
+    }
 }

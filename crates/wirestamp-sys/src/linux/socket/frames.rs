@@ -195,20 +195,34 @@ const ADDRESSED_TO: u32 = 0xffff_f000 + 4;
 const ANOTHER_HOST: u32 = 3;
 const OUTGOING: u32 = 4;
 
-/// Lets pass what has the ethertype, and was neither sent by this host nor for another one.
-fn filter(ethertype: Ethertype) -> [SockFilter; 7] {
-    let load = |code, place| SockFilter::new(code, 0, 0, place);
-    let ends_with = |length| SockFilter::new(0x06, 0, 0, length);
-    let if_equal = |value, then, otherwise| SockFilter::new(0x15, then, otherwise, value);
-    [
-        load(0x28, ETHERTYPE),
-        if_equal(u32::from(ethertype.get()), 0, 4),
-        load(0x28, ADDRESSED_TO),
-        if_equal(ANOTHER_HOST, 2, 0),
-        if_equal(OUTGOING, 1, 0),
-        ends_with(u32::MAX),
-        ends_with(0),
-    ]
+/// An instruction of the kernel's machine: code, where to go on if true and if not, operand.
+type Instruction = (u16, u8, u8, u32);
+
+impl Frames {
+    /// Drops what has another ethertype, was sent by this host, or is for another one. A program goes on
+    /// behind these with what is left: it takes the place of the socket's own filter.
+    pub const fn own(ethertype: Ethertype) -> [Instruction; 8] {
+        const DROP: Instruction = (0x06, 0, 0, 0);
+        [
+            (0x28, 0, 0, ETHERTYPE),
+            (0x15, 1, 0, ethertype.get() as u32),
+            DROP,
+            (0x28, 0, 0, ADDRESSED_TO),
+            (0x15, 0, 1, ANOTHER_HOST),
+            DROP,
+            (0x15, 0, 1, OUTGOING),
+            DROP,
+        ]
+    }
+}
+
+/// Lets pass the socket's own frames.
+fn filter(ethertype: Ethertype) -> Vec<SockFilter> {
+    const PASS: Instruction = (0x06, 0, 0, u32::MAX);
+    let program = Frames::own(ethertype).into_iter().chain([PASS]);
+    program
+        .map(|(code, then, otherwise, operand)| SockFilter::new(code, then, otherwise, operand))
+        .collect()
 }
 
 #[cfg(test)]

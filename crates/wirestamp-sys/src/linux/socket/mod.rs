@@ -56,6 +56,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use through_ring::Receiving;
+pub(super) use wait::wait_any;
 use wirestamp_core::backend::{
     BindOptions, DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness, Transport,
 };

@@ -16,6 +16,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+use wirestamp_core::backend::AnySocket;
 use wirestamp_core::configuration::{Engine, Identification, Source};
 use wirestamp_core::time::Span;
 use wirestamp_core::timestamp::{
@@ -324,8 +325,12 @@ fn no_wait_blocks_while_the_socket_is_kept_awake() {
         let waiting = Arc::clone(&socket);
         thread::spawn(move || match alone {
             true => waiting.wait(Interest::Receive, MonotonicTime::MAX),
-            false => Socket::wait_any(&[&waiting], MonotonicTime::MAX, &mut Vec::new())
-                .map(|()| Readiness::default()),
+            false => wait_any(
+                &[AnySocket::Udp(&**waiting)],
+                MonotonicTime::MAX,
+                &mut Vec::new(),
+            )
+            .map(|()| Readiness::default()),
         })
     });
     thread::sleep(Duration::from_millis(20)); // they block now

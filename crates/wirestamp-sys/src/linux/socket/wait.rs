@@ -2,13 +2,13 @@
 
 use super::bell::Bell;
 use super::{Kind, Socket, lock};
-use crate::native::{call, clock};
+use crate::native::{System, call, clock};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::Ordering;
-use wirestamp_core::Result;
-use wirestamp_core::backend::{Interest, Readiness};
+use wirestamp_core::backend::{AnySocket, Interest, Readiness};
 use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::{Error, Result};
 
 fn descriptor(fd: BorrowedFd<'_>, events: i16) -> libc::pollfd {
     libc::pollfd {
@@ -18,68 +18,121 @@ fn descriptor(fd: BorrowedFd<'_>, events: i16) -> libc::pollfd {
     }
 }
 
-impl<K: Kind> Socket<K> {
-    /// Waits until one of them has something to receive or to collect, or is closed; adds the places of those to `ready`.
-    pub(in super::super) fn wait_any(
-        sockets: &[&Self],
-        until: MonotonicTime,
-        ready: &mut Vec<usize>,
-    ) -> Result<()> {
-        let Some(first) = sockets.first() else {
+/// What a wait for several sockets needs of each, whatever its kind.
+trait Watched {
+    fn fd(&self) -> BorrowedFd<'_>;
+
+    /// What a close rings.
+    fn closing(&self) -> &Bell;
+
+    fn is_closing(&self) -> bool;
+
+    /// Whether datagrams were taken from the socket already: poll(2) does not show them.
+    fn holds_any(&self) -> bool;
+
+    /// Notes that its error queue has something.
+    fn note_error(&self);
+
+    fn failure(&self, error: &io::Error) -> Error;
+}
+
+impl<K: Kind> Watched for Socket<K> {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    fn closing(&self) -> &Bell {
+        &self.closing
+    }
+
+    fn is_closing(&self) -> bool {
+        Self::is_closing(self)
+    }
+
+    fn holds_any(&self) -> bool {
+        Self::holds_any(self)
+    }
+
+    fn note_error(&self) {
+        self.error_seen.store(true, Ordering::Release);
+    }
+
+    fn failure(&self, error: &io::Error) -> Error {
+        Self::failure(self, "wait", error)
+    }
+}
+
+fn watched<'a>(socket: &AnySocket<'a, System>) -> &'a dyn Watched {
+    match *socket {
+        AnySocket::Udp(socket) => socket,
+        AnySocket::Ethernet(socket) => socket,
+    }
+}
+
+/// Waits until one of them has something to receive or to collect, or is closed; adds the places of those to `ready`.
+pub(in super::super) fn wait_any(
+    sockets: &[AnySocket<'_, System>],
+    until: MonotonicTime,
+    ready: &mut Vec<usize>,
+) -> Result<()> {
+    let sockets: Vec<_> = sockets.iter().map(watched).collect();
+    let Some(first) = sockets.first() else {
+        return Ok(());
+    };
+    let holding = (0..).zip(&sockets).filter(|(_, socket)| socket.holds_any());
+    ready.extend(holding.map(|(place, _)| place));
+    let until = if ready.is_empty() {
+        until
+    } else {
+        MonotonicTime::MIN
+    };
+    let mut descriptors: Vec<_> = sockets
+        .iter()
+        .map(|socket| descriptor(socket.fd(), libc::POLLIN))
+        .collect();
+    let poll = |descriptors: &mut [libc::pollfd], until| {
+        call::poll(descriptors, clock::timeout(until)).map_err(|error| first.failure(&error))
+    };
+    let is_bell_made = |socket: &&dyn Watched| socket.closing().without_descriptor().is_none();
+    if !sockets.iter().all(is_bell_made) {
+        poll(&mut descriptors, MonotonicTime::MIN)?;
+        let is_closing = sockets.iter().map(|socket| socket.is_closing());
+        let come = descriptors.iter().map(|watched| watched.revents);
+        note_ready(&sockets, come.zip(is_closing), ready);
+        if !ready.is_empty() || until <= clock::now() {
             return Ok(());
-        };
-        let holding = (0..).zip(sockets).filter(|(_, socket)| socket.holds_any());
-        ready.extend(holding.map(|(place, _)| place));
-        let until = if ready.is_empty() {
-            until
-        } else {
-            MonotonicTime::MIN
-        };
-        let mut descriptors: Vec<_> = sockets
-            .iter()
-            .map(|socket| descriptor(socket.fd.as_fd(), libc::POLLIN))
-            .collect();
-        let poll = |descriptors: &mut [libc::pollfd], until| {
-            call::poll(descriptors, clock::timeout(until))
-                .map_err(|error| first.failure("wait", &error))
-        };
-        let is_bell_made = |socket: &&Self| socket.closing.without_descriptor().is_none();
-        if !sockets.iter().all(is_bell_made) {
-            poll(&mut descriptors, MonotonicTime::MIN)?;
-            let is_closing = sockets.iter().map(|socket| socket.is_closing());
-            let come = descriptors.iter().map(|watched| watched.revents);
-            Self::note_ready(sockets, come.zip(is_closing), ready);
-            if !ready.is_empty() || until <= clock::now() {
-                return Ok(());
-            }
-        }
-        for socket in sockets {
-            descriptors.push(descriptor(socket.bell(&socket.closing)?, libc::POLLIN));
-        }
-        poll(&mut descriptors, until)?;
-        let (come, closing) = descriptors.split_at(sockets.len());
-        let come = come.iter().map(|watched| watched.revents);
-        let closing = closing.iter().map(|watched| watched.revents != 0);
-        Self::note_ready(sockets, come.zip(closing), ready);
-        Ok(())
-    }
-
-    /// Adds the places of those to which something came or that are closing.
-    fn note_ready(
-        sockets: &[&Self],
-        seen: impl Iterator<Item = (i16, bool)>,
-        ready: &mut Vec<usize>,
-    ) {
-        for (place, (socket, (came, is_closing))) in (0..).zip(sockets.iter().zip(seen)) {
-            if came & libc::POLLERR != 0 {
-                socket.error_seen.store(true, Ordering::Release);
-            }
-            if (came != 0 || is_closing) && !socket.holds_any() {
-                ready.push(place);
-            }
         }
     }
+    for socket in &sockets {
+        let bell = socket.closing().descriptor();
+        let bell = bell.map_err(|error| socket.failure(&error))?;
+        descriptors.push(descriptor(bell, libc::POLLIN));
+    }
+    poll(&mut descriptors, until)?;
+    let (come, closing) = descriptors.split_at(sockets.len());
+    let come = come.iter().map(|watched| watched.revents);
+    let closing = closing.iter().map(|watched| watched.revents != 0);
+    note_ready(&sockets, come.zip(closing), ready);
+    Ok(())
+}
 
+/// Adds the places of those to which something came or that are closing.
+fn note_ready(
+    sockets: &[&dyn Watched],
+    seen: impl Iterator<Item = (i16, bool)>,
+    ready: &mut Vec<usize>,
+) {
+    for (place, (socket, (came, is_closing))) in (0..).zip(sockets.iter().zip(seen)) {
+        if came & libc::POLLERR != 0 {
+            socket.note_error();
+        }
+        if (came != 0 || is_closing) && !socket.holds_any() {
+            ready.push(place);
+        }
+    }
+}
+
+impl<K: Kind> Socket<K> {
     fn is_closing(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
