@@ -129,7 +129,7 @@ enum Place {
     Whole,
     /// In a TCP stream.
     Stream(u32, Range),
-    /// Likewise, and its capture has them from another place, too.
+    /// Likewise, and its capture may have them from another place, too.
     Elsewhere(u32, Range),
     /// In a TCP stream whose name at the other side is unknown.
     Unknown,
@@ -271,7 +271,7 @@ impl Comparison {
         if again == Again::Copy || is_once {
             return;
         }
-        let (bytes, is_again) = self.place(side, &placed.packet, &found);
+        let (bytes, is_again) = self.place(side, placed, &found);
         // where interfaces have no names, a mirror port's looks like a bridge's
         let is_perhaps = again == Again::Mirrored && placed.packet.is_of_any_interface;
         let seen = Seen {
@@ -302,7 +302,7 @@ impl Comparison {
     }
 
     /// Remembers which bytes a packet brought; returns also whether its capture had some of them before.
-    fn place(&mut self, side: Side, packet: &Observed, found: &Packet) -> (Place, bool) {
+    fn place(&mut self, side: Side, placed: &Placed<Observed>, found: &Packet) -> (Place, bool) {
         let Some(range) = found.bytes else {
             return (Place::Whole, false);
         };
@@ -310,7 +310,8 @@ impl Comparison {
         let Some(stream) = flow.and_then(|flow| self.streams.of(flow)) else {
             return (Place::Unknown, false);
         };
-        let brought = self.streams.add(stream, side, range, packet.vantage);
+        let at = (placed.packet.vantage, placed.line_ns);
+        let brought = self.streams.add(stream, side, range, at);
         let place = match brought {
             _ if found.is_syn => Place::Whole, // joined with nothing
             Brought::Elsewhere => Place::Elsewhere(stream, range),

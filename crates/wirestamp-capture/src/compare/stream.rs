@@ -2,7 +2,7 @@
 //! are other packets on either side, and the same bytes.
 
 use super::Side;
-use crate::copies::Vantage;
+use crate::copies::{Vantage, longest};
 use crate::packet::Flow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -35,7 +35,8 @@ pub(super) enum Brought {
     New,
     /// It had some of them: they were sent again.
     Again,
-    /// It had some of them from another place: they were sent again, or are a copy that is cut otherwise.
+    /// It had bytes of the stream from another place just before, and some of these: they were sent again, or are a copy that is cut
+    /// otherwise.
     Elsewhere,
 }
 
@@ -67,8 +68,8 @@ struct Stream {
     counts: BTreeMap<u32, [u32; 2]>,
     /// The number behind the byte that is furthest ahead.
     front: u32,
-    /// Where each capture had the latest new bytes.
-    places: [Option<Vantage>; 2],
+    /// Where and when each capture had the latest bytes that count.
+    places: [Option<(Vantage, i64)>; 2],
 }
 
 impl Streams {
@@ -86,9 +87,15 @@ impl Streams {
         Some(number)
     }
 
-    /// A capture has these bytes at a place. Bytes that it has from another place, too, count once: whether they were sent again is
-    /// unknown.
-    pub(super) fn add(&mut self, stream: u32, side: Side, range: Range, at: Vantage) -> Brought {
+    /// A capture has these bytes at a place and time. Bytes that it has from another place, too, count once while copies may come:
+    /// whether they were sent again is unknown.
+    pub(super) fn add(
+        &mut self,
+        stream: u32,
+        side: Side,
+        range: Range,
+        at: (Vantage, i64),
+    ) -> Brought {
         let stream = &mut self.all[stream as usize];
         let others = self.changes - stream.counts.len();
         if stream.is_crowded(range) {
@@ -98,14 +105,14 @@ impl Streams {
         let is_again = within.iter().any(|counts| counts[side as usize] > 0);
         let place = &mut stream.places[side as usize];
         let brought = match place {
-            Some(known) if is_again && *known != at => Brought::Elsewhere,
+            Some(known) if is_again && may_be_copy(*known, at) => Brought::Elsewhere,
             _ if is_again => Brought::Again,
             _ => Brought::New,
         };
-        if brought == Brought::New {
+        let is_copy = brought == Brought::Elsewhere;
+        if !is_copy {
             *place = Some(at);
         }
-        let is_copy = brought == Brought::Elsewhere;
         stream.count(side, range, is_copy);
         let room = MOST_CHANGES_TOGETHER.saturating_sub(others);
         if !stream.trim(room.clamp(FEWEST_CHANGES, MOST_CHANGES)) {
@@ -150,6 +157,11 @@ impl Streams {
         self.changes = self.changes + stream.counts.len() - before;
         found
     }
+}
+
+/// Whether bytes at a place and time may be a copy of those that a capture had before.
+fn may_be_copy(before: (Vantage, i64), at: (Vantage, i64)) -> bool {
+    before.0 != at.0 && at.1.saturating_sub(before.1) <= longest(None)
 }
 
 impl Stream {
@@ -301,8 +313,12 @@ mod tests {
         }
     }
 
-    fn place() -> Vantage {
-        Vantage::new(0, 0, None, None)
+    fn place() -> (Vantage, i64) {
+        at(0, 0)
+    }
+
+    fn at(interface: u32, line_ns: i64) -> (Vantage, i64) {
+        (Vantage::new(0, interface, None, None), line_ns)
     }
 
     fn range(start: u32, length: u32) -> Range {
@@ -328,6 +344,25 @@ mod tests {
             assert_eq!(streams.settle(0, Side::A, at(2_990, 20)), Bytes::Missing);
             assert_eq!(streams.settle(0, Side::A, at(3_000, 10)), Bytes::Forgotten);
         }
+    }
+
+    #[test]
+    fn bytes_from_another_place_are_copies_for_a_while() {
+        let long = 30 * longest(None);
+        let mut streams = streams();
+        for (interface, line_ns, expected) in [
+            (1, 0, Brought::New),
+            (2, longest(None), Brought::Elsewhere),
+            (2, longest(None) + 1, Brought::Again),
+            // sent again by the first one, and copied
+            (1, long, Brought::Again),
+            (2, long + longest(None), Brought::Elsewhere),
+            (1, 2 * long, Brought::Again),
+        ] {
+            let brought = streams.add(0, Side::A, range(0, 9), at(interface, line_ns));
+            assert_eq!(brought, expected, "{interface} {line_ns}");
+        }
+        assert_eq!(streams.all[0].at(0), [4, 0]);
     }
 
     #[test]
