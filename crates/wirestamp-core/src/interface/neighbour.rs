@@ -57,6 +57,7 @@ impl NeighbourWatch {
             self.since = None;
         }
         if found == Some(NeighbourState::Failed) {
+            self.since = None;
             return true;
         }
         if found != Some(NeighbourState::Incomplete) {
@@ -99,7 +100,8 @@ mod tests {
         assert!(!look(3_000, Some(NeighbourState::Known)), "it is there");
         assert!(!look(4_000, incomplete), "from the beginning again");
         assert!(look(4_001, Some(NeighbourState::Failed)));
-        assert!(!look(6_000, None));
+        assert!(!look(6_000, incomplete), "it is looked for anew");
+        assert!(!look(6_001, None));
         assert!(!look(7_000, incomplete));
         assert!(
             !look(3_600_000, incomplete),
