@@ -186,7 +186,7 @@ impl Session {
             sent: Sent::Awaited,
             replied: None,
             duplicates: Vec::new(),
-            slewed: self.slews.total,
+            begun: self.slews.begin(),
         });
         sequence
     }

@@ -1,5 +1,6 @@
 //! A sent packet and its reply.
 
+use super::slews::{Begun, Readings};
 use crate::missing::Missing;
 use crate::stamp::HostTimestamp;
 use crate::timestamp::WireTimestamp;
@@ -24,8 +25,8 @@ pub(super) struct Flight {
     /// The reflector's sequence numbers of further replies, which show that the request was
     /// duplicated.
     pub(super) duplicates: Vec<u32>,
-    /// The fast slews of this host's clock until it was sent.
-    pub(super) slewed: Span,
+    /// The slews of this host's clock that were known.
+    pub(super) begun: Begun,
 }
 
 impl Flight {
@@ -63,8 +64,8 @@ pub(super) struct Replied {
     /// T4.
     pub(super) arrived: Option<HostTimestamp>,
     pub(super) read: MonotonicTime,
-    /// The fast slews of this host's clock from before the request until then,
+    /// The fast slews of this host's clock from before the request until then.
     pub(super) slewed_in_flight: Span,
-    /// and all of them.
-    pub(super) slewed: Span,
+    /// The readings at both times.
+    pub(super) readings: Readings,
 }

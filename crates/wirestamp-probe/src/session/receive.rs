@@ -67,7 +67,7 @@ impl Session {
             Ok(extensions) => (extensions, true),
             Err(_) => (Extensions::default(), false),
         };
-        let slewed = self.slews.total;
+        let slews = self.slews;
         let flight = self
             .flight(reply.sender_sequence)
             .ok_or(Rejected::Unmatched)?;
@@ -77,7 +77,8 @@ impl Session {
             return Err(Rejected::Unmatched);
         }
         let residence = sent - received;
-        let slewed_in_flight = slewed - flight.slewed;
+        let slewed_in_flight = slews.since(&flight.begun);
+        let readings = slews.readings(&flight.begun);
         let drift = tally::drift(residence.abs()) + slewed_in_flight;
         if residence + error + error < Span::ZERO
             || sent - received > arrival.read - flight.before + error + error + drift
@@ -110,7 +111,7 @@ impl Session {
             arrived: arrival.received,
             read: arrival.read,
             slewed_in_flight,
-            slewed,
+            readings,
         };
         let is_counted = match self.flight(reply.sender_sequence) {
             Some(flight) => {

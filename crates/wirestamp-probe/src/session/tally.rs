@@ -4,6 +4,7 @@ use super::direction::{Delays, Variation};
 use super::flight::{Flight, Replied};
 use super::losses::Losses;
 use super::report::{OffsetInterval, Sample, SessionReport};
+use super::slews::Readings;
 use super::{Clocks, Rejected, SessionConfiguration};
 use crate::stamp::HostTimestamp;
 use crate::timestamp::TimestampFormat;
@@ -58,21 +59,19 @@ struct Exchange {
     /// The error bound of the reflector.
     error: Span,
     is_synchronized: bool,
-    /// The fast slews of this host's clock during the exchange,
+    /// The fast slews of this host's clock during the exchange.
     slewed_in_flight: Span,
-    /// and all until its end.
-    slewed: Span,
+    readings: Readings,
 }
 
 /// The interval of the reflector's clock offset that is consistent with all packets since the last
-/// detected step.
+/// detected step. It is relative to this host's clock without its adjustments: these move the
+/// offset, and are no step.
 #[derive(Debug, Clone, Copy)]
 struct Offset {
     low: Span,
     high: Span,
     at: MonotonicTime,
-    /// The fast slews of this host's clock before.
-    slewed: Span,
 }
 
 #[derive(Debug)]
@@ -215,7 +214,7 @@ impl Tally {
                     error,
                     is_synchronized: replied.is_synchronized,
                     slewed_in_flight: replied.slewed_in_flight,
-                    slewed: replied.slewed,
+                    readings: replied.readings,
                 };
                 let forward = Bounded::new(t2 - t1.utc, t1.at.bound + error);
                 let backward = Bounded::new(t4.utc - exchange.t3_at_least, t4.at.bound + error);
@@ -233,16 +232,18 @@ impl Tally {
         let Exchange { t1, t2, t4, .. } = *exchange;
         let at = t4.at.value;
         let (forth, back) = (t1.at.bound + exchange.error, t4.at.bound + exchange.error);
-        // the limits are of two instants
-        let moved = exchange.slewed_in_flight;
         let low = exchange.t3_at_least - t4.utc + self.least_delay - back;
-        let high = t2 - t1.utc - self.least_delay + forth + moved;
+        let high = t2 - t1.utc - self.least_delay + forth;
         // a step smaller than the path delay is not detected, so other packets do not narrow the
-        // reported interval
-        self.newest = Some(OffsetInterval { low, high });
+        // reported interval; its limits are of two instants
+        self.newest = Some(OffsetInterval {
+            low,
+            high: high + exchange.slewed_in_flight,
+        });
+        let low = low + exchange.readings.moved(at).least();
+        let high = high + exchange.readings.moved(t1.at.value).most();
         let known = self.offset.map(|known| {
-            let slewed = (exchange.slewed - known.slewed).max(Span::ZERO);
-            let aged = drift((at - known.at).abs()) + slewed;
+            let aged = drift((at - known.at).abs());
             (known.low - aged, known.high + aged)
         });
         let (low, high) = match known {
@@ -257,13 +258,7 @@ impl Tally {
             }
             None => (low, high),
         };
-        let slewed = exchange.slewed - exchange.slewed_in_flight;
-        self.offset = Some(Offset {
-            low,
-            high,
-            at,
-            slewed,
-        });
+        self.offset = Some(Offset { low, high, at });
     }
 
     fn one_way(&mut self, sample: &mut Sample, exchange: &Exchange) {

@@ -1,3 +1,4 @@
+use super::Slews;
 use crate::error_estimate::ErrorEstimate;
 use crate::packet::{Mode, Reply, Request};
 use crate::session::{
@@ -9,8 +10,8 @@ use crate::tlv::{Area, FollowUp, Method, kind};
 use wirestamp_core::time::{Adjusted, Bounded, MonotonicTime, Span, UtcTime};
 
 const UTC: i64 = 1_795_334_706_000_000_000;
-/// From the first packet on.
-const SLEWED: i64 = 3_000_000_000;
+/// When a slew begins, from the first packet on, and how long it lasts.
+const SLEWED: [i64; 2] = [3_000_000_000; 2];
 const INTERVAL: i64 = 300_000_000;
 /// The reflector's residence time, and the path in each direction.
 const RESIDENCE: i64 = 400_000;
@@ -20,9 +21,13 @@ fn ns(nanoseconds: i64) -> Span {
     Span::from_nanoseconds(nanoseconds.into())
 }
 
-/// A host whose clock a daemon slews by so many parts per million between two instants.
+/// A host whose clock a daemon slews by so many parts per million.
 struct Host {
     ppm: i64,
+    slewed: [i64; 2],
+    path: i64,
+    /// The reflector's clock is stepped before the 16th packet.
+    step: i64,
     reads: bool,
     session: Session,
 }
@@ -30,7 +35,8 @@ struct Host {
 impl Host {
     /// How far the clock has been slewed at a true time.
     fn slewed(&self, at: i64) -> i64 {
-        (at - SLEWED).clamp(0, SLEWED) * self.ppm / 1_000_000
+        let [begun, length] = self.slewed;
+        (at - begun).clamp(0, length) * self.ppm / 1_000_000
     }
 
     fn now(&self, at: i64) -> MonotonicTime {
@@ -46,11 +52,15 @@ impl Host {
         }
     }
 
-    fn read(&mut self, at: i64) {
-        let reading = Adjusted {
+    fn reading(&self, at: i64) -> Adjusted {
+        Adjusted {
             at: self.now(at),
             by: Bounded::new(ns(self.slewed(at)), ns(40)),
-        };
+        }
+    }
+
+    fn read(&mut self, at: i64) {
+        let reading = self.reading(at);
         if self.reads {
             self.session.adjusted(reading);
         }
@@ -64,11 +74,14 @@ impl Host {
             .request(before.at.value, before.utc, ns(1_000), &mut octets);
         self.session.transmitted(sequence, Ok(before));
         let request = Request::read(&octets, None).expect("a request");
-        let arrived = begun + PATH;
+        let arrived = begun + self.path;
         let left = arrived + RESIDENCE;
-        let came = left + PATH;
+        let came = left + self.path;
         let format = TimestampFormat::Ptp;
-        let time = |at: i64| WireTimestamp::encode(UtcTime::from_nanoseconds(UTC + at), format, 37);
+        let time = |at: i64| {
+            let step = if at < 15 * INTERVAL { 0 } else { self.step };
+            WireTimestamp::encode(UtcTime::from_nanoseconds(UTC + at + step), format, 37)
+        };
         let mut octets = vec![0; Mode::Open.base_length()];
         Reply {
             sequence,
@@ -104,14 +117,21 @@ impl Host {
     }
 }
 
+impl Host {
+    fn slewed_by(ppm: i64) -> Self {
+        Self {
+            ppm,
+            slewed: SLEWED,
+            path: PATH,
+            step: 0,
+            reads: true,
+            session: Session::new(SessionConfiguration::default()),
+        }
+    }
+}
+
 /// A packet every 0.3 s, before, in and after a slew.
-fn measured(ppm: i64, reads: bool) -> (Vec<Sample>, SessionReport) {
-    let session = Session::new(SessionConfiguration::default());
-    let mut host = Host {
-        ppm,
-        reads,
-        session,
-    };
+fn measured(mut host: Host) -> (Vec<Sample>, SessionReport) {
     for number in 0..30 {
         let _rejected = host.exchange(number * INTERVAL);
     }
@@ -123,7 +143,7 @@ fn measured(ppm: i64, reads: bool) -> (Vec<Sample>, SessionReport) {
 #[test]
 fn a_fast_slew_is_no_step_and_no_reason_to_reject_a_reply() {
     for ppm in [83_333, -83_333, 5_000, -5_000] {
-        let (samples, report) = measured(ppm, true);
+        let (samples, report) = measured(Host::slewed_by(ppm));
         assert_eq!(
             (report.clock_steps, report.stepped_in_flight),
             (0, 0),
@@ -149,9 +169,70 @@ fn a_fast_slew_is_no_step_and_no_reason_to_reject_a_reply() {
 
 #[test]
 fn without_readings_it_is_both() {
-    let (_, report) = measured(-83_333, false);
+    let (_, report) = measured(Host {
+        reads: false,
+        ..Host::slewed_by(-83_333)
+    });
     assert!(
         report.clock_steps > 0 && report.losses.answered < 30,
         "{report:?}"
     );
+}
+
+/// It lasts for half of a residence time. The mean over the round trip is no fast one.
+#[test]
+fn a_fast_slew_that_is_shorter_than_a_round_trip_is_in_the_bound() {
+    for ppm in [83_333, -83_333] {
+        let path = 10_000_000;
+        let begun = 12 * INTERVAL + path + 100_000;
+        let (samples, _) = measured(Host {
+            path,
+            slewed: [begun, RESIDENCE / 2],
+            ..Host::slewed_by(ppm)
+        });
+        for sample in samples {
+            let Some(delay) = sample.path_delay else {
+                continue;
+            };
+            assert!(
+                delay.contains(ns(2 * path)),
+                "{ppm}, {}: {delay}",
+                sample.sequence
+            );
+            let is_wide = delay.bound > ns(2_000);
+            assert_eq!(is_wide, sample.sequence == 12, "{ppm}: {delay}");
+        }
+    }
+}
+
+/// A flood of packets is answered by a reading each.
+#[test]
+fn a_fast_slew_is_seen_however_close_together_readings_are() {
+    for ppm in [83_333, -83_333, 5_000, -5_000] {
+        let host = Host::slewed_by(ppm);
+        let mut slews = Slews::default();
+        for at in (SLEWED[0]..SLEWED[0] + 50_000_000).step_by(1_000) {
+            slews.note(host.reading(at));
+        }
+        let moved = ns(host.slewed(SLEWED[0] + 49_999_000)).abs();
+        let total = slews.total();
+        assert!(
+            total >= moved && total < moved + ns(1_000),
+            "{ppm}: {total}, moved {moved}"
+        );
+    }
+}
+
+#[test]
+fn a_step_of_the_reflector_in_a_fast_slew_is_a_step() {
+    for ppm in [83_333, -83_333] {
+        for step in [20_000_000, -20_000_000] {
+            let (_, report) = measured(Host {
+                step,
+                ..Host::slewed_by(ppm)
+            });
+            assert_eq!(report.clock_steps, 1, "{ppm}, {step}");
+            assert_eq!(report.losses.answered, 30, "{ppm}, {step}");
+        }
+    }
 }

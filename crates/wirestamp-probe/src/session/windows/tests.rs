@@ -1,5 +1,6 @@
 use super::*;
 use crate::session::flight::{Flight, Sent};
+use crate::session::slews::Begun;
 use crate::stamp::HostTimestamp;
 use crate::timestamp::WireTimestamp;
 use crate::tlv::Method;
@@ -28,7 +29,7 @@ fn sample(sent: Result<i64, Missing>, differences: [Option<i64>; 2]) -> Sample {
         sent: sent.map_or_else(Sent::Missing, Sent::At),
         replied: None,
         duplicates: Vec::new(),
-        slewed: Span::ZERO,
+        begun: Begun::default(),
     };
     let measured = |nanoseconds: i64| {
         let value = Span::from_nanoseconds(nanoseconds.into());
