@@ -172,8 +172,8 @@ fn wait_until(near: &str, wanted: impl Fn(&Value) -> bool) {
     }
 }
 
-/// The far end takes the packets and does not answer them: that they have left is known by their timestamps alone. The
-/// first session asks the kernel's table, ICMP comes to the second.
+/// The far end takes the packets and does not answer them. That they have left is known by their timestamps, and to those
+/// of an interface, which ask the kernel's table, by the entry in it as well. ICMP comes to the second session.
 #[cfg(feature = "monitor")]
 #[test]
 fn a_neighbour_that_is_back_is_missing_no_longer() {
