@@ -42,7 +42,7 @@ pub(super) struct Packet {
     pub(super) frames: Option<Frames>,
     /// The same for all packets that look like it. `None`: too little of it was captured.
     pub(super) key: Option<u128>,
-    /// Its VLAN, and what its key is without one; `None`: VLANs are not compared.
+    /// Its VLAN, and what its key is without one.
     pub(super) untagged: Option<(u16, u128)>,
     /// The bytes of TCP's stream that it brings.
     pub(super) bytes: Option<Range>,
@@ -117,7 +117,7 @@ impl Likeness {
             flow: None,
             frames: Some(found.frames),
             key: bare.map(|bare| self.tagged(bare, found.vlan)),
-            untagged: self.untagged(bare, found.vlan),
+            untagged: bare.map(|bare| (found.vlan, bare)),
             bytes: None,
             identification: None,
             is_syn: false,
@@ -148,7 +148,7 @@ impl Likeness {
             flow: Some(found.flow),
             frames: None,
             key: bare.map(|bare| self.tagged(bare, found.vlan)),
-            untagged: self.untagged(bare, found.vlan),
+            untagged: bare.map(|bare| (found.vlan, bare)),
             bytes: bytes.filter(|range| range.length > 0),
             identification: found.identification,
             is_syn: found.tcp.is_some_and(|tcp| tcp.syn),
@@ -163,11 +163,6 @@ impl Likeness {
     fn tagged(&self, bare: u128, vlan: u16) -> u128 {
         let vlan = if self.options.vlan { 0 } else { vlan };
         bare.wrapping_add(self.tag.wrapping_mul(vlan.into()))
-    }
-
-    fn untagged(&self, bare: Option<u128>, vlan: u16) -> Option<(u16, u128)> {
-        let bare = bare.filter(|_| !self.options.vlan);
-        bare.map(|bare| (vlan, bare))
     }
 
     /// The key that all packets like this one have, without its VLAN.

@@ -337,8 +337,11 @@ impl Comparison {
             self.order.push_back((line_ns, key));
         }
         alike.latest_ns = line_ns;
-        alike.is_retagged[side as usize] |= is_retagged;
         let again = alike.see(side, packet, line_ns, found);
+        let is_once =
+            again == Again::Copy || self.options.mirrored_once && again == Again::Mirrored;
+        // under one key, what counts once is decided
+        alike.is_retagged[side as usize] |= is_retagged && !(self.options.vlan && is_once);
         if is_new && self.memory.may_be_copy(side, packet, line_ns, found) {
             return Again::Perhaps;
         }
@@ -364,7 +367,8 @@ impl Comparison {
             };
             self.tags.note(side, tagged, longest(found.identification))
         });
-        if let Some(other) = other.and_then(|other| self.alike.get_mut(&other)) {
+        let apart = other.filter(|other| *other != key);
+        if let Some(other) = apart.and_then(|other| self.alike.get_mut(&other)) {
             other.is_retagged[side as usize] = true;
         }
         other.is_some()

@@ -50,6 +50,8 @@ pub(super) enum Found {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owned {
     pub(super) utc_ns: Option<i64>,
+    /// Whether the file has no time of it, not even one that is unknown or invalid.
+    pub(super) is_timeless: bool,
     pub(super) bound_ns: Option<u64>,
     pub(super) run: Option<ClockRun>,
     pub(super) length: u32,
@@ -213,9 +215,11 @@ impl Section {
     ) -> Result<Found, Wrong> {
         let interface = self.interface(head.interface)?;
         let said = Options::of(options, self.big_endian).ok_or(Wrong::Contradiction)?;
+        let is_timeless = head.count.is_none() && !said.is_without_utc;
         let count = head.count.filter(|_| !said.is_without_utc);
         Ok(Found::Packet(Owned {
             utc_ns: count.and_then(|count| interface.resolution.nanoseconds(count)),
+            is_timeless,
             // the comment is about the time before the file rounded it
             bound_ns: said
                 .bound_ns

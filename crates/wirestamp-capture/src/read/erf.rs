@@ -9,6 +9,8 @@ const HEADER: usize = 16;
 const EXTENSION: usize = 8;
 /// Whether an extension follows, in the type of a header or of an extension.
 const MORE: u8 = 0x80;
+/// Flags of a frame that the card received with an error, or could not write as it came.
+const DAMAGED: u8 = 0x30;
 /// The most extensions of a record.
 const MOST_EXTENSIONS: usize = 32;
 
@@ -24,12 +26,10 @@ pub(super) enum Record {
         start: usize,
         captured: usize,
         length: u32,
-        /// The packets that the card lost before it, if the record has their number.
-        lost: Option<u16>,
     },
-    /// It describes the card, or fills a block.
+    /// It describes the card, counts packets, or fills a block.
     NoPacket,
-    /// It is of another network than those that are read, or not complete.
+    /// It is of another network than those that are read, damaged, or not complete.
     Unreadable,
 }
 
@@ -41,24 +41,27 @@ pub(super) fn read(data: &[u8]) -> Record {
     let word = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
     let [time @ .., _, _, _, _, _, _, _, _] = *header;
     let (kind, flags) = (header[8], header[9]);
-    let (record, lost, on_wire) = (word(10), word(12), word(14));
-    let (link, before, counts) = match kind & !MORE {
-        1 => (Link::PppHdlc, 0, true),
-        10 | 15 | 19 => (Link::PppHdlc, 0, false),
-        5 => (Link::PppHdlc, 4, true), // the channel
-        17 => (Link::PppHdlc, 4, false),
-        2 => (Link::Ethernet, 2, true), // padding
-        11 | 16 | 20 => (Link::Ethernet, 2, false),
-        22 | 23 => (Link::Ip, 0, true),
-        27 | 48 => return Record::NoPacket,
+    let (record, on_wire) = (word(10), word(14));
+    let (link, before) = match kind & !MORE {
+        1 | 10 | 15 | 19 => (Link::PppHdlc, 0),
+        5 | 17 => (Link::PppHdlc, 4),            // the channel
+        2 | 11 | 16 | 20 => (Link::Ethernet, 2), // where the frame begins, and padding
+        22 | 23 => (Link::Ip, 0),
+        13 | 14 | 27 | 48 => return Record::NoPacket,
         _ => return Record::Unreadable,
     };
+    if flags & DAMAGED != 0 {
+        return Record::Unreadable;
+    }
     let Some(start) = behind_extensions(data).map(|at| at + before) else {
         return Record::Unreadable;
     };
     let Some(rest) = data.len().checked_sub(start) else {
         return Record::Unreadable;
     };
+    if link == Link::Ethernet && data[start - before] != 0 {
+        return Record::Unreadable; // without its beginning
+    }
     // a record ends with padding
     let known = |length: usize| (length > 0).then_some(length);
     let in_record = known(usize::from(record).saturating_sub(start));
@@ -73,7 +76,17 @@ pub(super) fn read(data: &[u8]) -> Record {
         start,
         captured,
         length: u32::from(on_wire).max(captured as u32),
-        lost: counts.then_some(lost),
+    }
+}
+
+/// Returns the number of packets that the card lost before a record; `None` if it has something else in that place, or is unknown.
+pub(super) fn lost(data: &[u8]) -> Option<u16> {
+    let header = data.first_chunk::<HEADER>()?;
+    match header[8] & !MORE {
+        // a colour or a hash
+        10 | 11 | 15..=17 | 19 | 20 => None,
+        1..=29 | 48 => Some(u16::from_be_bytes([header[12], header[13]])),
+        _ => None,
     }
 }
 
@@ -92,9 +105,9 @@ fn behind_extensions(data: &[u8]) -> Option<usize> {
 }
 
 impl Record {
-    /// Replaces what the file says of a packet by what the record in it says; returns the number of packets that were lost before it, if
-    /// it is known. The record's time is finer; where it contradicts that of the file, a program corrected the latter.
-    pub(super) fn apply(self, packet: &mut Owned) -> Option<u16> {
+    /// Replaces what the file says of a packet by what the record in it says. The record's time is finer; where it contradicts that of the
+    /// file, or that is stated to be unknown, a program corrected the latter.
+    pub(super) fn apply(self, packet: &mut Owned) {
         let Self::Packet {
             time,
             port,
@@ -102,24 +115,22 @@ impl Record {
             start,
             captured,
             length,
-            lost,
         } = self
         else {
-            return None;
+            return;
         };
         packet.link = link;
         packet.start += start;
         (packet.captured, packet.length) = (captured, length);
         packet.port = Some(port.into());
         let own = (time != 0).then(|| nanoseconds(time));
-        let is_same = |own: &i64| {
-            let file = packet.utc_ns.unwrap_or(*own);
-            own.abs_diff(file) <= packet.unit_ns
+        let is_same = |own: &i64| match packet.utc_ns {
+            Some(file) => own.abs_diff(file) <= packet.unit_ns,
+            None => packet.is_timeless,
         };
         if let Some(own) = own.filter(is_same) {
             (packet.utc_ns, packet.unit_ns) = (Some(own), 1);
         }
-        lost
     }
 }
 
@@ -134,8 +145,12 @@ mod tests {
     use super::*;
 
     fn record(kind: u8, record: u16, on_wire: u16, behind: &[u8]) -> Vec<u8> {
+        flagged(6, kind, record, on_wire, behind)
+    }
+
+    fn flagged(flags: u8, kind: u8, record: u16, on_wire: u16, behind: &[u8]) -> Vec<u8> {
         let mut data = 0x1234_5678_8000_0000_u64.to_le_bytes().to_vec();
-        data.extend([kind, 6]);
+        data.extend([kind, flags]);
         data.extend([record, 7, on_wire].map(u16::to_be_bytes).concat());
         data.extend(behind);
         data
@@ -148,10 +163,9 @@ mod tests {
                 start,
                 captured,
                 length,
-                lost,
                 port: 2,
                 time: 0x1234_5678_8000_0000,
-            } => Some((link, start, captured, length, lost)),
+            } => Some((link, start, captured, length, lost(data))),
             _ => None,
         }
     }
@@ -175,11 +189,35 @@ mod tests {
     }
 
     #[test]
+    fn every_record_but_those_with_a_colour_has_the_losses() {
+        for kind in [1, 2, 3, 13, 21, 22, 27, 0x80 | 2, 48, 0x80 | 48] {
+            assert_eq!(lost(&record(kind, 0, 0, &[])), Some(7), "{kind}");
+        }
+        for kind in [0, 10, 11, 15, 16, 17, 19, 0x80 | 20, 30, 47, 49] {
+            assert_eq!(lost(&record(kind, 0, 0, &[])), None, "{kind}");
+        }
+        assert_eq!(lost(&record(2, 0, 0, &[])[..15]), None);
+    }
+
+    #[test]
     fn what_has_no_packet_or_is_cut_off_has_none() {
-        assert_eq!(read(&record(27, 40, 0, &[0; 24])), Record::NoPacket);
+        for kind in [13, 14, 27, 48] {
+            let found = read(&flagged(0x14, kind, 40, 0, &[0; 24]));
+            assert_eq!(found, Record::NoPacket, "{kind}");
+        }
         assert_eq!(read(&record(0x80 | 48, 40, 0, &[])), Record::NoPacket);
         for unreadable in [
-            record(21, 40, 60, &[0; 60]), // InfiniBand
+            record(21, 40, 60, &[0; 60]),       // InfiniBand
+            flagged(0x14, 2, 88, 64, &[0; 72]), // received with an error
+            flagged(0x24, 11, 88, 64, &[0; 72]),
+            flagged(0x14, 22, 0, 20, &[0; 24]),
+            record(2, 88, 64, &[[4].as_slice(), &[0; 71]].concat()), // from the fifth byte on
+            record(
+                0x80 | 20,
+                88,
+                64,
+                &[[0; 8].as_slice(), &[1], &[0; 63]].concat(),
+            ),
             record(2, 40, 60, &[0]),
             record(0x80 | 2, 40, 60, &[0x80, 0, 0]),
             record(0x80 | 2, 40, 60, &[0xff; 1_000]),

@@ -150,9 +150,10 @@ impl<'r> Reader<'r> {
         self.lasted.clone()
     }
 
-    /// Returns the number of packets dropped during the capture, from the file's statistics, or from ERF's records.
+    /// Returns the number of packets dropped during the capture, from the file's statistics or from ERF's records, whichever is
+    /// more.
     pub fn dropped(&self) -> Option<u64> {
-        self.dropped.or(self.lost_by_card)
+        self.dropped.max(self.lost_by_card)
     }
 
     /// Returns the coarsest unit of the times of the packets so far, in nanoseconds rounded up.
@@ -255,14 +256,14 @@ impl<'r> Reader<'r> {
     fn record(&mut self, mut packet: Owned) -> Result<Option<Owned>> {
         let data = bytes(&*self.inner, &packet).ok_or_else(|| contradiction(&self.name))?;
         let record = erf::read(data);
-        if record == Record::NoPacket {
-            return Ok(None);
-        }
-        if let Some(lost) = record.apply(&mut packet) {
+        let has_packet = record != Record::NoPacket;
+        // what has no packet may have no number either
+        if let Some(lost) = erf::lost(data).filter(|lost| has_packet || *lost > 0) {
             let before = self.lost_by_card.unwrap_or(0);
             self.lost_by_card = Some(before.saturating_add(lost.into()));
         }
-        Ok(Some(packet))
+        record.apply(&mut packet);
+        Ok(has_packet.then_some(packet))
     }
 
     fn next_found(&mut self) -> Result<Option<Found>> {

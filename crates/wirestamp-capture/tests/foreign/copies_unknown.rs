@@ -81,6 +81,44 @@ fn the_same_packet_under_another_vlan_is_not_called_lost() {
     assert_eq!(counts(&report), (49, 1, 0, [0, 0]), "{report:?}");
 }
 
+/// A mirror port, or files that were merged.
+#[test]
+fn the_same_packet_under_another_vlan_of_one_interface_is_not_called_lost() {
+    for identified in [true, false] {
+        let mut both = Ng::of(1);
+        for number in 0..50 {
+            let at = START + u64::from(number) * 20 * MS;
+            let data = datagram(number, identified);
+            both.whole(at, &ethernet(&[0x81, 0, 0, 5, 8, 0], &data), "");
+            both.whole(at + 40_000, &ethernet(&[8, 0], &data), "");
+        }
+        let packets = (0..50).filter(|number| *number != 7);
+        let packets = packets.map(|number| {
+            (
+                u64::from(number) * 20 * MS + MS / 2,
+                datagram(number, identified),
+            )
+        });
+        let other = file(&packets.collect::<Vec<_>>());
+        for mirrored_once in [false, true] {
+            let mut options = Options::default();
+            (options.vlan, options.mirrored_once) = (true, mirrored_once);
+            let (lost, undecided) = if identified && mirrored_once {
+                (1, 0)
+            } else {
+                (0, 51)
+            };
+            for (a, b) in [(&both.bytes, &other), (&other, &both.bytes)] {
+                let report = compared(a, b, options);
+                let (matched, found_lost, other, unknown) = counts(&report);
+                let case = format!("{identified} {mirrored_once}: {report:?}");
+                assert_eq!((matched, found_lost + other), (49, lost), "{case}");
+                assert_eq!(unknown[0] + unknown[1], undecided, "{case}");
+            }
+        }
+    }
+}
+
 /// GRO joins what a router receives, and GSO splits what it sends.
 #[test]
 fn segments_that_a_host_joins_or_splits_between_two_interfaces_are_not_called_lost() {

@@ -58,9 +58,13 @@ fn frame(data: &[u8]) -> Vec<u8> {
     ethernet(&[8, 0], data)
 }
 
+/// PPP in HDLC on a channel.
+fn labelled(data: &[u8]) -> Vec<u8> {
+    [&[0, 0, 0, 7, 0xff, 3, 0, 0x21], data].concat()
+}
+
 #[test]
 fn records_have_the_time_and_the_losses_of_the_card() {
-    let labelled = |data: &[u8]| [&[0, 0, 0, 7, 0xff, 3, 0, 0x21], data].concat();
     for (kind, other, lost) in [
         (ETHERNET, arrived(ETHERNET, frame, 0), Some(98)),
         (
@@ -137,17 +141,58 @@ fn tshark_reads_the_same_records_at_the_same_times() {
         ("plain", ETHERNET),
         ("extended", EXTENDED | ETHERNET),
         ("colour", 11),
+        ("channel", 5),
+        ("ip", 22),
     ] {
         let mut file = Ng::of(197);
         for number in 0..9 {
             // of each length of padding
             let payload = vec![5; 60 + number];
-            let frame = frame(&udp(1, 2, (5, 6), number as u16, &payload));
+            let data = udp(1, 2, (5, 6), number as u16, &payload);
+            let packet = match kind {
+                5 => labelled(&data),
+                22 => data,
+                _ => frame(&data),
+            };
             let at = START + number as u64 * 1_234_567;
-            let data = record(at, kind, 2, 1, &frame);
+            let data = record(at, kind, 2, 1, &packet);
             file.whole(at, &data, "");
         }
         agrees_with_tshark(name, &file.bytes);
+    }
+}
+
+/// `dumpcap` counts none, because the card lost them, and records without a packet have losses, too.
+#[test]
+fn the_card_lost_what_the_file_does_not_count() {
+    let data = frame(&datagrams(1)[0]);
+    for (dropped, expected) in [(0, 15), (100, 100)] {
+        let mut file = Ng::of(197);
+        for kind in [ETHERNET, META, 48, 11, 21] {
+            file.whole(START, &record(START, kind, 0, 3, &data), "");
+        }
+        let mut damaged = record(START, ETHERNET, 0, 3, &data);
+        damaged[9] |= 0x10;
+        file.whole(START, &damaged, "");
+        let options = file.options(&[(5, file.order.double(dropped).to_vec())]);
+        file.block(5, &[&[0; 12], &options[..]].concat());
+        let mut reader = Reader::new("it", &file.bytes[..]).expect("is a capture");
+        while reader.next_packet().expect("reads").is_some() {}
+        assert_eq!(reader.dropped(), Some(expected));
+    }
+}
+
+/// The writer had a reason.
+#[test]
+fn a_time_that_the_file_states_to_be_unknown_is_not_replaced() {
+    let mut file = Ng::of(197);
+    let data = record(START, ETHERNET, 0, 0, &frame(&datagrams(1)[0]));
+    file.whole(START, &data, "wirestamp: hardware clock, no UTC: unstable");
+    file.whole(u64::MAX, &data, "");
+    let mut reader = Reader::new("it", &file.bytes[..]).expect("is a capture");
+    for _ in 0..2 {
+        let packet = reader.next_packet().expect("reads").expect("a packet");
+        assert_eq!(packet.utc_ns, None);
     }
 }
 
