@@ -34,6 +34,8 @@ pub struct Estimator {
     latest: Option<Estimate>,
     /// Its time, which the history of adjustments may no longer reach.
     latest_at: Option<Moment>,
+    /// The scale of the history's local times minus that of this estimator's.
+    ahead: i64,
     last_sync: Option<(i64, i64)>,
     /// Local time of the newest packet that was used.
     newest: i64,
@@ -55,6 +57,7 @@ impl Estimator {
             delays: VecDeque::with_capacity(guess::DELAYS + 1),
             latest: None,
             latest_at: None,
+            ahead: 0,
             last_sync: None,
             newest: i64::MIN,
             unsure: 0,
@@ -69,6 +72,14 @@ impl Estimator {
     /// Forgets all packets, after a step of a clock.
     pub fn reset(&mut self) {
         *self = self.fresh();
+    }
+
+    /// Notes that the history's scale of local times moved by `by` ([`Observed::rescale`](crate::Observed::rescale)). What
+    /// is estimated from packets of before keeps their scale; an empty estimator takes packets on the new one.
+    pub fn keep_scale(&mut self, by: i64) {
+        if self.newest != i64::MIN {
+            self.ahead = self.ahead.saturating_add(by);
+        }
     }
 
     /// States how much the local timestamps of the packets that follow are off at most, in
@@ -233,8 +244,9 @@ impl Estimator {
     /// Returns the estimate for an instant that another clock gives, in nanoseconds since the last
     /// estimate; the steered clock may have advanced by more or less.
     pub fn held_after(&self, elapsed: i64) -> Option<Estimate> {
-        let (at, largest) = self.commands.borrow().later(self.latest?.at, elapsed)?;
-        let held = self.held_at(at)?;
+        let begun = self.latest?.at.saturating_add(self.ahead);
+        let (at, largest) = self.commands.borrow().later(begun, elapsed)?;
+        let held = self.held_at(at.saturating_sub(self.ahead))?;
         let (least, most) = self.settings.assumptions.drift;
         // the other clock's seconds are not the free-running one's
         let unsure = elapsed.max(0) as f64 * least.abs().max(most.abs()) * (largest + most.abs());
@@ -256,7 +268,9 @@ impl Estimator {
     }
 
     fn moment(&self, at: i64) -> Option<Moment> {
-        self.commands.borrow().at(at)
+        let moment = self.commands.borrow().at(at.saturating_add(self.ahead))?;
+        let free = moment.free.saturating_sub(self.ahead);
+        Some(Moment { free, ..moment })
     }
 
     fn estimate(&self, at: i64) -> Option<Estimate> {
@@ -287,6 +301,7 @@ impl Estimator {
 
     /// The rate of the steered clock, from that of the free-running one.
     fn steered_rate(&self, free_rate: f64, at: i64) -> f64 {
+        let at = at.saturating_add(self.ahead);
         let adjustment = self.commands.borrow().adjustment_at(at);
         (free_rate + adjustment) / (1.0 + adjustment)
     }

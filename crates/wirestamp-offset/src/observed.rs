@@ -73,6 +73,17 @@ impl Observed {
         has_removed
     }
 
+    /// Moves the scale of local times: from now on they are larger by `by`. Estimators that are to keep packets of before
+    /// must keep their scale, too ([`Estimator::keep_scale`](crate::Estimator::keep_scale)).
+    pub fn rescale(&mut self, by: i64) {
+        self.commands.borrow_mut().rescale(by);
+        let last = self.beginning.as_mut().map(|beginning| &mut beginning.last);
+        let readings = [self.first.as_mut(), self.newest.as_mut(), last];
+        for reading in readings.into_iter().flatten() {
+            reading.local = reading.local.saturating_add(by);
+        }
+    }
+
     /// Notes a contradiction of packets. The adjustment at the beginning may have been a slew, or the oscillator may need a
     /// fast one: if the clock is adjusted otherwise by more than this fraction, all readings are forgotten. Returns whether
     /// they are: then all estimators with its commands must be reset.
@@ -295,7 +306,12 @@ mod tests {
         let mut estimator = crate::Estimator::new(SETTINGS, SharedCommands::clone(&commands));
         for turn in 0..1_600 {
             let at = turn * SECOND / 4 + 1_000;
-            observed.note(at, clock.reading(at));
+            let scale = [0, -37 * SECOND][usize::from(turn >= 60)];
+            if turn == 60 {
+                observed.rescale(scale);
+                estimator.keep_scale(scale);
+            }
+            observed.note(at + scale, clock.reading(at));
             let really = |at: i64| clock.by(at).round() as i64;
             if turn < 40 {
                 let (sync, request) = (at - 30_000, at - 20_000);

@@ -23,6 +23,15 @@ pub(super) struct Adjustments {
     last: Cell<Option<(MonotonicTime, i64)>>,
 }
 
+/// The validity of estimates from before a timestamp.
+enum Entered {
+    Same,
+    /// The timescale has moved by so many nanoseconds.
+    Moved(i64),
+    /// They are no longer valid.
+    Over,
+}
+
 impl Adjustments {
     /// Returns `None` for a NIC's clock, which no daemon slews as fast, and for a steered clock,
     /// which nobody else adjusts.
@@ -46,13 +55,23 @@ impl Adjustments {
     }
 
     /// Reads the clocks after a timestamp, on the monotonic clock and on the timescale of messages.
-    /// Returns whether estimates from before are no longer valid.
-    fn note(&mut self, timestamp: (MonotonicTime, i64), run: Run, socket: &PortSocket) -> bool {
-        let is_another = self.run.replace(run).is_some_and(|before| before != run);
-        let is_over = is_another && self.observed.get_mut().restart();
+    fn note(&mut self, timestamp: (MonotonicTime, i64), socket: &PortSocket) {
         self.last.set(Some(timestamp));
         self.look(socket);
-        is_over
+    }
+
+    /// Notes the clock's generation and the timescale.
+    fn enter(&mut self, run: Run) -> Entered {
+        let before = self.run.replace(run).unwrap_or(run);
+        match run.moved_since(before) {
+            Some(0) => Entered::Same,
+            Some(by) => {
+                self.observed.get_mut().rescale(by);
+                Entered::Moved(by)
+            }
+            None if self.observed.get_mut().restart() => Entered::Over,
+            None => Entered::Same,
+        }
     }
 
     fn contradicted(&self, most_drift: f64) -> bool {
@@ -83,14 +102,26 @@ impl Adjustments {
 impl Port<'_> {
     /// Notes how the system clock was adjusted until a timestamp was read.
     pub(super) fn note_adjustments(&mut self, timestamp: &LocalTimestamp, timeline: &Timeline) {
-        if let Some(adjustments) = &mut self.adjustments {
-            let at = timestamp.at.saturating_add(timeline.shift_of(&self.clock));
-            let run = Run::of(timestamp, timeline.utc_shift);
-            let socket = &self.outlet.sockets.event;
-            if adjustments.note((timestamp.system, at), run, socket) {
-                self.begin_anew();
-            }
+        let Some(adjustments) = &mut self.adjustments else {
+            return;
+        };
+        let at = timestamp.at.saturating_add(timeline.shift_of(&self.clock));
+        let entered = adjustments.enter(Run::of(timestamp, timeline.utc_shift));
+        adjustments.note((timestamp.system, at), &self.outlet.sockets.event);
+        match entered {
+            Entered::Same => {}
+            Entered::Moved(by) => self.keep_scale(by),
+            Entered::Over => self.begin_anew(),
         }
+    }
+
+    /// Estimates keep their timescale: an offset that is held has no other.
+    fn keep_scale(&mut self, by: i64) {
+        if let Some(held) = &mut self.holdover {
+            held.keep_scale(by);
+        }
+        self.estimators()
+            .for_each(|estimator| estimator.keep_scale(by));
     }
 
     /// Forgets everything that was measured beside adjustments which are forgotten.

@@ -36,6 +36,12 @@ impl Run {
             utc_shift,
         }
     }
+
+    /// Returns by how much the timescale moved since another one; `None` if the clock is of another generation.
+    pub(super) fn moved_since(self, before: Self) -> Option<i64> {
+        let is_same = self.generation == before.generation;
+        is_same.then(|| self.utc_shift.saturating_sub(before.utc_shift))
+    }
 }
 
 /// A peer delay exchange that this port began.
