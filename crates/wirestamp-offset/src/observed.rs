@@ -24,6 +24,8 @@ pub struct Observed {
     beginning: Option<Beginning>,
     /// Whether the oscillator may need a fast adjustment, so that one at the beginning is no slew.
     is_any_believed: bool,
+    /// The adjustment beside which packets contradicted each other.
+    doubted: Option<f64>,
 }
 
 /// How far adjustments have moved the clock at a local time, in nanoseconds.
@@ -58,6 +60,7 @@ impl Observed {
             slopes: ANY,
             beginning: None,
             is_any_believed: false,
+            doubted: None,
         }
     }
 
@@ -84,17 +87,23 @@ impl Observed {
         }
     }
 
-    /// Notes a contradiction of packets. The adjustment at the beginning may have been a slew, or the oscillator may need a
-    /// fast one: if the clock is adjusted otherwise by more than this fraction, all readings are forgotten. Returns whether
-    /// they are: then all estimators with its commands must be reset.
+    /// Notes a contradiction of packets. If the clock is adjusted otherwise by more than this fraction, the reference may
+    /// have been stepped during a slew. Fresh packets that contradict each other beside the same adjustment show more: the
+    /// adjustment at the beginning was a slew, or the oscillator needs a fast one. Then all readings are forgotten. Returns
+    /// whether they are: then all estimators with its commands must be reset.
     pub fn contradicted(&mut self, most_drift: f64) -> bool {
         let newest = self.newest.map_or(0, |newest| newest.local);
-        let is_off = self.commands.borrow().adjustment_at(newest).abs() > most_drift;
-        if is_off {
+        let adjustment = self.commands.borrow().adjustment_at(newest);
+        let doubted = (adjustment.abs() > most_drift).then_some(adjustment);
+        let before = std::mem::replace(&mut self.doubted, doubted);
+        let is_wrong = before
+            .zip(doubted)
+            .is_some_and(|(before, now)| (before - now).abs() <= most_drift);
+        if is_wrong {
             self.is_any_believed = !self.is_any_believed;
             self.restart();
         }
-        is_off
+        is_wrong
     }
 
     /// Notes how far adjustments have moved the clock at a local time. To be called before packets that were timestamped
@@ -364,12 +373,18 @@ mod tests {
         };
         assert!(shift(&mut observed, 1) > 70 * MS);
         assert!(
+            !observed.contradicted(200e-6),
+            "the reference may have been stepped"
+        );
+        assert!(shift(&mut observed, 2) > 140 * MS);
+        assert!(
             observed.contradicted(200e-6),
             "it may be what the oscillator needs"
         );
         assert_eq!(shift(&mut observed, 3), 0);
         assert!(!observed.contradicted(200e-6));
         assert!(shift(&mut observed, 7) < -70 * MS);
+        assert!(!observed.contradicted(200e-6));
         assert!(observed.contradicted(200e-6), "or a slew that is over");
         assert_eq!(shift(&mut observed, 9), 0);
         assert!(!observed.restart());
