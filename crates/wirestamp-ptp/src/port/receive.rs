@@ -146,7 +146,8 @@ impl Port<'_> {
         let now = self.now();
         let wanted = message.kind == Kind::Sync && observers.wants(message);
         let received = if wanted {
-            self.timestamped(&arrived.timestamps, timeline)
+            let received = self.timestamped(&arrived.timestamps, timeline);
+            received.map(|received| self.widened(received, message.correction()))
         } else {
             None
         };
@@ -154,6 +155,18 @@ impl Port<'_> {
             observers.hear(message, received, now);
         }
         Ok(())
+    }
+
+    /// A correction is measured by another clock and subtracted from a time of ours, which may have been slewed meanwhile.
+    fn widened(&self, received: Timestamped, correction: Span) -> Timestamped {
+        let sent = received
+            .at
+            .saturating_sub(correction.saturating_nanoseconds());
+        let moved = self.adjusted_between(sent, received.at);
+        Timestamped {
+            unsure: received.unsure.saturating_add(moved),
+            ..received
+        }
     }
 
     /// The clock's time on the timescale of messages, regardless of the followed timeTransmitter.
