@@ -18,6 +18,8 @@ const LATE: i64 = 200_000_000;
 const FASTEST_DRIFT: f64 = 1e-3;
 /// The error of a slew by the kernel, in nanoseconds.
 const ROUNDED: f64 = 1_000.0;
+/// A reading counts as much closer by this factor.
+const MUCH: f64 = 4.0;
 const SECOND: i64 = 1_000_000_000;
 
 /// A history that all estimators of one clock share.
@@ -285,6 +287,21 @@ impl Commands {
         }
     }
 
+    /// Records that readings show the same adjustment as before, with shifts to within `unsure` from a local time on.
+    pub(crate) fn confirmed_by_others(&mut self, from: i64, unsure: f64) {
+        let Some(last) = self.knots.back().copied() else {
+            return;
+        };
+        // a little less is not worth its place
+        if unsure <= last.unsure && last.unsure <= MUCH * unsure {
+            return;
+        }
+        self.push(from, last.adjustment, 0.0, 0.0);
+        if let Some(knot) = self.knots.back_mut() {
+            knot.unsure = unsure;
+        }
+    }
+
     /// The shift at a time from the last command on.
     pub(crate) fn shift_at(&self, local: i64) -> f64 {
         self.knots.back().map_or(0.0, |knot| knot.at(local).0)
@@ -477,6 +494,34 @@ mod tests {
         );
         near(later(9 * SECOND, 3 * SECOND).0, 12 * SECOND + SECOND / 100);
         near(later(13 * SECOND, SECOND).0, 14 * SECOND);
+    }
+
+    #[test]
+    fn a_wide_reading_widens_until_the_next_one() {
+        let mut commands = Commands::default();
+        commands.moved_by_others(Movement {
+            between: (SECOND, 2 * SECOND),
+            reached: 5_000.0,
+            after: 0.0,
+            is_straight: true,
+            unsure: 400.0,
+        });
+        for (second, unsure) in [
+            (2, 300.0),
+            (3, 18_000.0),
+            (4, 300.0),
+            (5, 500.0),
+            (6, 450.0),
+        ] {
+            commands.confirmed_by_others(second * SECOND, unsure);
+        }
+        let width = |second: i64| {
+            let at = second * SECOND + SECOND / 2;
+            let (low, high) = commands.at(at).expect("remembered").shift;
+            assert!((low + high).abs_diff(10_000) <= 1);
+            (high - low) / 2
+        };
+        assert_eq!([2, 3, 4, 5, 6].map(width), [400, 18_000, 300, 500, 500]);
     }
 
     #[test]

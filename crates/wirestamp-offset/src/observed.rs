@@ -4,7 +4,10 @@
 //! Only adjustments that differ from the one at the beginning are removed. While readings lie on a straight line, there
 //! is none.
 
+mod doubt;
+
 use crate::commands::{Movement, SharedCommands};
+use doubt::Doubt;
 use wirestamp_core::time::{Adjusted, Bounded, Span};
 
 /// Readings of how far adjustments have moved a clock. Its [`Commands`](crate::Commands) contain the result.
@@ -24,8 +27,8 @@ pub struct Observed {
     beginning: Option<Beginning>,
     /// Whether the oscillator may need a fast adjustment, so that one at the beginning is no slew.
     is_any_believed: bool,
-    /// The adjustment beside which packets contradicted each other.
-    doubted: Option<f64>,
+    /// The last contradiction beside an adjustment, while it lasts.
+    doubted: Option<Doubt>,
 }
 
 /// How far adjustments have moved the clock at a local time, in nanoseconds.
@@ -85,20 +88,28 @@ impl Observed {
         for reading in readings.into_iter().flatten() {
             reading.local = reading.local.saturating_add(by);
         }
+        if let Some(doubted) = &mut self.doubted {
+            doubted.at = doubted.at.saturating_add(by);
+        }
     }
 
     /// Notes a contradiction of packets. If the clock is adjusted otherwise by more than this fraction, the reference may
-    /// have been stepped during a slew. Fresh packets that contradict each other beside the same adjustment show more: the
+    /// have been stepped during a slew. Fresh packets that contradict each other while that adjustment lasts show more: the
     /// adjustment at the beginning was a slew, or the oscillator needs a fast one. Then all readings are forgotten. Returns
     /// whether they are: then all estimators with its commands must be reset.
     pub fn contradicted(&mut self, most_drift: f64) -> bool {
-        let newest = self.newest.map_or(0, |newest| newest.local);
-        let adjustment = self.commands.borrow().adjustment_at(newest);
-        let doubted = (adjustment.abs() > most_drift).then_some(adjustment);
+        let at = self.newest.map_or(0, |newest| newest.local);
+        let adjustment = self.commands.borrow().adjustment_at(at);
+        let usual = self.beginning.map_or(0.0, |beginning| beginning.slope);
+        let doubted = (adjustment.abs() > most_drift).then_some(Doubt {
+            slope: usual + adjustment / (1.0 + adjustment),
+            tolerance: most_drift,
+            at,
+        });
         let before = std::mem::replace(&mut self.doubted, doubted);
         let is_wrong = before
             .zip(doubted)
-            .is_some_and(|(before, now)| (before - now).abs() <= most_drift);
+            .is_some_and(|(before, now)| before.is_confirmed_by(&now));
         if is_wrong {
             self.is_any_believed = !self.is_any_believed;
             self.restart();
@@ -107,38 +118,50 @@ impl Observed {
     }
 
     /// Notes how far adjustments have moved the clock at a local time. To be called before packets that were timestamped
-    /// since the last reading are given to an estimator.
-    pub fn note(&mut self, local: i64, by: Bounded<Span>) {
+    /// since the last reading are given to an estimator. Returns whether an adjustment that was taken for usual was a fast
+    /// slew: then all estimators with its commands must be reset.
+    pub fn note(&mut self, local: i64, by: Bounded<Span>) -> bool {
         let reading = Reading {
             local,
             by: by.value.saturating_nanoseconds() as f64,
             unsure: by.bound.saturating_nanoseconds() as f64,
         };
         if reading.unsure > TOO_UNSURE {
-            return;
+            return false;
         }
         let (Some(first), Some(newest)) = (self.first, self.newest) else {
             (self.first, self.newest) = (Some(reading), Some(reading));
-            return;
+            return false;
         };
         if local <= newest.local {
-            return;
+            return false;
         }
-        let slopes = both(self.slopes, first.slopes_to(&reading));
-        let is_straight = slopes.0 <= slopes.1;
-        if is_straight && self.is_settled(&first, &newest) && self.is_as_expected(&first, &reading)
-        {
-            self.slopes = slopes;
-        } else {
-            self.adjusted(&newest, &reading, is_straight.then_some(slopes));
-        }
+        let meanwhile = newest.slopes_to(&reading);
+        self.doubted = self.doubted.filter(|doubt| doubt.lasts(meanwhile, local));
         self.newest = Some(reading);
+        self.place(&first, &newest, &reading)
     }
 
-    /// Whether the adjustment that is in force was seen for as long as from one reading to another. Before, it is only a
-    /// mean: of a time in which the clock was adjusted otherwise.
-    fn is_settled(&self, first: &Reading, newest: &Reading) -> bool {
-        self.beginning.is_none() || first.local < newest.local
+    /// Compares a reading with the line from `first` to `newest`.
+    fn place(&mut self, first: &Reading, newest: &Reading, reading: &Reading) -> bool {
+        let slopes = both(self.slopes, first.slopes_to(reading));
+        let is_straight = slopes.0 <= slopes.1;
+        let is_expected = is_straight && self.is_as_expected(first, reading);
+        let is_begun = self.beginning.is_some();
+        if is_expected && !is_begun {
+            self.slopes = slopes;
+        } else if is_expected && is_long(first, newest, reading) {
+            self.slopes = slopes;
+            self.confirmed(first, newest, reading);
+        } else if is_straight && !is_begun {
+            // all of it is a slew: the beginning is level
+            self.slopes = ANY;
+            self.adjusted(first, reading, Some(slopes));
+            return first.local < newest.local;
+        } else {
+            self.adjusted(newest, reading, is_straight.then_some(slopes));
+        }
+        false
     }
 
     /// Whether the adjustment that is in force explains the reading.
@@ -154,6 +177,16 @@ impl Observed {
         (beginning.shift(reading) - expected).abs() <= first.unsure + reading.unsure
     }
 
+    /// The adjustment that is in force was that from `before` to `reading`, too, as exactly as readings show.
+    fn confirmed(&mut self, first: &Reading, before: &Reading, reading: &Reading) {
+        let last = self
+            .beginning
+            .map_or(0.0, |beginning| beginning.last.unsure);
+        let unsure = 2.0 * (first.unsure + reading.unsure + last);
+        let mut commands = self.commands.borrow_mut();
+        commands.confirmed_by_others(before.local, unsure);
+    }
+
     /// The clock was adjusted otherwise after `before`; `slopes` if it was only known too inexactly.
     fn adjusted(&mut self, before: &Reading, reading: &Reading, slopes: Option<(f64, f64)>) {
         let usual = self.slopes;
@@ -164,14 +197,14 @@ impl Observed {
         });
         let meanwhile = (reading.by - before.by) / (reading.local - before.local) as f64;
         let after = slopes.map_or(meanwhile, |(low, high)| meanwhile.clamp(low, high));
-        let unsure = 2.0 * (before.unsure + reading.unsure + beginning.last.unsure);
+        let first = self.first.unwrap_or(*before);
+        let readings = [&first, before, reading, &beginning.last];
+        let unsure = 2.0 * readings.iter().map(|reading| reading.unsure).sum::<f64>();
         self.commands.borrow_mut().moved_by_others(Movement {
             between: (before.local, reading.local),
             reached: beginning.shift(reading),
             after: after - beginning.slope,
-            // two readings always lie on a line
-            is_straight: slopes.is_some()
-                && self.first.is_some_and(|first| first.local < before.local),
+            is_straight: slopes.is_some() && is_long(&first, before, reading),
             unsure,
         });
         match slopes {
@@ -198,6 +231,13 @@ impl Beginning {
     }
 }
 
+/// Whether the adjustment before a reading was seen for about as long as from `before` to the reading: readings that are
+/// close together lie on a line with any other.
+fn is_long(first: &Reading, before: &Reading, reading: &Reading) -> bool {
+    let seen = before.local.saturating_sub(first.local);
+    seen.saturating_mul(2) >= reading.local.saturating_sub(before.local)
+}
+
 fn both(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
     (one.0.max(other.0), one.1.min(other.1))
 }
@@ -209,8 +249,10 @@ mod tests {
     const MS: i64 = 1_000_000;
     const SECOND: i64 = 1_000 * MS;
 
-    /// Adjustments by so many parts per million from these times on.
-    struct Clock(Vec<(i64, f64)>);
+    /// Adjustments by so many parts per million from these times on, and the bounds of readings, in turn.
+    struct Clock(Vec<(i64, f64)>, &'static [i64]);
+
+    const EXACT: &[i64] = &[41];
 
     impl Clock {
         fn by(&self, local: i64) -> f64 {
@@ -225,32 +267,47 @@ mod tests {
                 .sum()
         }
 
-        /// A reading that is off by up to 40 ns.
+        /// A reading that is off by up to a nanosecond less than its bound.
         fn reading(&self, local: i64) -> Bounded<Span> {
-            let error = local.wrapping_mul(6_364_136_223_846_793_005).rem_euclid(81) - 40;
+            let random = local.wrapping_mul(6_364_136_223_846_793_005);
+            let choice = (random >> 40).rem_euclid(self.1.len() as i64);
+            let bound = self.1[choice as usize];
+            let error = random.rem_euclid(2 * bound - 1) - (bound - 1);
             let by = self.by(local).round() as i64 + error;
             Bounded::new(
                 Span::from_nanoseconds(by.into()),
-                Span::from_nanoseconds(41),
+                Span::from_nanoseconds(bound.into()),
             )
         }
     }
 
+    /// Regular readings.
+    fn regular(seconds: i64, interval: i64) -> Vec<i64> {
+        (0..seconds * SECOND / interval)
+            .map(|turn| turn * interval + turn % 7 * 1_000)
+            .collect()
+    }
+
     /// Packets are timestamped somewhat before readings; returns the widest range of the shift in each second.
-    fn observed(clock: &Clock, seconds: i64, interval: i64) -> Vec<i64> {
+    fn observed(clock: &Clock, readings: &[i64]) -> Vec<i64> {
         let commands = SharedCommands::default();
         let mut observed = Observed::new(SharedCommands::clone(&commands));
-        let mut widest = vec![0; seconds as usize];
-        for turn in 0..seconds * SECOND / interval {
-            let read = turn * interval + turn % 7 * 1_000;
+        let mut widest = Vec::new();
+        let mut last = 0;
+        for &read in readings {
             observed.note(read, clock.reading(read));
-            for before in [20_000, 4 * MS, interval * 2 / 3] {
+            let elapsed = read - std::mem::replace(&mut last, read);
+            widest.resize((read / SECOND) as usize + 1, 0);
+            for before in [20_000, 4 * MS, elapsed * 2 / 3, elapsed / 10] {
                 let packet = read - before;
                 let (low, high) = commands.borrow().at(packet).expect("remembered").shift;
                 let Some(beginning) = observed.beginning else {
                     assert_eq!((low, high), (0, 0));
                     continue;
                 };
+                if packet < beginning.last.local {
+                    continue; // of the line
+                }
                 let usual = beginning.slope * (packet - beginning.last.local) as f64;
                 let truth = clock.by(packet) - clock.by(beginning.last.local) - usual;
                 let is_inside = low as f64 <= truth && truth <= high as f64;
@@ -270,9 +327,9 @@ mod tests {
             for begun in (5_000 * MS..5_200 * MS).step_by(13 * MS as usize) {
                 let usual = 40.0;
                 let ends = begun + 3 * SECOND + 17 * MS;
-                let clock = Clock(vec![(0, usual), (begun, usual + ppm), (ends, usual)]);
+                let clock = Clock(vec![(0, usual), (begun, usual + ppm), (ends, usual)], EXACT);
                 for interval in [125 * MS, SECOND] {
-                    let widest = observed(&clock, 15, interval);
+                    let widest = observed(&clock, &regular(15, interval));
                     assert_eq!(widest[..5], [0; 5]);
                     assert!(
                         widest.iter().all(|widest| *widest < 8_000),
@@ -291,8 +348,8 @@ mod tests {
     fn a_slew_that_is_shorter_than_two_intervals_is_inside() {
         for ppm in [3.0, -60.0, 500.0, -500.0, 83_333.0, -83_333.0] {
             let check = |begun: i64, ends: i64| {
-                let clock = Clock(vec![(0, 40.0), (begun, 40.0 + ppm), (ends, 40.0)]);
-                observed(&clock, 7, 125 * MS);
+                let clock = Clock(vec![(0, 40.0), (begun, 40.0 + ppm), (ends, 40.0)], EXACT);
+                observed(&clock, &regular(7, 125 * MS));
             };
             for begun in (5_000 * MS..5_130 * MS).step_by(21 * MS as usize) {
                 for length in (5..=270).step_by(41) {
@@ -304,6 +361,72 @@ mod tests {
         }
     }
 
+    /// A Sync and the delay request after it.
+    #[test]
+    fn readings_in_pairs_are_no_line() {
+        for (apart, step) in [(20_000, 11), (100_000, 9), (200_000, 9), (9 * MS, 13)] {
+            let pairs =
+                (1..72).flat_map(|turn: i64| [0, apart].map(|after| turn * 125 * MS + after));
+            let pairs: Vec<_> = pairs.collect();
+            for ppm in [500.0, -500.0, 83_333.0, -83_333.0] {
+                for begun in (5_000 * MS..5_125 * MS).step_by(step * MS as usize) {
+                    for length in (1..=400).step_by(19) {
+                        let ends = begun + length * MS;
+                        let changes = vec![(0, 40.0), (begun, 40.0 + ppm), (ends, 40.0)];
+                        let widest = observed(&Clock(changes, EXACT), &pairs);
+                        assert!(
+                            widest[7..].iter().all(|widest| *widest < 1_200),
+                            "{apart}, {ppm}: {widest:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the first pair after a change shows may lead to the next reading by chance.
+    #[test]
+    fn a_pair_that_leads_to_the_next_reading_by_chance_is_no_line() {
+        const APART: i64 = 200_000;
+        for tenths in 3_000..9_000 {
+            let pairs =
+                (1..7).flat_map(|turn: i64| [0, APART].map(|after| turn * 125 * MS + after));
+            let pairs: Vec<_> = pairs
+                .map(|at| at + i64::from(tenths) % 16 * 1_000)
+                .collect();
+            let begun = 374 * MS;
+            let ends = 376 * MS + i64::from(tenths) % 120 * MS;
+            let ppm = f64::from(tenths) / 10.0;
+            let changes = vec![(0, 40.0), (begun, 40.0 + ppm), (ends, 40.0)];
+            observed(&Clock(changes, EXACT), &pairs);
+        }
+    }
+
+    /// A reading is interrupted at times.
+    #[test]
+    fn readings_with_wide_bounds_widen_what_they_show() {
+        const BOUNDS: &[i64] = &[
+            41, 60, 41, 300, 45, 41, 9_000, 41, 41, 50, 60, 41, 45, 41, 2_000, 41, 60, 41, 50, 41,
+        ];
+        let mut recovered = 0;
+        for ppm in [-60.0, 500.0, -500.0, 83_333.0, -83_333.0] {
+            for begun in (5_000 * MS..5_130 * MS).step_by(3 * MS as usize) {
+                for length in [60, 190, 420, 1_511] {
+                    let ends = begun + length * MS;
+                    let changes = vec![(0, 40.0), (begun, 40.0 + ppm), (ends, 40.0)];
+                    let widest = observed(&Clock(changes, BOUNDS), &regular(15, 125 * MS));
+                    assert!(widest.iter().all(|widest| *widest < 150_000), "{widest:?}");
+                    let after_wide = widest[5..].iter().skip_while(|widest| **widest < 30_000);
+                    recovered += usize::from(after_wide.clone().any(|widest| *widest < 3_000));
+                }
+            }
+        }
+        assert!(
+            recovered > 20,
+            "a wide reading widens what follows: {recovered}"
+        );
+    }
+
     #[test]
     fn changes_each_second_leave_an_older_estimate_its_place() {
         let commands = SharedCommands::default();
@@ -311,7 +434,7 @@ mod tests {
         let changes: Vec<_> = (0..400)
             .map(|second| (second * SECOND, (second % 7 * 20) as f64))
             .collect();
-        let clock = Clock(changes);
+        let clock = Clock(changes, EXACT);
         let mut estimator = crate::Estimator::new(SETTINGS, SharedCommands::clone(&commands));
         for turn in 0..1_600 {
             let at = turn * SECOND / 4 + 1_000;
@@ -354,8 +477,66 @@ mod tests {
             (83_333.0, false),
             (-83_333.0, false),
         ] {
-            let widest = observed(&Clock(vec![(0, ppm)]), 6, 125 * MS);
+            let widest = observed(&Clock(vec![(0, ppm)], EXACT), &regular(6, 125 * MS));
             assert_eq!(widest == [0; 6], is_usual, "{ppm}: {widest:?}");
+        }
+    }
+
+    /// Two readings that are close together show too little of a slew that began before them.
+    #[test]
+    fn a_fast_slew_from_the_beginning_on_leaves_the_beginning_level() {
+        for ppm in [1_500.0, -1_500.0, 83_333.0] {
+            for begun in (SECOND..SECOND + 40).map(|begun| begun * 3) {
+                let commands = SharedCommands::default();
+                let mut observed = Observed::new(commands);
+                let clock = Clock(vec![(0, ppm)], EXACT);
+                let mut note = |after: i64| {
+                    let is_over = observed.note(begun + after, clock.reading(begun + after));
+                    (is_over, observed.beginning)
+                };
+                note(0);
+                // at once, or after a time of which packets may have been used
+                let (is_over, seen) = note(100_000);
+                assert!(!is_over);
+                let (is_over, beginning) = note(125 * MS);
+                assert_eq!(is_over, seen.is_none());
+                let beginning = beginning.expect("a slew");
+                assert_eq!((beginning.slope, beginning.last.local), (0.0, begun));
+                assert!(!note(250 * MS).0);
+            }
+        }
+    }
+
+    /// The reference is stepped in each of two slews, which are alike.
+    #[test]
+    fn steps_in_two_slews_are_no_reason_to_begin_anew() {
+        let changes = [0.0, 83_333.0, 0.0, 83_333.0].iter().enumerate();
+        let changes = changes.map(|(place, ppm)| (place as i64 * 5 * SECOND, 40.0 + ppm));
+        let clock = Clock(changes.collect(), EXACT);
+        for interval in [125 * MS, SECOND] {
+            let mut observed = Observed::new(SharedCommands::default());
+            let mut stepped = 0;
+            for read in regular(20, interval) {
+                observed.note(read, clock.reading(read));
+                if [8, 18].contains(&(read / SECOND)) && read % SECOND < 10 * MS {
+                    assert!(!observed.contradicted(200e-6));
+                    stepped += 1;
+                }
+            }
+            assert_eq!(stepped, 2);
+        }
+        // a slew that lasts
+        let clock = Clock(vec![(0, 40.0), (5 * SECOND, 20_040.0)], EXACT);
+        for (apart, is_same) in [(10, true), (950, false)] {
+            let mut observed = Observed::new(SharedCommands::default());
+            let note = |from: i64, until: i64, observed: &mut Observed| {
+                for read in from..until {
+                    observed.note(read * SECOND, clock.reading(read * SECOND));
+                }
+                observed.contradicted(200e-6)
+            };
+            assert!(!note(0, 20, &mut observed));
+            assert_eq!(note(20, 20 + apart, &mut observed), is_same, "{apart} s");
         }
     }
 
@@ -363,7 +544,7 @@ mod tests {
     fn packets_that_contradict_each_other_beside_a_large_adjustment_begin_anew() {
         let commands = SharedCommands::default();
         let mut observed = Observed::new(SharedCommands::clone(&commands));
-        let clock = Clock(vec![(0, 83_333.0), (5 * SECOND, 10.0)]);
+        let clock = Clock(vec![(0, 83_333.0), (5 * SECOND, 10.0)], EXACT);
         let shift = |observed: &mut Observed, second: i64| {
             for tenth in second * 10..second * 10 + 10 {
                 observed.note(tenth * SECOND / 10, clock.reading(tenth * SECOND / 10));

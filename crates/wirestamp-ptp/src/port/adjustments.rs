@@ -21,6 +21,8 @@ pub(super) struct Adjustments {
     run: Option<Run>,
     /// The last timestamp on the monotonic clock and on the timescale of messages.
     last: Cell<Option<(MonotonicTime, i64)>>,
+    /// Whether estimates are of before the adjustments were known.
+    is_over: Cell<bool>,
 }
 
 /// The validity of estimates from before a timestamp.
@@ -45,6 +47,7 @@ impl Adjustments {
                 commands,
                 run: None,
                 last: Cell::new(None),
+                is_over: Cell::new(false),
             }
         })
     }
@@ -54,10 +57,12 @@ impl Adjustments {
         &self.commands
     }
 
-    /// Reads the clocks after a timestamp, on the monotonic clock and on the timescale of messages.
-    fn note(&mut self, timestamp: (MonotonicTime, i64), socket: &PortSocket) {
+    /// Reads the clocks after a timestamp, on the monotonic clock and on the timescale of messages. Returns whether
+    /// estimates stay valid.
+    fn note(&mut self, timestamp: (MonotonicTime, i64), socket: &PortSocket) -> bool {
         self.last.set(Some(timestamp));
         self.look(socket);
+        !self.is_over.take()
     }
 
     /// Notes the clock's generation and the timescale.
@@ -78,15 +83,18 @@ impl Adjustments {
         self.observed.borrow_mut().contradicted(most_drift)
     }
 
-    /// Reads the clocks.
-    pub(super) fn look(&self, socket: &PortSocket) {
+    /// Reads the clocks. Returns whether estimates are still valid.
+    pub(super) fn look(&self, socket: &PortSocket) -> bool {
         let Some((then, at)) = self.last.get() else {
-            return;
+            return true;
         };
         let adjusted = socket.adjusted();
         let since = (adjusted.at - then).saturating_nanoseconds();
         let local = at.saturating_add(since);
-        self.observed.borrow_mut().note(local, adjusted.by);
+        if self.observed.borrow_mut().note(local, adjusted.by) {
+            self.is_over.set(true);
+        }
+        !self.is_over.get()
     }
 
     fn between(&self, one: i64, other: i64) -> i64 {
@@ -107,11 +115,11 @@ impl Port<'_> {
         };
         let at = timestamp.at.saturating_add(timeline.shift_of(&self.clock));
         let entered = adjustments.enter(Run::of(timestamp, timeline.utc_shift));
-        adjustments.note((timestamp.system, at), &self.outlet.sockets.event);
+        let is_valid = adjustments.note((timestamp.system, at), &self.outlet.sockets.event);
         match entered {
-            Entered::Same => {}
-            Entered::Moved(by) => self.keep_scale(by),
-            Entered::Over => self.begin_anew(),
+            Entered::Moved(by) if is_valid => self.keep_scale(by),
+            Entered::Same if is_valid => {}
+            _ => self.begin_anew(),
         }
     }
 
@@ -142,6 +150,7 @@ impl Port<'_> {
     /// Forgets all measurements because packets contradict each other.
     pub(super) fn contradicted(&mut self) {
         self.forget();
+        self.ledger.forget_requests();
         self.outlet.counts.lost(Lost::Contradiction);
         let most_drift = f64::from(self.engine.configuration.max_drift_ppm) * 1e-6;
         let is_begun_anew = |adjustments: &Adjustments| adjustments.contradicted(most_drift);

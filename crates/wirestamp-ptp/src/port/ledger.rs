@@ -70,6 +70,11 @@ impl Ledger {
         changed
     }
 
+    /// Forgets the requests in progress: an answer would be of before a contradiction, and contradict once more.
+    pub(super) fn forget_requests(&mut self) {
+        (self.request, self.peer) = (None, None);
+    }
+
     pub(super) fn note_sync(&mut self, entry: Entry) {
         if self.syncs.len() == SYNCS {
             self.syncs.pop_front();

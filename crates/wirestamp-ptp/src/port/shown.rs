@@ -108,7 +108,8 @@ impl Port<'_> {
         let estimate = match &self.adjustments {
             // the monotonic clock is adjusted as the real-time clock is
             Some(adjustments) => {
-                adjustments.look(&self.outlet.sockets.event);
+                let is_valid = adjustments.look(&self.outlet.sockets.event);
+                is_valid.then_some(())?;
                 estimator.held_at(estimator.latest()?.at.saturating_add(age_ns))?
             }
             None => estimator.held_after(age_ns)?,

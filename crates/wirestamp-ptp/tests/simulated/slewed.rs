@@ -137,17 +137,31 @@ fn by_a_daemon_of_the_receivers_host() {
 /// The clock is slewed when the measurement begins.
 #[test]
 fn which_has_begun_before() {
-    for ppb in [83_333_000, -83_333_000] {
+    let slews = [83_333_000, -83_333_000, 1_500_000, -1_500_000];
+    for (ppb, mechanism) in slews
+        .into_iter()
+        .flat_map(|ppb| [(ppb, DelayMechanism::E2e), (ppb, DelayMechanism::P2p)])
+    {
         let cable = Cable::new(NETWORK);
-        let engines = engines(&cable, |_| {});
+        let engines = engines(&cable, |configuration| {
+            configuration.delay_mechanism = mechanism;
+        });
         let nodes = [cable.node(&engines[0], 0), cable.node(&engines[1], 1)];
         let mut slewed = Slewed::new(&cable, nodes);
         slewed.slew(ppb, Span::from_seconds(8));
-        assert!(slewed.samples > 20, "{ppb}: {}", slewed.samples);
+        assert!(
+            slewed.samples > 20,
+            "{ppb} {mechanism:?}: {}",
+            slewed.samples
+        );
         slewed.slew(0, Span::from_seconds(8));
         let counts = slewed.nodes[1].counts();
-        assert_eq!(slewed.wrong, Vec::<String>::new(), "{ppb}");
-        assert_eq!(counts.lost_for(Lost::Contradiction), 0, "{ppb}, {counts:?}");
+        assert_eq!(slewed.wrong, Vec::<String>::new(), "{ppb} {mechanism:?}");
+        assert_eq!(
+            counts.lost_for(Lost::Contradiction),
+            0,
+            "{ppb} {mechanism:?}, {counts:?}"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 //! sign.
 
 use crate::pair::{Cable, run};
+use crate::rig::{Rig, WHO, receiver};
 use wirestamp::sim::NicName;
 use wirestamp::{MonotonicTime, Span};
 use wirestamp_ptp::{Configuration, DelayMechanism, Lost, Node, PortState, Role};
@@ -98,4 +99,33 @@ fn with_peer_delays() {
         Span::from_milliseconds(30_300),
     );
     assert!(contradictions >= 6, "{contradictions}");
+}
+
+/// An answer to a request of before the step comes after the first Sync that shows it: that is one contradiction.
+#[test]
+fn a_late_answer_contradicts_no_more() {
+    let cable = Cable::new("");
+    let engine = receiver(&cable);
+    let mut rig = Rig::new(&cable, &engine);
+    for step in 1..=10 {
+        for _ in 0..30 {
+            rig.exchange();
+            rig.attacker.answer_delay_requests(&[(WHO, 0, rig.ahead)]);
+        }
+        for _ in 0..9 + step % 3 {
+            rig.exchange();
+        }
+        let before = rig.ahead;
+        rig.ahead += 1_000_000;
+        rig.announce_and_sync();
+        rig.attacker.answer_delay_requests(&[(WHO, 0, before)]);
+        rig.pass(1);
+        rig.announce_and_sync();
+        rig.pass(1);
+        let counts = rig.counts();
+        let contradictions = counts.lost_for(Lost::Contradiction);
+        assert_eq!(contradictions, step, "{counts:?}");
+    }
+    let late = rig.counts().lost_for(Lost::ClockGeneration);
+    assert!(late > 5, "{late}");
 }
