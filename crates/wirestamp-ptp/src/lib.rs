@@ -42,6 +42,7 @@
 
 mod configuration;
 mod engine;
+mod identity;
 mod lost;
 mod message;
 mod node;
@@ -72,9 +73,10 @@ pub use configuration::{
     Clock, Configuration, DelayMechanism, Role, Source, Steering, Timescale, Transport,
 };
 pub use engine::{Engine, PortState};
+pub use identity::identity_of;
 pub use lost::{Counts, Lost};
 pub use message::{Fault, PortIdentity};
-pub use node::{Node, check_free, identity_of};
+pub use node::{Node, check_free};
 pub use report::{Held, PortStatus, Sample, SourceStatus, Status};
 pub use status::{StatusServer, ask};
 pub use steering::{ClockStatus, Leap, RefusedOffset, SteeredClock};

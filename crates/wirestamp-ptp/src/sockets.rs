@@ -32,6 +32,19 @@ const GENERAL: u16 = 320;
 /// The capacity of transmit timestamps.
 pub(crate) const AWAITED: u16 = 64;
 
+/// The filter that is in force after an attempt to set another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    any(not(target_os = "linux"), wirestamp_unsupported),
+    allow(dead_code, reason = "these systems have no filter")
+)]
+pub(crate) enum Filtering {
+    AsWanted,
+    AsBefore,
+    /// None, or none that this system has.
+    Unfiltered,
+}
+
 /// The sockets of one port.
 #[derive(Debug)]
 pub(crate) struct Sockets {
@@ -130,9 +143,8 @@ impl Sockets {
         if event { &self.event } else { &self.general }
     }
 
-    /// Sets or removes the filter that drops messages of unknown senders. Returns whether the
-    /// system supports it.
-    pub(crate) fn thin_out(&self, event: bool, thinned: Option<&Thinned>) -> bool {
+    /// Sets or removes the filter that drops messages of unknown senders.
+    pub(crate) fn thin_out(&self, event: bool, thinned: Option<&Thinned>) -> Filtering {
         filter::set(self.of(event), event, thinned)
     }
 

@@ -1,13 +1,10 @@
 //! A running PTP clock: its ports, the selection of the best timeTransmitter, the time that its
 //! messages carry, and its samples. Only [`Node::wait`] and [`Node::run`] wait.
 
-mod identity;
 mod status;
 mod steering;
 mod unsettled;
 mod warnings;
-
-pub use identity::identity_of;
 
 use crate::configuration::{Clock, Configuration, Timescale};
 use crate::engine::{Engine, PortState};

@@ -4,7 +4,7 @@
 
 use crate::configuration::Configuration;
 use crate::message::PortIdentity;
-use crate::sockets::Sockets;
+use crate::sockets::{Filtering, Sockets};
 use crate::trust::{
     Known, MOST_KNOWN, OTHER, Pin, Sender, Thinned, Thinning, class_of, pinned, source_of,
 };
@@ -138,8 +138,8 @@ impl Filtered {
             exponents: self.thinning.exponents(),
         });
         if self.possible && self.in_force != wanted {
-            let is_set = sockets.thin_out(event, wanted.as_ref());
-            self.attempted(is_set, wanted);
+            let filtering = sockets.thin_out(event, wanted.as_ref());
+            self.attempted(filtering, wanted);
         }
         if !self.possible {
             self.thinning = Thinning::new(now);
@@ -147,12 +147,14 @@ impl Filtered {
         dropped
     }
 
-    /// Notes whether a filter could be set. One that is in force and could not be replaced is tried again.
-    fn attempted(&mut self, is_set: bool, wanted: Option<Thinned>) {
-        self.possible = is_set || self.in_force.is_some();
-        if is_set {
-            self.in_force = wanted;
+    /// Notes which filter is in force. One that could not be replaced is tried again.
+    fn attempted(&mut self, filtering: Filtering, wanted: Option<Thinned>) {
+        match filtering {
+            Filtering::AsWanted => self.in_force = wanted,
+            Filtering::AsBefore => {}
+            Filtering::Unfiltered => self.in_force = None,
         }
+        self.possible = filtering == Filtering::AsWanted || self.in_force.is_some();
     }
 }
 
@@ -174,12 +176,16 @@ mod tests {
             known: Vec::new(),
             exponents: [1; CLASSES],
         });
-        filtered.attempted(true, thinned.clone());
-        filtered.attempted(false, None);
+        filtered.attempted(Filtering::AsWanted, thinned.clone());
+        filtered.attempted(Filtering::AsBefore, None);
         assert_eq!((filtered.possible, &filtered.in_force), (true, &thinned));
-        filtered.attempted(true, None);
+        filtered.attempted(Filtering::AsWanted, None);
         assert_eq!((filtered.possible, &filtered.in_force), (true, &None));
-        filtered.attempted(false, thinned);
+        filtered.attempted(Filtering::AsBefore, thinned.clone());
         assert!(!filtered.possible, "this system has none");
+        // the old one was taken off, and the new one could not be attached
+        filtered.attempted(Filtering::AsWanted, thinned.clone());
+        filtered.attempted(Filtering::Unfiltered, thinned);
+        assert_eq!((filtered.possible, &filtered.in_force), (false, &None));
     }
 }

@@ -7,6 +7,7 @@
 //! Source: unix(7): an abstract name is one of the network namespace, and ends with its socket.
 
 use crate::configuration::{Configuration, DelayMechanism};
+use crate::identity::identity_of;
 use crate::owner;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -30,7 +31,8 @@ impl Alone {
         }
         let alone = Self::named(interface.name())?;
         // with an identity of its own, only answers to a neighbour's requests would come twice
-        let is_apart = configuration.identity.is_some()
+        let own = configuration.clock_identity()?;
+        let is_apart = own.is_some_and(|own| own != identity_of(interface))
             && configuration.delay_mechanism == DelayMechanism::E2e;
         match owner::of_packet_socket(interface.index().get(), &OTHERS) {
             Some(owner) if !is_apart => Err(busy(interface.name(), &owner)),

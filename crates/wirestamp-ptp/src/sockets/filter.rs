@@ -5,26 +5,33 @@
 //! packet that a UDP socket's filter sees begins with the UDP header, a packet socket's with the Ethernet
 //! header, without a VLAN tag.
 
-use super::PortSocket;
 use super::ethernet::GENERAL_BIT;
+use super::{Filtering, PortSocket};
 use crate::trust::{HEADER, OTHER, Sender, Thinned};
 use socket2::{SockFilter, SockRef};
+use std::io;
 use std::net::IpAddr;
 use wirestamp::ethernet::Ethertype;
 use wirestamp_sys::Frames;
 
-/// Attaches or removes the filter. Returns whether that worked.
-pub(super) fn set(socket: &PortSocket, event: bool, thinned: Option<&Thinned>) -> bool {
+/// Attaches or removes the filter.
+pub(super) fn set(socket: &PortSocket, event: bool, thinned: Option<&Thinned>) -> Filtering {
     let (descriptor, carried) = match socket {
         PortSocket::Udp(socket) => (socket.descriptor(), Carried::InUdp),
         PortSocket::Ethernet(socket) => (socket.descriptor(), Carried::InFrames { event }),
     };
     let Some(descriptor) = descriptor else {
-        return false;
+        return Filtering::Unfiltered;
     };
     let socket = SockRef::from(&descriptor);
     if thinned.is_none() && carried == Carried::InUdp {
-        return socket.detach_filter().is_ok();
+        let detached = socket.detach_filter();
+        // there was none
+        let was_none = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        return match detached.as_ref().err().is_none_or(was_none) {
+            true => Filtering::AsWanted,
+            false => Filtering::AsBefore,
+        };
     }
     let program: Vec<_> = program(carried, thinned)
         .iter()
@@ -32,15 +39,18 @@ pub(super) fn set(socket: &PortSocket, event: bool, thinned: Option<&Thinned>) -
         .collect();
     // a filter replaces another atomically
     let attached = socket.attach_filter(&program);
-    if carried != Carried::InUdp {
-        return attached.is_ok(); // without a filter it would have frames of all ethertypes
+    if attached.is_ok() {
+        return Filtering::AsWanted;
     }
-    // if there is no memory for two, the old one must be removed first
-    let once_more = || {
-        socket.detach_filter()?;
-        socket.attach_filter(&program)
-    };
-    attached.or_else(|_| once_more()).is_ok()
+    // without a filter an Ethernet socket would have frames of all ethertypes
+    if carried != Carried::InUdp || socket.detach_filter().is_err() {
+        return Filtering::AsBefore;
+    }
+    // there was no memory for two
+    match socket.attach_filter(&program) {
+        Ok(()) => Filtering::AsWanted,
+        Err(_) => Filtering::Unfiltered,
+    }
 }
 
 /// An instruction of classic BPF.

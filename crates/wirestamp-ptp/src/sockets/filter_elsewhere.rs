@@ -1,8 +1,8 @@
 //! Systems without a socket filter.
 
-use super::PortSocket;
+use super::{Filtering, PortSocket};
 use crate::trust::Thinned;
 
-pub(super) fn set(_: &PortSocket, _: bool, _: Option<&Thinned>) -> bool {
-    false
+pub(super) fn set(_: &PortSocket, _: bool, _: Option<&Thinned>) -> Filtering {
+    Filtering::Unfiltered
 }
