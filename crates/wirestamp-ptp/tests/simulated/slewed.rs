@@ -165,6 +165,25 @@ fn which_has_begun_before() {
     }
 }
 
+/// Coarse clocks show late that the slew is a fast one: packets of before were used as if the oscillator drifted.
+#[test]
+fn which_has_begun_before_and_is_seen_late() {
+    for ppb in [1_013_000, 1_020_000] {
+        let cable = Cable::new(&format!("{NETWORK}\n[host]\ntick = \"2us\""));
+        let engines = engines(&cable, |configuration| {
+            configuration.max_drift_ppm = 1_000;
+        });
+        let nodes = [cable.node(&engines[0], 0), cable.node(&engines[1], 1)];
+        let mut slewed = Slewed::new(&cable, nodes);
+        slewed.slew(ppb, Span::from_seconds(8));
+        assert!(slewed.samples > 20, "{ppb}: {}", slewed.samples);
+        slewed.slew(0, Span::from_seconds(8));
+        let counts = slewed.nodes[1].counts();
+        assert_eq!(slewed.wrong, Vec::<String>::new(), "{ppb}");
+        assert_eq!(counts.lost_for(Lost::Contradiction), 0, "{ppb}, {counts:?}");
+    }
+}
+
 /// The transmitter is gone: its last offset is carried on through a slew. Peer delays are still measured, on another
 /// timescale: without a transmitter, a clock that shows UTC has no PTP time.
 #[test]
