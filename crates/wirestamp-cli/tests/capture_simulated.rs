@@ -527,6 +527,40 @@ fn the_files_of_a_capture_are_read_as_one() {
     }
 }
 
+/// A capture without the packets in it would be a shorter one.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_in_a_folder_of_files_is_an_error() {
+    let folder = tempfile::tempdir().expect("made");
+    let ring = folder.path().join("ring");
+    fs::create_dir(&ring).expect("made");
+    capture("i225", "3", &["sim0", "--count", "9"], &ring.join("a"));
+    fs::create_dir(ring.join("inner")).expect("made");
+    let answers = || run(&["capture", "answers", utf8(&ring)]);
+    assert!(answers().status.success());
+    let strange = ring.join("strange");
+    for (what, expected) in [
+        ("fifo", "neither a file nor a folder"),
+        ("socket", "neither a file nor a folder"),
+        ("link", "a link to a file that does not exist"),
+    ] {
+        match what {
+            "fifo" => {
+                let made = Command::new("mkfifo").arg(&strange).status();
+                assert!(made.expect("run").success());
+            }
+            "socket" => drop(std::os::unix::net::UnixListener::bind(&strange).expect("bound")),
+            _ => std::os::unix::fs::symlink("nowhere", &strange).expect("made"),
+        }
+        let output = answers();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{what}: {text}");
+        assert!(text.contains(expected), "{what}: {text}");
+        assert!(text.contains(utf8(&strange)), "{what}: {text}");
+        fs::remove_file(&strange).expect("removed");
+    }
+}
+
 #[test]
 fn a_reader_of_the_file_who_leaves_ends_the_capture_and_is_no_failure() {
     for queues in ["1", "2"] {

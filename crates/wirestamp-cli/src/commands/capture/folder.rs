@@ -13,6 +13,8 @@ const MOST_FILES: usize = 65_536;
 /// The most packets that are read of a file to find one with a time.
 const MOST_UNTIMED: usize = 1_000;
 
+const MOVE: &str = "move it out of the folder";
+
 /// Opens all files of a folder as one capture.
 pub(super) fn open(folder: &Path) -> Result<Reader<'static>, Error> {
     let mut files = Vec::new();
@@ -48,11 +50,17 @@ fn names(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
+/// Whether it is a file that has contents; an error if it is neither a file nor a folder.
 fn has_contents(path: &Path) -> Result<bool, Error> {
     match fs::metadata(path) {
-        Ok(about) => Ok(about.is_file() && about.len() > 0),
-        // a ring just removed it
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Ok(about) if about.is_file() => Ok(about.len() > 0),
+        Ok(about) if about.is_dir() => Ok(false),
+        Ok(_) => Err(other(path, "is neither a file nor a folder")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::symlink_metadata(path) {
+            Ok(_) => Err(other(path, "is a link to a file that does not exist")),
+            // a ring just removed it
+            Err(_) => Ok(false),
+        },
         Err(error) => Err(failed(path, &error)),
     }
 }
@@ -61,7 +69,7 @@ fn has_contents(path: &Path) -> Result<bool, Error> {
 fn first_time(path: &Path) -> Result<Option<i64>, Error> {
     let reader = Reader::new(path.display().to_string(), input::bytes(path)?);
     let mut reader = reader.map_err(|error| match error.kind() {
-        ErrorKind::InvalidInput => error.with_remedy("move it out of the folder"),
+        ErrorKind::InvalidInput => error.with_remedy(MOVE),
         _ => error,
     })?;
     for untimed in 0..MOST_UNTIMED {
@@ -79,6 +87,11 @@ fn first_time(path: &Path) -> Result<Option<i64>, Error> {
 
 fn failed(path: &Path, error: &io::Error) -> Error {
     told(ErrorKind::Io, OPERATION, &path.display().to_string(), error)
+}
+
+/// The error for what is not a file of the capture.
+fn other(path: &Path, cause: &'static str) -> Error {
+    refused(path, cause).with_remedy(MOVE)
 }
 
 fn refused(path: &Path, cause: impl Into<std::borrow::Cow<'static, str>>) -> Error {
