@@ -122,6 +122,7 @@ impl Section {
                 let head = Head {
                     interface: 0,
                     count: None,
+                    is_timeless: true,
                     length: packet.origlen,
                 };
                 self.packet(head, &[], 12, captured)
@@ -158,6 +159,7 @@ impl Section {
         let head = Head {
             interface: 0,
             count: count.filter(|_| !self.contradicts),
+            is_timeless: false,
             length: packet.origlen,
         };
         let start = length.checked_sub(captured).ok_or(Wrong::Contradiction)?;
@@ -168,6 +170,7 @@ impl Section {
         let head = Head {
             interface: packet.if_id,
             count: Some(u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low)),
+            is_timeless: false,
             length: packet.origlen,
         };
         self.packet(head, &packet.options, DATA, packet.packet_data().len())
@@ -201,6 +204,7 @@ impl Section {
         let head = Head {
             interface,
             count: Some(u64::from(word(4)) << 32 | u64::from(word(8))),
+            is_timeless: false,
             length: word(16),
         };
         self.packet(head, &options, DATA, captured)
@@ -215,11 +219,10 @@ impl Section {
     ) -> Result<Found, Wrong> {
         let interface = self.interface(head.interface)?;
         let said = Options::of(options, self.big_endian).ok_or(Wrong::Contradiction)?;
-        let is_timeless = head.count.is_none() && !said.is_without_utc;
         let count = head.count.filter(|_| !said.is_without_utc);
         Ok(Found::Packet(Owned {
             utc_ns: count.and_then(|count| interface.resolution.nanoseconds(count)),
-            is_timeless,
+            is_timeless: head.is_timeless,
             // the comment is about the time before the file rounded it
             bound_ns: said
                 .bound_ns
@@ -243,6 +246,8 @@ struct Head {
     interface: u32,
     /// The time in the interface's unit; `None` if it has none.
     count: Option<u64>,
+    /// Whether its block has no time, not even one that is unknown or invalid.
+    is_timeless: bool,
     length: u32,
 }
 

@@ -182,17 +182,23 @@ fn the_card_lost_what_the_file_does_not_count() {
     }
 }
 
-/// The writer had a reason.
+/// The writer had a reason; or it is an error.
 #[test]
-fn a_time_that_the_file_states_to_be_unknown_is_not_replaced() {
+fn a_time_that_is_unknown_or_invalid_in_the_file_is_not_replaced() {
     let mut file = Ng::of(197);
     let data = record(START, ETHERNET, 0, 0, &frame(&datagrams(1)[0]));
     file.whole(START, &data, "wirestamp: hardware clock, no UTC: unstable");
     file.whole(u64::MAX, &data, "");
-    let mut reader = Reader::new("it", &file.bytes[..]).expect("is a capture");
-    for _ in 0..2 {
-        let packet = reader.next_packet().expect("reads").expect("a packet");
-        assert_eq!(packet.utc_ns, None);
+    // a file whose times have another unit than it states
+    let seconds = (START / 1_000_000_000) as u32;
+    let packets = [((seconds, 1_000_000), data.clone()), ((seconds, 0), data)];
+    let other = pcap(false, MICROSECONDS, 0, 197, &packets);
+    for bytes in [&file.bytes, &other] {
+        let mut reader = Reader::new("it", &bytes[..]).expect("is a capture");
+        for _ in 0..2 {
+            let packet = reader.next_packet().expect("reads").expect("a packet");
+            assert_eq!(packet.utc_ns, None);
+        }
     }
 }
 
