@@ -20,6 +20,27 @@ fn share(elapsed: Span, ppb: i128) -> Span {
     Span::from_nanoseconds((elapsed.nanoseconds() * ppb).div_euclid(BILLION))
 }
 
+/// How fast adjustments move the clock without fast slews.
+#[derive(Debug, Clone, Copy, Default)]
+struct Usual {
+    /// In parts per billion.
+    ppb: i128,
+    /// The error bound of that.
+    unsure: i128,
+}
+
+impl Usual {
+    /// How far the clock was moved otherwise at most; zero if the error bounds explain the difference, by up to twice as much.
+    fn other(self, moved: Bounded<Span>, elapsed: Span) -> Span {
+        let unusual = (moved.value - share(elapsed, self.ppb)).abs();
+        let bound = moved.bound + share(elapsed, self.unsure) + Span::from_nanoseconds(1);
+        match unusual > bound {
+            true => unusual + bound,
+            false => Span::ZERO,
+        }
+    }
+}
+
 /// The fast slews until now.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slews {
@@ -28,10 +49,8 @@ pub(super) struct Slews {
     newest: Option<Adjusted>,
     /// How far they had moved the clock at most until the base, in both directions together.
     settled: Span,
-    /// How fast adjustments move the clock without them, in parts per billion.
-    usual: i128,
-    /// The error bound of that.
-    unsure: i128,
+    /// The mean over the last interval without one, and over the one before it: the last may contain the beginning of a slew.
+    usual: [Usual; 2],
 }
 
 /// The slews that were known when a packet left.
@@ -39,8 +58,7 @@ pub(super) struct Slews {
 pub(super) struct Begun {
     reading: Option<Adjusted>,
     total: Span,
-    usual: i128,
-    unsure: i128,
+    usual: [Usual; 2],
 }
 
 /// The readings before and after an exchange.
@@ -60,8 +78,11 @@ impl Slews {
         self.settled = self.total();
         self.base = Some(reading);
         if !Adjusted::is_fast(moved, elapsed) {
-            self.usual = per_billion(moved.value).clamp(-USUAL, USUAL);
-            self.unsure = per_billion(moved.bound) + 1;
+            let newest = Usual {
+                ppb: per_billion(moved.value).clamp(-USUAL, USUAL),
+                unsure: per_billion(moved.bound) + 1,
+            };
+            self.usual = [newest, self.usual[0]];
         }
     }
 
@@ -82,7 +103,6 @@ impl Slews {
             reading: self.newest,
             total: self.total(),
             usual: self.usual,
-            unsure: self.unsure,
         }
     }
 
@@ -94,12 +114,8 @@ impl Slews {
             return fast;
         };
         let (moved, elapsed) = (between(&before, &after), after.at - before.at);
-        let unusual = (moved.value - share(elapsed, begun.usual)).abs();
-        let bound = moved.bound + share(elapsed, begun.unsure) + Span::from_nanoseconds(1);
-        match unusual > bound {
-            true => fast.max(unusual + bound),
-            false => fast,
-        }
+        let others = begun.usual.map(|usual| usual.other(moved, elapsed));
+        others.into_iter().fold(fast, Span::max)
     }
 
     pub(super) fn readings(&self, begun: &Begun) -> Readings {
