@@ -76,7 +76,7 @@ pub(super) enum Wrong {
 }
 
 impl Section {
-    /// Begins a file behind others that have so many sections.
+    /// Begins a file whose first section has so many before it.
     pub(super) fn behind(number: u32) -> Self {
         Self {
             number,

@@ -39,10 +39,11 @@ pub struct FilePacket<'a> {
     pub utc_ns: Option<i64>,
     /// The error bound of the time in nanoseconds, if the file has one.
     pub bound_ns: Option<u64>,
-    /// The generation of the real-time clock, if the file has it. It counts from 0 in each section.
+    /// The generation of the real-time clock, if the file has it. It counts from 0 in each section,
+    /// and goes on in the next file of a capture.
     pub run: Option<ClockRun>,
     /// The section of the file. A file with several sections was concatenated from several
-    /// captures.
+    /// captures. Of the files of one capture, each continues the last section of the one before.
     pub section: u32,
     /// The captured bytes.
     pub data: &'a [u8],
@@ -61,7 +62,7 @@ pub struct Reader<'r> {
     inner: Box<dyn PcapReaderIterator + Send + 'r>,
     name: String,
     section: Section,
-    /// The number of sections in the files before.
+    /// The number of sections before the first one of this file.
     sections_before: u32,
     sequence: Sequence<'r>,
     fault: Fault,
@@ -71,6 +72,8 @@ pub struct Reader<'r> {
     unknown_blocks: u64,
     truncated: bool,
     lasted: Option<RangeInclusive<i64>>,
+    /// The period of the files before.
+    lasted_before: Option<RangeInclusive<i64>>,
     dropped: Option<u64>,
     /// The packets that the capturing card lost, from the packets' own headers.
     lost_by_card: Option<u64>,
@@ -111,6 +114,7 @@ impl<'r> Reader<'r> {
             unknown_blocks: 0,
             truncated: false,
             lasted: None,
+            lasted_before: None,
             dropped: None,
             lost_by_card: None,
             unit_ns: 1,
@@ -147,7 +151,7 @@ impl<'r> Reader<'r> {
     /// Returns the period of the capture in nanoseconds since 1970, from the file's statistics,
     /// which are at its end.
     pub fn lasted(&self) -> Option<RangeInclusive<i64>> {
-        self.lasted.clone()
+        continued(self.lasted_before.clone(), self.lasted.clone())
     }
 
     /// Returns the number of packets dropped during the capture, from the file's statistics or from ERF's records, whichever is
@@ -164,11 +168,20 @@ impl<'r> Reader<'r> {
     /// Returns the error for a packet that is too far out of order.
     pub(crate) fn out_of_order(&self, packet: u64, early_ns: u64, window: usize) -> Error {
         let early = Span::from_nanoseconds(i128::from(early_ns));
+        let (place, remedy) = match self.sequence.has_several() {
+            false => (
+                "",
+                "sort the file: reordercap FILE SORTED (it comes with Wireshark)",
+            ),
+            true => (
+                " of all files",
+                "merge the files and sort them: mergecap -w MERGED FILES; reordercap MERGED SORTED (both come with Wireshark)",
+            ),
+        };
         let cause = format!(
-            "packet {packet} is {early} earlier than one that stands more than {window} packets before it"
+            "packet {packet}{place} is {early} earlier than one that stands more than {window} packets before it"
         );
-        failed(&self.name, ErrorKind::InvalidInput, cause)
-            .with_remedy("sort the file: reordercap FILE SORTED (it comes with Wireshark)")
+        failed(&self.name, ErrorKind::InvalidInput, cause).with_remedy(remedy)
     }
 
     /// Returns whether the file ends within a block, for example because its writer was stopped.
@@ -186,6 +199,9 @@ impl<'r> Reader<'r> {
             return Ok(None);
         };
         self.unit_ns = self.unit_ns.max(owned.unit_ns);
+        if let Some([generation, before]) = self.sequence.restart(owned.run) {
+            return Err(restarted(&self.name, generation, before));
+        }
         if let Some(overlap_ns) = owned
             .utc_ns
             .and_then(|utc_ns| self.sequence.overlap(utc_ns))
@@ -247,7 +263,9 @@ impl<'r> Reader<'r> {
         let next = Self::new(file.name, file.input)?;
         (self.inner, self.name, self.fault) = (next.inner, next.name, next.fault);
         (self.largest, self.pending) = (next.largest, next.pending);
-        self.sections_before = self.section.number;
+        self.lasted_before = continued(self.lasted_before.take(), self.lasted.take());
+        // the writer goes on counting the generations of its clock
+        self.sections_before = self.section.number.saturating_sub(1);
         self.section = Section::behind(self.sections_before);
         Ok(true)
     }
@@ -348,11 +366,32 @@ fn overlapping(name: &str, before: &str, overlap_ns: u64) -> Error {
     )
 }
 
+fn restarted(name: &str, generation: u32, before: u32) -> Error {
+    let cause = format!(
+        "begins with clock generation {generation}, after generation {before} in the files before: it is of another run of \
+         the capture, or a step of the clock put the files out of order"
+    );
+    failed(name, ErrorKind::InvalidInput, cause).with_remedy(
+        "put the files of each run, or those before and after the step, into a folder of their own",
+    )
+}
+
 fn unread(name: &str, link_type: u32) -> Error {
     let cause = format!("has packets of link type {}", link::name(link_type));
     failed(name, ErrorKind::NotSupported, cause).with_remedy(
         "capture with Ethernet, raw IP or Linux cooked headers, or leave such packets out with tshark -Y and -w",
     )
+}
+
+/// Returns the period of files that follow one another: a step of the clock may put the end before that of an earlier file.
+fn continued(
+    before: Option<RangeInclusive<i64>>,
+    next: Option<RangeInclusive<i64>>,
+) -> Option<RangeInclusive<i64>> {
+    match (before, next) {
+        (Some(before), Some(next)) => Some(*before.start()..=*next.end()),
+        (before, next) => before.or(next),
+    }
 }
 
 /// Returns the period from the earlier start to the later end.

@@ -1,12 +1,13 @@
 //! The files of one capture, one after the other, as programs write them that begin a new file from time to time.
 
+use crate::run::ClockRun;
 use std::io::Read;
 use wirestamp_core::Result;
 
 /// The largest time, in nanoseconds, by which a file may begin before the last packet of the file before it: several interfaces or
 /// queues write both.
 const MOST_OVERLAP: u64 = 1_000_000_000;
-/// It is also at most this part of the time of the file before.
+/// It is also at most this part of the time of the longest file before.
 const PART: u64 = 10;
 
 /// A file of a capture: its name in error messages, and its bytes.
@@ -32,10 +33,22 @@ pub(super) struct Sequence<'r> {
     rest: Option<Files<'r>>,
     /// The times of the file that is read.
     current: Times,
-    /// The latest time of those before, and by how much the next may begin earlier.
-    before: Option<(i64, u64)>,
+    /// The latest time of those before.
+    before: Option<i64>,
+    /// The time of the longest one before.
+    longest: u64,
     /// The name of the one that ends last.
     pub(super) latest_name: String,
+    generations: Generations,
+}
+
+/// The latest generations of both counters.
+#[derive(Debug, Default, Clone, Copy)]
+struct Generations {
+    /// In the files before.
+    before: [Option<u32>; 2],
+    /// In the file that is read.
+    current: [Option<u32>; 2],
 }
 
 /// The times of the packets of a file.
@@ -60,16 +73,34 @@ impl<'r> Sequence<'r> {
             first_ns,
             latest_ns,
         } = std::mem::take(&mut self.current);
+        let Generations { before, current } = &mut self.generations;
+        for (before, current) in before.iter_mut().zip(current) {
+            *before = current.take().or(*before);
+        }
         if let Some(first) = first_ns {
-            let overlap = latest_ns.abs_diff(first) / PART;
-            let latest = self.before.map_or(i64::MIN, |(before, _)| before);
+            self.longest = self.longest.max(latest_ns.abs_diff(first));
+            let latest = self.before.unwrap_or(i64::MIN);
             if latest_ns >= latest {
                 name.clone_into(&mut self.latest_name);
             }
-            let latest = latest.max(latest_ns);
-            self.before = Some((latest, overlap.min(MOST_OVERLAP)));
+            self.before = Some(latest.max(latest_ns));
         }
         next
+    }
+
+    /// Notes a packet's generation; returns it, and that at the end of the files before, if its file begins with an earlier one.
+    pub(super) fn restart(&mut self, run: Option<ClockRun>) -> Option<[u32; 2]> {
+        let run = run?;
+        let own = run.place();
+        let is_first = self.generations.current[own].is_none();
+        self.generations.current[own] = Some(run.generation);
+        let before = self.generations.before[own].filter(|_| is_first)?;
+        (run.generation < before).then_some([run.generation, before])
+    }
+
+    /// Whether files were read before this one, or may follow.
+    pub(super) fn has_several(&self) -> bool {
+        self.rest.is_some()
     }
 
     /// Notes a packet's time; returns by how much its file overlaps with those before, in nanoseconds, if it cannot be of the same
@@ -83,9 +114,9 @@ impl<'r> Sequence<'r> {
         } else {
             utc_ns.max(*latest)
         };
-        let (before, most) = self.before.filter(|_| is_first)?;
-        let is_overlap = utc_ns < before && before.abs_diff(utc_ns) > most;
-        is_overlap.then(|| before.abs_diff(utc_ns))
+        let before = self.before.filter(|before| is_first && utc_ns < *before)?;
+        let overlap = before.abs_diff(utc_ns);
+        (overlap > MOST_OVERLAP.min(self.longest / PART)).then_some(overlap)
     }
 }
 
@@ -114,9 +145,15 @@ mod tests {
             (&[&[0, 100], &[89, 200]], vec![None, Some(11)]),
             (&[&[0, 100], &[], &[89]], vec![None, Some(11)]),
             (
-                &[&[0, 100, 50], &[90, 95], &[91]],
-                vec![None, None, Some(9)],
+                &[&[0, 100, 50], &[90, 95], &[89]],
+                vec![None, None, Some(11)],
             ),
+            // a short file between others
+            (
+                &[&[0, 100], &[150], &[141], &[139]],
+                vec![None, None, None, Some(11)],
+            ),
+            (&[&[5], &[4]], vec![None, Some(1)]),
             (&[&[0, 100 * second], &[99 * second]], vec![None, None]),
             (
                 &[&[0, 100 * second], &[99 * second - 1]],

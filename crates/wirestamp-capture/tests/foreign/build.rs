@@ -85,6 +85,11 @@ impl Ng {
             .extend([&kind[..], &total, body, &total].concat());
     }
 
+    /// A time as the value of an option.
+    pub(crate) fn time(&self, count: u64) -> Vec<u8> {
+        self.order.time(count)
+    }
+
     pub(crate) fn options(&self, options: &[(u16, Vec<u8>)]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (code, value) in options {

@@ -3,6 +3,7 @@
 
 use super::input::{self, OPERATION};
 use crate::failure::told;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use wirestamp::{Error, ErrorKind};
@@ -22,7 +23,12 @@ pub(super) fn open(folder: &Path) -> Result<Reader<'static>, Error> {
         files.push((first_time(&path)?, path));
     }
     files.sort();
-    let opened = files.into_iter().map(|(_, path)| {
+    let opened = files.into_iter().map(|(first_ns, path)| {
+        match first_time(&path) {
+            Ok(now) if now == first_ns => {}
+            Err(error) if path.exists() => return Err(error),
+            _ => return Err(changed(&path)),
+        }
         Ok(File {
             name: path.display().to_string(),
             input: input::bytes(&path)?,
@@ -32,13 +38,17 @@ pub(super) fn open(folder: &Path) -> Result<Reader<'static>, Error> {
     Reader::of_files(opened)?.ok_or_else(refuse)
 }
 
-/// Returns the files that have contents, without hidden ones.
+/// Returns the files that have contents, without hidden ones; each once, however many links to it there are.
 fn names(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut files = Vec::new();
+    let (mut files, mut known) = (Vec::new(), HashSet::new());
     for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
         let entry = entry.map_err(|error| failed(folder, &error))?;
         let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
         if is_hidden || !has_contents(&entry.path())? {
+            continue;
+        }
+        let identity = identity(&entry.path()).map_err(|error| failed(&entry.path(), &error))?;
+        if !known.insert(identity) {
             continue;
         }
         if files.len() == MOST_FILES {
@@ -65,6 +75,20 @@ fn has_contents(path: &Path) -> Result<bool, Error> {
     }
 }
 
+/// Returns what all links to a file share: its device and its number there.
+#[cfg(unix)]
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let about = fs::metadata(path)?;
+    Ok((about.dev(), about.ino()))
+}
+
+/// Returns what all symbolic links to a file share: its path.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path)
+}
+
 /// Returns the time of a file's first packet; `None` if it has no packets.
 fn first_time(path: &Path) -> Result<Option<i64>, Error> {
     let reader = Reader::new(path.display().to_string(), input::bytes(path)?);
@@ -89,6 +113,11 @@ fn failed(path: &Path, error: &io::Error) -> Error {
     told(ErrorKind::Io, OPERATION, &path.display().to_string(), error)
 }
 
+fn changed(path: &Path) -> Error {
+    refused(path, "was replaced or removed while the folder was read")
+        .with_remedy("end the capture first, or copy its files")
+}
+
 /// The error for what is not a file of the capture.
 fn other(path: &Path, cause: &'static str) -> Error {
     refused(path, cause).with_remedy(MOVE)
@@ -99,3 +128,6 @@ fn refused(path: &Path, cause: impl Into<std::borrow::Cow<'static, str>>) -> Err
     Error::new(ErrorKind::InvalidInput, OPERATION, name, cause)
         .with_remedy("name a file, or a folder of the files of one capture")
 }
+
+#[cfg(test)]
+mod tests;
