@@ -36,8 +36,8 @@ function same(found, expected, of) {
 
 const snapshot = (rest) => ({ uptime_ns: 600e9, tasks: [], clocks: [], peers: [], ptp: [], paths: [], ntp: null, reflector: null, ...rest });
 const clock = (rest) => ({ name: "realtime", kind: "realtime", reference: "ntp", utc_offset_ns: 1000, utc_bound_ns: 50_000, tai_offset_ns: null, age_ns: 1e9, error: null, ...rest });
-const server = (unanswered, responses, age_ns, error, rest) => ({ name: "a", age_ns, requests: unanswered + responses, unanswered, responses, error, stale_after_ns: 300e9, offset_ns: null, bound_ns: null, timestamps: {}, ...rest });
-const port = (rest) => ({ interface: "eth0", error: null, holdover: false, warnings: [], offset_ns: 5, bound_ns: 9, age_ns: 1e9, ...rest });
+const server = (unanswered, responses, age_ns, error, rest) => ({ name: "a", age_ns, samples: age_ns === null ? 0 : responses, requests: unanswered + responses, unanswered, responses, error, stale_after_ns: 300e9, offset_ns: null, bound_ns: null, timestamps: {}, ...rest });
+const port = (rest) => ({ interface: "eth0", state: "timeReceiver", error: null, holdover: false, warnings: [], offset_ns: 5, bound_ns: 9, age_ns: 1e9, ...rest });
 const peer = (rest) => ({ name: "rack", age_ns: 1e9, path_delay_age_ns: 2e9, stale_after_ns: null, answered: 9, lost: 0, error: null, path_delay_ns: 1000, path_delay_bound_ns: 10, timestamps: { missing: {} }, ...rest });
 const own = (rest) => ({ interface: "lo", received: 9, lost: 0, error: null, timestamps: { missing: {} }, ...rest });
 const unsynchronised = "its clock is not synchronised";
@@ -55,10 +55,19 @@ for (const [rest, expected] of [
   [of(server(0, 4, 1e9, null, { hint: "use NTS" })), [["warning", "ntp a", "NTP server a: use NTS."]]],
   [{ ntp: { agreement: "disagreement", servers: [server(0, 4, 1e9, null, { falseticker: true })] } }, [["fault", "agreement", "The NTP servers disagree."], ["warning", "ntp a", "NTP server a contradicts the majority."]]],
   [{ clocks: [clock()] }, []],
-  [{ clocks: [clock({ utc_offset_ns: -60_000 })] }, [["fault", "clock realtime", "The real-time clock is wrong, not merely unsure: offset −60.0 µs ± 50.0 µs."]]],
-  [{ clocks: [clock({ utc_offset_ns: null, utc_bound_ns: null, reference: "none" })] }, [["warning", "clock realtime", "Nothing that this monitor knows bounds the error of the real-time clock: it measures no NTP server or PTP clock, and the kernel claims nothing."]]],
+  [{ clocks: [clock({ utc_offset_ns: -60_000 })] }, [["warning", "clock realtime", "The real-time clock is off by more than it is unsure: offset −60.0 µs ± 50.0 µs."]]],
+  [{ clocks: [clock({ utc_offset_ns: null, utc_bound_ns: null, reference: "none" })] }, [["warning", "clock realtime", "Nothing that this monitor knows bounds the error of the real-time clock."]]],
   [{ clocks: [clock({ utc_offset_ns: null, utc_bound_ns: null, reference: null })], ptp: [port({ system_offset_ns: 40, system_bound_ns: 90 })] }, []],
-  [{ clocks: [clock({ utc_offset_ns: null, utc_bound_ns: 3e6, reference: "kernel" })], ptp: [port({ system_offset_ns: 5e9, system_bound_ns: 90 })] }, [["fault", "clock realtime", "The real-time clock is wrong by PTP port eth0, not merely unsure: offset +5 s +0 ns ± 90 ns."]]],
+  [{ clocks: [clock({ utc_offset_ns: null, utc_bound_ns: 3e6, reference: "kernel" })], ptp: [port({ system_offset_ns: 5e9, system_bound_ns: 90 })] }, [["fault", "clock realtime", "The real-time clock: PTP port eth0 measures +5 s +0 ns ± 90 ns, the kernel claims ± 3.00 ms."]]],
+  // a disciplined clock is off by more than PTP's bound, within what others claim
+  [{ clocks: [clock({ utc_offset_ns: null, utc_bound_ns: 3e6, reference: "kernel" })], ptp: [port({ system_offset_ns: 50e3, system_bound_ns: 90 })] }, []],
+  [{ clocks: [clock()], ptp: [port({ system_offset_ns: 40e3, system_bound_ns: 90 })] }, []],
+  [{ clocks: [clock()], ptp: [port({ system_offset_ns: 60e3, system_bound_ns: 90 })] }, [["fault", "clock realtime", "The real-time clock: PTP port eth0 measures +60.000 µs ± 90 ns, the NTP servers say +1.00 µs ± 50.0 µs."]]],
+  [{ clocks: [clock()], ptp: [port({ system_offset_ns: 60e3, system_bound_ns: 90, holdover: true })] }, [["warning", "ptp eth0", "PTP port eth0 follows no timeTransmitter any more."]]],
+  [{ ptp: [port({ state: "timeTransmitter", age_ns: 500e9 })] }, []],
+  [{ ptp: [port({ state: "faulty" })] }, [["fault", "ptp eth0", "PTP port eth0 is faulty: it transmits no time, and measures nothing."]]],
+  [{ peers: [peer({ age_ns: null, lost: 500, answered: 9000 })] }, []],
+  [{ ...of(server(500, 500, null, null, { samples: 400 })) }, []],
   [{ clocks: [clock({ name: "eth0", kind: "phc", age_ns: null, error: "not permitted" })] }, [["fault", "clock eth0", "Clock eth0: not permitted."]]],
   [{ ptp: [port({ age_ns: 31e9 })] }, [["fault", "ptp eth0", "PTP port eth0: nothing new for 31 s."]]],
   [{ ptp: [port({ age_ns: 31e9, stale_after_ns: 64e9 })] }, []],
@@ -68,7 +77,7 @@ for (const [rest, expected] of [
   [{ ptp: [port({ holdover: true })] }, [["warning", "ptp eth0", "PTP port eth0 follows no timeTransmitter any more."]]],
   [{ ptp: [port({ warnings: ["w"], error: "e" })] }, [["fault", "ptp eth0", "PTP port eth0: e."], ["warning", "ptp eth0", "PTP port eth0: w."]]],
   [{ ptp: [port({ agreement: "disagree" })] }, [["fault", "ptp eth0", "PTP port eth0: the sources of time contradict each other, and none is followed."]]],
-  [{ peers: [peer({ age_ns: null, lost: 11, error: "refused" })] }, [["fault", "stamp rack", "STAMP session rack: 11 packets, no answer yet: refused."]]],
+  [{ peers: [peer({ age_ns: null, answered: 0, lost: 11, error: "refused" })] }, [["fault", "stamp rack", "STAMP session rack: 11 packets, no answer yet: refused."]]],
   [{ reflector: { warnings: ["r"] } }, [["warning", "reflector", "STAMP reflector: r."]]],
   [{ tasks: [{ kind: "stamp", name: "x", state: "failed", error: "no file" }], history: { state: "live_only", error: "disk full" } }, [["fault", "stamp x", "Task stamp x failed: no file"], ["warning", "history", "The history is not written: disk full"]]],
 ]) {
@@ -79,17 +88,21 @@ for (const [rest, expected] of [
 // what went missing and was lost in the last minute
 const lately = (now, old, seconds = 60) => problems(snapshot({ peers: [peer(now)] }), { counts: counted(snapshot({ peers: [peer(old)] })), seconds }).map(({ text }) => text);
 const missing = (number) => ({ timestamps: { missing: { never_generated: number, not_sent: 9 } } });
-same(lately(missing(5), missing(3)), ["rack: 2 transmit timestamps went missing in the last 1 min 0 s."], "missing timestamps");
+same(lately(missing(5), missing(3)), ["STAMP session rack: 2 transmit timestamps went missing in the last 1 min 0 s."], "missing timestamps");
 same(problems(snapshot({ peers: [peer(missing(5))] })), [], "the first snapshot");
-same(lately({ answered: 100, lost: 2 }, { answered: 2, lost: 0 }), ["rack: 2 of 100 packets were lost in the last 1 min 0 s."], "losses");
-same(lately({ answered: 102, lost: 1 }, { answered: 2, lost: 0 }), [], "few losses");
-same(lately({ answered: 9, lost: 9 }, { answered: 0, lost: 0 }), [], "few packets");
+same(lately({ answered: 100, lost: 2 }, { answered: 2, lost: 0 }), ["STAMP session rack: 2 of 100 packets were lost in the last 1 min 0 s."], "losses");
+same(lately({ answered: 302, lost: 2 }, { answered: 2, lost: 0 }), [], "few losses");
+same(lately({ answered: 3, lost: 1 }, { answered: 0, lost: 0 }), [], "a single packet");
+same(lately({ answered: 5, lost: 2 }, { answered: 2, lost: 0 }), ["STAMP session rack: 2 of 5 packets were lost in the last 1 min 0 s."], "of a slow session");
+const paths = (now) => problems(snapshot({ paths: [own(now)] }), { counts: counted(snapshot({ paths: [own({ received: 100 })] })), seconds: 60 }).map(({ level, text }) => [level, text]);
+same(paths({ received: 100, lost: 60, error: "not permitted" }), [["fault", "Path of this host, lo: 60 of 60 packets were lost in the last 1 min 0 s: not permitted."]], "all packets");
+same(paths({ received: 160 }), [], "no packet");
 
 // what has given no result yet
 same(pending(snapshot({
-  tasks: [{ kind: "stamp", name: "rack", state: "starting" }, { kind: "path", name: "lo", state: "running" }], clocks: [clock({ age_ns: null }), clock({ name: "eth0", kind: "phc", age_ns: null })],
+  tasks: [{ kind: "stamp", name: "rack", state: "starting" }, { kind: "path", name: "lo", state: "running" }], clocks: [clock({ age_ns: null, utc_bound_ns: null }), clock({ name: "eth0", kind: "phc", age_ns: null })],
   peers: [peer({ age_ns: null })], ptp: [port({ age_ns: null, state: "listening" }), port({ interface: "eth1", age_ns: null, state: "timeTransmitter" })], paths: [own(), own({ interface: "eth0", received: 0 })], ...of(server(1, 0, null, null)),
-})), ["stamp rack", "clock eth0", "ntp a", "ptp eth0", "path eth0"], "pending");
+})), ["stamp rack", "clock realtime", "clock eth0", "ntp a", "ptp eth0", "path eth0"], "pending");
 
 // the word, its colour and its reason
 const healthy = { tasks: [{ kind: "ntp", name: "a", state: "running" }], ...of(server(0, 9, 1e9, null)) };

@@ -6,7 +6,7 @@ use crate::time::Span;
 /// The ratio of a frequency change, and of a time, by one clock to the same by the other: the rates
 /// are within 1000 ppm of each other. The rest is for rounding.
 const BY_EITHER_CLOCK: f64 = 1.005;
-/// The largest value of `hidden`, 10 s: with one second nothing is known.
+/// The largest value of `hidden`, 10 s. `CorrelatorOptions::fault` refuses assumptions that need more.
 const LARGEST: f64 = 1e10;
 
 /// The values of [`Assumptions`], per nanosecond and in nanoseconds.
@@ -40,8 +40,40 @@ impl Limits {
         let within = within.saturating_nanoseconds() as f64;
         Self {
             wander: wander / 1e9 + change / within,
-            tick: tick.saturating_nanoseconds() as f32,
+            tick: rounded_up(tick.saturating_nanoseconds()),
             hidden: (change * within / 8.0 * BY_EITHER_CLOCK).min(LARGEST) as f32,
+        }
+    }
+}
+
+/// Returns the nanoseconds, or a little more: the nearest `f32` may be less.
+fn rounded_up(nanoseconds: i64) -> f32 {
+    let nearest = nanoseconds as f32;
+    if f64::from(nearest) < nanoseconds as f64 {
+        nearest * (1.0 + f32::EPSILON)
+    } else {
+        nearest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_is_never_taken_for_less() {
+        for nanoseconds in [1, 8, 1_000_000, 16_777_217, 33_333_333, 999_999_937] {
+            let tick = Span::from_nanoseconds(nanoseconds.into());
+            let limits = Limits::of(&Assumptions {
+                largest_tick: tick,
+                ..Assumptions::USUAL
+            });
+            let taken = f64::from(limits.tick);
+            let exact = nanoseconds as f64;
+            assert!(
+                (exact..exact * 1.000_001).contains(&taken),
+                "{nanoseconds}: {taken}"
+            );
         }
     }
 }

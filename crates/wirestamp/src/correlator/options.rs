@@ -87,8 +87,18 @@ fn assumptions_fault(assumptions: &Assumptions) -> Option<&'static str> {
         all if all.largest_tick <= Span::ZERO => "a tick of no length",
         all if !is_fraction(all.unseen_change) => "an unseen change that is no fraction",
         all if all.unseen_within <= Span::ZERO => "unseen changes within no time",
+        all if hidden(all) > Span::from_seconds(10) => {
+            "unseen changes that hide more than ten seconds"
+        }
         _ => return None,
     })
+}
+
+/// Returns how far a clock may be from one whose unseen changes are spread out.
+fn hidden(assumptions: &Assumptions) -> Span {
+    let within = assumptions.unseen_within.saturating_nanoseconds() as f64;
+    let hidden = assumptions.unseen_change * within / 8.0;
+    Span::from_nanoseconds(hidden.ceil() as i128)
 }
 
 /// The burst of [`FIXED`](Self::FIXED) at the start, then a budget of 100 µs per second.

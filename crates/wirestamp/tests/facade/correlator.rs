@@ -300,6 +300,11 @@ fn options_that_make_no_sense_are_refused() {
         assuming(|assumptions| assumptions.largest_tick = Span::ZERO),
         assuming(|assumptions| assumptions.unseen_change = f64::INFINITY),
         assuming(|assumptions| assumptions.unseen_within = Span::ZERO),
+        // 500 ppm at any time of three days: 16 s
+        assuming(|assumptions| {
+            assumptions.unseen_change = 5e-4;
+            assumptions.unseen_within = Span::from_seconds(3 * 86_400);
+        }),
     ] {
         assert_eq!(
             nic.correlator(options).expect_err("refused").kind(),

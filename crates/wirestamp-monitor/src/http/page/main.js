@@ -19,10 +19,13 @@ const EVERY = 2000;
 const HISTORY_EVERY = 60;
 const HISTORY_PATIENCE = 60_000;
 const METRICS_EVERY = 60;
-const MINUTE = 60_000;
+const LATELY = 300_000;
+const COUNT_EVERY = 10_000;
+const PAUSE = 60_000;
 
 let last = null; // the newest snapshot, and when it came
-let counts = []; // what the snapshots of the last minute counted, the oldest first
+let asked = null; // when it came
+let counts = []; // what the snapshots of the last minutes counted, the oldest first
 let asking = false;
 let timer = 0;
 let historyAt = -Infinity;
@@ -54,12 +57,13 @@ function gone(fault) {
   tell("gone", last ? `No answer from the monitor for ${duration(passed())}: ${fault}. What is shown is as of ${last.snapshot.time.slice(0, 19).replace("T", " ")} UTC. Trying again…` : `No answer from the monitor: ${fault}. Trying again…`);
 }
 
-// What was counted a minute ago, or as long ago as this page asks without a pause.
+// What was counted five minutes ago, or as long ago as this page asks without a pause.
 function lately(snapshot, isNewRun) {
   const now = performance.now();
-  if (isNewRun || (counts.length && now - counts.at(-1).at > MINUTE)) counts = [];
-  while (counts.length > 1 && now - counts[1].at >= MINUTE) counts.shift();
-  counts.push({ at: now, counts: counted(snapshot) });
+  if (isNewRun || (asked !== null && now - asked > PAUSE)) counts = [];
+  asked = now;
+  while (counts.length > 1 && now - counts[1].at >= LATELY) counts.shift();
+  if (!counts.length || now - counts.at(-1).at >= COUNT_EVERY) counts.push({ at: now, counts: counted(snapshot) });
   return { counts: counts[0].counts, seconds: (now - counts[0].at) / 1e3 };
 }
 
