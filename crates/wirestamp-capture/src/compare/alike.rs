@@ -25,6 +25,8 @@ pub(super) struct Alike {
     places: [Option<(u32, Option<u32>)>; 2],
     /// Whether it is only remembered for copies of its packets.
     pub(super) is_remembered: bool,
+    /// Whether others that look the same may have been forgotten for lack of room before.
+    pub(super) is_cut: bool,
     /// Whether each capture has one of them under another VLAN, too.
     pub(super) is_retagged: [bool; 2],
     /// When the like was seen, in milliseconds, of the latest packet of each capture that may be a copy and was found all the same.
@@ -112,6 +114,7 @@ impl Alike {
         };
         let side = seen.side as usize;
         seen.may_be_copy
+            || self.is_cut
             || self.is_retagged[side]
             || self.likes_of_copies[side].is_some_and(is_near)
     }

@@ -12,10 +12,14 @@ pub(super) struct Memory {
     first: [Option<Vantage>; 2],
     /// Whether it has copies: it has several places, or does not name them.
     has_copies: [bool; 2],
+    /// Whether a capture has packets under several VLANs.
+    has_retagged: bool,
     /// Keys of packets that are only remembered for their copies, and when they were.
     remembered: VecDeque<(i64, u128)>,
     /// The latest time of a packet that was forgotten.
     forgotten_ns: Option<i64>,
+    /// The latest time of a packet that was forgotten for lack of room, while a like or a copy of it could still come.
+    cut_ns: Option<i64>,
 }
 
 impl Memory {
@@ -23,6 +27,11 @@ impl Memory {
     pub(super) fn note(&mut self, side: Side, packet: &Observed) {
         let first = *self.first[side as usize].get_or_insert(packet.vantage);
         self.has_copies[side as usize] |= first != packet.vantage || packet.is_of_any_interface;
+    }
+
+    /// A capture has a packet under another VLAN, too.
+    pub(super) fn note_retagged(&mut self) {
+        self.has_retagged = true;
     }
 
     /// Whether a packet that looks like no other may be the copy of a forgotten one.
@@ -63,6 +72,21 @@ impl Memory {
     /// The key of the packet that is remembered for longest.
     pub(super) fn oldest(&mut self) -> Option<u128> {
         self.remembered.pop_front().map(|(_, key)| key)
+    }
+
+    /// Packets are forgotten for lack of room, the latest of which was seen then.
+    pub(super) fn cut(&mut self, latest_ns: i64) {
+        self.cut_ns = self.cut_ns.max(Some(latest_ns));
+        self.forget(latest_ns);
+    }
+
+    /// Whether one like a packet of this time may have been forgotten for lack of room. Then both captures may
+    /// have counted their copies differently, however the same they are.
+    pub(super) fn is_cut(&self, line_ns: i64, window_ns: i64) -> bool {
+        let longest = copies::IDENTIFIED.max(window_ns);
+        let is_recent = |cut| line_ns.saturating_sub(cut) <= longest;
+        let may_differ = self.has_retagged || self.has_copies != [false; 2];
+        may_differ && self.cut_ns.is_some_and(is_recent)
     }
 
     /// A packet is forgotten, the latest of which was seen then.

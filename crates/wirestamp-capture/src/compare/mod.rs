@@ -337,6 +337,7 @@ impl Comparison {
             self.order.push_back((line_ns, key));
         }
         alike.latest_ns = line_ns;
+        alike.is_cut |= is_new && self.memory.is_cut(line_ns, self.options.window_ns);
         let again = alike.see(side, packet, line_ns, found);
         let is_once =
             again == Again::Copy || self.options.mirrored_once && again == Again::Mirrored;
@@ -370,6 +371,9 @@ impl Comparison {
         let apart = other.filter(|other| *other != key);
         if let Some(other) = apart.and_then(|other| self.alike.get_mut(&other)) {
             other.is_retagged[side as usize] = true;
+        }
+        if other.is_some() {
+            self.memory.note_retagged();
         }
         other.is_some()
     }
@@ -420,22 +424,27 @@ impl Comparison {
                 self.given_up += self.settle_oldest(false);
             } else if self.order.len() + self.memory.len() > 2 * most {
                 let oldest = self.memory.oldest();
-                self.forget(oldest);
+                if let Some(latest_ns) = self.forget(oldest) {
+                    self.memory.cut(latest_ns);
+                }
             } else {
                 return;
             }
         }
     }
 
-    /// Forgets packets that are only remembered for their copies.
-    fn forget(&mut self, key: Option<u128>) {
-        let entry = key.map(|key| self.alike.entry(key));
-        if let Some(Entry::Occupied(entry)) = entry {
-            if entry.get().is_remembered {
-                self.memory.forget(entry.get().latest_ns);
-                entry.remove();
-            }
+    /// Forgets packets that are only remembered for their copies; returns when the latest of them was seen.
+    fn forget(&mut self, key: Option<u128>) -> Option<i64> {
+        let Entry::Occupied(entry) = self.alike.entry(key?) else {
+            return None;
+        };
+        let latest_ns = entry.get().latest_ns;
+        if !entry.get().is_remembered {
+            return None;
         }
+        self.memory.forget(latest_ns);
+        entry.remove();
+        Some(latest_ns)
     }
 
     /// Gives up packets that waited for longer than the window; those that look alike and came later wait on.
@@ -488,7 +497,10 @@ impl Comparison {
         let Some(alike) = self.alike.remove(&key) else {
             return 0;
         };
-        self.memory.forget(alike.latest_ns);
+        match waited {
+            true => self.memory.forget(alike.latest_ns),
+            false => self.memory.cut(alike.latest_ns),
+        }
         self.waiting -= alike.waiting.len();
         let window = self.options.window_ns;
         let mut without_like = 0;
@@ -511,6 +523,10 @@ impl Comparison {
         let flow = paired.unwrap_or(seen.flow);
         let side = seen.side;
         let mut again = paired.is_some();
+        let is_early = !waited || seen.utc_ns.is_none();
+        if is_early {
+            self.may_come(seen, flow);
+        }
         match seen.bytes {
             Place::Whole => {}
             Place::Unknown => {
@@ -540,18 +556,14 @@ impl Comparison {
                 }
             },
         }
-        let is_untimed = seen.utc_ns.is_none();
-        if !waited || is_untimed {
-            self.may_come(seen, flow);
-        }
-        if may_be_copy {
+        if may_be_copy || self.memory.is_cut(seen.line_ns, self.options.window_ns) {
             self.tallies.get(flow).undecided[side as usize] += 1;
             return false;
         }
         // behind a NAT a flow has another name at the other side
         let named = if self.options.nat { 0 } else { flow };
         self.lines.alone(seen, named);
-        if !waited || is_untimed {
+        if is_early {
             self.tallies.get(flow).undecided[side as usize] += 1;
             return false;
         }

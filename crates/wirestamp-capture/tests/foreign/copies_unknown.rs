@@ -311,14 +311,14 @@ fn repeated() -> impl Strategy<Value = (u64, u8, bool, u16, u16)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever a file repeats, nothing of it is missing in itself, for however short a time packets wait.
+    /// Whatever a file repeats, nothing of it is missing in itself, however few packets wait and for
+    /// however short a time.
     #[test]
     fn a_file_lacks_nothing_of_itself(
         link in prop::sample::select(vec![1, 113, 276]),
         packets in proptest::collection::vec(repeated(), 1..600),
         window_ms in prop::sample::select(vec![20, 10_000]),
-        // room for all: without it, copies that came before are forgotten, and may be called lost
-        most_waiting in 2_000_usize..3_000,
+        most_waiting in 5_usize..200,
         mirrored_once: bool,
     ) {
         let mut file = Ng::of(link);
