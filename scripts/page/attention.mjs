@@ -37,7 +37,7 @@ function same(found, expected, of) {
 const snapshot = (rest) => ({ uptime_ns: 600e9, tasks: [], clocks: [], peers: [], ptp: [], paths: [], ntp: null, reflector: null, ...rest });
 const clock = (rest) => ({ name: "realtime", kind: "realtime", reference: "ntp", utc_offset_ns: 1000, utc_bound_ns: 50_000, tai_offset_ns: null, age_ns: 1e9, error: null, ...rest });
 const server = (unanswered, responses, age_ns, error, rest) => ({ name: "a", age_ns, samples: age_ns === null ? 0 : responses, requests: unanswered + responses, unanswered, responses, error, stale_after_ns: 300e9, offset_ns: null, bound_ns: null, timestamps: {}, ...rest });
-const port = (rest) => ({ interface: "eth0", state: "timeReceiver", error: null, holdover: false, warnings: [], offset_ns: 5, bound_ns: 9, age_ns: 1e9, ...rest });
+const port = (rest) => ({ interface: "eth0", state: "timeReceiver", stale_after_ns: 30e9, error: null, holdover: false, warnings: [], offset_ns: 5, bound_ns: 9, age_ns: 1e9, ...rest });
 const peer = (rest) => ({ name: "rack", age_ns: 1e9, path_delay_age_ns: 2e9, stale_after_ns: null, answered: 9, lost: 0, error: null, path_delay_ns: 1000, path_delay_bound_ns: 10, timestamps: { missing: {} }, ...rest });
 const own = (rest) => ({ interface: "lo", received: 9, lost: 0, error: null, timestamps: { missing: {} }, ...rest });
 const unsynchronised = "its clock is not synchronised";
@@ -64,7 +64,7 @@ for (const [rest, expected] of [
   [{ clocks: [clock()], ptp: [port({ system_offset_ns: 40e3, system_bound_ns: 90 })] }, []],
   [{ clocks: [clock()], ptp: [port({ system_offset_ns: 60e3, system_bound_ns: 90 })] }, [["fault", "clock realtime", "The real-time clock: PTP port eth0 measures +60.000 µs ± 90 ns, the NTP servers say +1.00 µs ± 50.0 µs."]]],
   [{ clocks: [clock()], ptp: [port({ system_offset_ns: 60e3, system_bound_ns: 90, holdover: true })] }, [["warning", "ptp eth0", "PTP port eth0 follows no timeTransmitter any more."]]],
-  [{ ptp: [port({ state: "timeTransmitter", age_ns: 500e9 })] }, []],
+  [{ ptp: [port({ state: "timeTransmitter", stale_after_ns: null, age_ns: 500e9 })] }, []],
   [{ ptp: [port({ state: "faulty" })] }, [["fault", "ptp eth0", "PTP port eth0 is faulty: it transmits no time, and measures nothing."]]],
   [{ peers: [peer({ age_ns: null, lost: 500, answered: 9000 })] }, []],
   [{ ...of(server(500, 500, null, null, { samples: 400 })) }, []],
@@ -97,11 +97,12 @@ same(lately({ answered: 5, lost: 2 }, { answered: 2, lost: 0 }), ["STAMP session
 const paths = (now) => problems(snapshot({ paths: [own(now)] }), { counts: counted(snapshot({ paths: [own({ received: 100 })] })), seconds: 60 }).map(({ level, text }) => [level, text]);
 same(paths({ received: 100, lost: 60, error: "not permitted" }), [["fault", "Path of this host, lo: 60 of 60 packets were lost in the last 1 min 0 s: not permitted."]], "all packets");
 same(paths({ received: 160 }), [], "no packet");
+same(lately({ age_ns: 40e9, answered: 9, lost: 50 }, { answered: 9, lost: 0 }), ["STAMP session rack: nothing new for 40 s."], "said once");
 
 // what has given no result yet
 same(pending(snapshot({
   tasks: [{ kind: "stamp", name: "rack", state: "starting" }, { kind: "path", name: "lo", state: "running" }], clocks: [clock({ age_ns: null, utc_bound_ns: null }), clock({ name: "eth0", kind: "phc", age_ns: null })],
-  peers: [peer({ age_ns: null })], ptp: [port({ age_ns: null, state: "listening" }), port({ interface: "eth1", age_ns: null, state: "timeTransmitter" })], paths: [own(), own({ interface: "eth0", received: 0 })], ...of(server(1, 0, null, null)),
+  peers: [peer({ age_ns: null })], ptp: [port({ age_ns: null, state: "listening" }), port({ interface: "eth1", age_ns: null, state: "timeTransmitter", stale_after_ns: null })], paths: [own(), own({ interface: "eth0", received: 0 })], ...of(server(1, 0, null, null)),
 })), ["stamp rack", "clock realtime", "clock eth0", "ntp a", "ptp eth0", "path eth0"], "pending");
 
 // the word, its colour and its reason

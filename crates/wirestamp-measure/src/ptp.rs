@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use wirestamp::socket::AnySocket;
 use wirestamp::{Bounded, Error, ErrorKind, Interface, MonotonicTime, Result, Span, UtcTime};
-use wirestamp_ptp::{Engine, Node, PortState, Sample, identity_of};
+use wirestamp_ptp::{Engine, Node, Sample, identity_of};
 
 self_cell! {
     struct Running {
@@ -137,9 +137,7 @@ impl PtpTask {
         let seen = &mut self.seen;
         let (changes, status) = self.running.with_dependent(|_, node| {
             // who transmits time to others hears none
-            let transmits =
-                |state| matches!(state, PortState::TimeTransmitter | PortState::Passive);
-            let is_late = is_late && !node.port_states().all(transmits);
+            let is_late = is_late && node.port_states().any(shown::measures);
             let mut changes = match looks {
                 true => seen.diagnose(node, is_late),
                 false => Vec::new(),

@@ -114,6 +114,6 @@ fn every_value_is_on_the_page() {
         "steps",
     ];
     check::<NtpServerState>("server", PAGE, server);
-    check::<PtpState>("port", PAGE, &["stale_after_ns"]);
+    check::<PtpState>("port", PAGE, &[]);
     check::<ReflectorState>("reflector", PAGE, &["source"]);
 }

@@ -7,6 +7,7 @@ use crate::timestamping::Made;
 use crate::trust::Agreement;
 use serde::Serialize;
 use serde::ser::Serializer;
+use wirestamp::time::UtcCrossTimestamp;
 use wirestamp::{Bounded, MonotonicTime, Span, TimestampSource, UtcTime};
 
 /// The measurement of one Sync: an offset with its error bound.
@@ -19,6 +20,9 @@ pub struct Sample {
     /// The same time on the monotonic clock, which is never stepped.
     #[serde(skip)]
     pub at: MonotonicTime,
+    /// The reading of both clocks that `time` and `at` are of.
+    #[serde(skip)]
+    pub reading: UtcCrossTimestamp,
     /// The arrival of the Sync.
     #[serde(skip)]
     pub(crate) came: MonotonicTime,

@@ -4,8 +4,7 @@ use super::PtpTask;
 use crate::moment::Moment;
 use crate::state::{PtpState, Reasons};
 use std::collections::BTreeMap;
-use wirestamp::time::UtcCrossTimestamp;
-use wirestamp_ptp::{PortStatus, Sample, Status, Warning};
+use wirestamp_ptp::{PortState, PortStatus, Sample, Status, Warning};
 
 impl PtpTask {
     /// Each of its ports.
@@ -42,7 +41,7 @@ impl PtpTask {
             path_delay_ns: held.map(|held| held.mean_path_delay_ns),
             frequency_ppb: held.and_then(|held| held.frequency_ppb),
             age_ns: held.map(|held| held.age_ns).or(since),
-            stale_after_ns: Some(self.patience.saturating_nanoseconds()),
+            stale_after_ns: measures(port.state).then(|| self.patience.saturating_nanoseconds()),
             holdover: held.is_some_and(|held| held.holdover),
             agreement: status.agreement.name().to_owned(),
             error: self.seen.silence.map(|why| why.to_string()),
@@ -54,13 +53,15 @@ impl PtpTask {
     }
 }
 
+/// Whether a port in this state measures, or should.
+pub(super) fn measures(state: PortState) -> bool {
+    !matches!(state, PortState::TimeTransmitter | PortState::Passive)
+}
+
 fn is_stepped_since(last: &Sample, moment: &Moment) -> bool {
-    let then = UtcCrossTimestamp {
-        before: last.at,
-        utc: last.time,
-        after: last.at,
-    };
-    let slewed = moment.real_time_clock.slewed(&then, &moment.reading);
+    let slewed = moment
+        .real_time_clock
+        .slewed(&last.reading, &moment.reading);
     slewed.is_none()
 }
 

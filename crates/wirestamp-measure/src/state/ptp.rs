@@ -51,7 +51,8 @@ pub struct PtpState {
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub age_ns: Option<i64>,
-    /// A greater age says that Syncs or answers are missing: 30 s, or eight intervals of Announce messages.
+    /// A greater age says that Syncs or answers are missing: 30 s, or eight intervals of Announce messages. `None`: the port
+    /// transmits time or is passive, and measures nothing.
     #[serde(default, with = "crate::exact")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub stale_after_ns: Option<i64>,

@@ -89,6 +89,7 @@ impl<'e> Node<'e> {
                 samples.push(Sample {
                     time: reading.utc,
                     at: reading.before + half(&reading),
+                    reading,
                     came,
                     interface: port.interface().name().to_owned(),
                     port: number,

@@ -23,6 +23,9 @@ function show(made) {
 // From how many seconds on a value is too old: the monitor says so, from the configured intervals.
 export const staleAfter = (one, otherwise) => (one.stale_after_ns ? Number(one.stale_after_ns) / 1e9 : otherwise);
 
+// A port that measures nothing, because it transmits time or is passive, is never too old.
+export const stalePort = (port) => (port.stale_after_ns === null ? Infinity : staleAfter(port, 30));
+
 // The real-time clock is as old as its newest server may be.
 export function staleClock(clock, snapshot) {
   const servers = clock.reference === "ntp" ? snapshot.ntp?.servers || [] : [];

@@ -15,12 +15,12 @@ function right(snapshot) {
   const clock = snapshot.clocks.find((one) => one.kind === "realtime");
   if (!clock || clock.utc_bound_ns === null || clock.utc_bound_ns === undefined) return "";
   const most = bound(Math.abs(Number(clock.utc_offset_ns ?? 0)) + Number(clock.utc_bound_ns)).replace("± ", "");
-  const within = `the real-time clock is within ${most} of UTC`;
+  const within = (the) => `${the} real-time clock is within ${most} of UTC`;
   const servers = snapshot.ntp?.servers.length ?? 0;
   switch (clock.reference) {
-    case "ntp": return `T${within.slice(1)}, if ${clock.right_servers ?? "enough"} of ${several(servers, "NTP server")} ${clock.right_servers === 1 ? "is" : "are"} right. `;
-    case "ptp": return `T${within.slice(1)}, if its timeTransmitter is right. `;
-    case "kernel": return `The kernel claims that ${within}. `;
+    case "ntp": return `${within("The")}, if ${clock.right_servers ?? "enough"} of ${several(servers, "NTP server")} ${clock.right_servers === 1 ? "is" : "are"} right. `;
+    case "ptp": return `${within("The")}, if its timeTransmitter is right. `;
+    case "kernel": return `The kernel claims that ${within("the")}. `;
     default: return "";
   }
 }

@@ -1,6 +1,6 @@
 // The tables of clocks, NTP servers and PTP ports.
 
-import { age, staleAfter, staleClock } from "./ages.js";
+import { age, staleAfter, staleClock, stalePort } from "./ages.js";
 import { byId, element, table } from "./elements.js";
 import { bound, count, offset, ppb, reasons, span, words } from "./units.js";
 
@@ -49,7 +49,7 @@ export function showServers(snapshot) {
     [server.error, reasons(server.rejected, "")].filter(Boolean).join("; ") || "none"]);
   table(byId("ntp-table"), null, columns, rows, "The configuration asks for no NTP server.");
   const ports = snapshot.ptp.map((port) => [port.interface, words(port.state), port.time_transmitter, `${port.grandmaster} (${port.steps_removed} clocks between)`, offset(port.offset_ns, port.bound_ns), bound(port.bound_ns, port.offset_ns), offset(port.system_offset_ns, port.system_bound_ns), bound(port.system_bound_ns, port.system_offset_ns),
-    age(port.age_ns, staleAfter(port, 30)), span(port.path_delay_ns), ppb(port.frequency_ppb), port.source, words(port.agreement), port.holdover ? element("b", { className: "warn", textContent: "yes" }) : "no",
+    age(port.age_ns, stalePort(port)), span(port.path_delay_ns), ppb(port.frequency_ppb), port.source, words(port.agreement), port.holdover ? element("b", { className: "warn", textContent: "yes" }) : "no",
     `${count(port.samples)}; lost: ${reasons(port.lost)}; ignored: ${reasons(port.ignored)}`, [port.error, ...port.warnings].filter(Boolean).join("; ") || "none"]);
   const heads = [{ name: "PTP port" }, { name: "State" }, { name: "timeTransmitter", missing: "none" }, { name: "Grandmaster" }, { name: "Offset", number: true, missing: "not measured" }, { name: "Error bound", number: true, missing: "not measured" },
     { name: "Real-time clock", number: true, missing: "not measured" }, { name: "Error bound", number: true, missing: "not measured" }, { name: "Age" }, { name: "Path delay", number: true, missing: "not measured" }, { name: "Frequency offset", number: true, missing: "not measured" }, { name: "Timestamps" }, { name: "Sources" }, { name: "Holdover" }, { name: "Exchanges", text: true }, { name: "Problem", text: true }];

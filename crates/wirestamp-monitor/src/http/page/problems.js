@@ -1,14 +1,12 @@
 // What an operator should look at: a fault (a value is wrong, or none comes) or a warning (it works, but worse).
 
-import { staleAfter, staleClock } from "./ages.js";
+import { staleAfter, staleClock, stalePort } from "./ages.js";
 import { bound, count, duration, missingOfSent, offset } from "./units.js";
 
 // How long a monitor has been running before a clock that nothing has measured is a problem.
 const PATIENCE = 60;
 // More than this share of a session's or path's packets, as in the alert WirestampPacketsLost; a single one is no problem.
 const SHARE = 0.01;
-// States of a PTP port that measures, or is about to.
-const MEASURES = ["listening", "timeReceiver"];
 
 const isUnknown = (value) => value === null || value === undefined;
 const isOld = (age, limit) => !isUnknown(age) && age / 1e9 > limit;
@@ -28,7 +26,7 @@ function ofRealtime(clock, snapshot, { fault, warning }) {
   const [value, limit] = [Number(clock.utc_offset_ns), Number(clock.utc_bound_ns)];
   if (!isUnknown(clock.utc_offset_ns) && Math.abs(value) > limit) warning(subject, `The real-time clock is off by more than it is unsure: offset ${offset(value, limit)} ${bound(limit, value)}.`);
   // a claim of others, the kernel's or the NTP servers', that a port contradicts
-  const isFresh = (port) => !isUnknown(port.system_offset_ns) && !port.holdover && !isOld(port.age_ns, staleAfter(port, 30));
+  const isFresh = (port) => !isUnknown(port.system_offset_ns) && !port.holdover && !isOld(port.age_ns, stalePort(port));
   const claims = !isUnknown(clock.utc_bound_ns) && clock.reference !== "ptp";
   for (const port of snapshot.ptp.filter((one) => claims && isFresh(one))) {
     const [apart, most] = [port.system_offset_ns, Number(port.system_bound_ns)];
@@ -66,7 +64,7 @@ function ofPorts(ports, { fault, warning, old }) {
     const [subject, name] = [`ptp ${port.interface}`, `PTP port ${port.interface}`];
     if (port.state === "faulty") fault(subject, `${name} is faulty: it transmits no time, and measures nothing.`);
     else if (port.error) fault(subject, `${name}: ${port.error}.`);
-    else if (MEASURES.includes(port.state)) old(subject, name, port.age_ns, staleAfter(port, 30));
+    else old(subject, name, port.age_ns, stalePort(port));
     if (port.agreement === "disagree") fault(subject, `${name}: the sources of time contradict each other, and none is followed.`);
     if (port.holdover) warning(subject, `${name} follows no timeTransmitter any more.`);
     for (const why of port.warnings) warning(subject, `${name}: ${why}.`);
@@ -92,14 +90,15 @@ export function counted(snapshot) {
   return new Map([...sessions, ...paths]);
 }
 
-// earlier: what `counted` said so many seconds ago.
-function ofLately(snapshot, { counts, seconds }, { fault, warning }) {
+// earlier: what `counted` said so many seconds ago. Losses are not news where nothing is answered.
+function ofLately(snapshot, { counts, seconds }, { fault, warning, isFaulty }) {
   for (const [subject, now] of counted(snapshot)) {
     const old = counts.get(subject) ?? now;
     const [good, lost, missing] = [now.good - old.good, now.lost - old.lost, now.missing - old.missing];
     const lately = `in the last ${duration(seconds)}`;
     if (missing > 0) warning(subject, `${now.name}: ${count(missing)} transmit timestamps went missing ${lately}.`);
     const few = `${now.name}: ${count(lost)} of ${count(lost + good)} packets were lost ${lately}`;
+    if (isFaulty(subject)) continue;
     if (good === 0 && lost > 2) fault(subject, `${few}${because(now.error)}`);
     else if (lost > 1 && lost > SHARE * (lost + good)) warning(subject, `${few}.`);
   }
@@ -111,7 +110,8 @@ export function problems(snapshot, earlier) {
   const fault = (subject, text) => found.push({ level: "fault", subject, text });
   const warning = (subject, text) => found.push({ level: "warning", subject, text });
   const old = (subject, name, age, limit, why) => isOld(age, limit) && fault(subject, `${name}: nothing new for ${duration(age / 1e9)}${because(why)}`);
-  const into = { fault, warning, old };
+  const isFaulty = (subject) => found.some((one) => one.level === "fault" && one.subject === subject);
+  const into = { fault, warning, old, isFaulty };
   ofTasks(snapshot, into);
   ofClocks(snapshot, into);
   ofServers(snapshot.ntp, into);
@@ -132,7 +132,7 @@ export function pending(snapshot) {
     ...realtime.map(() => "clock realtime"),
     ...never(snapshot.clocks.filter((clock) => clock.kind !== "realtime"), (clock) => `clock ${clock.name}`),
     ...never(snapshot.ntp?.servers ?? [], (server) => `ntp ${server.name}`),
-    ...never(snapshot.ptp.filter((port) => MEASURES.includes(port.state)), (port) => `ptp ${port.interface}`),
+    ...never(snapshot.ptp.filter((port) => !isUnknown(port.stale_after_ns)), (port) => `ptp ${port.interface}`),
     ...never(snapshot.peers, (peer) => `stamp ${peer.name}`),
     ...snapshot.paths.filter((path) => path.received === 0).map((path) => `path ${path.interface}`),
   ])];

@@ -1,6 +1,6 @@
 // A tile for each clock, server, port and session: its newest value, the value's error bound and its age.
 
-import { age, staleAfter, staleClock } from "./ages.js";
+import { age, staleAfter, staleClock, stalePort } from "./ages.js";
 import { WORDS } from "./attention.js";
 import { against } from "./clocks.js";
 import { arrange, byId, element, fill } from "./elements.js";
@@ -31,7 +31,7 @@ function servers(snapshot) {
 
 function ports(snapshot) {
   return snapshot.ptp.map((port) => ({
-    subject: `ptp ${port.interface}`, section: "servers", name: port.interface, kind: "offset from PTP timeTransmitter", value: offset(port.offset_ns, port.bound_ns), bound: bound(port.bound_ns, port.offset_ns), old: [port.age_ns, staleAfter(port, 30)],
+    subject: `ptp ${port.interface}`, section: "servers", name: port.interface, kind: "offset from PTP timeTransmitter", value: offset(port.offset_ns, port.bound_ns), bound: bound(port.bound_ns, port.offset_ns), old: [port.age_ns, stalePort(port)],
   }));
 }
 

@@ -56,7 +56,7 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.gauge(
         "wirestamp_ptp_stale_after",
         seconds(),
-        "Age from which a port's values are stale: 30 s, or eight intervals of Announce messages",
+        "Age from which a port's values are stale: 30 s, or eight intervals of Announce messages; absent while the port transmits time or is passive",
         each(|port| of_ns(port.stale_after_ns)),
     )?;
     into.gauge(
@@ -68,8 +68,11 @@ pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), E
     into.gauge(
         "wirestamp_ptp_silent",
         None,
-        "1 if the port has measured nothing for some time, or cannot measure; the page and the log show the reason",
-        each(|port| truth(port.error.is_some() || port.age_ns > port.stale_after_ns)),
+        "1 if the port has measured nothing for `stale_after`, or cannot measure; the page shows the reason, if it is known",
+        each(|port| {
+            let is_stale = |most| port.age_ns > Some(most);
+            truth(port.error.is_some() || port.stale_after_ns.is_some_and(is_stale))
+        }),
     )?;
     into.gauge(
         "wirestamp_ptp_agreement",

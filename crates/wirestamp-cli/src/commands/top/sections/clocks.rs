@@ -5,6 +5,7 @@ use super::super::style::Tone;
 use super::super::text;
 use super::{Kind, Row, Section, fault, listed, name, picture, quiet, sum};
 use wirestamp_monitor::snapshot::{ClockState, NtpServerState, PtpState, Snapshot};
+use wirestamp_ptp::PortState;
 
 const CLOCKS: [Column; 11] = [
     Column::left("clock", 255),
@@ -196,6 +197,7 @@ fn port(port: &PtpState, later: i64) -> Row {
     let state = match problem {
         _ if port.holdover => (format!("{state}, holdover"), Tone::Bad),
         Some(problem) => (format!("{state}: {}", text::clean(problem)), Tone::Bad),
+        None if port.state == PortState::Faulty.name() => (state, Tone::Bad),
         None => (state, Tone::Plain),
     };
     let lost = sum(&port.lost);
