@@ -58,6 +58,12 @@ impl Alike {
         }
     }
 
+    /// Whether all were found, and a packet of this time is no copy of one of them.
+    pub(super) fn begins_anew(&self, line_ns: i64, found: &Packet) -> bool {
+        let after = line_ns.saturating_sub(self.latest_ns);
+        self.waiting.is_empty() && after > copies::longest(found.identification)
+    }
+
     /// Notes a packet, and returns whether it is a copy.
     pub(super) fn see(
         &mut self,

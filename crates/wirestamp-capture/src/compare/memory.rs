@@ -50,7 +50,12 @@ impl Memory {
 
     /// Whether copies of a packet may come after this time.
     pub(super) fn is_needed(&self, latest_ns: i64, now: i64) -> bool {
-        self.has_copies != [false; 2] && now.saturating_sub(latest_ns) <= copies::IDENTIFIED
+        self.has_copies != [false; 2] && Self::copies_may_follow(latest_ns, now)
+    }
+
+    /// The same in captures that have copies.
+    pub(super) fn copies_may_follow(latest_ns: i64, now: i64) -> bool {
+        now.saturating_sub(latest_ns) <= copies::IDENTIFIED
     }
 
     pub(super) fn remember(&mut self, latest_ns: i64, key: u128) {

@@ -336,8 +336,10 @@ impl Comparison {
         if is_new || std::mem::take(&mut alike.is_remembered) {
             self.order.push_back((line_ns, key));
         }
+        if is_new || alike.begins_anew(line_ns, found) {
+            alike.is_cut = self.memory.is_cut(line_ns, self.options.window_ns);
+        }
         alike.latest_ns = line_ns;
-        alike.is_cut |= is_new && self.memory.is_cut(line_ns, self.options.window_ns);
         let again = alike.see(side, packet, line_ns, found);
         let is_once =
             again == Again::Copy || self.options.mirrored_once && again == Again::Mirrored;
@@ -411,17 +413,17 @@ impl Comparison {
                 }
                 alike.waiting.push_back(seen);
                 self.waiting += 1;
-                self.make_room();
+                self.make_room(seen.line_ns);
             }
         }
     }
 
     /// Gives up packets beyond those that there is room for.
-    fn make_room(&mut self) {
+    fn make_room(&mut self, now: i64) {
         let most = self.options.most_waiting;
         loop {
             if self.waiting > most || self.order.len() > 2 * most {
-                self.given_up += self.settle_oldest(false);
+                self.given_up += self.settle_oldest(Some(now));
             } else if self.order.len() + self.memory.len() > 2 * most {
                 let oldest = self.memory.oldest();
                 if let Some(latest_ns) = self.forget(oldest) {
@@ -489,24 +491,29 @@ impl Comparison {
         }
     }
 
-    /// Counts the oldest packets that look alike; returns how many of them had no like. `waited`: as long as they should.
-    fn settle_oldest(&mut self, waited: bool) -> u64 {
+    /// Counts the oldest packets that look alike; returns how many of them had no like. `early`: the time, if they did not wait
+    /// as long as they should.
+    fn settle_oldest(&mut self, early: Option<i64>) -> u64 {
         let Some((_, key)) = self.order.pop_front() else {
             return 0;
         };
         let Some(alike) = self.alike.remove(&key) else {
             return 0;
         };
-        match waited {
-            true => self.memory.forget(alike.latest_ns),
-            false => self.memory.cut(alike.latest_ns),
+        let may_follow =
+            |now| !alike.waiting.is_empty() || Memory::copies_may_follow(alike.latest_ns, now);
+        if early.is_some_and(may_follow) {
+            self.memory.cut(alike.latest_ns);
+        } else {
+            self.memory.forget(alike.latest_ns);
         }
         self.waiting -= alike.waiting.len();
         let window = self.options.window_ns;
         let mut without_like = 0;
         for seen in &alike.waiting {
             let may_be_copy = alike.may_be_copy(seen, window);
-            without_like += u64::from(!self.unmatched(seen, alike.paired, may_be_copy, waited));
+            without_like +=
+                u64::from(!self.unmatched(seen, alike.paired, may_be_copy, early.is_none()));
         }
         without_like
     }
@@ -524,7 +531,9 @@ impl Comparison {
         let side = seen.side;
         let mut again = paired.is_some();
         let is_early = !waited || seen.utc_ns.is_none();
-        if is_early {
+        let is_cut = self.memory.is_cut(seen.line_ns, self.options.window_ns);
+        // where there was no room, its like is undecided itself
+        if seen.utc_ns.is_none() || !waited && !is_cut {
             self.may_come(seen, flow);
         }
         match seen.bytes {
@@ -556,7 +565,7 @@ impl Comparison {
                 }
             },
         }
-        if may_be_copy || self.memory.is_cut(seen.line_ns, self.options.window_ns) {
+        if may_be_copy || is_cut {
             self.tallies.get(flow).undecided[side as usize] += 1;
             return false;
         }
@@ -596,7 +605,7 @@ impl Comparison {
         files: &[Ordered<'_, '_, Observed, F>; 2],
     ) -> Report {
         while !self.order.is_empty() {
-            self.settle_oldest(true);
+            self.settle_oldest(None);
         }
         for seen in std::mem::take(&mut self.early) {
             let lasted = files[1 - seen.side as usize].lasted();

@@ -232,6 +232,80 @@ fn a_copy_of_a_forgotten_packet_is_not_called_lost() {
     assert_eq!(counts(&report), (202, 0, 0, [1, 0]), "{report:?}");
 }
 
+/// What a router and the far end have of a burst for which there is no room.
+fn after_burst(burst: u16, every: u64, far_late: u64) -> (Ng, Vec<(u64, Vec<u8>)>) {
+    let (mut near, mut far) = (Ng::of(276), Vec::new());
+    for number in 0..burst {
+        let at = u64::from(number) * every;
+        router(&mut near, at, &datagram(1_000 + number, true));
+        far.push((at + far_late, datagram(1_000 + number, true)));
+    }
+    (near, far)
+}
+
+/// A packet as a router's two interfaces have it.
+fn router(near: &mut Ng, at: u64, data: &[u8]) {
+    near.whole(START + at, &sll2(1, 0, data), "");
+    near.whole(START + at + 40_000, &sll2(2, 4, data), "");
+}
+
+/// Those were found, and their copies came.
+#[test]
+fn packets_for_which_there_is_no_room_hide_no_loss_if_nothing_like_them_can_come() {
+    let (mut near, mut far) = after_burst(200, 10 * MS, MS);
+    for number in 0..100 {
+        let at = 2_000 * MS + u64::from(number) * 100 * MS;
+        router(&mut near, at, &datagram(number, true));
+        if number != 20 {
+            far.push((at + MS, datagram(number, true)));
+        }
+    }
+    let mut options = Options::default();
+    options.window_ns = 4_000 * MS as i64;
+    options.most_waiting = 75;
+    let report = compared(&near.bytes, &file(&far), options);
+    assert_eq!(counts(&report), (299, 1, 0, [0, 0]), "{report:?}");
+    assert_eq!(report.given_up, 0);
+}
+
+/// Each of those that were given up explains one packet of the other file, and no other one later.
+#[test]
+fn packets_that_were_given_up_hide_as_many_others_once() {
+    let (mut near, mut far) = after_burst(100, 1_000, 100 * MS);
+    for number in 0..20 {
+        let at = 30_000 * MS + u64::from(number) * 100 * MS;
+        if number % 4 != 1 {
+            router(&mut near, at, &datagram(number, true));
+        }
+        far.push((at + MS, datagram(number, true)));
+    }
+    let mut options = Options::default();
+    options.most_waiting = 50;
+    let report = compared(&near.bytes, &file(&far), options);
+    // those that came meanwhile took the room of the others
+    assert_eq!(counts(&report), (15, 0, 5, [100, 100]), "{report:?}");
+}
+
+/// Such as that of VRRP; IPv6 has no identification.
+#[test]
+fn a_packet_that_is_sent_again_and_again_is_lost_long_after_others_were_given_up() {
+    for burst in [0, 100] {
+        let (mut near, mut far) = after_burst(burst, 1_000, 100 * MS);
+        for number in 0..300 {
+            let at = 1_000 * MS + number * 100 * MS;
+            router(&mut near, at, &datagram(0, false));
+            if number != 250 {
+                far.push((at + MS, datagram(0, false)));
+            }
+        }
+        let mut options = Options::default();
+        options.most_waiting = 50;
+        let report = compared(&near.bytes, &file(&far), options);
+        let (_, lost, _, undecided) = counts(&report);
+        assert_eq!((lost, undecided), (1, [burst.into(); 2]), "{report:?}");
+    }
+}
+
 /// It is unknown how soon a packet came after one that has no time.
 #[test]
 fn what_follows_a_packet_without_a_time_may_be_a_copy() {
