@@ -7,7 +7,7 @@ use super::copies::{beyond, datagram, forwarded, sll, sll2};
 use super::{MS, START, compared, file, only};
 use proptest::prelude::*;
 use wirestamp_capture::answers;
-use wirestamp_capture::compare::{Options, Report};
+use wirestamp_capture::compare::{FlowReport, Options, Report};
 use wirestamp_capture::read::Reader;
 
 fn counts(report: &Report) -> (u64, u64, u64, [u64; 2]) {
@@ -376,10 +376,85 @@ fn answers_are_timed_once_in_captures_of_headers_alone() {
 
 /// How much later it comes than the one before, its interface, whether it is sent, its number and
 /// its kind.
-fn repeated() -> impl Strategy<Value = (u64, u8, bool, u16, u16)> {
+type Repeated = (u64, u8, bool, u16, u16);
+
+fn repeated() -> impl Strategy<Value = Repeated> {
     // at the same time, one file is read further than the other
     let later = prop_oneof![3 => Just(0_u64), 1 => 0_u64..40];
     (later, 0_u8..3, any::<bool>(), 0_u16..30, 0_u16..4)
+}
+
+/// A packet of a kind.
+fn of_kind(kind: u16, number: u16) -> Vec<u8> {
+    match kind {
+        0 => datagram(number, true),
+        1 => datagram(number % 3, false),
+        _ => tcp(
+            u32::from(number) * 500,
+            number,
+            ACK,
+            500 * usize::from(kind),
+        ),
+    }
+}
+
+/// A frame of a link type; Ethernet's interfaces are VLANs.
+fn framed(link: u16, interface: u8, is_sent: bool, data: &[u8]) -> Vec<u8> {
+    let sent = if is_sent { 4 } else { 0 };
+    match link {
+        1 if interface == 0 => ethernet(&[8, 0], data),
+        1 => ethernet(&[0x81, 0, 0, interface, 8, 0], data),
+        113 => sll(sent, data),
+        _ => sll2(interface, sent, data),
+    }
+}
+
+/// Compares a file with itself.
+fn compared_with_itself(link: u16, packets: &[Repeated], options: Options) -> Report {
+    let mut file = Ng::of(link);
+    let mut at = START;
+    for &(later, interface, is_sent, number, kind) in packets {
+        at += later * later * 10_000;
+        let data = of_kind(kind, number);
+        file.whole(at, &framed(link, interface, is_sent, &data), "");
+    }
+    compared(&file.bytes, &file.bytes, options)
+}
+
+/// What a host that has some packets twice, and the far end, have of packets: how much later each comes than the one
+/// before, its number and kind, and the interface by which the copy leaves. `missing` is the place of one that the near or
+/// the far end lacks.
+fn with_one_missing(
+    link: u16,
+    packets: &[(u64, u16, u16, Option<u8>)],
+    missing: usize,
+    is_near: bool,
+) -> [Vec<u8>; 2] {
+    let (mut near, mut far) = (Ng::of(link), Ng::of(101));
+    near.interface(link, &[(9, vec![9])]);
+    let mut put = |at: u64, data: &[u8], copy: Option<u8>, has: [bool; 2]| {
+        if has[0] {
+            near.whole(at, &framed(link, 0, false, data), "");
+        }
+        if let Some(interface) = copy.filter(|_| has[0]) {
+            let copied = framed(link, interface, true, data);
+            let of_file = u32::from(link == 1);
+            near.packet(of_file, at + 40_000, &copied, copied.len(), &[]);
+        }
+        if has[1] {
+            far.whole(at + 100_000, data, "");
+        }
+    };
+    let mut at = START;
+    put(at - 10 * MS, &datagram(900, true), None, [true; 2]);
+    for (place, (later, number, kind, copy)) in packets.iter().enumerate() {
+        at += 200_000 + later * later * 10_000;
+        let is_missing = place == missing;
+        let has = [!(is_missing && is_near), !is_missing || is_near];
+        put(at, &of_kind(*kind, *number), *copy, has);
+    }
+    put(at + 10 * MS, &datagram(901, true), None, [true; 2]);
+    [near.bytes, far.bytes]
 }
 
 proptest! {
@@ -395,31 +470,60 @@ proptest! {
         most_waiting in 5_usize..200,
         mirrored_once: bool,
     ) {
-        let mut file = Ng::of(link);
-        let mut at = START;
-        for (later, interface, is_sent, number, kind) in packets {
-            at += later * later * 10_000;
-            let data = match kind {
-                0 => datagram(number, true),
-                1 => datagram(number % 3, false),
-                _ => tcp(u32::from(number) * 500, number, ACK, 500 * usize::from(kind)),
-            };
-            let sent = if is_sent { 4 } else { 0 };
-            let data = match link {
-                1 if interface == 0 => ethernet(&[8, 0], &data),
-                1 => ethernet(&[0x81, 0, 0, interface, 8, 0], &data),
-                113 => sll(sent, &data),
-                _ => sll2(interface, sent, &data),
-            };
-            file.whole(at, &data, "");
-        }
         let mut options = Options::default();
         options.window_ns = window_ms * MS as i64;
         options.most_waiting = most_waiting;
         options.mirrored_once = mirrored_once;
-        let report = compared(&file.bytes, &file.bytes, options);
+        let report = compared_with_itself(link, &packets, options);
         for flow in &report.flows {
             prop_assert_eq!((flow.lost, flow.extra, flow.duplicated), (0, 0, 0), "{:?}", flow);
         }
+    }
+
+    /// The same with tags that may change.
+    #[test]
+    fn a_file_with_vlans_that_change_lacks_nothing_of_itself(
+        packets in proptest::collection::vec(repeated(), 1..600),
+        window_ms in prop::sample::select(vec![20, 10_000]),
+        most_waiting in 5_usize..200,
+        mirrored_once: bool,
+    ) {
+        let mut options = Options::default();
+        options.vlan = true;
+        options.window_ns = window_ms * MS as i64;
+        options.most_waiting = most_waiting;
+        options.mirrored_once = mirrored_once;
+        let report = compared_with_itself(1, &packets, options);
+        for flow in &report.flows {
+            prop_assert_eq!((flow.lost, flow.extra, flow.duplicated), (0, 0, 0), "{:?}", flow);
+        }
+    }
+
+    /// Where there is room for all that waits, a packet that one file lacks is lost or undecided, whatever the other
+    /// one has twice.
+    #[test]
+    fn no_copies_hide_that_a_packet_is_missing(
+        link in prop::sample::select(vec![1, 113, 276]),
+        packets in proptest::collection::vec(
+            (0_u64..40, 0_u16..30, 0_u16..4, proptest::option::of(1_u8..3)),
+            1..300,
+        ),
+        missing: prop::sample::Index,
+        is_near: bool,
+        vlan: bool,
+        window_ms in prop::sample::select(vec![20, 10_000]),
+    ) {
+        let missing = missing.index(packets.len());
+        let [near, far] = with_one_missing(link, &packets, missing, is_near);
+        let mut options = Options::default();
+        options.window_ns = window_ms * MS as i64;
+        options.vlan = vlan;
+        let report = compared(&near, &far, options);
+        let not_found = |flow: &FlowReport| {
+            let undecided: u64 = flow.undecided.iter().sum();
+            flow.lost + flow.extra + flow.duplicated + undecided
+        };
+        let all: u64 = report.flows.iter().map(not_found).sum();
+        prop_assert!(all > 0, "{report:?}");
     }
 }
