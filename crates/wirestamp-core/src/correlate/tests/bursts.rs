@@ -151,6 +151,31 @@ fn a_series_that_cannot_be_afforded_is_put_off() {
     assert_eq!(run.gaps(), [10, 20, 40]);
 }
 
+/// Nothing but the first batch contradicts anything: a series in debt is remembered while it cannot
+/// be afforded, and begins with the first batch that can be.
+#[test]
+fn a_series_in_debt_is_not_forgotten() {
+    let mut run = Run::new(3);
+    let _: [u128; 5] = run.gaps();
+    run.step();
+    let generation = run.correlation.generation();
+    let mut in_debt = || {
+        let ended = run.read();
+        run.now += MILLISECOND;
+        let next = run.burst.next(&run.correlation, ended, false, PLANNED);
+        assert_eq!(next, PLANNED, "too expensive");
+    };
+    in_debt();
+    in_debt();
+    in_debt();
+    assert_eq!(run.gaps(), [10, 20, 40, 80]);
+    let later = run.correlation.generation();
+    assert_eq!(
+        later,
+        generation.map(|before| ClockGeneration(before.0 + 1))
+    );
+}
+
 #[test]
 fn an_event_ends_a_series_with_a_burst() {
     let mut run = Run::new(3);
