@@ -151,9 +151,9 @@ impl Interface {
         ))
     }
 
-    /// Returns the state of the neighbour to which packets to `address` are passed: the host itself,
-    /// or the router towards it. `None` if it was not looked for. A socket that is bound to an
-    /// interface hears nothing from Linux of a neighbour that does not answer.
+    /// Returns the state of the neighbour that packets to `address` go to: the host itself, or the
+    /// router towards it. `None` if the system has not looked for it. Explains lost packets: to a
+    /// socket that is bound to an interface, Linux does not report a neighbour that does not answer.
     ///
     /// # Errors
     /// `NoSuchDevice` if the interface is gone; `NotSupported` except on Linux 5.0 and later, and

@@ -145,8 +145,8 @@ impl LatencyRun {
     /// not in the order of their numbers. A hardware timestamp is final after the third batch of
     /// cross timestamps, up to 600 ms later; the last results follow when the measurement is
     /// stopped, without the packets that are still in flight. If the results are taken after each
-    /// [`step`](Self::step), the channel holds at most [`LatencyOptions::max_in_flight`] of them,
-    /// plus the largest of that, one second's packets and 65,536.
+    /// [`step`](Self::step), the channel holds at most N + M of them: N is
+    /// [`LatencyOptions::max_in_flight`], M the largest of N, one second's packets and 65,536.
     pub fn send_packets_to(&mut self, packets: Sender<PacketLatency>) {
         self.tally.send_packets_to(packets);
     }

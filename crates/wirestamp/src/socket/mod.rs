@@ -63,7 +63,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// use wirestamp::socket::{Socket, Supported};
 /// use wirestamp::{Result, Timestamps, TransmitOutcome};
 ///
-/// /// Sends `payload` and says when it left, if anything timestamped it.
+/// /// Sends `payload` and returns its transmit timestamps, if there are any.
 /// fn announce<T: Supported>(socket: &Socket<T>, payload: &[u8], to: T::Address) -> Result<Timestamps> {
 ///     match socket.send_to_timestamped(payload, to, Duration::from_secs(1))? {
 ///         TransmitOutcome::Timestamped(timestamps) => Ok(timestamps),

@@ -1,5 +1,5 @@
-//! Timestamps of a socket that the program keeps, with its own calls and its own event loop.
-//! What the kernel's entries mean is the tracker's and the matcher's business, as for `UdpSocket`.
+//! Timestamps for a socket that the program uses with its own system calls and event loop. The
+//! tracker and the matcher interpret the kernel's entries, as for `UdpSocket`.
 
 mod sending;
 
@@ -22,28 +22,30 @@ use wirestamp_core::timestamp::{
 use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sys::Socket;
 
-/// Timestamps of a UDP socket that the program keeps: it sends, receives and waits by itself, with
-/// `mio`, `tokio`, `io_uring` or plain `poll`, and reports here what it did.
+/// Timestamps the datagrams of a UDP socket that the program uses with its own system calls: it
+/// sends, receives and waits itself, with `mio`, `tokio`, `io_uring` or plain `poll`.
 ///
-/// [`UdpSocket`](crate::UdpSocket) makes the calls itself and is simpler. This is for programs
-/// that have a socket and an event loop already:
+/// [`UdpSocket`](crate::UdpSocket) makes the calls itself and is simpler. This type is for
+/// programs that already have a socket and an event loop:
 ///
-/// * **Send:** [`tag`](Self::tag) gives the control messages of a datagram that is to be timestamped. Send
-///   it with them (`sendmsg`), then say that it was [`sent`](Self::sent) or [`failed`](Self::failed).
-///   Datagrams without a timestamp are sent as ever.
-/// * **Receive:** give the control messages of what `recvmsg` returned to [`received`](Self::received), or
-///   have [`receive_batch`](Self::receive_batch) make the call.
-/// * **Wait:** the error queue makes the socket report an error condition (`EPOLLERR`, `POLLERR`). Then
-///   [`read_error_queue`](Self::read_error_queue), or read it yourself (`recvmsg` with `MSG_ERRQUEUE`) and give each
-///   entry to [`error_queue_entry`](Self::error_queue_entry). Wait no longer than [`timeout`](Self::timeout).
-/// * **Fetch:** [`transmit_timestamps`](Self::transmit_timestamps) has the outcomes. Each id ends
-///   exactly once: timestamped, or missing with a reason.
+/// * **Send:** [`tag`](Self::tag) returns the control messages for a datagram to be timestamped.
+///   Pass them to `sendmsg`, then report the result with [`sent`](Self::sent) or
+///   [`failed`](Self::failed). Send datagrams without a timestamp as before.
+/// * **Receive:** pass the control messages from `recvmsg` to [`received`](Self::received), or let
+///   [`receive_batch`](Self::receive_batch) make the call.
+/// * **Wait:** when the error queue has an entry, `poll` or `epoll` reports an error condition
+///   (`POLLERR`, `EPOLLERR`). Then call [`read_error_queue`](Self::read_error_queue), or read it
+///   yourself (`recvmsg` with `MSG_ERRQUEUE`) and pass each entry to
+///   [`error_queue_entry`](Self::error_queue_entry). Wait no longer than
+///   [`timeout`](Self::timeout).
+/// * **Fetch:** [`transmit_timestamps`](Self::transmit_timestamps) returns the outcomes. Every ID
+///   resolves exactly once: to the timestamps or to the reason there are none.
 ///
-/// Nothing here waits, except the first [`configure`](Self::configure) of a process, as
-/// [`Socket::configure`](crate::socket::Socket::configure) does. When this is dropped, timestamping of the socket is off, and its options are as
-/// they were.
+/// No method waits, except the first [`configure`](Self::configure) of a process: see
+/// [`Socket::configure`](crate::socket::Socket::configure). Dropping this switches timestamping of
+/// the socket off and restores its other options.
 ///
-/// Populated on: Linux.
+/// Available on Linux only.
 ///
 /// ```
 /// use socket2::{MsgHdr, SockRef};
@@ -78,14 +80,14 @@ use wirestamp_sys::Socket;
 /// # }
 /// ```
 pub struct Timestamper {
-    /// Around another descriptor of the program's socket.
+    /// Holds a duplicate of the descriptor of the program's socket.
     socket: Socket,
     tracker: TransmitTracker,
     matcher: Matcher,
     observer: Observer,
-    /// How many timestamps the system's queue may be trusted with: half of what it holds.
+    /// The number of IDs whose timestamps are left in the error queue at most: half its capacity.
     part: usize,
-    /// The one interface that its packets can leave by, where there is only one.
+    /// The interface that all packets of this socket leave by, if there is only one.
     leaves_by: Option<InterfaceIndex>,
 }
 
@@ -93,24 +95,25 @@ pub struct Timestamper {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ReceivedControl {
-    /// When it arrived. Neither: nothing timestamped it.
+    /// The receive timestamps; empty if neither the NIC nor the kernel made one.
     pub timestamps: Timestamps,
-    /// The interface that delivered it, where the control messages tell.
+    /// The interface that received the datagram; `None` if the control messages do not contain it.
     pub interface: Option<InterfaceIndex>,
-    /// To which of the host's addresses it came; `None` unless [`Timestamping::packet_information`] asks for it.
+    /// The address of this host that the datagram was sent to; `None` unless
+    /// [`Timestamping::packet_information`] requests it.
     pub destination: Option<std::net::IpAddr>,
 }
 
 impl Timestamper {
-    /// For `socket`: one of `std`'s, `socket2`'s, `mio`'s, `tokio`'s, or any descriptor of a UDP socket.
-    /// Its timestamping is off until [`configure`](Self::configure).
+    /// Attaches to a UDP socket of `std`, `socket2`, `mio` or tokio, or to any descriptor of one.
+    /// Timestamping is off until [`configure`](Self::configure).
     ///
-    /// What is changed of the socket's options, and what a former owner's timestamps mean, is as for
-    /// [`UdpSocket::adopt`](crate::UdpSocket::adopt). Attach one to a socket, not two.
+    /// It changes the socket's options, and handles timestamps of a previous owner, like
+    /// [`UdpSocket::adopt`](crate::UdpSocket::adopt). Attach only one to a socket.
     ///
     /// # Errors
-    /// `InvalidInput` for anything but a UDP socket: the message says what it is. `Busy` if the process
-    /// has too many descriptors.
+    /// `InvalidInput` for anything but a UDP socket (the message names its type); `Busy` if the
+    /// process has too many descriptors.
     pub fn attach(socket: &impl AsFd) -> Result<Self> {
         let descriptor = socket.as_fd().try_clone_to_owned().map_err(|error| {
             Error::new(
@@ -133,17 +136,17 @@ impl Timestamper {
         })
     }
 
-    /// Replaces the whole timestamping configuration. One call sets everything: what is omitted is
-    /// off. Ids that are still awaited end as missing by reset. Returns what is in force.
+    /// Replaces the whole timestamping configuration: everything that `timestamping` does not
+    /// switch on is off. Unresolved IDs resolve to `Missing(Reset)`. Returns the granted
+    /// configuration.
     ///
     /// # Errors
-    /// `NotSupported` if the system can't timestamp so; all timestamping of the socket is then off.
-    /// `InvalidInput` for [`Engine::Ring`] and for [`gather`](Timestamping::gather): the calls are the
-    /// program's own.
+    /// `NotSupported` if the system does not support the configuration. All timestamping of this
+    /// socket is then off. `InvalidInput` for [`Engine::Ring`] and for
+    /// [`gather`](Timestamping::gather), because the program makes the calls itself.
     pub fn configure(&mut self, timestamping: Timestamping) -> Result<Granted> {
         if matches!(timestamping.engine, Engine::Ring { .. }) || timestamping.gather != Span::ZERO {
-            let cause =
-                "an engine and a time to gather are for who makes the calls: the program here";
+            let cause = "this program makes the socket calls itself, so it cannot set an engine or a time to gather";
             let shown = format!("{self:?}");
             return Err(Error::new(
                 ErrorKind::InvalidInput,
@@ -168,8 +171,8 @@ impl Timestamper {
         granted
     }
 
-    /// Reads the control messages of a received datagram: its timestamps, on the interface by which
-    /// it came. Give it the bytes that `recvmsg` filled, soon after it returned.
+    /// Converts the control messages of a received datagram: its timestamps, interface and
+    /// destination. Pass the bytes that `recvmsg` filled, soon after it returned.
     pub fn received(&mut self, control: &[u8]) -> ReceivedControl {
         let received = self.socket.received(control);
         self.note_received(received.interface, &received.timestamps);
@@ -180,11 +183,12 @@ impl Timestamper {
         }
     }
 
-    /// Receives what waits, as far as `batch` has room, without waiting; returns how many. 0: nothing waits.
+    /// Receives as many datagrams as are available and fit into `batch`, without waiting. Returns
+    /// their number.
     ///
     /// # Errors
-    /// `Unreachable` if a datagram that a connected socket sent was rejected (nothing is lost; call
-    /// again); `Io`.
+    /// `Unreachable` if a datagram that this connected socket sent was rejected with an ICMP error
+    /// (no received datagram is lost; call again); `Io`.
     pub fn receive_batch(&mut self, batch: &mut [Incoming<'_>]) -> Result<usize> {
         let count = self.socket.receive(batch)?;
         for Incoming { received, .. } in &batch[..count] {
@@ -199,10 +203,10 @@ impl Timestamper {
             .note(seen, Direction::Receive, interface, timestamps);
     }
 
-    /// Reads all that waits in the socket's error queue. Does not wait.
+    /// Empties the socket's error queue, without waiting.
     ///
     /// # Errors
-    /// `Io` if the queue can't be read.
+    /// `Io` if the error queue cannot be read.
     pub fn read_error_queue(&mut self) -> Result<()> {
         let now = self.now();
         self.matcher.advance(now);
@@ -218,13 +222,15 @@ impl Timestamper {
         }
     }
 
-    /// Takes one entry of the error queue that the program read itself, by `recvmsg` with `MSG_ERRQUEUE`:
-    /// the control messages, and the address (`msg_name`) that an ICMP error has, or nothing.
+    /// Takes one entry of the error queue that the program read itself (`recvmsg` with
+    /// `MSG_ERRQUEUE`): its control messages, and the address (`msg_name`), which only ICMP errors
+    /// have.
     ///
-    /// Give `recvmsg` at least 256 bytes for control messages: what it cuts off, a timestamp perhaps, is lost. An entry takes
-    /// up to 168 bytes (IPv6), more with options of the program's own. On a bridge, bond, VRF or tunnel, or bound to no
-    /// interface, a socket with hardware timestamps has entries that carry the packet that was sent, by which the kernel names
-    /// the NIC; no other entry of a timestamp has a payload. The packet need not be read: a buffer of no bytes will do.
+    /// Give `recvmsg` at least 256 bytes for control messages, or timestamps can be cut off and
+    /// lost: an entry takes up to 168 bytes (IPv6), more if the program sets further options. The
+    /// payload buffer may be empty. Entries contain the sent packet only if the socket has hardware
+    /// timestamps and is on a bridge, bond, VRF or tunnel, or bound to no interface: only so does
+    /// the kernel name the NIC.
     pub fn error_queue_entry(&mut self, control: &[u8], name: &[u8]) {
         self.matcher.advance(self.now());
         self.socket.take_entry(control, name, &mut self.tracker);
@@ -244,33 +250,33 @@ impl Timestamper {
         });
     }
 
-    /// Returns how long the program may wait before it fetches: until the oldest awaited id ends by time.
-    /// `None`: none is awaited.
+    /// Returns how long the program may wait before it fetches outcomes: until the earliest
+    /// deadline of an unresolved ID. `None` if no ID is unresolved.
     pub fn timeout(&self) -> Option<Duration> {
         let left = self.matcher.next_deadline()? - self.now();
         Some(left.max(Span::ZERO).to_duration())
     }
 
-    /// Takes the outcomes of ended ids, oldest first, as far as `records` has room; returns how many.
-    /// The error queue is read before an id ends by time.
+    /// Takes the outcomes of resolved IDs, oldest first, as many as fit into `records`. Returns
+    /// their number. Reads the error queue before an ID resolves by its deadline.
     ///
     /// # Errors
-    /// `Io` if the queue can't be read.
+    /// `Io` if the error queue cannot be read.
     pub fn transmit_timestamps(&mut self, records: &mut [TransmitRecord]) -> Result<usize> {
         let now = self.expired()?;
         Ok(self.matcher.fetch_batch(now, records))
     }
 
-    /// Asks for the outcome of `id`. The error queue is read before an id ends by time.
+    /// Fetches the outcome of `id`. Reads the error queue before the ID resolves by its deadline.
     ///
     /// # Errors
-    /// `Io` if the queue can't be read.
+    /// `Io` if the error queue cannot be read.
     pub fn transmit_timestamp(&mut self, id: TransmitId) -> Result<TransmitAnswer> {
         let now = self.expired()?;
         Ok(self.matcher.fetch(id, now))
     }
 
-    /// Ends what is overdue, after a last look; returns since when it was.
+    /// Resolves overdue IDs, after reading the error queue once more. Returns the time before.
     fn expired(&mut self) -> Result<MonotonicTime> {
         let now = self.now();
         if self
@@ -284,22 +290,24 @@ impl Timestamper {
         Ok(now)
     }
 
-    /// Takes timestamps that came after their id had ended as missing; returns how many.
+    /// Takes late timestamps: those that came after their ID had resolved without one. Returns
+    /// their number.
     pub fn late_timestamps(&mut self, late: &mut [LateTimestamp]) -> usize {
         self.matcher.late(late)
     }
 
-    /// Takes what else was in the error queue: ICMP errors, zero-copy reports; returns how many.
+    /// Takes the other entries of the error queue: ICMP errors and zero-copy reports. Returns their
+    /// number.
     pub fn notices(&mut self, notices: &mut [Notice]) -> usize {
         self.matcher.take_notices(notices)
     }
 
-    /// Returns counts of the ids by outcome.
+    /// Returns the numbers of transmit IDs by outcome.
     pub fn counters(&self) -> TransmitCounters {
         self.matcher.counters()
     }
 
-    /// The monotonic clock, the one that timestamps are converted to.
+    /// Reads the monotonic clock, to which timestamps are converted.
     pub fn now(&self) -> MonotonicTime {
         Host::native().now()
     }
