@@ -1,5 +1,5 @@
-//! Environment variables that change what the library does. A program that has more rights than the user who started it
-//! does not act on them: that user may not choose files for it to read.
+//! Environment variables that change what the library does. A program with more rights than the
+//! user who started it ignores them: that user must not choose files for it to read.
 
 use std::ffi::OsString;
 

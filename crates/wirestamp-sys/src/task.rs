@@ -1,4 +1,4 @@
-//! Work that runs again and again on a thread of its own. Does not know what it does.
+//! A job that runs repeatedly on a thread of its own.
 
 use super::clock;
 use super::error::system_error;

@@ -1,8 +1,8 @@
-//! What a timestamp is, which datagram it belongs to, and how a transmit id ends.
-//! Reads no socket: timestamps come in from a backend.
+//! Timestamps, the datagrams that they belong to, and the outcomes of transmit IDs.
+//! Timestamps come from a backend; nothing here reads a socket.
 //!
-//! A transmit timestamp is an outcome, not an error. Every id that was sent ends exactly once:
-//! timestamped, or lost with a reason. Asking for one has five answers ([`TransmitAnswer`]).
+//! A transmit timestamp is an outcome, not an error. Every ID resolves exactly once: to the timestamps
+//! or to the reason there are none. Asking for one has five answers ([`TransmitAnswer`]).
 
 mod arrival;
 mod by_value;

@@ -1,5 +1,4 @@
-//! The comparison of what is declared here with `windows-sys`: a difference does not compile.
-//! Defines nothing.
+//! Compares these declarations with `windows-sys`: a difference does not compile.
 
 use super::iphlp::{CrossTimestamp, TimestampCapabilities};
 use super::winsock::{TimestampingConfig, WsaBuffer, WsaMessage};

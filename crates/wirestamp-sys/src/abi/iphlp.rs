@@ -1,4 +1,4 @@
-//! The capability and cross timestamp structures of the current interface, and what they mean.
+//! The capability and cross timestamp structures of the current interface, with their meaning.
 //!
 //! Source: `iphlpapi.h` of Windows 10 build 20348 (`NTDDI_WIN10_FE`).
 

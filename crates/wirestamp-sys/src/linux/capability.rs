@@ -1,5 +1,5 @@
-//! What a NIC can timestamp and how it is switched, asked and set through ioctls.
-//! What the answers mean is in [`super::wire::nic`].
+//! A NIC's timestamping capabilities and configuration, read and set through ioctls.
+//! [`super::wire::nic`] decodes the answers.
 
 use super::call;
 use super::error::system_error;

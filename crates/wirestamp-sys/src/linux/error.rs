@@ -1,4 +1,4 @@
-//! The way from errno to an error that says what to do.
+//! Conversion of an errno to an error with a remedy.
 
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -1,8 +1,9 @@
-//! Lock files by which programs know who holds a NIC's hardware timestamping on. The kernel
-//! releases a lock when its program ends in any way. Decides nothing about timestamping.
+//! Lock files that show programs who keeps a NIC's hardware timestamping on. The kernel releases the
+//! locks of a program that ends in any way.
 //!
-//! Two files for each interface: whoever has the first one locked may look at, or change, the
-//! second and the NIC; each holder has a shared lock on the second, which also has the text.
+//! Each interface has two files. The holder of the lock on the first may read or change the second
+//! file and the NIC. Each program that keeps timestamping on has a shared lock on the second, which
+//! also contains the record.
 
 use crate::lock;
 use std::fs::{self, DirBuilder, File, OpenOptions};

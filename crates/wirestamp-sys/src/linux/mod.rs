@@ -1,4 +1,4 @@
-//! Linux: what fulfils the contract, and from which file.
+//! The Linux backend: the types that implement the contract, and their files.
 
 #[cfg(feature = "bare")]
 pub mod bare;

@@ -1,5 +1,5 @@
-//! The answer on systems that have no backend: everything native says `NotSupported`,
-//! by name. Simulated NICs work everywhere.
+//! The backend of systems that wirestamp does not support: every call returns `NotSupported` with the
+//! system's name. Simulated NICs work everywhere.
 
 use std::net::{IpAddr, SocketAddr};
 #[cfg(unix)]

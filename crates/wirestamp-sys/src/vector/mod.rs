@@ -1,4 +1,4 @@
-//! For which processor a loop is compiled. Knows nothing of what the loop does.
+//! Compiles a loop for several vector extensions, and chooses the processor's widest at run time.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod portable;

@@ -1,5 +1,5 @@
-//! What an adapter can timestamp and what it timestamps now, as the driver says. Drivers lie: the
-//! numbers that they answer with instead are kept.
+//! The timestamps that a NIC supports and makes now, as its driver reports them. Drivers return
+//! misleading error numbers: an error keeps the number, and its remedy explains it.
 
 use super::error::system_error;
 use super::wire::clock_of::{Clocking, Clocks};

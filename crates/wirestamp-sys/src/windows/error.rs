@@ -1,4 +1,4 @@
-//! The way from a Win32 or Winsock number to an error that says what to do.
+//! Conversion of a Win32 or Winsock error to an error with a remedy.
 
 use crate::abi::codes as win32;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! Events and timers, and waiting for several of them. Does not know what they mean.
+//! Events and timers, and waiting for several of them.
 
 use super::{call, clock};
 use std::cell::OnceCell;

@@ -1,5 +1,5 @@
-//! The switch of an adapter's hardware timestamping: read from what is active, and told how
-//! to be set. Windows has no function that sets it: it is a property of the driver.
+//! Hardware timestamping of a NIC: reads whether it is on, and explains how to switch it. Windows has
+//! no function for that: it is a property of the driver.
 
 use super::capability;
 use wirestamp_core::capability::{AddressFamily, Capabilities, Direction};

@@ -1,9 +1,9 @@
-//! The real-time clock as something that can be moved: its rate, steps, and who else may move
-//! it; and the user that this process belongs to. Decides not when to move it.
+//! The real-time clock as a clock that can be steered: its frequency, steps, and other programs that
+//! may steer it; and the user of this process.
 //!
-//! Source: `sysinfoapi.h`. `SetSystemTimeAdjustmentPrecise` takes what is added to the clock in a
-//! second, in ticks of which the nominal second has as many as `GetSystemTimeAdjustmentPrecise`
-//! says; both came with Windows 10 and are looked up at run time: Wine lacks them.
+//! Source: `sysinfoapi.h`. `SetSystemTimeAdjustmentPrecise` takes the time to add to the clock in a
+//! second, in ticks; `GetSystemTimeAdjustmentPrecise` returns the ticks of a nominal second. Both
+//! came with Windows 10 and are looked up at run time, because Wine lacks them.
 
 use super::call::{self, GetAdjustment, SetAdjustment};
 use super::error::system_error;

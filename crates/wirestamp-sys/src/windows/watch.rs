@@ -1,6 +1,6 @@
-//! Reports of change. Windows tells that *some* configuration or interface has changed;
-//! which one, this finds out by looking again. Looks every second besides: a report may be
-//! missed between two lists.
+//! Change notifications. Windows reports only that *some* configuration or interface has changed, so
+//! this compares lists to find which one. It also compares them every second, because a
+//! notification between two lists may be missed.
 
 use super::call::InterfaceChanges;
 use super::config_change::ConfigurationChanges;

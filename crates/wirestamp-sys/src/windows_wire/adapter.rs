@@ -1,5 +1,4 @@
-//! The meaning of what `GetAdaptersAddresses` says of an adapter. Pure: the list is
-//! walked elsewhere.
+//! Converts an entry of `GetAdaptersAddresses`. Pure: the list is walked elsewhere.
 
 use crate::abi::adapters::{
     STATE_DORMANT, STATE_DOWN, STATE_LOWER_LAYER_DOWN, STATE_UP, TYPE_ETHERNET, TYPE_LOOPBACK,

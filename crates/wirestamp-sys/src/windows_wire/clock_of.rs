@@ -1,8 +1,8 @@
-//! The decision which clock a raw timestamp is of: Windows gives a number and nothing else,
-//! and the adapter's active configuration tells. Asks no adapter.
+//! Decides which clock made a raw timestamp: Windows returns only a number, so the clock follows from
+//! the NIC's active configuration. The caller reads the configuration.
 //!
-//! Source: the specification's page "Packet timestamping", example 1; NDIS: a driver never
-//! enables both kinds, and leaves the timestamp zero where it made none.
+//! Source: the specification's page "Packet timestamping", example 1; NDIS: a driver never enables
+//! both kinds, and leaves the timestamp zero if it made none.
 
 use wirestamp_core::capability::{AddressFamily, Capabilities, Direction, TimestampSource};
 use wirestamp_core::time::{HardwareTicks, MonotonicTime};

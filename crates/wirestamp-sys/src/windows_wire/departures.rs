@@ -1,5 +1,5 @@
-//! What is remembered of sent ids: by which interface each left, and when to ask for its
-//! timestamp again. Windows must be asked id by id. Asks nobody itself.
+//! The sent IDs: the interface of each, and when to ask for its timestamp again. Windows must be
+//! asked for each ID; the caller does.
 
 use wirestamp_core::capability::AddressFamily;
 use wirestamp_core::interface::InterfaceIndex;

@@ -1,5 +1,5 @@
-//! What the bytes of Windows mean: pure functions, built on every system, so that fuzzers
-//! and sanitizers reach them without Windows. Asks nothing. Layouts and numbers are in [`crate::abi`].
+//! Decoders of Windows' structures: pure functions without system calls, built on every system, so
+//! that fuzzers and sanitizers reach them without Windows. Layouts and numbers are in [`crate::abi`].
 
 pub mod adapter;
 pub mod clock_of;

@@ -232,7 +232,7 @@ const CROSS: [&str; 3] = [
     "[nic.cross]\nmethod = \"precise\"\nlatch_error = \"30ns\"",
 ];
 
-/// What was found, and how many generations began.
+/// Returns the tally and the number of generations that began.
 fn beside_a_noisy_path(cross: &str, options: CorrelatorOptions) -> (Tally, u32) {
     let mut observed = Observed::with("i225", &format!("{NOISY_PATH}{cross}"), options);
     observed.convert_for(Duration::from_secs(60));

@@ -1,5 +1,5 @@
-//! Takes over sockets that somebody else made, and gives sockets back: what they are, where they are,
-//! and which options are changed meanwhile.
+//! Adopts existing sockets and returns them: checks their kind and network namespace, changes options
+//! and restores them.
 //!
 //! Source: socket(7), ip(7), udp(7); `Documentation/networking/timestamping.rst`.
 

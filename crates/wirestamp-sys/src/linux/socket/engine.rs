@@ -1,5 +1,5 @@
-//! The choice between calls and rings: what is asked for, what the kernel grants, and
-//! why not more. What a ring does is in `ring`.
+//! The choice between system calls and rings: the request, what the kernel grants, and the reason if
+//! it grants less. `ring` has the rings themselves.
 
 use super::ring::{ReceiveRing, TimestampIoUring};
 use super::{Kind, Socket, lock};

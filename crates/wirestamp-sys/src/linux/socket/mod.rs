@@ -1,9 +1,9 @@
-//! Sockets that timestamp: of UDP, and for Ethernet frames. The parts: kind (what differs), options, send,
-//! receive, the error queue, rings, waiting.
+//! Sockets with timestamps, for UDP and Ethernet frames. The parts: kind (the differences), options,
+//! send, receive, the error queue, rings, waiting.
 //!
-//! Receiving has a lock of its own, and so has the ring for transmit timestamps, where there is one;
-//! senders share one with each other alone. What transmit timestamps mean, the tracker decides that
-//! comes with each call.
+//! Receiving has a lock of its own, and so has the ring for transmit timestamps, if there is one;
+//! senders share a lock only with each other. The tracker, which each call lends, interprets
+//! transmit timestamps.
 
 mod adopt;
 mod bell;

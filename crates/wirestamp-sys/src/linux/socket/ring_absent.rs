@@ -1,4 +1,4 @@
-//! What is said of rings where the feature `io-uring` is off: that there are none.
+//! The substitute for rings without the feature `io-uring`: reports that there are none.
 
 use crate::native::wire::control::QueueEntry;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! What the tests of AF_XDP stand on: a pair of veth interfaces in a network namespace of the test's thread.
+//! A pair of veth interfaces in a network namespace of the test's thread, for the tests of AF_XDP.
 
 use super::super::call;
 use super::super::namespace::in_namespace;

@@ -1,5 +1,5 @@
-//! What a driver says that it can do with AF_XDP: the netlink family `netdev` (Linux 6.3; timestamps of received packets since 6.6, of sent
-//! ones since 6.8).
+//! The driver's AF_XDP features, queried through the netlink family `netdev` (Linux 6.3; timestamps
+//! of received packets since 6.6, of sent ones since 6.8).
 //!
 //! Source: `linux/netdev.h`, the kernel's `Documentation/netlink/specs/netdev.yaml`.
 

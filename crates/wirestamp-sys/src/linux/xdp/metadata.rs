@@ -1,6 +1,8 @@
-//! The layouts of what the kernel is told about memory and packets to be sent, and what it answers. Pure.
+//! The structures in which the kernel receives memory and packets to send, and its answers. Pure
+//! functions.
 //!
-//! A frame for sending: room, [`METADATA`] bytes that ask for the NIC's timestamp and have the answer later, the packet from [`PACKET`] on.
+//! A frame to send consists of headroom, [`METADATA`] bytes that request the NIC's timestamp and
+//! later contain it, and the packet from [`PACKET`] on.
 //!
 //! Source: `linux/if_xdp.h`, the kernel's `Documentation/networking/xsk-tx-metadata.rst`.
 

@@ -1,9 +1,11 @@
-//! The XDP program: takes the packets that match, notes when it saw them and what the NIC's clock showed, and hands them to an AF_XDP
-//! socket. Everything else passes on to the kernel. Pure: it is assembled here and loaded elsewhere.
+//! The XDP program: takes matching packets, notes when it saw them and the time of the NIC's clock,
+//! and passes them to an AF_XDP socket. All others go on to the kernel. Pure functions assemble it
+//! here; it is loaded elsewhere.
 //!
-//! In front of each packet that is handed over stand [`NOTE`] bytes, which [`Note`] reads.
+//! Each packet that is passed on is preceded by [`NOTE`] bytes, which [`Note`] reads.
 //!
-//! Source: the kernel's `Documentation/bpf/standardization/instruction-set.rst` and `Documentation/networking/xdp-rx-metadata.rst`.
+//! Source: the kernel's `Documentation/bpf/standardization/instruction-set.rst` and
+//! `Documentation/networking/xdp-rx-metadata.rst`.
 
 use wirestamp_core::xdp::XdpFilter;
 

@@ -1,4 +1,4 @@
-//! The calls that set the real-time clock, and that ask who else may. Decides nothing.
+//! The calls that set the real-time clock, and those that find other programs that may set it.
 
 use std::ffi::c_void;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};

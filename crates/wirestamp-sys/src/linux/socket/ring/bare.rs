@@ -1,4 +1,4 @@
-//! Datagrams lent by a ring, with nothing around: what the bench holds the library against. Never part of a release.
+//! Datagrams lent by a bare ring, with which the bench compares the library. Never part of a release.
 
 use super::lending::LendingRing;
 use crate::native::wire::control;

@@ -1,5 +1,5 @@
-//! Receiving through a ring: one command that stays in force (multishot), and the
-//! buffers it fills. Does not know what a timestamp is.
+//! Receiving through a ring: one command that stays active (multishot), and the buffers that it
+//! fills. Timestamps are read elsewhere.
 
 use super::buffers::{Buffers, GROUP};
 use super::owner::{Owner, Turn};

@@ -1,4 +1,4 @@
-//! What it means when the kernel refuses a ring.
+//! Explains the kernel's errors when a ring cannot be created.
 
 use std::io;
 use wirestamp_core::configuration::IoUringUnavailable;

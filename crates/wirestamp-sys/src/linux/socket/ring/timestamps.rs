@@ -1,15 +1,15 @@
-//! Transmit timestamps as completions (Linux 6.17): one command that stays in force, and what
-//! becomes of it when the queue of completions was full. Does not place timestamps.
+//! Transmit timestamps as completions (Linux 6.17): one command that stays active, and how it
+//! recovers when the completion queue was full. Timestamps are matched elsewhere.
 //!
-//! A full queue ends the delivery without a word on 6.18, and the command with `ENOBUFS` on
-//! later kernels. So it is made larger than what the socket can keep, and if it was full all
-//! the same, the rest is read by calls and the command is given anew.
+//! A full queue ends the delivery silently on 6.18, and the command with `ENOBUFS` on later kernels.
+//! So the queue is larger than the socket's capacity. If it was full nevertheless, the rest is read
+//! by calls, and the command is issued again.
 //!
-//! Where room for completions was reserved up to the last place of the queue and not into it, 6.18
-//! fills that place with a completion that means nothing, but puts it in the middle of the queue:
-//! the last place has what it had a round before, and the time of the timestamp in the middle is gone.
-//! So the former is not read again, and of a queue twice as long as a delivery the middle has been
-//! read by then.
+//! If room for completions was reserved up to the last slot of the queue but not into it, 6.18 fills
+//! that slot with a meaningless completion, but writes it into the middle of the queue. The last
+//! slot then has its entry of the previous round, and the timestamp in the middle is lost. So the
+//! last slot is not read again, and the queue is twice as long as a delivery, so that the middle has
+//! been read by then.
 
 use super::owner::{Owner, Turn};
 use super::{build, enter, refusal};
