@@ -45,8 +45,8 @@ NAMES = re.compile(r"stamp-suite|[\w-]+-told-[\w-]+|\"stamps\"(?=:)")
 CLAUSE = re.compile(r"(?:^\s*(?:(?:[-*>]|\d+\.)\s+)?|[.;:|] )\**what (?:is|was|comes|came|becomes|became)\b(?!.*\?)", re.IGNORECASE)
 # Of these, Rust documentation and the program's output are free as well.
 STRICT = [*WORDS[:2], (r"stamps|stamped|unstamped", "timestamp", ())]
-# Crates whose documentation follows all rules for sentences. wirestamp-sys is to come.
-WRITTEN = tuple(f"crates/wirestamp{name}/" for name in ("", "-bench", "-capture", "-cli", "-core", "-measure", "-monitor", "-ntp", "-offset", "-probe", "-ptp", "-record", "-sim", "-win32"))
+# Crates whose documentation follows all rules for sentences.
+WRITTEN = tuple(f"crates/wirestamp{name}/" for name in ("", "-bench", "-capture", "-cli", "-core", "-measure", "-monitor", "-ntp", "-offset", "-probe", "-ptp", "-record", "-sim", "-sys", "-win32"))
 TOLD = [(r"told|tells?", "reported, given, or a sentence without it", ())]
 # Each has one fault, so that the rules are seen to find them wherever they stand.
 FAULTY = (

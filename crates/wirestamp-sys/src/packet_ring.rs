@@ -36,7 +36,7 @@ mod absent {
     pub struct Lent {
         /// The number of its socket.
         pub slot: u32,
-        /// What is known of it.
+        /// Its timestamps and other metadata.
         pub received: Received<Udp>,
     }
 

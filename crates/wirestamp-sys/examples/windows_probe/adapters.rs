@@ -1,4 +1,4 @@
-//! The questions about adapters: what each answers, and how changes are told.
+//! The questions about NICs: the answer of each, and the notifications of changes.
 
 use crate::call::{self, Adapter, ROOM};
 use std::ffi::{CStr, c_void};
@@ -22,7 +22,7 @@ const OLD: [&CStr; 4] = [
 ];
 /// Nobody has it.
 const UNKNOWN: u64 = 0x0006_ffff_ff00_0000;
-/// What is not written stays so.
+/// Bytes that Windows does not write keep this value.
 const UNTOUCHED: u8 = 0xaa;
 
 pub(crate) fn ask(chosen: Option<&str>) -> io::Result<()> {

@@ -83,7 +83,7 @@ pub(crate) fn thread() -> u32 {
     unsafe { GetCurrentThreadId() }
 }
 
-/// What is known of an adapter.
+/// A NIC, as Windows describes it.
 #[derive(Debug)]
 pub(crate) struct Adapter {
     pub(crate) name: String,

@@ -119,7 +119,7 @@ fn arguments() -> io::Result<()> {
     )
 }
 
-/// Sends, and tells what timestamps come.
+/// Sends, and prints the timestamps that come.
 fn timestamps(way: &str, socket: &UdpSocket, to: SocketAddrV4) -> io::Result<()> {
     let mut out = io::stdout().lock();
     socket.set_nonblocking(true)?;

@@ -125,7 +125,7 @@ impl<const BYTES: usize> ControlBuffer<BYTES> {
         written.is_some()
     }
 
-    /// What was written.
+    /// Returns the bytes written so far.
     pub fn written(&self) -> &[u8] {
         &self.bytes[..self.used]
     }

@@ -7,8 +7,8 @@ use wirestamp_core::time::{
     Adjusted, Bounded, MonotonicTime, Span, UtcCrossTimestamp, UtcModel, UtcTime,
 };
 
-/// How often the exact difference is asked for: a tick may pass in between, or a step, and hardly
-/// ever twice. Where it is never told, readings have to do.
+/// How often to ask for the exact difference: a tick or a step may come in between, hardly ever
+/// twice. If there is no exact difference, readings replace it.
 const ATTEMPTS: usize = 8;
 
 /// A reading of three clocks that nothing has interrupted.
@@ -218,7 +218,7 @@ mod tests {
         assert!(first.by.bound < Span::from_milliseconds(1), "{first:?}");
     }
 
-    /// The ticks of this kernel tell the same as its clocks do.
+    /// The ticks of this kernel show the same difference as its clocks.
     #[test]
     fn the_difference_at_a_tick_is_exact() {
         let offset = offset();

@@ -32,8 +32,8 @@ pub enum Leap {
     Delete,
 }
 
-/// How far the real-time clock may be from UTC at most, as whoever synchronises it has told the kernel, which lets it grow until the next time. `None`: it is not
-/// synchronised.
+/// Returns the largest error of the real-time clock against UTC, as the time daemon reported it to the kernel, which lets
+/// it grow until the next report. `None` if the clock is not synchronised.
 pub fn utc_error_bound() -> Option<Span> {
     let mut request = call::no_adjustment();
     call::adjust_clock(libc::CLOCK_REALTIME, &mut request).ok()?;
@@ -169,7 +169,7 @@ impl SteeredClock {
         self.most
     }
 
-    /// Slews the system clock by `microseconds`, beginning with its next whole second, 500 in each second at most; what was left of
+    /// Slews the system clock by `microseconds`, beginning with its next whole second, 500 in each second at most; the rest of
     /// an earlier slew is dropped. It ends by itself.
     ///
     /// # Errors

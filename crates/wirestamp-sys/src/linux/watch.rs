@@ -66,7 +66,7 @@ struct Watcher {
     known: BTreeMap<InterfaceIndex, Known>,
 }
 
-/// What was last seen of an interface.
+/// The last known state of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Known {
     /// As a message of its link describes it: without its addresses and its clock.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use wirestamp_core::Result;
 
-/// Moves on at every change; what was asked under another generation must be asked again.
+/// Increases with every change; answers from another generation must be asked for again.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 /// The generation now; `None` where this Windows does not report changes, so that nothing that was

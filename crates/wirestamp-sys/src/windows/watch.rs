@@ -85,7 +85,7 @@ impl Watcher {
     }
 
     /// Runs until the subscription is dropped. A wait that fails ends nothing: the system may be short
-    /// of memory for a moment. What it would have told is found by looking, or reported as unknown.
+    /// of memory for a moment. Comparing the lists finds the missed changes, or they are reported as unknown.
     fn run_with(&mut self, mut wait: impl FnMut(&Self) -> io::Result<Option<usize>>) {
         loop {
             match wait(self) {

@@ -44,7 +44,7 @@ impl Departure {
 }
 
 /// The latest departures, in memory that is reserved once. An id finds its place by its
-/// lowest bits; what is overwritten is asked for always, and its interface is not known.
+/// lowest bits; an overwritten one is always asked for, and its interface is unknown.
 #[derive(Debug, Default)]
 pub struct Departures {
     places: Vec<Option<Departure>>,
@@ -74,7 +74,7 @@ impl Departures {
         }
     }
 
-    /// What is remembered of `id`.
+    /// Returns the departure of `id`; `None` if it was overwritten.
     pub fn find(&self, id: TransmitId) -> Option<Departure> {
         self.place(id)
             .and_then(|place| self.places[place])

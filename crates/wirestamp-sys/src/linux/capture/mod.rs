@@ -293,7 +293,7 @@ impl Drop for Block<'_> {
 }
 
 impl<'a> Captured<'a> {
-    /// What was captured of it, without the VLAN tag that the kernel has removed.
+    /// Returns the captured bytes, without the VLAN tag that the kernel has removed.
     #[inline]
     pub fn data(&self) -> &'a [u8] {
         self.packet.data()

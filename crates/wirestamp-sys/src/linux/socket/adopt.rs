@@ -245,8 +245,8 @@ fn name_of(domain: Domain, kind: Type, protocol: Option<Protocol>) -> String {
     known.to_owned()
 }
 
-/// Whether a socket is of the calling thread's network namespace. Where the kernel cannot tell (before
-/// 5.14), a socket that is not bound counts as foreign: no interface is better than a wrong one.
+/// Whether a socket is of the calling thread's network namespace. If the kernel does not report it (before
+/// 5.14), an unbound socket counts as foreign: no interface is better than a wrong one.
 pub(super) fn is_local(fd: &OwnedFd) -> io::Result<bool> {
     let own = socket2::Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     match (namespace_of(fd), namespace_of(&own)) {

@@ -2,7 +2,7 @@
 //!
 //! A packet socket of one ethertype sees a frame after the kernel has removed its VLAN tag, and none that a
 //! bridge has taken. So it is one of all ethertypes, as `tcpdump`'s and `ptp4l`'s are, with a filter in the
-//! kernel that lets the one pass: it sees each frame first, and the tag is told.
+//! kernel that passes only the one: it sees each frame first, and the tag is reported.
 //!
 //! Source: packet(7); the kernel's `Documentation/networking/filter.rst`; IEEE 802.3-2022, 3.2.
 

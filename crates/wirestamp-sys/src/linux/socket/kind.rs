@@ -1,5 +1,5 @@
-//! What differs between the kinds of sockets: their addresses, what stands before a payload, and what
-//! only one of them can be told. Everything else is the same code for all.
+//! The differences between the kinds of sockets: addresses, the header in front of a payload, and
+//! options that only one kind has. Everything else is the same code for all.
 
 use super::messages::Header;
 use super::options;

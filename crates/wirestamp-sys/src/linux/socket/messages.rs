@@ -151,7 +151,7 @@ impl<const N: usize, H: Header> ReceiveMessages<N, H> {
         unsafe { self.headers[index].assume_init_ref() }
     }
 
-    /// What stood before the payload. What was not received of it is zero.
+    /// Returns the header in front of the payload. Bytes that were not received are zero.
     pub(crate) fn before(&self, index: usize) -> &[u8] {
         self.before[index].as_ref()
     }

@@ -130,7 +130,7 @@ impl<K: Kind> Socket<K> {
     }
 
     /// Sets `SO_TIMESTAMPING`; on kernels before 6.12 without the receive filter, which they lack.
-    /// What is set is remembered, because kernels before 6.8 don't tell it.
+    /// Remembers the value, because kernels before 6.8 do not report it.
     pub(super) fn set_flags(&self, flags: u32) -> io::Result<()> {
         let set = |flags: u32| {
             call::set_option(

@@ -33,7 +33,7 @@ pub struct PacketRing {
 pub struct Lent {
     /// The number of its socket.
     pub slot: u32,
-    /// What is known of it.
+    /// Its timestamps and other metadata.
     pub received: Received<Udp>,
     arrived: Arrived,
 }
@@ -228,7 +228,7 @@ impl PacketRing {
         }
     }
 
-    /// What is lent.
+    /// Returns the lent datagrams.
     #[inline]
     pub fn lent(&self) -> &[Lent] {
         &self.lent[..self.filled]

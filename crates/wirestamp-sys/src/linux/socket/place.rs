@@ -14,8 +14,8 @@ pub(in super::super) fn placement() -> Placement {
     Placement::new(clock::offset(), TICK)
 }
 
-/// Asks the clocks about timestamps that were just read: cheaply, and thoroughly where that does
-/// not tell.
+/// Asks the clocks about timestamps that were just read: first cheaply, then thoroughly if that is
+/// not conclusive.
 pub(super) fn ask(placement: &mut Placement) -> Clocks {
     if placement.is_unchanged(clock::difference()) {
         return Clocks::Unchanged;

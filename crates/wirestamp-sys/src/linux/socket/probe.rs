@@ -1,6 +1,6 @@
 //! Probes of the running kernel on throw-away sockets: whether datagrams carry the caller's ids,
-//! and what its own count of timestamped datagrams does. Version numbers don't tell, because fixes
-//! are backported. What follows from the observations, `wirestamp_core` decides.
+//! and how its own count of timestamped datagrams behaves. Version numbers do not show it, because
+//! fixes are backported. `wirestamp_core` draws the conclusions.
 
 use super::messages::{ReceiveMessages, SendMessages, send_plain};
 use crate::native::call;
@@ -25,8 +25,8 @@ const TOO_LONG: usize = 65_508;
 /// The kernel limits how many ICMP errors it sends; the limit recovers within milliseconds.
 const ATTEMPTS: u32 = 5;
 
-/// What this kernel's count does; asked once per process. Where loopback can't tell (it is down,
-/// or filtered), the worst is assumed and the next caller asks again.
+/// Returns how this kernel counts; probed once per process. If loopback is down or filtered, it
+/// returns the worst case, and the next caller probes again.
 pub(super) fn count_rules() -> CountRules {
     static KNOWN: Mutex<Option<CountRules>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(kernel_names_devices(false), all_have);
     }
 
-    /// Loopback tells everything: each step was observed, whatever this kernel does.
+    /// Loopback shows everything: each step was observed, whatever this kernel does.
     #[test]
     fn every_step_is_observed_on_loopback() {
         let probe = observe();

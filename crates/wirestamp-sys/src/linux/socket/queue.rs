@@ -28,7 +28,7 @@ struct Completed {
     entries: usize,
     /// Whether the ring was asked at all.
     by_ring: bool,
-    /// Whether nothing but timestamps the ring was not told of can be in the queue.
+    /// Whether the queue can contain only timestamps that the ring did not report.
     are_all: bool,
 }
 

@@ -16,7 +16,7 @@ use wirestamp_core::timestamp::{Clocks, Placement, Timestamps};
 /// Up to so many datagrams are no load.
 pub(super) const FEW: usize = 4;
 
-/// What came with a payload.
+/// The metadata of a received payload.
 pub(super) struct Envelope<'a> {
     pub(super) name: &'a [u8],
     pub(super) before: &'a [u8],

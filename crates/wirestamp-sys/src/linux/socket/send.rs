@@ -351,8 +351,8 @@ impl<K: Kind> Socket<K> {
     }
 }
 
-/// Each attempt can meet the error of another datagram that came meanwhile. What is met so often is
-/// this one's own: there is no route.
+/// Each attempt can meet the error of another datagram that came meanwhile. An error that is met this
+/// often is this datagram's own: there is no route.
 const MOST_PENDING: usize = 16;
 
 /// Errors that a socket with `IP_RECVERR` reports at the next call.

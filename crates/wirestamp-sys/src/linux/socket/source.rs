@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 use wirestamp_core::Result;
 
-/// What a socket was told.
+/// The source address that was set for a socket.
 #[derive(Debug, Default)]
 pub(super) struct SourceAddress {
     /// Read before each send: the lock is for those that need it.

@@ -49,7 +49,7 @@ impl Tracked {
     }
 }
 
-/// What came out of an error queue.
+/// The entries read from an error queue.
 #[derive(Debug, Default)]
 struct Kept {
     timestamped: Vec<(u32, Timestamps)>,

@@ -151,8 +151,8 @@ impl<K: Kind> Socket<K> {
         }
     }
 
-    /// What comes to the socket until `until`, and whether the bell rings. The bell's descriptor is made to block alone: a
-    /// process that has no more of them goes on with what is there.
+    /// Waits for events of the socket until `until`. Returns them, and whether the bell rings. The bell's descriptor is created only
+    /// for blocking: a process without free descriptors continues without it.
     fn watch(&self, events: i16, bell: &Bell, until: MonotonicTime) -> Result<(i16, bool)> {
         let failed = |error: io::Error| self.failure("wait", &error);
         let mut descriptors = [descriptor(self.fd.as_fd(), events); 2];
@@ -241,7 +241,7 @@ impl<K: Kind> Socket<K> {
         closed
     }
 
-    /// Whether datagrams were taken from the socket already: no poll tells of them.
+    /// Whether datagrams were taken from the socket already: no poll reports them.
     fn holds_any(&self) -> bool {
         self.receive_ring.load(Ordering::Relaxed) && lock(&self.receiving).holds_any()
     }

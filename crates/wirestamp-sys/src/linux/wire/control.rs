@@ -55,9 +55,9 @@ pub enum QueueEntry {
     Timestamp {
         /// The caller's id or the kernel's count.
         id: TransmitId,
-        /// What was timestamped.
+        /// The timestamps.
         timestamps: RawTimestamps,
-        /// The device that did, where the socket has the kernel name it.
+        /// The device that made them, if the socket asked the kernel to name it.
         device: Option<InterfaceIndex>,
     },
     /// The packet entered the queueing discipline of a device: one entry for each device layer.
@@ -137,8 +137,8 @@ fn octet(data: &[u8]) -> Option<u8> {
 }
 
 /// Reads the control messages of an error-queue entry; `None` if they hold no
-/// `sock_extended_err`. `destination` tells the
-/// entry's address, where that is of use.
+/// `sock_extended_err`. `destination` returns the
+/// entry's address, if it is of use.
 pub fn queue_entry(
     control: &[u8],
     destination: impl FnOnce() -> Option<SocketAddr>,

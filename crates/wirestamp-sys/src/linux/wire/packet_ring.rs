@@ -148,7 +148,7 @@ impl<'a> Iterator for Packets<'a> {
 }
 
 impl<'a> RingPacket<'a> {
-    /// What was captured of it, without the VLAN tag that the kernel has removed.
+    /// Returns the captured bytes, without the VLAN tag that the kernel has removed.
     #[inline]
     pub fn data(&self) -> &'a [u8] {
         self.data

@@ -12,7 +12,7 @@ use std::time::Duration;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::interface::InterfaceDescription;
 
-/// A cable: what is sent on one end comes in at the other.
+/// A cable: packets sent on one end arrive at the other.
 pub(super) struct Cable {
     pub(super) end: InterfaceDescription,
     pub(super) other: InterfaceDescription,

@@ -1,6 +1,7 @@
-//! AF_XDP. Receiving: a program in the driver hands packets to a socket before the kernel has made anything of them, each with the time
-//! when the program saw it, and the NIC's timestamp where the driver tells it; packets are lent out of memory shared with the kernel.
-//! Sending: frames are filled in that memory and handed to the driver, which gives them back with the NIC's timestamp where it has them.
+//! AF_XDP. Receiving: a program in the driver passes packets to a socket before the kernel's network stack, each with the
+//! time at which the program saw it, and with the NIC's timestamp if the driver reports it. Packets are lent from memory
+//! shared with the kernel. Sending: frames are filled in that memory and passed to the driver, which returns them with the
+//! NIC's timestamp if it has one.
 //!
 //! Which ways there are, in which order they are tried, and what a completion means is decided in `wirestamp_core::xdp`.
 //!

@@ -25,7 +25,7 @@ const BTF: &str = "/sys/kernel/btf/vmlinux";
 /// How many packets are lent at once.
 const MOST: u32 = 256;
 const MOST_FRAMES: u32 = 65_536;
-/// How often a wait looks whether the interface is still there: since Linux 5.11 poll(2) does not tell.
+/// How often a wait checks that the interface still exists: since Linux 5.11, poll(2) does not report its removal.
 const LOOK: Span = Span::from_milliseconds(500);
 /// What the program reads is `CLOCK_MONOTONIC`, without a lock: while the kernel changes the clock's frequency, it goes on at the former
 /// one for some microseconds.
@@ -186,7 +186,7 @@ impl Xdp {
         answer.is_err_and(|error| error.raw_os_error() == Some(libc::ENXIO))
     }
 
-    /// What was counted since it was opened.
+    /// Returns the counts since it was opened.
     ///
     /// # Errors
     /// `Io`.

@@ -357,7 +357,7 @@ impl Ring {
         produced.wrapping_sub(consumed).min(self.count)
     }
 
-    /// Whether the kernel waits to be told that frames are free, or to be sent.
+    /// Whether the kernel waits for a call that reports frames that are free, or to be sent.
     pub(super) fn is_asleep(&self) -> bool {
         self.word(self.flags).load(Ordering::Relaxed) & ASLEEP != 0
     }

@@ -269,7 +269,7 @@ impl XdpSend {
         Ok(())
     }
 
-    /// What was counted since it was opened.
+    /// Returns the counts since it was opened.
     ///
     /// # Errors
     /// `Io`.

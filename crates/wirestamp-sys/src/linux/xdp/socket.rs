@@ -23,7 +23,7 @@ const STATISTICS: usize = 6;
 /// Where in a frame the kernel leaves room in front of a packet, and for a tag behind it.
 const ROOM: u32 = 256 + 64;
 
-/// What the driver says. A kernel that does not tell may be able all the same.
+/// Returns the features that the driver reports. A kernel that does not report them may have them nevertheless.
 pub(super) fn likely_features(interface: &InterfaceDescription) -> Result<XdpFeatures> {
     match features::ask(interface) {
         Err(error) if error.kind() == ErrorKind::NotSupported => {
@@ -68,8 +68,8 @@ pub(super) fn open_best<T>(
     }))
 }
 
-/// Waits until the link is up again, if it was: many drivers restart the NIC for an XDP program or zero copy. What is sent meanwhile is kept, or
-/// dropped by the kernel, and nothing is received.
+/// Waits until the link is up again, if it was: many drivers restart the NIC for an XDP program or zero copy. The kernel keeps
+/// or drops packets sent meanwhile, and receives none.
 fn wait_for_link(interface: &InterfaceDescription) -> Result<()> {
     let until = Instant::now() + RESTART;
     let is_up = |one: &InterfaceDescription| {

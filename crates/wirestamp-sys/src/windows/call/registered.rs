@@ -13,7 +13,7 @@ use windows_sys::Win32::System::Threading::{
     WT_EXECUTEONLYONCE,
 };
 
-/// What is called, on a thread that many share: it must not wait.
+/// The function to call, on a thread that many share: it must not wait.
 pub(in crate::windows) type Call = Arc<dyn Fn() + Send + Sync>;
 
 /// A wait for one handle. Dropping it ends it.

@@ -171,7 +171,7 @@ pub(in crate::windows) fn receive_message_function(
     Ok(unsafe { std::mem::transmute::<usize, ReceiveMessage>(address) })
 }
 
-/// What came of receiving one datagram.
+/// The result of receiving one datagram.
 #[derive(Debug)]
 pub(in crate::windows) struct ReceivedMessage {
     pub(in crate::windows) length: usize,

@@ -33,7 +33,7 @@ fn succeeded(answer: i32) -> io::Result<()> {
     }
 }
 
-/// What is in force, what is nominal, and whether nobody adjusts.
+/// Returns the current and the nominal ticks per second, and whether nobody adjusts the clock.
 pub(in super::super) fn adjustment(get: GetAdjustment) -> io::Result<(u64, u64, bool)> {
     let (mut in_force, mut nominal, mut disabled) = (0, 0, 0);
     // SAFETY: the pointers are valid for the call; the function is the one of this name.

@@ -31,7 +31,7 @@ use wirestamp_core::{Error, Result};
 /// caller asked for.
 const SPARE: u16 = 256;
 
-/// What is remembered of transmit timestamps.
+/// The state of a socket's transmit timestamps.
 #[derive(Debug, Default)]
 pub(super) struct TransmitState {
     /// Where a connected socket sends to.

@@ -50,7 +50,7 @@ pub(in super::super) struct LendingRing {
     buffers: Buffers,
     layout: Layout,
     enabled: bool,
-    /// What is lent at the moment.
+    /// The datagrams that are lent now.
     lent: Vec<Arrived>,
 }
 
@@ -89,13 +89,13 @@ impl LendingRing {
         self.push(&command.user_data(slot.into()))
     }
 
-    /// Has the end of a socket told, when `closing` becomes readable.
+    /// Has the ring report the end of a socket, when `closing` becomes readable.
     pub(in super::super) fn watch(&mut self, slot: u32, closing: BorrowedFd<'_>) -> io::Result<()> {
         let command = opcode::PollAdd::new(Fd(closing.as_raw_fd()), libc::POLLIN as u32).build();
         self.push(&command.user_data(WATCH | u64::from(slot)))
     }
 
-    /// Ends both commands of a socket; [`Completed::Ended`] tells when.
+    /// Ends both commands of a socket; [`Completed::Ended`] reports when they have ended.
     pub(in super::super) fn cancel(&mut self, slot: u32) -> io::Result<()> {
         for number in [slot.into(), WATCH | u64::from(slot)] {
             let cancel = opcode::AsyncCancel::new(number).build();
@@ -161,7 +161,7 @@ impl LendingRing {
         self.buffers.publish();
     }
 
-    /// Takes what was completed: datagrams are lent from now on, and everything else is told.
+    /// Takes the completions: lends the datagrams from now on, and passes everything else to `each`.
     pub(in super::super) fn take(&mut self, mut each: impl FnMut(Completed)) {
         for completion in self.ring.completion() {
             let (number, flags) = (completion.user_data(), completion.flags());
@@ -190,7 +190,7 @@ impl LendingRing {
         }
     }
 
-    /// What is lent, in the order in which it was completed.
+    /// Returns the lent datagrams, in the order of their completion.
     pub(in super::super) fn lent(&self) -> &[Arrived] {
         &self.lent
     }

@@ -39,7 +39,7 @@ pub(in super::super) struct ReceiveRing {
     owner: Owner,
     /// Whether the kernel has the command.
     armed: bool,
-    /// An error of the socket, to be told when nothing more is there.
+    /// An error of the socket, to be reported after the datagrams before it.
     failed: Option<i32>,
     longest: u16,
 }

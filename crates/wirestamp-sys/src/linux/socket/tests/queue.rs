@@ -1,9 +1,9 @@
-//! What is in the error queue, besides timestamps too, and what is not.
+//! The entries of the error queue: timestamps and others.
 
 use super::*;
 
 /// A ring gives no timestamp that has its datagram with it. While an id is awaited, a drain that had
-/// others from the ring looks for it all the same: what is overdue ends as lost after it.
+/// others from the ring looks for it nevertheless: overdue IDs resolve as missing after it.
 #[test]
 fn a_drain_finds_what_a_ring_leaves_while_an_id_is_awaited() {
     let (sender, _receiver) = pair(

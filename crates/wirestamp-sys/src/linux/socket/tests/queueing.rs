@@ -69,7 +69,7 @@ fn a_socket_that_timestamps_all_asks_for_it_too_and_stops_with_the_configuration
     }
 }
 
-/// No hardware timestamps on loopback; what is reported for the queue is not taken for others.
+/// No hardware timestamps on loopback; the timestamps of the queue are not taken for others.
 #[test]
 fn beside_hardware_timestamps_no_software_timestamp_of_another_kind_comes() {
     let hardware = QUEUEING.source(Source::Hardware);
