@@ -8,8 +8,8 @@ use wirestamp::interface::{NeighbourState, NeighbourWatch};
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime};
 
 pub(crate) struct Neighbour {
-    interface: Interface,
-    peer: SocketAddr,
+    /// Where to look. None where nothing can be asked: no interface is known, or this system does not say.
+    way: Option<(Interface, SocketAddr)>,
     watch: NeighbourWatch,
     due: MonotonicTime,
 }
@@ -24,42 +24,47 @@ pub(crate) enum Looked {
 }
 
 impl Neighbour {
-    /// Returns `None` where nothing is to be asked: no interface is known, or this system does not say.
-    pub(crate) fn of(place: &Place, interface: Option<&str>, peer: SocketAddr) -> Option<Self> {
-        let interface = place.interface(interface?).ok()?;
-        let asked = interface.neighbour(peer.ip());
-        let is_known = !asked.is_err_and(|error| error.kind() == ErrorKind::NotSupported);
-        is_known.then(|| Self {
-            interface,
-            peer,
+    pub(crate) fn of(place: &Place, interface: Option<&str>, peer: SocketAddr) -> Self {
+        let interface = interface.and_then(|name| place.interface(name).ok());
+        let way = interface.filter(|interface| {
+            let asked = interface.neighbour(peer.ip());
+            !asked.is_err_and(|error| error.kind() == ErrorKind::NotSupported)
+        });
+        Self {
+            way: way.map(|interface| (interface, peer)),
             watch: NeighbourWatch::default(),
             due: MonotonicTime::MIN,
-        })
+        }
     }
 
-    /// Returns when it is looked for again, if it is unclear whether packets leave.
-    pub(crate) fn due(&self) -> MonotonicTime {
-        self.due
+    /// Returns whether this host says that a neighbour is missing.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.way.is_some()
     }
 
-    /// It is clear that packets leave: a later look begins anew.
-    pub(crate) fn rest(&mut self) {
-        self.watch = NeighbourWatch::default();
+    /// Returns when [`Neighbour::look`] has something to do.
+    pub(crate) fn due(&self, is_unclear: bool) -> MonotonicTime {
+        let is_due = is_unclear && self.is_asked();
+        if is_due { self.due } else { MonotonicTime::MAX }
     }
 
-    /// Looks, unless it did just now, and notes what it finds. Returns what is new.
+    /// Looks, at intervals, while it is unclear whether packets leave, and notes what it finds. Returns what is new.
     pub(crate) fn look(
         &mut self,
+        is_unclear: bool,
         undelivered: &mut Undelivered,
         now: MonotonicTime,
     ) -> Option<Looked> {
-        if now < self.due {
+        if !is_unclear {
+            // a later look begins anew
+            self.watch = NeighbourWatch::default();
             return None;
         }
+        let (interface, peer) = self.way.as_ref().filter(|_| now >= self.due)?;
         self.due = now + NeighbourWatch::INTERVAL;
         // what cannot be asked is not known
-        let found = self.interface.neighbour(self.peer.ip()).unwrap_or(None);
-        judge(&mut self.watch, found, self.peer, undelivered, now)
+        let found = interface.neighbour(peer.ip()).unwrap_or(None);
+        judge(&mut self.watch, found, *peer, undelivered, now)
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) struct StampTask {
     /// What ICMP says of neighbours comes from this host: Linux gives it to no socket of another interface.
     hears_of_neighbours: bool,
     /// Of a named interface: who is looked for instead.
-    neighbour: Option<Neighbour>,
+    neighbour: Neighbour,
     /// The longest time that a reply has taken.
     slowest: Span,
     phase: Phase,
@@ -195,7 +195,7 @@ impl StampTask {
             undelivered: Undelivered::of(&host.place),
             hears_of_neighbours: configuration.interface.is_none()
                 || host.place.is_simulated()
-                || neighbour.is_some(),
+                || neighbour.is_asked(),
             neighbour,
             slowest: Span::ZERO,
             phase: Phase::Measuring,

@@ -68,7 +68,7 @@ pub(super) struct Dialogue {
     /// Requests that did not leave, and ICMP errors.
     pub(super) undelivered: Undelivered,
     /// The next hop, which is looked for where ICMP may not say that it is missing.
-    neighbour: Option<Neighbour>,
+    neighbour: Neighbour,
     /// The adjustments of this host's clock meanwhile.
     adjustments: Adjustments,
     /// Times of the NIC's clock that are not final yet.
@@ -173,14 +173,8 @@ impl Dialogue {
     /// Looks whether nobody is at the next hop, if nothing else says why requests do not leave.
     pub(super) fn look_for_neighbour(&mut self, now: MonotonicTime) {
         let is_unclear = self.is_unclear();
-        let Some(neighbour) = &mut self.neighbour else {
-            return;
-        };
-        if !is_unclear {
-            neighbour.rest();
-            return;
-        }
-        match neighbour.look(&mut self.undelivered, now) {
+        let looked = self.neighbour.look(is_unclear, &mut self.undelivered, now);
+        match looked {
             Some(Looked::Missing(error)) => self.failed = Some(error),
             Some(Looked::Back(over)) => self.no_longer(&over),
             None => {}
@@ -189,8 +183,7 @@ impl Dialogue {
 
     /// When that is looked at again.
     pub(super) fn neighbour_due(&self) -> MonotonicTime {
-        let neighbour = self.neighbour.as_ref().filter(|_| self.is_unclear());
-        neighbour.map_or(MonotonicTime::MAX, Neighbour::due)
+        self.neighbour.due(self.is_unclear())
     }
 
     /// An error is over.

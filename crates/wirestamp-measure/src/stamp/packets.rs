@@ -2,7 +2,7 @@
 
 use super::StampTask;
 use crate::host_stamp::HostStamp;
-use crate::neighbour::{Looked, Neighbour};
+use crate::neighbour::Looked;
 use crate::provisional::Used;
 use crate::sink::Packet;
 use crate::task::{Turn, is_no_end};
@@ -73,30 +73,23 @@ impl StampTask {
     /// Looks whether nobody is at the next hop, if nothing else says why packets do not leave.
     pub(super) fn look_for_neighbour(&mut self, now: MonotonicTime) {
         let is_unclear = self.is_unclear();
-        let Some(neighbour) = &mut self.neighbour else {
-            return;
-        };
-        if !is_unclear {
-            neighbour.rest();
-            return;
-        }
-        match neighbour.look(&mut self.undelivered, now) {
+        let looked = self.neighbour.look(is_unclear, &mut self.undelivered, now);
+        match looked {
             Some(Looked::Missing(error)) => self.error = Some(error.to_string()),
             Some(Looked::Back(over)) => self.no_longer(&over),
             None => {}
         }
     }
 
+    /// When that is looked at again.
+    pub(super) fn neighbour_due(&self) -> MonotonicTime {
+        self.neighbour.due(self.is_unclear())
+    }
+
     /// An error is over.
     fn no_longer(&mut self, over: &Error) {
         let over = over.to_string();
         self.error.take_if(|shown| *shown == over);
-    }
-
-    /// When that is looked at again.
-    pub(super) fn neighbour_due(&self) -> MonotonicTime {
-        let neighbour = self.neighbour.as_ref().filter(|_| self.is_unclear());
-        neighbour.map_or(MonotonicTime::MAX, Neighbour::due)
     }
 
     /// Whether a packet whose transmit timestamp does not come did not leave.
