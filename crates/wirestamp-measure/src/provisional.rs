@@ -305,7 +305,7 @@ mod tests {
         for stepped in [1, count / 2, count - 100] {
             let mut provisional = noted(count, &UNCONFIRMED);
             assert!(provisional.waiting.len() <= MOST);
-            // what is left is spread evenly: a change that is noticed soon shows in few of them
+            // the rest is spread evenly: a change that is noticed soon shows in few of them
             let kept: Vec<_> = provisional.waiting.iter().copied().collect();
             let widest = kept.windows(2).map(|two| two[1] - two[0]).max();
             assert_eq!((kept[0], widest), (8, Some(8)));

@@ -318,7 +318,7 @@ impl Served {
 
     fn obey(&mut self, command: Command) {
         match command {
-            // what is wrong with it is told by an event as well
+            // an event reports its fault as well
             Command::Reload(reload) => reload.perform(&mut self.monitor),
             Command::RefuseReload(why) => self.monitor.refuse_reload(&why),
             Command::Stop => {}

@@ -29,7 +29,7 @@ pub(super) fn of(
         },
         Some(_) => (Some(&dialogue.client), dialogue.sampled),
     };
-    // what was measured before a step of this host's clock says nothing of it now
+    // measurements from before a step of this host's clock do not apply to it now
     let moved = match &sampled {
         Some(sampled) => moved_since(sampled, moment),
         None => Some(Bounded::exact(Span::ZERO)),

@@ -17,7 +17,7 @@ impl PtpTask {
         let held = port.estimate;
         let name = port.interface.as_str();
         let last = self.last.as_ref().filter(|last| last.interface == name);
-        // what was measured before a step says nothing of the clock now
+        // measurements from before a step do not apply to the clock now
         let valid = last.filter(|last| held.is_some() && !is_stepped_since(last, moment));
         let system = valid.and_then(|last| last.system_offset);
         let since = last.map(|last| (moment.now - last.at).saturating_nanoseconds());

@@ -72,7 +72,7 @@ struct Segment {
 
 impl Segment {
     fn seek(&mut self, at: u64) -> io::Result<()> {
-        // what is read in order stays in the buffer
+        // records read in order stay in the buffer
         let here = self.reader.stream_position()?;
         let step = i64::try_from(at).ok().zip(i64::try_from(here).ok());
         match step {

@@ -158,7 +158,7 @@ mod tests {
         };
         let three = [said(0, 5_000), said(0, 9_000), said(0, 6_000)];
         assert_eq!(claimed(0, &three), Ok((0, 9_000)));
-        // what was said at its beginning holds until somebody says something else
+        // the claim at its beginning holds until there is another
         assert_eq!(claimed(3, &[said(0, 2_000)]), Ok((0, 6_000)));
         assert_eq!(claimed(4, &[said(0, 2_000)]), Ok((0, 2_000)));
         assert_eq!(

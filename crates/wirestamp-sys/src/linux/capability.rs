@@ -75,7 +75,7 @@ pub(super) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
     let info = information("query active capabilities", interface)?;
     let configuration = match configuration(interface) {
         Ok(configuration) => configuration,
-        // No hardware timestamping, or a driver that cannot tell. The second is unknown, not
+        // No hardware timestamping, or a driver that does not report it. The second is unknown, not
         // off; a NIC without hardware timestamping is off for certain.
         Err(error)
             if error.kind() == ErrorKind::NotSupported && info.supported(false).hardware.any() =>

@@ -285,7 +285,7 @@ fn damage_within_a_segment_is_counted_where_it_may_hide_something_of_the_range()
     assert_eq!(answer["complete"].as_bool(), Some(false));
     damage("00000002.journal");
     let unreadable = between(25, 28).expect("a number");
-    // what is known of segments says the same
+    // the list of segments agrees
     let reader = Reader::new(&folder);
     for _ in 0..2 {
         let range = "from=2026-11-23T03:25:00Z&to=2026-11-23T03:28:00Z";

@@ -144,7 +144,7 @@ impl PacketRing {
     ) -> Result<()> {
         while let Some(slot) = self.to_arm.last().copied() {
             if self.slots[slot as usize] == Slot::Leaving {
-                // it has no command whose end could tell
+                // it has no command whose end would report this
                 self.slots[slot as usize] = Slot::Free;
                 events.push((slot, SocketEvent::Removed));
             }

@@ -223,7 +223,7 @@ fn an_interface_that_is_switched_off_or_gone_fails_the_send() {
     on_a_pair(|| {
         let (near, far) = pair();
         ip("link set near down");
-        // the first tells of it, and so does each that follows
+        // the first reports it, and so does each that follows
         for _ in 0..3 {
             let error = send(&near, far.kind.own, b"x").expect_err("down");
             assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");

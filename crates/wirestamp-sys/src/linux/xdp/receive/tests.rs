@@ -73,7 +73,7 @@ fn the_best_way_that_the_driver_has_is_taken() {
         match xdp_features(&cable.end) {
             Ok(features) => {
                 assert!(features.driver && !features.zero_copy, "{features:?}");
-                // Linux 6.6 and later tell that veth has the function
+                // Linux 6.6 and later report that veth has the function
                 assert_eq!(socket.way().hardware, features.receive_timestamp);
                 assert!(socket.tried().is_empty(), "{:?}", socket.tried());
             }
