@@ -42,7 +42,7 @@ pub(super) fn luid(operation: &'static str, interface: &InterfaceDescription) ->
             ErrorKind::InvalidInput,
             operation,
             &interface.name,
-            "an interface without a LUID is none of Windows'",
+            "the interface has no LUID, so Windows does not know it",
         )
     })
 }
@@ -52,13 +52,13 @@ pub(super) fn refusal(operation: &'static str, name: &str, code: u32) -> Error {
     let error = system_error(operation, name, &io::Error::from_raw_os_error(code as i32));
     match code {
         ERROR_NOT_SUPPORTED => {
-            error.with_remedy("the adapter or its driver knows no timestamps: see for a newer driver")
+            error.with_remedy("the NIC or its driver has no timestamps: look for a newer driver")
         }
         ERROR_BAD_DRIVER => error.with_remedy(
-            "common drivers answer so whether timestamps are on or off: only a timestamp that was seen tells; \
-             see for a newer driver",
+            "common drivers return this whether timestamps are on or off: only a timestamp shows that they are on; \
+             look for a newer driver",
         ),
-        ERROR_CRC => error.with_remedy("most likely no timestamps here (seen with Wi-Fi): see for a newer driver"),
+        ERROR_CRC => error.with_remedy("most likely no timestamps here (seen with Wi-Fi): look for a newer driver"),
         _ => error,
     }
 }
