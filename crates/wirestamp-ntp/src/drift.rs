@@ -106,10 +106,7 @@ impl Drift {
         let shown = now.utc.value - then.utc.value;
         let counted = (now.monotonic.value - then.monotonic.value) + now.monotonic.bound;
         let counted = shown.max(counted + then.monotonic.bound).max(Span::ZERO);
-        let (least, highest) = match now.adjusted_since(then) {
-            Some(by) => (by.least().min(Span::ZERO), by.most().max(Span::ZERO)),
-            None => (Span::ZERO, Span::ZERO),
-        };
+        let (least, highest) = now.moved_since(then);
         // a clock that is slowed counts less of the time in which the others drift
         let most = largest_drift(counted - least, self.most);
         (least - most, highest + most)

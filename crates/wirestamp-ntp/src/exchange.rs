@@ -31,7 +31,16 @@ impl LocalTime {
         Some(Bounded::new(to.value - from.value, to.bound + from.bound))
     }
 
-    /// Returns the same if a fast slew was among them, and they are more than the largest drift.
+    /// Returns how far adjustments may have moved the clock since then, at most backward and at most forward; zero where that
+    /// is unknown. Any slew counts, however slow it is on average: beside it the clocks drift by as much as without it.
+    pub(crate) fn moved_since(&self, earlier: &Self) -> (Span, Span) {
+        let by = self.adjusted_since(earlier);
+        by.map_or((Span::ZERO, Span::ZERO), |by| {
+            Adjusted::beside(by, Bounded::exact(Span::ZERO))
+        })
+    }
+
+    /// Returns how far adjustments moved the clock if a fast slew was among them, and they are more than the largest drift.
     pub(crate) fn slewed_since(&self, earlier: &Self, max_drift_ppm: u32) -> Option<Bounded<Span>> {
         let by = self.adjusted_since(earlier)?;
         let elapsed = (self.utc.value - earlier.utc.value).abs();
@@ -55,8 +64,8 @@ impl LocalTime {
 pub struct Sample {
     /// The arrival of the response, on the real-time clock.
     pub at: UtcTime,
-    /// The offset, local minus server: the middle of the possible interval. Its error bound is without the drift during the
-    /// exchange, but for a fast slew that the readings show.
+    /// The offset, local minus server: the middle of the possible interval. Its error bound is without the clocks' drift
+    /// during the exchange, but with what the readings leave possible of adjustments of this host's clock meanwhile.
     pub offset: Bounded<Span>,
     /// The path delay of both directions together, without the residence time.
     pub path_delay: Span,
@@ -84,7 +93,7 @@ pub(crate) struct Exchange {
 pub(crate) struct Bounds {
     pub(crate) sent_at: i64,
     pub(crate) at_least: i64,
-    /// How much lower the first limit is, because of a fast slew during the exchange.
+    /// How much lower the first limit is, because adjustments may have moved the clock back during the exchange.
     pub(crate) slewed_back: i64,
     pub(crate) received_at: i64,
     pub(crate) at_most: i64,
@@ -125,8 +134,10 @@ impl Exchange {
         let residence_time = t3 - t2;
         let slewed = self.t4.slewed_since(&self.t1, max_drift_ppm);
         let path_delay = (t4 - t1) - residence_time - slewed.map_or(Span::ZERO, |by| by.value);
-        // the first limit is of the request: a slew backward since has moved the offset below it
-        let slewed_back = slewed.map_or(Span::ZERO, |by| by.least().min(Span::ZERO));
+        // the first limit is of the request: adjustments backward since may have moved the offset below it, and the clock
+        // counts less of the time in which the others drift
+        let (back, _) = self.t4.moved_since(&self.t1);
+        let slewed_back = back - largest_drift(-back, max_drift_ppm);
         let (at_least, at_most) = (t1 - t2 - unsure + slewed_back, t4 - t3 + unsure);
         // both limits have this error, so twice this allows for the error of all four timestamps
         if residence_time + unsure + unsure < Span::ZERO || at_least > at_most || t4 < t1 {

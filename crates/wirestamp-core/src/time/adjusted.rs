@@ -59,6 +59,17 @@ impl Adjusted {
         moved.value.abs() > moved.bound + within(elapsed.abs(), MOST)
     }
 
+    /// Returns how far adjustments may have moved the clock beside those that are usual, at most backward (zero or negative)
+    /// and at most forward (zero or positive).
+    ///
+    /// `moved` is what readings show, and `usual` what the usual adjustments moved it meanwhile. Zero is always between the
+    /// results: the readings' error bounds can hide a slew, so they always count.
+    #[must_use]
+    pub fn beside(moved: Bounded<Span>, usual: Bounded<Span>) -> (Span, Span) {
+        let (back, forward) = (moved.least() - usual.most(), moved.most() - usual.least());
+        (back.min(Span::ZERO), forward.max(Span::ZERO))
+    }
+
     /// Returns how far adjustments had moved the clock at `at`, a time between this reading and a
     /// later one.
     ///

@@ -20,6 +20,8 @@ struct Turn {
     /// The adjustment of the host's clock as a fraction, and the fraction of the pause after which
     /// it begins.
     adjusted: Option<(f64, f64)>,
+    /// A slew as a fraction, and the parts of the exchange after which it begins and ends. It may end later.
+    slewed: Option<(f64, [f64; 2])>,
     /// It is stepped.
     stepped: Option<i64>,
     /// The jumping part of the server's frequency, between -1 and 1, and the wander of the other
@@ -36,6 +38,10 @@ fn turn() -> impl Strategy<Value = Turn> {
     let limit = prop_oneof![4 => Just(500e-6), 1 => Just(83_333e-6)];
     let by = (limit, -1.0..1.0f64).prop_map(|(most, part)| most * part);
     let adjusted = prop::option::of((by, 0.0..1.0f64));
+    // 1 ppm to 100,000 ppm
+    let rate = (-6.0..-1.0f64, any::<bool>());
+    let rate = rate.prop_map(|(power, back)| 10f64.powf(power) * if back { -1.0 } else { 1.0 });
+    let slewed = prop::option::of((rate, prop::array::uniform2(0.0..1.2f64)));
     let step = (3.0..12.6f64, any::<bool>()).prop_map(|(power, back)| {
         let by = 10f64.powf(power) as i64;
         if back { -by } else { by }
@@ -44,6 +50,7 @@ fn turn() -> impl Strategy<Value = Turn> {
     let part = || prop_oneof![Just(1.0), Just(-1.0), -1.0..1.0f64];
     let looks = prop::array::uniform4(0.0..1.0f64);
     let paths = (one_way(), one_way(), 1_000..2 * MILLISECOND);
+    let adjusted = (adjusted, slewed);
     (paths, pause, adjusted, stepped, part(), part(), looks).prop_map(
         |((forward, backward, residence), pause, adjusted, stepped, jumped, ramp, looks)| Turn {
             path: Path {
@@ -56,7 +63,8 @@ fn turn() -> impl Strategy<Value = Turn> {
                 lacks_timestamp: false,
             },
             pause,
-            adjusted,
+            adjusted: adjusted.0,
+            slewed: adjusted.1,
             stepped,
             jumped,
             ramp,
@@ -137,19 +145,29 @@ fn holds(story: Story, seen: &Seen) -> Result<(), TestCaseError> {
     let step = story
         .step
         .map(|(place, by)| (place.index(story.turns.len()), by));
-    let mut wandered = 0.0;
-    let mut turns = story.turns.into_iter().enumerate().peekable();
-    while let Some((place, turn)) = turns.next() {
-        let next = turns.peek().map(|(_, next)| next.path);
-        let continues = |by| next.is_none_or(|path| is_shown(by, &path));
+    let (mut wandered, mut usual) = (0.0, 0.0);
+    for (place, turn) in story.turns.into_iter().enumerate() {
         if let Some((_, by)) = step.filter(|step| step.0 == place) {
             world.step_server(by, true);
         }
         if let Some(by) = turn.stepped {
             world.step_local(by);
         }
+        if let Some((by, parts)) = turn.slewed {
+            let took = turn.path.forward + turn.path.residence + turn.path.backward;
+            let [begins, ends] = parts.map(|part| world.now + (part * took as f64) as i64);
+            let (begins, ends) = (begins.min(ends), begins.max(ends));
+            world.adjusted.turn(begins, by, 0.0);
+            world.adjusted.turn(ends + 1, usual, 0.0);
+        }
         let outcome = world.exchange(&turn.path);
         prop_assert!(outcome.is_some());
+        // an interleaved sample belongs to the exchange before, and a small step shows only
+        // relative to the monotonic clock
+        let is_comparable = turn.stepped.is_none() || !story.interleaved;
+        if is_comparable {
+            look(&world, world.now - SECOND, seen)?;
+        }
         let begun = world.now;
         let jumped = turn.jumped * JUMP / 2.0;
         let change = turn.ramp * WANDER;
@@ -158,29 +176,15 @@ fn holds(story: Story, seen: &Seen) -> Result<(), TestCaseError> {
         let adjusted_at = |part: f64| begun + (part * turn.pause as f64) as i64;
         if let Some((by, part)) = turn.adjusted {
             world.adjusted.turn(adjusted_at(part), by, 0.0);
+            usual = by;
         }
-        // an interleaved sample belongs to the exchange before, and a small step shows only
-        // relative to the monotonic clock
-        let looks = turn.looks.into_iter();
-        for part in looks.filter(|_| turn.stepped.is_none() || !story.interleaved) {
+        for part in turn.looks.into_iter().filter(|_| is_comparable) {
             look(&world, begun + (part * turn.pause as f64) as i64, seen)?;
         }
         world.now += turn.pause;
         world.wanders.turn(world.now, wandered + jumped, 0.0);
-        if let Some((by, _)) = turn.adjusted {
-            let within = by.clamp(-90e-6, 90e-6);
-            let by = if continues(by) { by } else { within };
-            world.adjusted.turn(world.now, by, 0.0);
-        }
     }
     Ok(())
-}
-
-/// During an exchange the clocks drift apart by at most 500 ppm, adjustments included, unless the readings show that
-/// these are more.
-fn is_shown(by: f64, path: &Path) -> bool {
-    let took = (path.forward + path.residence + path.backward) as f64;
-    (by.abs() - 501e-6) * took > 110.0
 }
 
 /// 400 worlds; `WIRESTAMP_NTP_WORLDS` sets another number.
@@ -370,5 +374,28 @@ fn the_largest_drift_includes_what_a_daemon_corrects() {
             1,
             "{ppm} ppm: the server's step"
         );
+    }
+}
+
+/// On average it is faster than the largest drift, and no fast one.
+#[test]
+fn a_fast_slew_in_a_part_of_an_exchange_is_in_the_bound() {
+    const FAR: Path = Path {
+        forward: 0,
+        backward: 20 * MILLISECOND,
+        residence: 1_000,
+        ..NEAR
+    };
+    for by in [-83_333e-6, 83_333e-6] {
+        for begins in [1_000, 9 * MILLISECOND, 19 * MILLISECOND] {
+            let mut world = World::new(basic(), 1);
+            world.adjusted.turn(world.now + begins, by, 0.0);
+            let ends = world.now + begins + 168_000; // 14 µs
+            world.adjusted.turn(ends, 0.0, 0.0);
+            world.exchange(&FAR);
+            let seen = Seen::default();
+            look(&world, world.now - SECOND, &seen)
+                .unwrap_or_else(|error| panic!("{by}, {begins}: {error}"));
+        }
     }
 }

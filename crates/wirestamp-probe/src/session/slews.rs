@@ -30,14 +30,12 @@ struct Usual {
 }
 
 impl Usual {
-    /// How far the clock was moved otherwise at most; zero if the error bounds explain the difference, by up to twice as much.
+    /// How far the clock may have been moved otherwise, in either direction.
     fn other(self, moved: Bounded<Span>, elapsed: Span) -> Span {
-        let unusual = (moved.value - share(elapsed, self.ppb)).abs();
-        let bound = moved.bound + share(elapsed, self.unsure) + Span::from_nanoseconds(1);
-        match unusual > bound {
-            true => unusual + bound,
-            false => Span::ZERO,
-        }
+        let rounded = share(elapsed, self.unsure) + Span::from_nanoseconds(1);
+        let usual = Bounded::new(share(elapsed, self.ppb), rounded);
+        let (back, forward) = Adjusted::beside(moved, usual);
+        forward.max(-back)
     }
 }
 
@@ -49,8 +47,10 @@ pub(super) struct Slews {
     newest: Option<Adjusted>,
     /// How far they had moved the clock at most until the base, in both directions together.
     settled: Span,
-    /// The mean over the last interval without one, and over the one before it: the last may contain the beginning of a slew.
-    usual: [Usual; 2],
+    /// The means over the last intervals without one, newest first. One of them may contain a part of a slew.
+    usual: [Usual; 3],
+    /// The length of the last interval.
+    interval: Span,
 }
 
 /// The slews that were known when a packet left.
@@ -77,13 +77,22 @@ impl Slews {
         let per_billion = |span: Span| span.nanoseconds() * BILLION / elapsed.nanoseconds();
         self.settled = self.total();
         self.base = Some(reading);
-        if !Adjusted::is_fast(moved, elapsed) {
+        // a round trip between two pauses: a short slew in it is most of it
+        let is_short = elapsed + elapsed < std::mem::replace(&mut self.interval, elapsed);
+        if !is_short && !Adjusted::is_fast(moved, elapsed) {
             let newest = Usual {
                 ppb: per_billion(moved.value).clamp(-USUAL, USUAL),
                 unsure: per_billion(moved.bound) + 1,
             };
-            self.usual = [newest, self.usual[0]];
+            self.usual = [newest, self.usual[0], self.usual[1]];
         }
+    }
+
+    /// The newest mean, and that which is no exception.
+    fn usual(&self) -> [Usual; 2] {
+        let mut sorted = self.usual;
+        sorted.sort_unstable_by_key(|usual| usual.ppb);
+        [self.usual[0], sorted[1]]
     }
 
     /// How far they have moved the clock at most, in both directions together.
@@ -102,12 +111,12 @@ impl Slews {
         Begun {
             reading: self.newest,
             total: self.total(),
-            usual: self.usual,
+            usual: self.usual(),
         }
     }
 
-    /// How far they have moved the clock at most since a packet left: also those so short that the mean since then is
-    /// no fast one, but not the usual one.
+    /// How far they may have moved the clock at most since a packet left: also those so short that the mean since then is
+    /// no fast one, or that the readings' error bounds hide.
     pub(super) fn since(&self, begun: &Begun) -> Span {
         let fast = (self.total() - begun.total).max(Span::ZERO);
         let Some([before, after]) = self.readings(begun).0 else {
