@@ -112,7 +112,7 @@ fn explained(error: Error, port: u16) -> Error {
         }
         ErrorKind::NotPermitted => error.with_remedy(
             "ports 319 and 320 need CAP_NET_BIND_SERVICE: run as root, or once \
-             sudo setcap cap_net_admin,cap_net_bind_service=ep \"$(command -v wirestamp)\"",
+             sudo setcap cap_net_admin,cap_net_bind_service,cap_net_raw=ep \"$(command -v wirestamp)\"",
         ),
         _ => error,
     }

@@ -92,7 +92,7 @@ pub(super) fn probe(interface: &str) -> Commands {
 pub(super) fn grant() -> Commands {
     Commands {
         linux: vec![
-            "sudo setcap cap_net_admin,cap_net_bind_service=ep \"$(command -v wirestamp)\""
+            "sudo setcap cap_net_admin,cap_net_bind_service,cap_net_raw=ep \"$(command -v wirestamp)\""
                 .to_owned(),
         ],
         windows: vec!["Start-Process powershell -Verb RunAs".to_owned()],
