@@ -122,16 +122,19 @@ impl Sockets {
         Ok(sockets)
     }
 
-    /// Whether they go on after the interface came back with the same index. UDP sockets join the
-    /// groups again, of which the system has lost the interface's part; Ethernet sockets have lost their
-    /// interface for good.
+    /// Whether they go on after the interface came back with the same index, or may have never gone.
+    /// UDP sockets join the groups again, of which the system has lost the interface's part; Ethernet
+    /// sockets lose an interface that goes for good, and have an error from then on.
     pub(crate) fn go_on(&self) -> bool {
-        let (Carrier::Udp(udp), PortSocket::Udp(event), PortSocket::Udp(general)) =
-            (&self.carrier, &self.event, &self.general)
-        else {
-            return false;
-        };
-        udp.join_again(&[event, general], &self.interface).is_ok()
+        match (&self.carrier, &self.event, &self.general) {
+            (Carrier::Udp(udp), PortSocket::Udp(event), PortSocket::Udp(general)) => {
+                udp.join_again(&[event, general], &self.interface).is_ok()
+            }
+            (_, PortSocket::Ethernet(event), PortSocket::Ethernet(general)) => {
+                event.local_address().is_ok() && general.local_address().is_ok()
+            }
+            _ => unreachable!("the carrier opened them"),
+        }
     }
 
     /// Returns the index of the interface that they are bound to.

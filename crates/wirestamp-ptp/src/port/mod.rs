@@ -40,7 +40,9 @@ use std::sync::Arc;
 pub(crate) use taken::Taken;
 use timers::Timer;
 use wirestamp::socket::AnySocket;
-use wirestamp::{Bounded, Error, ErrorKind, Interface, MonotonicTime, Result, Span, Watch};
+use wirestamp::{
+    Bounded, Error, ErrorKind, Interface, MissingReason, MonotonicTime, Result, Span, Watch,
+};
 use wirestamp_offset::{Assumptions, Estimate, Estimator, Settings, SharedCommands};
 
 /// The number of batches from one socket before the other gets its turn, so that a flood does not
@@ -298,9 +300,19 @@ impl<'e> Port<'e> {
             }
             self.outlet.sockets = sockets;
             self.flood.reopened();
-            self.outlet.awaited.clear();
+            let reason = MissingReason::SocketClosed;
+            self.give_up_awaited(Lost::TransmitTimestamp(reason));
             self.reopen_at = None;
         }
+    }
+
+    /// Counts the awaited transmit timestamps as lost, and forgets them: none of them comes, or is used.
+    fn give_up_awaited(&mut self, reason: Lost) {
+        let (outlet, observers) = (&mut self.outlet, self.observers.as_mut());
+        let awaited = outlet.awaited.drain(..).count();
+        let attempted = usize::from(outlet.vigil.give_up_attempt());
+        let asked = observers.map_or(0, Observers::give_up_requests);
+        (0..awaited + attempted + asked).for_each(|_| outlet.counts.lost(reason));
     }
 
     /// Pauses the port for a selection.
@@ -418,13 +430,13 @@ impl<'e> Port<'e> {
     /// Notes that this program stepped the timestamping clock. No timestamp that is still to come
     /// from either side of the step is used.
     pub(crate) fn restarted(&mut self) {
-        self.outlet.awaited.clear();
+        self.give_up_awaited(Lost::ClockGeneration);
         self.discard();
         self.clock.borrow_mut().restarted();
         self.forget();
         self.holdover = None;
         if let Some(observers) = &mut self.observers {
-            observers.restarted();
+            let _ = observers.restarted(); // its requests are given up and counted above
         }
     }
 

@@ -146,13 +146,14 @@ impl Port<'_> {
         let now = self.now();
         let wanted = message.kind == Kind::Sync && observers.wants(message);
         let received = if wanted {
-            let received = self.timestamped(&arrived.timestamps, timeline);
+            let received = self.timestamped(&arrived.timestamps, timeline).ok();
             received.map(|received| self.widened(received, message.correction()))
         } else {
             None
         };
         if let Some(observers) = &mut self.observers {
-            observers.hear(message, received, now);
+            let forgotten = observers.hear(message, received, now);
+            (0..forgotten).for_each(|_| self.outlet.counts.lost(Lost::ClockGeneration));
         }
         Ok(())
     }
@@ -170,14 +171,17 @@ impl Port<'_> {
     }
 
     /// The clock's time on the timescale of messages, regardless of the followed timeTransmitter.
-    fn timestamped(&mut self, timestamps: &Timestamps, timeline: &Timeline) -> Option<Timestamped> {
+    fn timestamped(
+        &mut self,
+        timestamps: &Timestamps,
+        timeline: &Timeline,
+    ) -> Result<Timestamped, Lost> {
         let timestamp = self
             .clock
             .borrow_mut()
-            .read(timestamps, &self.outlet.sockets.event)
-            .ok()?;
+            .read(timestamps, &self.outlet.sockets.event)?;
         self.note_adjustments(&timestamp, timeline);
-        Some(Timestamped {
+        Ok(Timestamped {
             at: timestamp.at.saturating_add(timeline.shift_of(&self.clock)),
             unsure: timestamp.unsure,
             run: Run::of(&timestamp, timeline.utc_shift),
@@ -190,7 +194,11 @@ impl Port<'_> {
         let Some(observers) = &mut self.observers else {
             return;
         };
-        while let Some((domain, message)) = observers.request(now, minor_version) {
+        while let Some((domain, message, forgotten)) = observers.request(now, minor_version) {
+            if forgotten {
+                let reason = MissingReason::Deadline;
+                self.outlet.counts.lost(Lost::TransmitTimestamp(reason));
+            }
             if let Some(id) = self.outlet.send_beside(&message) {
                 observers.asked(domain, id);
             }
@@ -382,13 +390,7 @@ impl Port<'_> {
             .as_ref()
             .is_some_and(|observers| observers.awaits(record.id))
         {
-            let TransmitOutcome::Timestamped(timestamps) = &record.outcome else {
-                return;
-            };
-            let sent = self.timestamped(timestamps, timeline);
-            if let (Some(observers), Some(sent)) = (&mut self.observers, sent) {
-                observers.left(record.id, sent);
-            }
+            self.take_outcome_of_observers(record, timeline);
             return;
         }
         if self.outlet.vigil.is_attempt(record.id) {
@@ -416,6 +418,24 @@ impl Port<'_> {
             None => {}
         }
         self.take_records();
+    }
+
+    /// Passes on when an observers' request left; counts the loss if that is unknown.
+    fn take_outcome_of_observers(&mut self, record: &TransmitRecord, timeline: &Timeline) {
+        let sent = match &record.outcome {
+            TransmitOutcome::Timestamped(timestamps) => self.timestamped(timestamps, timeline),
+            TransmitOutcome::Missing(reason) => Err(Lost::TransmitTimestamp(*reason)),
+        };
+        let Some(observers) = &mut self.observers else {
+            return;
+        };
+        match sent {
+            Ok(sent) => observers.left(record.id, sent),
+            Err(lost) => {
+                observers.unsent(record.id);
+                self.outlet.counts.lost(lost);
+            }
+        }
     }
 
     /// Notes the outcome of an attempt to get timestamps again.

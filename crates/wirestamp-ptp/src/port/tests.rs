@@ -66,6 +66,66 @@ fn an_interface_that_went_and_came_back_at_once_is_opened_again() {
     }
 }
 
+fn sent(port: &mut Port<'_>) {
+    let (now, request) = (port.now(), Timer::DelayRequest);
+    port.goes_off(request, now);
+}
+
+/// Changes that were lost or combined may be any: sockets that still have their interface stay, and with
+/// them the timestamps that are to come.
+#[test]
+fn a_change_of_anything_does_not_cost_awaited_timestamps() {
+    for transport in [Transport::Udp4, Transport::Ethernet] {
+        let (simulation, engine) = of_peers(transport);
+        let interface = simulation.interface("sim0").expect("a NIC");
+        let commands = SharedCommands::default();
+        let mut port = Port::open(&engine, &interface, 1, 0, &commands).expect("opened");
+        sent(&mut port);
+        assert_eq!(port.outlet.awaited.len(), 1);
+        port.changes.note(ChangeKind::Unspecified);
+        let went = port.changes.take().expect("changed");
+        port.look_again(went, port.now());
+        port.reopen(port.now());
+        assert_eq!(port.outlet.awaited.len(), 1, "{transport:?}");
+        assert_eq!(port.counts().lost_in_all(), 0, "{transport:?}");
+    }
+}
+
+#[test]
+fn timestamps_that_a_closed_socket_or_a_step_takes_away_are_counted() {
+    for transport in [Transport::Udp4, Transport::Ethernet] {
+        let (simulation, engine) = of_peers(transport);
+        let [interface, another] =
+            ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
+        let commands = SharedCommands::default();
+        let mut port = Port::open(&engine, &interface, 1, 0, &commands).expect("opened");
+        sent(&mut port);
+        let attempt = port.outlet.send_beside(&[1; 44]);
+        port.outlet.vigil.attempted(attempt);
+        port.interface = another;
+        port.reopen(port.now());
+        assert!(port.outlet.awaited.is_empty());
+        let closed = Lost::TransmitTimestamp(MissingReason::SocketClosed);
+        assert_eq!(port.counts().lost_for(closed), 2, "{transport:?}");
+        sent(&mut port);
+        port.restarted();
+        assert!(port.outlet.awaited.is_empty());
+        assert_eq!(port.counts().lost_for(Lost::ClockGeneration), 1);
+    }
+}
+
+fn of_peers(transport: Transport) -> (Simulation, Engine) {
+    let chosen = Configuration {
+        transport,
+        source: Source::Software,
+        delay_mechanism: DelayMechanism::P2p,
+        ..Default::default()
+    };
+    let simulation = Simulation::from_toml("preset = \"ideal\"", 7).expect("a scenario");
+    let engine = Engine::new(chosen, [2, 0, 0, 0, 0, 0, 0, 1]).expect("valid");
+    (simulation, engine)
+}
+
 /// `eth1=ethernet` names a port by what its interface is called when it is opened.
 #[test]
 fn a_port_keeps_its_transport_when_its_interface_has_another_name() {

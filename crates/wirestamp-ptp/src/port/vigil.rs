@@ -63,6 +63,11 @@ impl Vigil {
         self.attempt = id;
     }
 
+    /// Forgets the attempt, and returns whether there was one without an outcome.
+    pub(super) fn give_up_attempt(&mut self) -> bool {
+        self.attempt.take().is_some()
+    }
+
     pub(super) fn is_attempt(&self, id: TransmitId) -> bool {
         self.attempt == Some(id)
     }

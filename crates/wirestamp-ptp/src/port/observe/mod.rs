@@ -135,20 +135,24 @@ impl Observers {
         })
     }
 
-    /// Processes a message of a trusted sender; a Sync with its arrival time.
+    /// Processes a message of a trusted sender; a Sync with its arrival time. Returns how many requests
+    /// were forgotten before their transmit timestamps came, because the clock was restarted.
     pub(super) fn hear(
         &mut self,
         message: &Message<'_>,
         received: Option<Timestamped>,
         now: MonotonicTime,
-    ) {
+    ) -> usize {
         let is_another = |run| self.run.replace(run).is_some_and(|before| before != run);
-        if received
+        let is_restarted = received
             .map(|received| received.run)
-            .is_some_and(is_another)
-        {
-            self.restarted();
-        }
+            .is_some_and(is_another);
+        let forgotten = if is_restarted { self.restarted() } else { 0 };
+        self.note(message, received, now);
+        forgotten
+    }
+
+    fn note(&mut self, message: &Message<'_>, received: Option<Timestamped>, now: MonotonicTime) {
         let (timing, identity) = (self.timing, self.identity);
         let Some(domain) = self
             .domains
@@ -203,17 +207,19 @@ impl Observers {
             .min()
     }
 
-    /// Returns the due delay request of a domain. Call [`asked`](Self::asked) with its transmit ID.
+    /// Returns the due delay request of a domain, and whether the one before is forgotten although its
+    /// transmit timestamp did not come. Call [`asked`](Self::asked) with its transmit ID.
     pub(super) fn request(
         &mut self,
         now: MonotonicTime,
         minor_version: u8,
-    ) -> Option<(u8, [u8; 44])> {
+    ) -> Option<(u8, [u8; 44], bool)> {
         let due = |domain: &&mut Domain| domain.is_active(now) && domain.ask_at <= now;
         let domain = self.domains.iter_mut().find(due)?;
         let spread = self.random.gen_range(0.5..1.5);
         domain.ask_at = now + span(self.timing.delay_seconds * spread);
         domain.sequence = domain.sequence.wrapping_add(1);
+        let forgotten = domain.give_up_request();
         domain.request = None;
         domain
             .sources
@@ -222,6 +228,7 @@ impl Observers {
         Some((
             domain.number,
             delay_request(self.identity, domain.sequence, domain.number, minor_version),
+            forgotten,
         ))
     }
 
@@ -241,6 +248,22 @@ impl Observers {
         })
     }
 
+    /// Forgets the requests whose transmit timestamps are awaited, and returns their number.
+    pub(super) fn give_up_requests(&mut self) -> usize {
+        let domains = self.domains.iter_mut();
+        domains
+            .map(|domain| usize::from(domain.give_up_request()))
+            .sum()
+    }
+
+    /// Notes that no transmit timestamp of a request is to come.
+    pub(super) fn unsent(&mut self, id: TransmitId) {
+        let requests = self.domains.iter_mut().map(|domain| &mut domain.request);
+        requests
+            .filter(|request| request.is_some_and(|request| request.id == id))
+            .for_each(|request| *request = None);
+    }
+
     /// Notes the transmit timestamp of a request.
     pub(super) fn left(&mut self, id: TransmitId, sent: Timestamped) {
         let (run, asymmetry) = (self.run, self.timing.asymmetry);
@@ -257,12 +280,15 @@ impl Observers {
         }
     }
 
-    /// Forgets all measurements, after the clock was stepped or restarted.
-    pub(super) fn restarted(&mut self) {
+    /// Forgets all measurements, after the clock was stepped or restarted. Returns the number of requests
+    /// whose transmit timestamps were awaited.
+    pub(super) fn restarted(&mut self) -> usize {
+        let forgotten = self.give_up_requests();
         for domain in &mut self.domains {
             domain.request = None;
             domain.sources.iter_mut().for_each(Source::restarted);
         }
+        forgotten
     }
 
     /// Returns all estimators.
@@ -327,6 +353,13 @@ impl Heard<'_> {
 }
 
 impl Domain {
+    /// Forgets a request whose transmit timestamp is awaited, and returns whether there was one.
+    fn give_up_request(&mut self) -> bool {
+        self.request
+            .take_if(|request| request.sent.is_none())
+            .is_some()
+    }
+
     fn is_active(&self, now: MonotonicTime) -> bool {
         self.synced_at.is_some_and(|at| now - at < IDLE)
     }

@@ -81,8 +81,15 @@ impl Kind for Frames {
         Some(self.index)
     }
 
-    fn local_address(&self, _: BorrowedFd<'_>) -> io::Result<MacAddress> {
-        Ok(self.own)
+    /// A socket whose interface went has none, even if an interface with the same index came.
+    fn local_address(&self, fd: BorrowedFd<'_>) -> io::Result<MacAddress> {
+        let mut bound = [0; link::ADDRESS];
+        call::bound_to(fd, &mut bound)?;
+        if link::index(&bound) == Some(self.index) {
+            Ok(self.own)
+        } else {
+            Err(io::Error::from_raw_os_error(libc::ENODEV))
+        }
     }
 
     fn membership(

@@ -52,6 +52,13 @@ pub fn own_address(bound: &[u8; ADDRESS]) -> Option<MacAddress> {
     is_ethernet.then_some(MacAddress::new(octets))
 }
 
+/// Reads the index of the interface that a packet socket is bound to; `None` after the interface went, when
+/// the kernel writes -1.
+pub fn index(bound: &[u8; ADDRESS]) -> Option<InterfaceIndex> {
+    let index = i32::from_ne_bytes(*bound[4..].first_chunk()?);
+    u32::try_from(index).ok().and_then(InterfaceIndex::new)
+}
+
 /// Asks for the frames of `group` on `interface`: `packet_mreq` of type `PACKET_MR_MULTICAST`.
 pub fn membership(interface: InterfaceIndex, group: MacAddress) -> [u8; MEMBERSHIP] {
     let mut bytes = [0; MEMBERSHIP];

@@ -243,3 +243,28 @@ fn without_the_privilege_the_error_names_it() {
     assert_eq!(error.kind(), ErrorKind::NotPermitted);
     assert!(error.to_string().contains("CAP_NET_RAW"), "{error}");
 }
+
+/// It keeps its index in its new namespace and back. Nothing else shows a socket that no frame reaches.
+#[test]
+fn a_socket_whose_interface_went_has_no_address_even_if_the_interface_comes_back() {
+    on_a_pair(|| {
+        let (near, far) = (open("near"), open("far"));
+        let index = described("near").index;
+        for state in ["down", "up"] {
+            ip(&format!("link set near {state}"));
+            assert_eq!(near.local_address(), Ok(near.kind.own), "{state}");
+        }
+        let place = format!("wirestamp-frames-{}", std::process::id());
+        ip(&format!("netns add {place}"));
+        ip(&format!("link set near netns {place}"));
+        // SAFETY: it takes no argument, and cannot fail.
+        let thread = unsafe { libc::gettid() };
+        ip(&format!("-n {place} link set near netns {thread}"));
+        ip(&format!("netns del {place}"));
+        assert_eq!(described("near").index, index);
+        let gone = near.local_address().expect_err("gone");
+        assert_eq!(gone.kind(), ErrorKind::NoSuchDevice);
+        assert_eq!(far.local_address(), Ok(far.kind.own));
+        assert_eq!(open("near").local_address(), Ok(near.kind.own));
+    });
+}
