@@ -42,8 +42,9 @@ pub trait Sink {
         false
     }
 
-    /// Takes a packet of a STAMP session, with all its values, once its timeout has passed. A NIC's timestamps are not
-    /// final by then: where its clock turns out to have been changed, the session is withdrawn and begins again.
+    /// Takes a packet of a STAMP session, with all its values, once its timeout has passed and its timestamps are final: by a
+    /// NIC, once a later reading of its clock has confirmed them. Where the clock turns out to have been changed, the session
+    /// is withdrawn, and begins again if it has no end. One that was cut short yields what waits; its report says so.
     fn judged(&mut self, _subject: Subject<'_>, _packet: &session::Sample) {}
 
     /// Takes a packet of a path of this host, with all its values, once it is final; of a path that is measured once,

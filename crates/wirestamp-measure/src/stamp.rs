@@ -2,6 +2,7 @@
 //! `wirestamp-probe` evaluates the packets.
 
 mod ending;
+mod held;
 mod packets;
 mod phase;
 mod segments;
@@ -22,6 +23,7 @@ use crate::state::{PeerState, Reasons, State, by_source};
 use crate::task::{SILENT, Task, Turn};
 use crate::undelivered::Undelivered;
 use crate::unstamped::Unstamped;
+use held::Held;
 use phase::Phase;
 use segments::Segments;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -94,8 +96,9 @@ pub(crate) struct StampTask {
     /// The longest time that a reply has taken.
     slowest: Span,
     phase: Phase,
-    /// Times of the NIC's clock that are not final yet.
+    /// Times of the NIC's clock that are not final yet, and the packets that wait for them.
     provisional: Provisional,
+    held: Held,
     /// Timestamps that were used.
     stamps: u64,
     unstamped: Unstamped,
@@ -200,6 +203,7 @@ impl StampTask {
             slowest: Span::ZERO,
             phase: Phase::Measuring,
             provisional: Provisional::default(),
+            held: Held::default(),
             stamps: 0,
             unstamped: Unstamped::default(),
             behind: None,
@@ -323,34 +327,39 @@ impl StampTask {
             answered,
             followed_up,
             last,
-            path,
-            nic,
+            held,
+            provisional,
             ..
         } = self;
-        let now = turn.now;
         let mut measured = |sample: &session::Sample| {
             *judged += 1;
-            yields(configuration, sample, turn.now, turn.utc, turn.sink);
+            held.put(*sample, provisional);
             if !sample.is_answered {
                 return;
             }
             *answered += 1;
             *followed_up += u64::from(sample.residence.is_some());
             *last = Some(sample.before);
-            *path = sample
-                .path_delay
-                .map(|delay| (sample.before, delay))
-                .or(*path);
         };
-        session.expire(now, &mut measured);
-        // one that ends reports duplicates as well, and a NIC's timestamp is not final yet
-        if configuration.count.is_none() && nic.is_none() {
+        session.expire(turn.now, &mut measured);
+        // one that ends reports duplicates as well
+        if configuration.count.is_none() {
             session.complete(&mut measured);
+        }
+        self.release(turn);
+    }
+
+    /// Yields the packets whose times are final.
+    fn release(&mut self, turn: &mut Turn<'_>) {
+        while let Some(packet) = self.held.next(&self.provisional) {
+            yields(&self.configuration, &packet, turn.now, turn.utc, turn.sink);
+            let path = packet.path_delay.map(|delay| (packet.before, delay));
+            self.path = path.or(self.path);
         }
     }
 }
 
-/// Yields a packet whose time is over.
+/// Yields a packet.
 fn yields(
     configuration: &Stamp,
     packet: &session::Sample,

@@ -383,6 +383,53 @@ fn no_delay_stays_that_a_step_of_the_nics_clock_has_made() {
     );
 }
 
+/// A session without an end begins again after a step. What it yields before is final, and what it shows.
+#[test]
+fn a_session_without_an_end_yields_no_delay_that_a_step_has_made() {
+    let (delay, limit) = (Span::from_milliseconds(30), Span::from_milliseconds(1));
+    for step in 0..20_u32 {
+        let text = format!(
+            "preset = \"igc\"\n[link]\ndelay = \"30ms\"\n[[event]]\nat = \"{}ms\"\naction = \"step_hardware\"\nnic = \"sim0\"\nticks = -10_000_000\n",
+            2_000 + 97 * step
+        );
+        let simulation = Simulation::from_toml(&text, step.into()).expect("a scenario");
+        let place = || Place::Simulation(simulation.clone());
+        let other = simulation.interface("sim1").expect("it has one");
+        let mut reflector = Reflector::default();
+        reflector.listen = vec![(other.description().addresses[0].address, 862).into()];
+        let mut stamp = Stamp::with(reflector.listen[0].to_string());
+        stamp.name = Some("peer".to_owned());
+        stamp.interface = Some("sim0".to_owned());
+        stamp.clocks = Relation::Same;
+        stamp.source = Timestamper::Hardware;
+        stamp.interval = Duration::from_millis(20);
+        stamp.timeout = Duration::from_millis(100);
+        let asked = Measurements::default().reflector(reflector).stamp(stamp);
+        let mut engine = Engine::new(asked, place()).expect("it starts");
+        let (mut kept, end) = (Kept::default(), engine.now() + Span::from_seconds(12));
+        while engine.now() < end {
+            let until = engine.now() + Span::from_milliseconds(50);
+            engine.run_until(until, &mut kept).expect("it runs");
+            if let Some(path) = engine.state().peers[0].path_delay_ns {
+                assert!((59_000_000..61_000_000).contains(&path), "{text}: {path}");
+            }
+        }
+        let delays = kept
+            .judged
+            .iter()
+            .flat_map(|packet| [packet.forward, packet.backward]);
+        let errors: Vec<_> = delays
+            .flatten()
+            .map(|known| (known.value - delay).abs())
+            .collect();
+        let largest = errors.iter().max().expect("some");
+        assert!(*largest < limit, "{text}: {largest}");
+        // it goes on after the step, and what is final does not wait
+        assert!(errors.len() > 2 * 350, "{text}: {}", errors.len());
+        assert_eq!(kept.samples, kept.judged.len() as u64);
+    }
+}
+
 /// Delays of two points of measurement in one distribution are none of either.
 #[test]
 fn a_packet_that_the_nic_did_not_timestamp_has_no_timestamp() {

@@ -103,6 +103,15 @@ impl StampTask {
         }
     }
 
+    /// Returns the next packet at the end: of a session without an end, if its times are final. The report of one that ends
+    /// says whether all are.
+    fn left_over(&mut self) -> Option<Sample> {
+        match self.configuration.count {
+            Some(_) => self.held.take(),
+            None => self.held.next(&self.provisional),
+        }
+    }
+
     /// Judges what is left.
     pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> StampReport {
         if self.answered == 0 {
@@ -111,21 +120,17 @@ impl StampTask {
         let session = Session::new(SessionConfiguration::default());
         let session = std::mem::replace(&mut self.session, session);
         let reading = self.socket.utc_cross_timestamp();
-        let each = |packet: &Sample| {
-            yields(
-                &self.configuration,
-                packet,
-                reading.after,
-                reading.utc,
-                sink,
-            );
-        };
         self.phase = Phase::Over;
+        let session = session.finish(|packet: &Sample| self.held.put(*packet, &self.provisional));
+        let (at, utc) = (reading.after, reading.utc);
+        while let Some(packet) = self.left_over() {
+            yields(&self.configuration, &packet, at, utc, sink);
+        }
         StampReport {
             peer: self.peer,
             source: self.source(),
             stamps: self.stamps,
-            session: session.finish(each),
+            session,
             path: self.path_mtu(),
             sent: self.sent,
             refused: self.refused,
