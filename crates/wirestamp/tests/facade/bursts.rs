@@ -76,10 +76,13 @@ impl Setup {
         }
     }
 
-    /// The largest bound from now on, for twenty seconds.
-    fn widest(&self) -> Span {
-        self.widths(Duration::from_secs(20), Duration::from_millis(37))
-            .0
+    /// Waits until readings have shown a change. `after` that, no bound is larger for twenty seconds.
+    fn keeps_to(&self, microseconds: i64, after: Duration, world: &str) {
+        self.until_shown();
+        self.pass(after);
+        let (widest, _) = self.widths(Duration::from_secs(20), Duration::from_millis(37));
+        let most = Span::from_microseconds(microseconds);
+        assert!(widest <= most, "{world}: {widest}");
     }
 
     /// The largest bound and the mean bound during `time`, of a conversion each `step`.
@@ -143,14 +146,8 @@ fn after_a_second_pause_bounds_are_a_few_brackets_wide_too() {
                 setup.until_shown();
                 setup.pass(Duration::from_millis(milliseconds));
                 setup.pause(Span::from_milliseconds(200));
-                setup.until_shown();
-                setup.pass(Duration::from_millis(300));
-                let widest = setup.widest();
-                assert!(
-                    widest <= Span::from_microseconds(2 * microseconds),
-                    "{preset} {:?} {milliseconds}: {widest}",
-                    options.budget
-                );
+                let world = format!("{preset} {:?} {milliseconds}", options.budget);
+                setup.keeps_to(2 * microseconds, Duration::from_millis(300), &world);
             }
         }
     }
@@ -164,13 +161,8 @@ fn a_step_near_the_end_of_a_burst_leaves_bounds_a_few_brackets_wide() {
             let setup = Setup::of(preset, CorrelatorOptions::FIXED);
             setup.pass(Duration::from_millis(milliseconds));
             setup.pause(Span::from_milliseconds(200));
-            setup.until_shown();
-            setup.pass(Duration::from_millis(200));
-            let widest = setup.widest();
-            assert!(
-                widest <= Span::from_microseconds(microseconds),
-                "{preset} {milliseconds}: {widest}"
-            );
+            let world = format!("{preset} {milliseconds}");
+            setup.keeps_to(microseconds, Duration::from_millis(200), &world);
         }
     }
 }
@@ -214,13 +206,7 @@ fn after_somebody_changed_the_frequency_bounds_are_a_few_brackets_wide() {
         setup.pass(Duration::from_secs(92));
         let device = setup.simulation.world().clock_device(NicName::Sim0);
         device.adjust_frequency(400_000.0).expect("taken");
-        setup.until_shown();
-        setup.pass(Duration::from_millis(500));
-        let widest = setup.widest();
-        assert!(
-            widest <= Span::from_microseconds(microseconds),
-            "{preset}: {widest}"
-        );
+        setup.keeps_to(microseconds, Duration::from_millis(500), preset);
     }
 }
 
