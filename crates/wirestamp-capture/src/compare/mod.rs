@@ -135,6 +135,16 @@ enum Place {
     Unknown,
 }
 
+impl Place {
+    /// How many bytes are looked for.
+    fn length(self) -> u32 {
+        match self {
+            Self::Whole | Self::Unknown => 0,
+            Self::Stream(_, range) | Self::Elsewhere(_, range) => range.length,
+        }
+    }
+}
+
 /// The times and counts of a capture as a whole.
 #[derive(Debug, Clone, Copy, Default)]
 struct Extent {
@@ -257,10 +267,7 @@ impl Comparison {
         };
         let Some(key) = found.key else {
             self.extents[side as usize].unusable.cut_off += 1;
-            if self.options.nat || found.may_carry {
-                self.extents[side as usize].of_any_flow += 1;
-            }
-            self.tallies.get(flow).unusable[side as usize] += 1;
+            self.count_unusable(side, flow, found.may_carry);
             return;
         };
         self.tallies.passed(flow, side, placed.packet.direction);
@@ -268,6 +275,9 @@ impl Comparison {
         self.extents[side as usize].mirrored += u64::from(again == Again::Mirrored);
         let is_once = self.options.mirrored_once && again == Again::Mirrored;
         self.extents[side as usize].copies += u64::from(again == Again::Copy);
+        if again == Again::Copy {
+            self.copied(side, placed, &found);
+        }
         if again == Again::Copy || is_once {
             return;
         }
@@ -301,13 +311,27 @@ impl Comparison {
         extent.of_any_flow += u64::from(why != Unreadable::NotIp);
     }
 
+    /// The TCP stream of a packet.
+    fn stream(&mut self, side: Side, found: &Packet) -> Option<u32> {
+        let flow = found.flow.and_then(|flow| self.names.at_a(side, flow));
+        flow.and_then(|flow| self.streams.of(flow))
+    }
+
+    /// Remembers that a place had the bytes of a packet that its capture had from another one.
+    fn copied(&mut self, side: Side, placed: &Placed<Observed>, found: &Packet) {
+        let stream = found.bytes.and_then(|_| self.stream(side, found));
+        if let Some((stream, range)) = stream.zip(found.bytes) {
+            let at = (placed.packet.vantage, placed.line_ns);
+            self.streams.copied(stream, side, range, at);
+        }
+    }
+
     /// Remembers which bytes a packet brought; returns also whether its capture had some of them before.
     fn place(&mut self, side: Side, placed: &Placed<Observed>, found: &Packet) -> (Place, bool) {
         let Some(range) = found.bytes else {
             return (Place::Whole, false);
         };
-        let flow = found.flow.and_then(|flow| self.names.at_a(side, flow));
-        let Some(stream) = flow.and_then(|flow| self.streams.of(flow)) else {
+        let Some(stream) = self.stream(side, found) else {
             return (Place::Unknown, false);
         };
         let at = (placed.packet.vantage, placed.line_ns);
@@ -532,38 +556,25 @@ impl Comparison {
         let mut again = paired.is_some();
         let is_early = !waited || seen.utc_ns.is_none();
         let is_cut = self.memory.is_cut(seen.line_ns, self.options.window_ns);
+        let bytes = self.settle_bytes(seen);
+        if bytes == Some(Bytes::Found) {
+            let length = seen.bytes.length();
+            self.tallies.get(flow).resegmented(side, length);
+            return true;
+        }
         // where there was no room, its like is undecided itself
         if seen.utc_ns.is_none() || !waited && !is_cut {
-            self.may_come(seen, flow);
+            // the like may still come, and not be found
+            self.count_unusable(side, flow, seen.may_carry);
         }
-        match seen.bytes {
-            Place::Whole => {}
-            Place::Unknown => {
+        match bytes {
+            None | Some(Bytes::Found) => {}
+            Some(Bytes::Missing) => again = false,
+            Some(Bytes::Fewer) => again = true,
+            Some(Bytes::Forgotten) => {
                 self.tallies.get(flow).undecided[side as usize] += 1;
                 return false;
             }
-            Place::Elsewhere(stream, range) => {
-                let is_found = self.streams.has(stream, 1 - side as usize, range);
-                let tally = self.tallies.get(flow);
-                if is_found {
-                    tally.resegmented(side, range.length);
-                } else {
-                    tally.undecided[side as usize] += 1;
-                }
-                return is_found;
-            }
-            Place::Stream(stream, range) => match self.streams.settle(stream, side, range) {
-                Bytes::Found => {
-                    self.tallies.get(flow).resegmented(side, range.length);
-                    return true;
-                }
-                Bytes::Missing => again = false,
-                Bytes::Fewer => again = true,
-                Bytes::Forgotten => {
-                    self.tallies.get(flow).undecided[side as usize] += 1;
-                    return false;
-                }
-            },
         }
         if may_be_copy || is_cut {
             self.tallies.get(flow).undecided[side as usize] += 1;
@@ -593,11 +604,31 @@ impl Comparison {
         false
     }
 
-    /// The like of a packet that was given up may still come, and not be found.
-    fn may_come(&mut self, seen: &Seen, flow: u32) {
-        let side = seen.side as usize;
-        self.tallies.get(flow).unusable[side] += 1;
-        self.extents[side].of_any_flow += u64::from(self.options.nat || seen.may_carry);
+    /// Returns where the bytes of a packet without a like are. `None`: they are always in one packet.
+    fn settle_bytes(&mut self, seen: &Seen) -> Option<Bytes> {
+        let side = seen.side;
+        match seen.bytes {
+            Place::Whole => None,
+            Place::Unknown => Some(Bytes::Forgotten),
+            Place::Elsewhere(stream, range) => {
+                let is_found = self.streams.has(stream, 1 - side as usize, range);
+                Some(match is_found {
+                    true => Bytes::Found,
+                    false => Bytes::Forgotten,
+                })
+            }
+            Place::Stream(stream, range) => Some(self.streams.settle(stream, side, range)),
+        }
+    }
+
+    /// A packet that was not compared accounts for one missing packet of its flow, or of any.
+    fn count_unusable(&mut self, side: Side, flow: u32, may_carry: bool) {
+        let side = side as usize;
+        if self.options.nat || may_carry {
+            self.extents[side].of_any_flow += 1;
+        } else {
+            self.tallies.get(flow).unusable[side] += 1;
+        }
     }
 
     fn finish<F: FnMut(&FilePacket<'_>) -> Observed>(

@@ -1,9 +1,12 @@
 //! Which bytes of a TCP stream each capture has, by sequence number: segments that GRO or LRO joined, or that TSO has yet to split,
 //! are other packets on either side, and the same bytes.
 
+mod sightings;
+
 use super::Side;
-use crate::copies::{Vantage, longest};
+use crate::copies::Vantage;
 use crate::packet::Flow;
+use sightings::{Part, Sightings};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
@@ -35,7 +38,7 @@ pub(super) enum Brought {
     New,
     /// It had some of them: they were sent again.
     Again,
-    /// It had bytes of the stream from another place just before, and some of these: they were sent again, or are a copy that is cut
+    /// It had some of them from another place just before, and not as often from this one: they were sent again, or are a copy that is cut
     /// otherwise.
     Elsewhere,
 }
@@ -59,6 +62,7 @@ pub(super) struct Streams {
     numbers: HashMap<Flow, u32>,
     all: Vec<Stream>,
     changes: usize,
+    sightings: usize,
 }
 
 /// How often each capture has each byte. Where both have it more than once, once of that is left out of both counts.
@@ -68,8 +72,8 @@ struct Stream {
     counts: BTreeMap<u32, [u32; 2]>,
     /// The number behind the byte that is furthest ahead.
     front: u32,
-    /// Where and when each capture had the latest bytes that count.
-    places: [Option<(Vantage, i64)>; 2],
+    /// Where and when each capture just had which bytes.
+    sightings: [Sightings; 2],
 }
 
 impl Streams {
@@ -87,8 +91,8 @@ impl Streams {
         Some(number)
     }
 
-    /// A capture has these bytes at a place and time. Bytes that it has from another place, too, count once while copies may come:
-    /// whether they were sent again is unknown.
+    /// A capture has these bytes at a place and time. Bytes that it just had from another place count once: whether they were sent again
+    /// is unknown. Other bytes of the stream say nothing about these, wherever and whenever they were seen.
     pub(super) fn add(
         &mut self,
         stream: u32,
@@ -103,24 +107,32 @@ impl Streams {
         }
         let within = stream.within(range);
         let is_again = within.iter().any(|counts| counts[side as usize] > 0);
-        let place = &mut stream.places[side as usize];
-        let brought = match place {
-            Some(known) if is_again && may_be_copy(*known, at) => Brought::Elsewhere,
-            _ if is_again => Brought::Again,
-            _ => Brought::New,
+        let others_seen = self.sightings - stream.sightings[side as usize].len();
+        let room = sightings::room(others_seen);
+        let parts = stream.sightings[side as usize].see(range, at, is_again, room);
+        self.sightings = others_seen + stream.sightings[side as usize].len();
+        let brought = match parts.iter().any(|part| part.is_copy) {
+            true => Brought::Elsewhere,
+            false if is_again => Brought::Again,
+            false => Brought::New,
         };
-        let is_copy = brought == Brought::Elsewhere;
-        if !is_copy {
-            *place = Some(at);
-        }
-        stream.count(side, range, is_copy);
+        stream.count_all(side, &parts);
         let room = MOST_CHANGES_TOGETHER.saturating_sub(others);
         if !stream.trim(room.clamp(FEWEST_CHANGES, MOST_CHANGES)) {
             stream.counts.clear();
-            stream.count(side, range, is_copy);
+            stream.count_all(side, &parts);
         }
         self.changes = others + stream.counts.len();
         brought
+    }
+
+    /// A capture has a copy of a packet that had these bytes at another place. They count no more, and it is known that this place had
+    /// them.
+    pub(super) fn copied(&mut self, stream: u32, side: Side, range: Range, at: (Vantage, i64)) {
+        let seen = &mut self.all[stream as usize].sightings[side as usize];
+        let others = self.sightings - seen.len();
+        seen.copied(range, at, sightings::room(others));
+        self.sightings = others + seen.len();
     }
 
     /// Whether a capture has all of these bytes.
@@ -159,12 +171,13 @@ impl Streams {
     }
 }
 
-/// Whether bytes at a place and time may be a copy of those that a capture had before.
-fn may_be_copy(before: (Vantage, i64), at: (Vantage, i64)) -> bool {
-    before.0 != at.0 && at.1.saturating_sub(before.1) <= longest(None)
-}
-
 impl Stream {
+    fn count_all(&mut self, side: Side, parts: &[Part]) {
+        for part in parts {
+            self.count(side, part.range, part.is_copy);
+        }
+    }
+
     /// A capture has these bytes. `is_copy`: those that it has already count no more.
     fn count(&mut self, side: Side, range: Range, is_copy: bool) {
         let is_first = self.counts.is_empty();
@@ -291,195 +304,4 @@ impl Stream {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// One stream, which is 0.
-    fn streams() -> Streams {
-        let mut streams = Streams::default();
-        assert_eq!(streams.of(flow(1)), Some(0));
-        streams
-    }
-
-    fn flow(source_port: u16) -> Flow {
-        let address = std::net::Ipv4Addr::LOCALHOST.into();
-        Flow {
-            source: address,
-            destination: address,
-            protocol: 6,
-            source_port,
-            destination_port: 2,
-        }
-    }
-
-    fn place() -> (Vantage, i64) {
-        at(0, 0)
-    }
-
-    fn at(interface: u32, line_ns: i64) -> (Vantage, i64) {
-        (Vantage::new(0, interface, None, None), line_ns)
-    }
-
-    fn range(start: u32, length: u32) -> Range {
-        Range { start, length }
-    }
-
-    #[test]
-    fn joined_bytes_are_found_and_lost_ones_are_missed_once() {
-        for base in [0, u32::MAX - 1_500, 1 << 31] {
-            let at = |start: u32, length| range(start.wrapping_add(base), length);
-            let mut streams = streams();
-            for part in [at(0, 1_000), at(1_000, 1_000), at(2_000, 1_000)] {
-                streams.add(0, Side::A, part, place());
-            }
-            streams.add(0, Side::A, at(1_000, 1_000), place()); // sent again
-            streams.add(0, Side::B, at(0, 3_000), place());
-            assert_eq!(streams.settle(0, Side::B, at(0, 3_000)), Bytes::Found);
-            assert_eq!(streams.settle(0, Side::A, at(0, 1_000)), Bytes::Found);
-            assert_eq!(streams.settle(0, Side::A, at(1_000, 1_000)), Bytes::Fewer);
-            assert_eq!(streams.settle(0, Side::A, at(1_000, 1_000)), Bytes::Found);
-            assert_eq!(streams.settle(0, Side::A, at(2_000, 1_000)), Bytes::Found);
-            streams.add(0, Side::A, at(3_000, 10), place());
-            assert_eq!(streams.settle(0, Side::A, at(2_990, 20)), Bytes::Missing);
-            assert_eq!(streams.settle(0, Side::A, at(3_000, 10)), Bytes::Forgotten);
-        }
-    }
-
-    #[test]
-    fn bytes_from_another_place_are_copies_for_a_while() {
-        let long = 30 * longest(None);
-        let mut streams = streams();
-        for (interface, line_ns, expected) in [
-            (1, 0, Brought::New),
-            (2, longest(None), Brought::Elsewhere),
-            (2, longest(None) + 1, Brought::Again),
-            // sent again by the first one, and copied
-            (1, long, Brought::Again),
-            (2, long + longest(None), Brought::Elsewhere),
-            (1, 2 * long, Brought::Again),
-        ] {
-            let brought = streams.add(0, Side::A, range(0, 9), at(interface, line_ns));
-            assert_eq!(brought, expected, "{interface} {line_ns}");
-        }
-        assert_eq!(streams.all[0].at(0), [4, 0]);
-    }
-
-    #[test]
-    fn a_stream_of_many_gigabytes_takes_no_room() {
-        let mut streams = streams();
-        for turn in 0..200_000_u32 {
-            let part = range(turn.wrapping_mul(60_000), 60_000);
-            streams.add(0, Side::A, part, place());
-            streams.add(0, Side::B, part, place());
-            assert!(streams.changes <= 6, "{turn}: {streams:?}");
-        }
-        // every second byte, of one capture alone, in any order
-        type Order = fn(u32) -> u32;
-        let orders: [Order; 4] = [
-            |turn| turn * 2,
-            |turn| 0_u32.wrapping_sub(turn * 2),
-            |turn| turn.wrapping_mul(0x9e37_79b9),
-            |turn| ((turn % 8) << 29).wrapping_sub(turn * 2), // further behind than is remembered, again and again
-        ];
-        for order in orders {
-            let mut streams = self::streams();
-            for turn in 0..60_000 {
-                streams.add(0, Side::A, range(order(turn), 1), place());
-                assert!(
-                    streams.changes <= MOST_CHANGES,
-                    "{turn}: {}",
-                    streams.changes
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn as_much_of_a_stream_is_known_as_it_loses_in_a_window() {
-        // beyond that, the stream forgets the bytes furthest behind, whichever segment came last
-        for (sent, known) in [(8_000, 2), (20_000, 12_400)] {
-            let mut streams = self::streams();
-            for number in 0..sent {
-                let part = range(number * 1_000, 1_000);
-                streams.add(0, Side::A, part, place());
-                if number % 2 == 0 {
-                    streams.add(0, Side::A, part, place());
-                    streams.add(0, Side::A, range(0, 1_000), place());
-                }
-                streams.add(0, Side::B, part, place());
-            }
-            for number in (known..sent).step_by(2) {
-                let part = range(number * 1_000, 1_000);
-                assert_eq!(streams.settle(0, Side::A, part), Bytes::Fewer, "{number}");
-                assert_eq!(streams.settle(0, Side::A, part), Bytes::Found, "{number}");
-            }
-        }
-    }
-
-    #[test]
-    fn one_segment_never_costs_much() {
-        let mut streams = streams();
-        for turn in 0..2_000 {
-            streams.add(0, Side::B, range(turn * 2, 1), place());
-        }
-        let long = range(0, 4_000);
-        assert_eq!(streams.settle(0, Side::B, long), Bytes::Forgotten);
-        streams.add(0, Side::A, long, place());
-        assert_eq!(streams.changes, 2);
-        assert_eq!(streams.settle(0, Side::A, long), Bytes::Missing);
-    }
-
-    #[test]
-    fn many_streams_without_end_leave_room_for_others() {
-        let mut streams = streams();
-        let mut port = 0;
-        while streams.changes + 16 < MOST_CHANGES_TOGETHER {
-            port += 1;
-            let stream = streams.of(flow(port)).expect("there is room");
-            for turn in 0..8_000 {
-                streams.add(stream, Side::A, range(turn * 2, 1), place());
-            }
-        }
-        assert!(port > 60, "{port}: each has its limit");
-        let stream = streams.of(flow(999)).expect("there is room");
-        let parts = (0..31).map(|number| range(number * 3_000, 1_000));
-        for part in parts.clone() {
-            streams.add(stream, Side::A, part, place());
-        }
-        for part in parts {
-            assert_eq!(streams.settle(stream, Side::A, part), Bytes::Missing);
-        }
-        assert!(streams.changes < MOST_CHANGES_TOGETHER + 2 * FEWEST_CHANGES);
-    }
-
-    proptest! {
-        /// Both captures see every byte as often as it was transmitted but for lost ones, cut anew at each.
-        #[test]
-        fn as_many_segments_are_missing_as_were_lost(base: u32, lost in proptest::collection::vec(any::<bool>(), 1..60), joined in 1usize..10) {
-            let mut streams = streams();
-            let part = |number: usize, count: usize| range(base.wrapping_add(number as u32 * 100), count as u32 * 100);
-            for (number, is_lost) in lost.iter().enumerate() {
-                streams.add(0, Side::A, part(number, 1), place());
-                if *is_lost {
-                    streams.add(0, Side::A, part(number, 1), place());
-                }
-            }
-            for start in (0..lost.len()).step_by(joined) {
-                streams.add(0, Side::B, part(start, joined.min(lost.len() - start)), place());
-            }
-            let mut missing = 0;
-            for (number, is_lost) in lost.iter().enumerate() {
-                for _ in 0..1 + usize::from(*is_lost) {
-                    let found = streams.settle(0, Side::A, part(number, 1));
-                    prop_assert!(found != Bytes::Forgotten);
-                    missing += usize::from(found != Bytes::Found);
-                }
-            }
-            prop_assert_eq!(missing, lost.iter().filter(|lost| **lost).count());
-            for start in (0..lost.len()).step_by(joined) {
-                prop_assert_eq!(streams.settle(0, Side::B, part(start, joined.min(lost.len() - start))), Bytes::Found);
-            }
-        }
-    }
-}
+mod tests;

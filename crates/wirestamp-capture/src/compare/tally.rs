@@ -52,7 +52,7 @@ pub(super) struct Tally {
     pub(super) longest: [u32; 2],
     /// Packets that the other capture may have.
     pub(super) undecided: [u64; 2],
-    /// Packets that could not be compared.
+    /// Packets that could not be compared, but for those that may be of any flow.
     pub(super) unusable: [u64; 2],
     /// Of the matched ones, those of which one has no time.
     pub(super) without_time: u64,

@@ -14,7 +14,9 @@ mod steps;
 mod streams;
 mod tools;
 mod tunnels;
+mod two_nics;
 mod unseen;
+mod unusable;
 
 use build::{ACK, MICROSECONDS, NANOSECONDS, Ng, ethernet, pcap, tcp, udp};
 use wirestamp_capture::answers::answers;
