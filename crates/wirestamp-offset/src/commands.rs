@@ -302,6 +302,23 @@ impl Commands {
         }
     }
 
+    /// Records that a reading says too little: from a local time on, shifts are only known to within `unsure`.
+    pub(crate) fn unsure_by_others(&mut self, from: i64, unsure: f64) {
+        let Some(last) = self.knots.back().copied() else {
+            return;
+        };
+        self.push(from, last.adjustment, 0.0, 0.0);
+        if let Some(knot) = self.knots.back_mut() {
+            knot.unsure = last.unsure.max(unsure);
+        }
+    }
+
+    /// The growth of the shift per nanosecond of the local clock since the last command.
+    pub(crate) fn slope(&self) -> f64 {
+        let adjustment = self.knots.back().map_or(0.0, |knot| knot.adjustment);
+        adjustment / (1.0 + adjustment)
+    }
+
     /// The shift at a time from the last command on.
     pub(crate) fn shift_at(&self, local: i64) -> f64 {
         self.knots.back().map_or(0.0, |knot| knot.at(local).0)

@@ -29,6 +29,8 @@ pub struct Observed {
     is_any_believed: bool,
     /// The last contradiction beside an adjustment, while it lasts.
     doubted: Option<Doubt>,
+    /// Whether readings before the first one said too little.
+    is_blind: bool,
 }
 
 /// How far adjustments have moved the clock at a local time, in nanoseconds.
@@ -49,6 +51,8 @@ struct Beginning {
 
 /// A reading that is off by more, in nanoseconds, says too little.
 const TOO_UNSURE: f64 = 10_000.0;
+/// Slow adjustments, as a fraction: the usual one and others beside it.
+const SLOW: f64 = 2.1e-3;
 /// Any slope.
 const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
@@ -64,6 +68,7 @@ impl Observed {
             beginning: None,
             is_any_believed: false,
             doubted: None,
+            is_blind: false,
         }
     }
 
@@ -119,7 +124,7 @@ impl Observed {
 
     /// Notes how far adjustments have moved the clock at a local time. To be called before packets that were timestamped
     /// since the last reading are given to an estimator. Returns whether an adjustment that was taken for usual was a fast
-    /// slew: then all estimators with its commands must be reset.
+    /// slew, or readings said too little since the beginning: then all estimators with its commands must be reset.
     pub fn note(&mut self, local: i64, by: Bounded<Span>) -> bool {
         let reading = Reading {
             local,
@@ -127,11 +132,11 @@ impl Observed {
             unsure: by.bound.saturating_nanoseconds() as f64,
         };
         if reading.unsure > TOO_UNSURE {
-            return false;
+            return self.missed(&reading);
         }
         let (Some(first), Some(newest)) = (self.first, self.newest) else {
             (self.first, self.newest) = (Some(reading), Some(reading));
-            return false;
+            return std::mem::take(&mut self.is_blind);
         };
         if local <= newest.local {
             return false;
@@ -142,6 +147,48 @@ impl Observed {
         self.place(&first, &newest, &reading)
     }
 
+    /// Takes a reading that says too little. Until the next one, shifts are as unsure as what may have happened since the
+    /// newest one. Before there is one, no packet can be used.
+    fn missed(&mut self, reading: &Reading) -> bool {
+        let (Some(first), Some(newest)) = (self.first, self.newest) else {
+            self.is_blind = true;
+            return true;
+        };
+        if reading.local > newest.local {
+            let hidden = self.hidden_until(&first, &newest, reading);
+            self.commands
+                .borrow_mut()
+                .unsure_by_others(newest.local, hidden);
+        }
+        false
+    }
+
+    /// How far the clock may have been moved otherwise since the newest reading: at most what a wide reading leaves
+    /// possible, and what adjustments can do in the time.
+    fn hidden_until(&self, first: &Reading, newest: &Reading, wide: &Reading) -> f64 {
+        let elapsed = Span::from_nanoseconds((wide.local - newest.local).into());
+        let most = Adjusted::most_within(elapsed).saturating_nanoseconds() as f64;
+        // the usual one, and slow ones beside it
+        let slow = elapsed.nanoseconds() as f64 * SLOW;
+        let beside = match &self.beginning {
+            Some(beginning) => {
+                let expected = self.commands.borrow().shift_at(wide.local);
+                (beginning.shift(wide) - expected).abs()
+            }
+            None => {
+                let line = |slope: f64| first.by + slope * (wide.local - first.local) as f64;
+                let (low, high) = self.slopes;
+                let off = |slope: f64| (wide.by - line(slope)).abs();
+                off(low).max(off(high))
+            }
+        };
+        let last = self
+            .beginning
+            .map_or(0.0, |beginning| beginning.last.unsure);
+        let readings = 2.0 * (first.unsure + newest.unsure + last);
+        readings + (most + slow).min(beside + 2.0 * (wide.unsure + slow))
+    }
+
     /// Compares a reading with the line from `first` to `newest`.
     fn place(&mut self, first: &Reading, newest: &Reading, reading: &Reading) -> bool {
         let slopes = both(self.slopes, first.slopes_to(reading));
@@ -150,9 +197,12 @@ impl Observed {
         let is_begun = self.beginning.is_some();
         if is_expected && !is_begun {
             self.slopes = slopes;
+            // after a wide one
+            let mut commands = self.commands.borrow_mut();
+            commands.confirmed_by_others(newest.local, 0.0);
         } else if is_expected && is_long(first, newest, reading) {
-            self.slopes = slopes;
             self.confirmed(first, newest, reading);
+            self.slopes = slopes;
         } else if is_straight && !is_begun {
             // all of it is a slew: the beginning is level
             self.slopes = ANY;
@@ -182,8 +232,15 @@ impl Observed {
         let last = self
             .beginning
             .map_or(0.0, |beginning| beginning.last.unsure);
-        let unsure = 2.0 * (first.unsure + reading.unsure + last);
         let mut commands = self.commands.borrow_mut();
+        let usual = self.beginning.map_or(0.0, |beginning| beginning.slope);
+        let expected = usual + commands.slope();
+        let (low, high) = self.slopes;
+        let wrong = (expected - low).abs().max((expected - high).abs());
+        // a change just after `before` that readings hide in what they leave open of the slope
+        let hidden = wrong * (reading.local - before.local) as f64;
+        let readings = first.unsure + first.unsure + before.unsure + reading.unsure + last;
+        let unsure = hidden + 2.0 * readings;
         commands.confirmed_by_others(before.local, unsure);
     }
 
@@ -200,12 +257,21 @@ impl Observed {
         let first = self.first.unwrap_or(*before);
         let readings = [&first, before, reading, &beginning.last];
         let unsure = 2.0 * readings.iter().map(|reading| reading.unsure).sum::<f64>();
+        let is_straight = slopes.is_some() && is_long(&first, before, reading);
+        // a change just after `before` that readings hide in what the line before left open of the slope
+        let hidden = match is_straight {
+            true => {
+                let open = (usual.1 - usual.0) * (reading.local - before.local) as f64;
+                open + 2.0 * (first.unsure + before.unsure)
+            }
+            false => 0.0,
+        };
         self.commands.borrow_mut().moved_by_others(Movement {
             between: (before.local, reading.local),
             reached: beginning.shift(reading),
             after: after - beginning.slope,
-            is_straight: slopes.is_some() && is_long(&first, before, reading),
-            unsure,
+            is_straight,
+            unsure: unsure + hidden,
         });
         match slopes {
             Some(slopes) => self.slopes = slopes,
@@ -302,7 +368,16 @@ mod tests {
                 let packet = read - before;
                 let (low, high) = commands.borrow().at(packet).expect("remembered").shift;
                 let Some(beginning) = observed.beginning else {
-                    assert_eq!((low, high), (0, 0));
+                    let is_used = clock.1.iter().all(|bound| *bound as f64 <= TOO_UNSURE);
+                    assert!(!is_used || (low, high) == (0, 0));
+                    if !is_used {
+                        let beside = clock.by(packet) - clock.0[0].1 * 1e-6 * packet as f64;
+                        // beside a line that fits; the true one differs from it by as much
+                        let unseen = 8.0 * 41.0;
+                        let is_inside =
+                            low as f64 - unseen <= beside && beside <= high as f64 + unseen;
+                        assert!(is_inside, "{packet}: {low} to {high}, really {beside}");
+                    }
                     continue;
                 };
                 if packet < beginning.last.local {
@@ -425,6 +500,98 @@ mod tests {
             recovered > 20,
             "a wide reading widens what follows: {recovered}"
         );
+    }
+
+    /// The reader is interrupted for so long that most readings say nothing.
+    #[test]
+    fn a_slew_beside_readings_that_are_not_used_is_inside() {
+        const BOUNDS: &[i64] = &[41, 15_000, 41, 60_000, 400_000, 41, 3_000_000, 12_000];
+        for ppm in [3.0, -60.0, 500.0, -500.0, 83_333.0, -83_333.0] {
+            for begun in (2_000 * MS..2_130 * MS).step_by(3 * MS as usize) {
+                for length in [5, 60, 190, 1_511] {
+                    let ends = begun + length * MS;
+                    let changes = vec![(0, 40.0), (begun, 40.0 + ppm), (ends, 40.0)];
+                    observed(&Clock(changes, BOUNDS), &regular(6, 125 * MS));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn before_the_first_reading_that_is_used_nothing_is_valid() {
+        let mut observed = Observed::new(SharedCommands::default());
+        let mut note = |second: i64, bound: i128| {
+            let by = Bounded::new(Span::ZERO, Span::from_nanoseconds(bound));
+            observed.note(second * SECOND, by)
+        };
+        let valid = [
+            (1, 20_000),
+            (2, 20_000),
+            (3, 41),
+            (4, 41),
+            (5, 20_000),
+            (6, 41),
+        ];
+        let is_over = valid.map(|(second, bound)| note(second, bound));
+        assert_eq!(is_over, [true, true, true, false, false, false]);
+    }
+
+    /// It begins just after the second reading of a line, and the third one is off so that it fits the line.
+    #[test]
+    fn a_slew_that_fits_a_short_line_by_chance_is_inside() {
+        const BOUND: i64 = 50;
+        let mut random = 1_u64;
+        let mut choose = |limit: i64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) as i64 % (limit + 1)
+        };
+        let mut most = 0.0_f64;
+        for _ in 0..60_000 {
+            let commands = SharedCommands::default();
+            let mut observed = Observed::new(SharedCommands::clone(&commands));
+            let mut errors = || (choose(2) - 1) * (BOUND - 1);
+            let errors: Vec<_> = (0..24).map(|_| errors()).collect();
+            let seen = 20 * MS + choose(100 * MS);
+            let gap = seen + choose(seen);
+            let slewed = (choose(24 * BOUND) - 12 * BOUND) as f64;
+            let changed = 2 * SECOND + choose(100 * MS);
+            let second = changed + 100 * MS;
+            let slew = second + seen;
+            let by = |at: i64| {
+                let before = if at > changed { 1e6 } else { 0.0 };
+                before + slewed * ((at - slew) as f64 / 1e4).clamp(0.0, 1.0)
+            };
+            let usual = (0..16).map(|turn| turn * SECOND / 8);
+            let after = [second, slew, slew + gap, slew + 2 * gap];
+            for (place, at) in usual.chain(after).enumerate() {
+                let shown = Span::from_nanoseconds((by(at).round() as i64 + errors[place]).into());
+                observed.note(
+                    at,
+                    Bounded::new(shown, Span::from_nanoseconds(BOUND.into())),
+                );
+                if at < slew + gap {
+                    continue;
+                }
+                let Some(beginning) = observed.beginning else {
+                    continue;
+                };
+                for packet in [slew + 10_000, slew + gap / 2, at - 20_000] {
+                    let (low, high) = commands.borrow().at(packet).expect("remembered").shift;
+                    let truth = by(packet)
+                        - by(beginning.last.local)
+                        - beginning.slope * (packet - beginning.last.local) as f64;
+                    let middle = (low + high) as f64 / 2.0;
+                    most = most.max((truth - middle).abs());
+                    assert!(
+                        low as f64 <= truth && truth <= high as f64,
+                        "{packet}: {low} to {high}, really {truth}; {slewed}, {seen}, {gap}, {errors:?}"
+                    );
+                }
+            }
+        }
+        assert!(most > 6.0 * BOUND as f64, "the limit is near: {most}");
     }
 
     #[test]
