@@ -14,7 +14,7 @@ pub(crate) fn of_udp_port(_: u16) -> Option<String> {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{has_open_for_writing, of_abstract_name, of_packet_socket, one_of};
+pub(crate) use linux::{Holder, has_open_for_writing, of_abstract_name, of_packet_socket, one_of};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -36,7 +36,7 @@ mod linux {
 
     /// Returns the first program with one of these names that has a packet socket on this interface.
     pub(crate) fn of_packet_socket(interface: u32, names: &[&str]) -> Option<String> {
-        let table = fs::read_to_string("/proc/net/packet").unwrap_or_default();
+        let table = fs::read_to_string("/proc/thread-self/net/packet").unwrap_or_default();
         let sockets = packet_sockets(&table, interface);
         others()
             .filter(|process| names.contains(&name_of(*process).as_str()))
@@ -44,13 +44,48 @@ mod linux {
             .map(described)
     }
 
-    /// Returns the program that has this abstract name of a UNIX socket.
-    pub(crate) fn of_abstract_name(name: &str) -> Option<String> {
-        let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
-        let sockets = abstract_names(&table, name);
-        others()
-            .find(|process| holds_one(*process, &sockets))
-            .map(described)
+    /// The owner of an abstract name, as far as this user may see it.
+    #[derive(Debug, PartialEq, Eq)]
+    pub(crate) enum Holder {
+        Nobody,
+        /// It has no packet socket on the interface.
+        Idle,
+        /// It has one: its name and process ID.
+        Uses(String),
+        /// There are packet sockets, but this user may not see whether one is the owner's.
+        Unknown,
+    }
+
+    /// Returns who has this abstract name of a UNIX socket, and whether that program has a packet socket
+    /// on this interface.
+    pub(crate) fn of_abstract_name(name: &str, interface: u32) -> Holder {
+        let (Ok(names), Ok(packets)) = (
+            fs::read_to_string("/proc/thread-self/net/unix"),
+            fs::read_to_string("/proc/thread-self/net/packet"),
+        ) else {
+            return Holder::Unknown;
+        };
+        let named = abstract_names(&names, name);
+        if named.is_empty() {
+            return Holder::Nobody;
+        }
+        let packets = packet_sockets(&packets, interface);
+        if packets.is_empty() {
+            return Holder::Idle;
+        }
+        let owners = others().filter(|process| holds_one(*process, &named));
+        of_owners(owners, |process| holds_one(process, &packets))
+    }
+
+    fn of_owners(owners: impl Iterator<Item = u32>, uses: impl Fn(u32) -> bool) -> Holder {
+        let mut found = Holder::Unknown;
+        for process in owners {
+            if uses(process) {
+                return Holder::Uses(described(process));
+            }
+            found = Holder::Idle;
+        }
+        found
     }
 
     /// Returns the first program with one of these names, which the kernel truncates to 15 octets.
@@ -200,6 +235,15 @@ mod linux {
                 ),
                 (None, None)
             );
+        }
+
+        #[test]
+        fn an_owner_that_cannot_be_seen_may_use_the_interface() {
+            let own = std::process::id();
+            let holder = |owners: &[u32], uses| of_owners(owners.iter().copied(), |_| uses);
+            assert_eq!(holder(&[], true), Holder::Unknown);
+            assert_eq!(holder(&[own], false), Holder::Idle);
+            assert_eq!(holder(&[own], true), Holder::Uses(described(own)));
         }
 
         #[test]

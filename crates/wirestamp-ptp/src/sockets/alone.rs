@@ -1,23 +1,33 @@
 //! One clock per interface over Ethernet, as UDP's ports have it. Two programs that send as one clock take each
 //! other's answers, which are of requests that they did not send: no error bound would hold.
 //!
-//! A second wirestamp is refused by the name of a socket. Other programs are found by their sockets, if this
+//! A second wirestamp is refused by the name of a socket, if its owner has a packet socket on the interface, or
+//! may have one and this user may not see whose they are. Other programs are found by their sockets, if this
 //! user may see them, and only when the clock starts.
 //!
 //! Source: unix(7): an abstract name is one of the network namespace, and ends with its socket.
 
 use crate::configuration::{Configuration, DelayMechanism};
 use crate::identity::identity_of;
-use crate::owner;
+use crate::owner::{self, Holder};
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::thread;
+use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Interface, Result};
 
 const OPERATION: &str = "start PTP over Ethernet";
 /// Programs that send as the clock of the interface's MAC address, as this one does. The kernel cuts
 /// names at 15 octets.
 const OTHERS: [&str; 3] = ["ptp4l", "ptpd", "ptpd2"];
+
+/// The names of one interface. Every user can take names: one that is taken by a program without a packet
+/// socket there, which needs a privilege, excludes nobody.
+const NAMES: usize = 8;
+/// How often, and at what interval, a program without a packet socket is looked at.
+const LOOKS: usize = 4;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Excludes other clocks on an interface until it is dropped.
 #[derive(Debug)]
@@ -29,7 +39,7 @@ impl Alone {
         if interface.description().simulated {
             return Ok(Self(None));
         }
-        let alone = Self::named(interface.name())?;
+        let alone = Self::named(interface.name(), interface.index().get())?;
         // with an identity of its own, only answers to a neighbour's requests would come twice
         let own = configuration.clock_identity()?;
         let is_apart = own.is_some_and(|own| own != identity_of(interface))
@@ -40,25 +50,51 @@ impl Alone {
         }
     }
 
-    fn named(interface: &str) -> Result<Self> {
-        let name = format!("wirestamp-ptp-ethernet/{interface}");
-        let bound = SocketAddr::from_abstract_name(&name)
-            .and_then(|address| UnixDatagram::bind_addr(&address));
-        match bound {
-            Ok(socket) => Ok(Self(Some(socket))),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                let owner = owner::of_abstract_name(&name);
-                Err(busy(
-                    interface,
-                    owner.as_deref().unwrap_or("another wirestamp"),
-                ))
+    /// Takes one of the names of an interface, and refuses if a program that has another one of them uses
+    /// the interface.
+    fn named(interface: &str, index: u32) -> Result<Self> {
+        let mut own = None;
+        for number in 0..NAMES {
+            let name = format!("wirestamp-ptp-ethernet/{interface}/{number}");
+            if own.is_none() {
+                own = bound(&name, interface)?;
+                if own.is_some() {
+                    continue;
+                }
             }
-            Err(error) => {
-                let cause = error.to_string();
-                Err(Error::new(ErrorKind::Io, OPERATION, interface, cause).with_system(&error))
+            match used_by(&name, index) {
+                Holder::Uses(owner) => return Err(busy(interface, &owner)),
+                Holder::Unknown => return Err(perhaps_busy(interface)),
+                Holder::Nobody | Holder::Idle => {}
             }
         }
+        Ok(Self(own))
     }
+}
+
+/// Binds a socket to an abstract name; `None` if another has it.
+fn bound(name: &str, interface: &str) -> Result<Option<UnixDatagram>> {
+    let bound =
+        SocketAddr::from_abstract_name(name).and_then(|address| UnixDatagram::bind_addr(&address));
+    match bound {
+        Ok(socket) => Ok(Some(socket)),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(None),
+        Err(error) => {
+            let cause = error.to_string();
+            Err(Error::new(ErrorKind::Io, OPERATION, interface, cause).with_system(&error))
+        }
+    }
+}
+
+/// Returns who has a name, once a program that is just starting had the time to open its sockets.
+fn used_by(name: &str, index: u32) -> Holder {
+    for _ in 0..LOOKS {
+        match owner::of_abstract_name(name, index) {
+            Holder::Idle => thread::sleep(BETWEEN_LOOKS),
+            holder => return holder,
+        }
+    }
+    Holder::Idle
 }
 
 fn busy(interface: &str, owner: &str) -> Error {
@@ -70,20 +106,40 @@ fn busy(interface: &str, owner: &str) -> Error {
     Error::new(ErrorKind::Busy, OPERATION, interface, cause).with_remedy(remedy)
 }
 
+fn perhaps_busy(interface: &str) -> Error {
+    let cause = "another program has the name of a PTP clock there, and this user may not see whether it is one";
+    let remedy = "start this program as root, who may, or end the other one: ss --unix --all --processes shows the \
+                  name wirestamp-ptp-ethernet";
+    Error::new(ErrorKind::Busy, OPERATION, interface, cause).with_remedy(remedy)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Every user can take the names; only the privilege gives a packet socket. Needs root.
     #[test]
-    fn of_two_clocks_on_an_interface_the_second_is_refused() {
-        let name = format!("alone-{}", std::process::id());
-        let first = Alone::named(&name).expect("free");
-        let refused = Alone::named(&name).expect_err("taken");
+    fn a_name_refuses_only_if_its_owner_uses_the_interface() {
+        let lo = Interface::find("lo").expect("every Linux has it");
+        let (name, index) = (format!("alone-{}", std::process::id()), lo.index().get());
+        let taken: Vec<_> = (0..NAMES)
+            .map(|number| format!("wirestamp-ptp-ethernet/{name}/{number}"))
+            .map(|name| bound(&name, "lo").expect("bound").expect("free"))
+            .collect();
+        Alone::named(&name, index).expect("its owner uses no interface");
+        drop(taken);
+        let Ok(socket) = lo.open_ethernet(wirestamp::ethernet::Ethertype::PTP) else {
+            return;
+        };
+        let first = Alone::named(&name, index).expect("free");
+        let refused = Alone::named(&name, index).expect_err("taken");
         assert_eq!(refused.kind(), ErrorKind::Busy);
         let own = format!("(process {})", std::process::id());
         assert!(refused.remedy().contains(&own), "{refused}");
-        Alone::named("another").expect("free");
+        Alone::named("another", index).expect("free");
+        Alone::named(&name, index + 1).expect("nobody uses that interface");
         drop(first);
-        Alone::named(&name).expect("free again");
+        Alone::named(&name, index).expect("free again");
+        drop(socket);
     }
 }
