@@ -151,6 +151,7 @@ mod tests {
             offset_ns: 0,
             error_ns: 0,
             error_bound_ns: 0,
+            flight_ns: 0,
         }
     }
 

@@ -125,7 +125,7 @@ impl Network {
 
     fn hold_against_truth(&self, place: usize, sample: Sample, told: &mut Told) {
         let end = self.plans[place].ends[usize::from(sample.port) - 1];
-        let Some((at, truth)) = self.truth(end, &sample) else {
+        let Some(real) = self.truth(end, &sample) else {
             return;
         };
         // a boundary clock also has the errors of those before it
@@ -139,15 +139,12 @@ impl Network {
             .saturating_add(before);
         told.bounds[place] = bound;
         let point = Point {
-            at_ns: (at - told.begun).saturating_nanoseconds(),
+            at_ns: (real.at - told.begun).saturating_nanoseconds(),
             clock: place + 1 - self.transmitters,
             offset_ns: sample.offset.value.saturating_nanoseconds(),
-            error_ns: sample
-                .offset
-                .value
-                .saturating_nanoseconds()
-                .saturating_sub(truth),
+            error_ns: real.error(sample.offset.value.saturating_nanoseconds()),
             error_bound_ns: bound,
+            flight_ns: real.flight.saturating_nanoseconds(),
         };
         told.held.add(place, sample, point, on);
     }
@@ -156,16 +153,23 @@ impl Network {
         self.transmitters == 1 && self.plans.iter().any(|plan| plan.ends.len() == 2)
     }
 
-    /// Returns the arrival of the Sync and the true offset of the clock at `end` then.
-    fn truth(&self, end: End, sample: &Sample) -> Option<(MonotonicTime, i64)> {
+    /// Returns what really happened to a sample's Sync, and the true offset of the clock at `end` meanwhile.
+    fn truth(&self, end: End, sample: &Sample) -> Option<Real> {
         if sample.source == TimestampSource::Software {
-            return Some((self.now(), 0)); // all of them read the same clock
+            // all of them read the same clock
+            return Some(Real {
+                at: self.now(),
+                flight: Span::ZERO,
+                offsets: [0; 2],
+            });
         }
         let cable = &self.cables[end.cable];
         let truth = cable.world.truth();
         let ticks = HardwareTicks::new(sample.local_ns as u64);
         let index = cable.ends[end.side].index();
-        let at = arrival(&truth, index, ticks).or_else(|| truth.monotonic_time_of(index, ticks))?;
+        let passed = passed(&truth, index, ticks);
+        let came = || truth.monotonic_time_of(index, ticks).map(|at| [at; 2]);
+        let [left, at] = passed.or_else(came)?;
         // along a chain the reference is the first timeTransmitter
         let origin = if self.is_chain() {
             End { cable: 0, side: 0 }
@@ -175,23 +179,62 @@ impl Network {
                 ..end
             }
         };
-        let cable = &self.cables[origin.cable];
-        let transmitter = cable
-            .world
-            .truth()
-            .hardware_ticks_at(cable.ends[origin.side].index(), at)?;
-        Some((at, sample.local_ns.wrapping_sub(transmitter.raw() as i64)))
+        let shown = |end: End, at| {
+            let cable = &self.cables[end.cable];
+            let ticks = cable.world.truth();
+            let ticks = ticks.hardware_ticks_at(cable.ends[end.side].index(), at)?;
+            Some(ticks.raw() as i64)
+        };
+        let offset = |local: i64, at| Some(local.wrapping_sub(shown(origin, at)?));
+        Some(Real {
+            at,
+            flight: at - left,
+            offsets: [
+                offset(sample.local_ns, at)?,
+                offset(shown(end, left)?, left)?,
+            ],
+        })
     }
 }
 
-/// Returns when the message with this NIC timestamp arrived, by the NIC's clock at that time,
-/// because a later or a set-back clock may show the same value again. `None` for the second arrival
-/// of a duplicated message.
-fn arrival(truth: &Truth, index: InterfaceIndex, ticks: HardwareTicks) -> Option<MonotonicTime> {
+/// What really happened to a sample's Sync.
+struct Real {
+    /// When it arrived.
+    at: MonotonicTime,
+    /// How long it was under way.
+    flight: Span,
+    /// The offset when it arrived, and when it left: of a clock that was stepped in between, nobody can know more.
+    offsets: [i64; 2],
+}
+
+impl Real {
+    /// Returns the error of a measured offset.
+    fn error(&self, measured: i64) -> i64 {
+        let errors = self.offsets.map(|offset| measured.saturating_sub(offset));
+        let [arrived, left] = errors;
+        if left.saturating_abs() < arrived.saturating_abs() {
+            left
+        } else {
+            arrived
+        }
+    }
+}
+
+/// Returns when the message with this NIC timestamp left and arrived, by the NIC's clock at that time, because a later or a
+/// set-back clock may show the same value again. `None` for the second arrival of a duplicated message.
+fn passed(
+    truth: &Truth,
+    index: InterfaceIndex,
+    ticks: HardwareTicks,
+) -> Option<[MonotonicTime; 2]> {
     let newest_first = (0..truth.datagrams()).rev();
     newest_first
-        .filter_map(|sequence| truth.datagram(sequence)?.receive_hardware_at)
-        .find(|at| truth.hardware_ticks_at(index, *at) == Some(ticks))
+        .filter_map(|sequence| {
+            let datagram = truth.datagram(sequence)?;
+            let at = datagram.receive_hardware_at?;
+            Some([datagram.transmit_hardware_at.unwrap_or(at), at])
+        })
+        .find(|[_, at]| truth.hardware_ticks_at(index, *at) == Some(ticks))
 }
 
 /// The samples so far.

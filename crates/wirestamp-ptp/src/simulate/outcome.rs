@@ -16,10 +16,14 @@ pub struct Point {
     pub clock: usize,
     /// The measured offset.
     pub offset_ns: i64,
-    /// The measured offset minus the true one.
+    /// The measured offset minus the true one when the Sync arrived or, if a clock was stepped while it was under way, when
+    /// it left: the nearer one.
     pub error_ns: i64,
     /// The error bound; on a chain, the sum of the bounds of all clocks so far.
     pub error_bound_ns: i64,
+    /// How long its Sync was under way by NIC timestamps.
+    #[serde(skip)]
+    pub(super) flight_ns: i64,
 }
 
 /// The result of a run.
