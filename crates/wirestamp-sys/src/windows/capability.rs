@@ -92,7 +92,7 @@ mod tests {
     fn each_answer_of_a_driver_keeps_its_number_and_says_what_it_means() {
         for (code, kind, words) in [
             (50, ErrorKind::NotSupported, "newer driver"),
-            (2_001, ErrorKind::Io, "only a timestamp that was seen tells"),
+            (2_001, ErrorKind::Io, "only a timestamp shows"),
             (23, ErrorKind::Io, "rejected the question"),
             (1_168, ErrorKind::NoSuchDevice, "no such adapter"),
         ] {
