@@ -117,6 +117,9 @@ fn perhaps_busy(interface: &str) -> Error {
 mod tests {
     use super::*;
 
+    /// No interface has it: other tests of this process have packet sockets on some.
+    const UNUSED: u32 = i32::MAX as u32;
+
     /// Every user can take the names; only the privilege gives a packet socket. Needs root.
     #[test]
     fn a_name_refuses_only_if_its_owner_uses_the_interface() {
@@ -126,7 +129,7 @@ mod tests {
             .map(|number| format!("wirestamp-ptp-ethernet/{name}/{number}"))
             .map(|name| bound(&name, "lo").expect("bound").expect("free"))
             .collect();
-        Alone::named(&name, index).expect("its owner uses no interface");
+        Alone::named(&name, UNUSED).expect("its owner uses no interface");
         drop(taken);
         let Ok(socket) = lo.open_ethernet(wirestamp::ethernet::Ethertype::PTP) else {
             return;
@@ -137,7 +140,7 @@ mod tests {
         let own = format!("(process {})", std::process::id());
         assert!(refused.remedy().contains(&own), "{refused}");
         Alone::named("another", index).expect("free");
-        Alone::named(&name, index + 1).expect("nobody uses that interface");
+        Alone::named(&name, UNUSED).expect("nobody uses that interface");
         drop(first);
         Alone::named(&name, index).expect("free again");
         drop(socket);
