@@ -51,7 +51,7 @@ impl Alone {
     }
 
     /// Takes one of the names of an interface, and refuses if a program that has another one of them uses
-    /// the interface.
+    /// the interface. Of two that start at once, the one with the later name waits for the other.
     fn named(interface: &str, index: u32) -> Result<Self> {
         let mut own = None;
         for number in 0..NAMES {
@@ -62,7 +62,8 @@ impl Alone {
                     continue;
                 }
             }
-            match used_by(&name, index) {
+            let looks = if own.is_none() { LOOKS } else { 1 };
+            match used_by(&name, index, looks) {
                 Holder::Uses(owner) => return Err(busy(interface, &owner)),
                 Holder::Unknown => return Err(perhaps_busy(interface)),
                 Holder::Nobody | Holder::Idle => {}
@@ -86,11 +87,15 @@ fn bound(name: &str, interface: &str) -> Result<Option<UnixDatagram>> {
     }
 }
 
-/// Returns who has a name, once a program that is just starting had the time to open its sockets.
-fn used_by(name: &str, index: u32) -> Holder {
-    for _ in 0..LOOKS {
+/// Returns who has a name, once a program that is just starting had the time to open its sockets, if there
+/// are several looks.
+fn used_by(name: &str, index: u32, looks: usize) -> Holder {
+    for look in 0..looks {
+        if look > 0 {
+            thread::sleep(BETWEEN_LOOKS);
+        }
         match owner::of_abstract_name(name, index) {
-            Holder::Idle => thread::sleep(BETWEEN_LOOKS),
+            Holder::Idle => {}
             holder => return holder,
         }
     }
