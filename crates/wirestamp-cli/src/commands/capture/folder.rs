@@ -4,6 +4,7 @@
 use super::input::{self, OPERATION};
 use crate::failure::told;
 use std::collections::HashSet;
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use wirestamp::{Error, ErrorKind};
@@ -16,82 +17,123 @@ const MOST_UNTIMED: usize = 1_000;
 
 const MOVE: &str = "move it out of the folder";
 
+/// A file of the folder, as it was when its place was found.
+struct Listed {
+    first_ns: Option<i64>,
+    path: PathBuf,
+    identity: Identity,
+}
+
 /// Opens all files of a folder as one capture.
 pub(super) fn open(folder: &Path) -> Result<Reader<'static>, Error> {
-    let mut files = Vec::new();
-    for path in names(folder)? {
-        files.push((first_time(&path)?, path));
-    }
-    files.sort();
-    let opened = files.into_iter().map(|(first_ns, path)| {
-        match first_time(&path) {
-            Ok(now) if now == first_ns => {}
-            Err(error) if path.exists() => return Err(error),
-            _ => return Err(changed(&path)),
+    let mut files = listed(folder)?;
+    files.sort_by(|one, other| (one.first_ns, &one.path).cmp(&(other.first_ns, &other.path)));
+    let opened = files.into_iter().map(|listed| {
+        let path = &listed.path;
+        let mut file = open_file(path)?.ok_or_else(|| changed(path))?;
+        let is_same = identity(&file, path)? == listed.identity;
+        if !is_same || first_time(path, &mut file)? != listed.first_ns {
+            return Err(changed(path));
         }
-        Ok(File {
-            name: path.display().to_string(),
-            input: input::bytes(&path)?,
-        })
+        let name = path.display().to_string();
+        let input = input::of_file(&name, file)?;
+        Ok(File { name, input })
     });
     let refuse = || refused(folder, "is a folder without a capture");
     Reader::of_files(opened)?.ok_or_else(refuse)
 }
 
 /// Returns the files that have contents, without hidden ones; each once, however many links to it there are.
-fn names(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+fn listed(folder: &Path) -> Result<Vec<Listed>, Error> {
     let (mut files, mut known) = (Vec::new(), HashSet::new());
     for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
         let entry = entry.map_err(|error| failed(folder, &error))?;
-        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if is_hidden || !has_contents(&entry.path())? {
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
             continue;
         }
-        let identity = identity(&entry.path()).map_err(|error| failed(&entry.path(), &error))?;
-        if !known.insert(identity) {
+        let path = entry.path();
+        let Some(mut file) = open_file(&path)? else {
+            continue;
+        };
+        let identity = identity(&file, &path)?;
+        if !known.insert(identity.clone()) {
             continue;
         }
         if files.len() == MOST_FILES {
             let cause = format!("is a folder with more than {MOST_FILES} files");
             return Err(refused(folder, cause));
         }
-        files.push(entry.path());
+        let first_ns = first_time(&path, &mut file)?;
+        files.push(Listed {
+            first_ns,
+            path,
+            identity,
+        });
     }
     Ok(files)
 }
 
-/// Whether it is a file that has contents; an error if it is neither a file nor a folder.
-fn has_contents(path: &Path) -> Result<bool, Error> {
-    match fs::metadata(path) {
-        Ok(about) if about.is_file() => Ok(about.len() > 0),
-        Ok(about) if about.is_dir() => Ok(false),
-        Ok(_) => Err(other(path, "is neither a file nor a folder")),
+/// Opens a file that has contents; `None` if it has none, or is a folder; an error if it is something else. The open file is checked, not
+/// its name, which may lead elsewhere by then; opening waits for nobody.
+fn open_file(path: &Path) -> Result<Option<fs::File>, Error> {
+    let opened = match fs::metadata(path) {
+        // devices act when they are opened
+        Ok(about) if !about.is_file() => return kind(path, &about).map(|_| None),
+        Ok(_) => input::open_at_once(path),
+        Err(error) => Err(error),
+    };
+    match opened {
+        Ok(file) => {
+            let about = file.metadata().map_err(|error| failed(path, &error))?;
+            Ok(kind(path, &about)?.then_some(file))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::symlink_metadata(path) {
             Ok(_) => Err(other(path, "is a link to a file that does not exist")),
             // a ring just removed it
-            Err(_) => Ok(false),
+            Err(_) => Ok(None),
         },
         Err(error) => Err(failed(path, &error)),
     }
 }
 
-/// Returns what all links to a file share: its device and its number there.
+/// Whether it is a file that has contents; an error if it is neither a file nor a folder.
+fn kind(path: &Path, about: &fs::Metadata) -> Result<bool, Error> {
+    if about.is_file() || about.is_dir() {
+        return Ok(about.is_file() && about.len() > 0);
+    }
+    Err(other(path, "is neither a file nor a folder"))
+}
+
+/// What all links to a file share: its device and its number there.
 #[cfg(unix)]
-fn identity(path: &Path) -> io::Result<(u64, u64)> {
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(file: &fs::File, path: &Path) -> Result<Identity, Error> {
     use std::os::unix::fs::MetadataExt;
-    let about = fs::metadata(path)?;
+    let about = file.metadata().map_err(|error| failed(path, &error))?;
     Ok((about.dev(), about.ino()))
 }
 
-/// Returns what all symbolic links to a file share: its path.
+/// What all symbolic links to a file share: its path.
 #[cfg(not(unix))]
-fn identity(path: &Path) -> io::Result<PathBuf> {
-    fs::canonicalize(path)
+type Identity = PathBuf;
+
+#[cfg(not(unix))]
+fn identity(_: &fs::File, path: &Path) -> Result<Identity, Error> {
+    fs::canonicalize(path).map_err(|error| failed(path, &error))
 }
 
-/// Returns the time of a file's first packet; `None` if it has no packets.
-fn first_time(path: &Path) -> Result<Option<i64>, Error> {
-    let reader = Reader::new(path.display().to_string(), input::bytes(path)?);
+/// Returns the time of a file's first packet, and goes back to the file's beginning; `None` if it has no packets.
+fn first_time(path: &Path, file: &mut fs::File) -> Result<Option<i64>, Error> {
+    let name = path.display().to_string();
+    let same = file.try_clone().map_err(|error| failed(path, &error))?;
+    let found = first_time_in(path, Reader::new(&name, input::of_file(&name, same)?));
+    file.rewind().map_err(|error| failed(path, &error))?;
+    found
+}
+
+fn first_time_in(path: &Path, reader: Result<Reader<'_>, Error>) -> Result<Option<i64>, Error> {
     let mut reader = reader.map_err(|error| match error.kind() {
         ErrorKind::InvalidInput => error.with_remedy(MOVE),
         _ => error,

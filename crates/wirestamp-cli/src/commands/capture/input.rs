@@ -44,7 +44,24 @@ pub(super) fn bytes(path: &Path) -> Result<Input, Error> {
     let name = path.display().to_string();
     let file = File::open(path)
         .map_err(|error| told(ErrorKind::InvalidInput, OPERATION, &name, &error))?;
-    uncompressed(&name, Box::new(file))
+    of_file(&name, file)
+}
+
+/// Opens a file without waiting for the writer of a FIFO: the name may lead to one since it was looked at.
+pub(super) fn open_at_once(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        libc::O_NONBLOCK | libc::O_NOCTTY,
+    );
+    options.open(path)
+}
+
+/// Reads a file that is open.
+pub(super) fn of_file(name: &str, file: File) -> Result<Input, Error> {
+    uncompressed(name, Box::new(file))
 }
 
 /// Returns the bytes of a capture that may be compressed, in bounded memory: blocks are decompressed as they are

@@ -65,3 +65,43 @@ fn a_file_with_several_links_is_read_once() {
     let mut reader = open(folder.path()).expect("a capture");
     assert_eq!(count(&mut reader).expect("reads"), 7);
 }
+
+/// The same packet at its beginning, and others behind it.
+#[cfg(unix)]
+#[test]
+fn a_file_that_another_one_replaced_is_an_error_whatever_its_first_packet_is() {
+    let folder = ring();
+    let elsewhere = tempfile::NamedTempFile::new().expect("made");
+    fs::write(elsewhere.path(), pcap(&[20, 22, 24])).expect("written");
+    let mut reader = open(folder.path()).expect("a capture");
+    let path = folder.path().join("a");
+    fs::remove_file(&path).expect("removed");
+    std::os::unix::fs::symlink(elsewhere.path(), &path).expect("made");
+    let error = count(&mut reader).expect_err("changed");
+    assert!(
+        error.to_string().contains("was replaced or removed"),
+        "{error}"
+    );
+}
+
+/// Opening it would wait for a writer.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fifo_in_the_place_of_a_file_is_not_waited_for() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let folder = ring();
+        let mut reader = open(folder.path()).expect("a capture");
+        let path = folder.path().join("a");
+        fs::remove_file(&path).expect("removed");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("coreutils").success());
+        // between the look at its name and opening it
+        let opened = input::open_at_once(&path).and_then(|file| file.metadata());
+        assert!(!opened.expect("opened").is_file());
+        sender.send(count(&mut reader).map_err(|error| error.to_string()))
+    });
+    let counted = receiver.recv_timeout(std::time::Duration::from_secs(20));
+    let error = counted.expect("in time").expect_err("a FIFO");
+    assert!(error.contains("is neither a file nor a folder"), "{error}");
+}
