@@ -14,7 +14,7 @@ pub(crate) const IDENTIFIED: i64 = 1_000_000_000;
 const MOST: usize = 65_536;
 
 /// Where a file says that a packet was seen: section, interface and direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Vantage(NonZeroU64);
 
 impl Vantage {

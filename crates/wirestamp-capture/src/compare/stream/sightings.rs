@@ -181,12 +181,13 @@ fn original(overlaps: &[Overlap], position: u32, place: Vantage) -> Option<i64> 
     let covers = |overlap: &&Overlap| (overlap.from..overlap.until).contains(&position);
     let all = overlaps.iter().filter(covers);
     let mut all: Vec<_> = all.map(|one| (one.place, one.since_ns)).collect();
-    all.sort_unstable_by_key(|(_, since_ns)| *since_ns);
-    let times = |of: Vantage| all.iter().filter(move |(place, _)| *place == of);
-    let here = times(place).count();
-    let most = all.iter().map(|(place, _)| *place);
-    let most = most.max_by_key(|place| times(*place).count())?;
-    times(most).nth(here).map(|(_, since_ns)| *since_ns)
+    all.sort_unstable();
+    // of two that have them as often, the one that had them last
+    let by_place = || all.chunk_by(|one, other| one.0 == other.0);
+    let most = by_place().max_by_key(|of| (of.len(), of.last().map(|(_, since_ns)| *since_ns)))?;
+    let here = by_place().find(|of| of[0].0 == place);
+    let here = here.map_or(0, <[_]>::len);
+    most.get(here).map(|(_, since_ns)| *since_ns)
 }
 
 #[cfg(test)]
