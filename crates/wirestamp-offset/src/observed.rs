@@ -147,6 +147,11 @@ impl Observed {
         self.place(&first, &newest, &reading)
     }
 
+    /// Returns whether all readings so far said too little: then nothing can be measured.
+    pub fn is_blind(&self) -> bool {
+        self.is_blind
+    }
+
     /// Takes a reading that says too little. Until the next one, shifts are as unsure as what may have happened since the
     /// newest one. Before there is one, no packet can be used.
     fn missed(&mut self, reading: &Reading) -> bool {

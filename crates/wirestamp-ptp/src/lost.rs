@@ -27,6 +27,9 @@ pub enum Lost {
     /// The interface has another hardware clock: a bond has failed over. If the port transmits its
     /// NIC's time, that steps to the other NIC's.
     ClockReplaced,
+    /// The system's clocks were never read closely enough to see how somebody adjusts the one that
+    /// timestamps.
+    AdjustmentsUnknown,
     /// The message could not be sent.
     NotSent,
     /// A Sync came so late that a clock may have been stepped; it was not used.
@@ -64,6 +67,7 @@ impl Lost {
             Self::ClockGeneration => "generation",
             Self::Unconfirmed => "unconfirmed",
             Self::ClockReplaced => "clock_replaced",
+            Self::AdjustmentsUnknown => "adjustments_unknown",
             Self::NotSent => "not_sent",
             Self::Suspect => "suspect",
             Self::Contradiction => "contradiction",

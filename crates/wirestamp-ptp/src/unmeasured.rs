@@ -35,6 +35,8 @@ pub enum Unmeasured {
     Contradicted(u64),
     /// There is a transparent clock in between, with which peer delay gives no error bound.
     TransparentClock,
+    /// The system's clocks were never read closely enough to see how somebody adjusts the one that timestamps.
+    AdjustmentsUnknown,
     /// There was no complete exchange yet.
     Incomplete,
 }
@@ -78,6 +80,7 @@ impl Unmeasured {
                 requests: taken.requests,
                 is_peer,
             },
+            _ if counts.lost_for(Lost::AdjustmentsUnknown) > 0 => Self::AdjustmentsUnknown,
             _ => Self::Incomplete,
         }
     }
@@ -109,6 +112,9 @@ impl Unmeasured {
                 "a clock is stepped again and again, or the two run apart faster than max_drift_ppm of the configuration (200)"
             }
             Self::TransparentClock => "measure end to end: leave out --p2p",
+            Self::AdjustmentsUnknown => {
+                "take the NIC's timestamps (--source hardware), or a clock with a finer resolution than 10 µs"
+            }
             Self::Incomplete => "run it longer",
         }
     }
@@ -156,6 +162,9 @@ impl fmt::Display for Unmeasured {
             }
             Self::TransparentClock => f.write_str(
                 "a transparent clock stands between, and peer to peer nothing bounds the offset then",
+            ),
+            Self::AdjustmentsUnknown => f.write_str(
+                "the clocks of this host are too coarse, or their readings interrupted for too long, to see how it is adjusted",
             ),
             Self::Incomplete => {
                 f.write_str("a timeTransmitter was heard, but no exchange was complete")

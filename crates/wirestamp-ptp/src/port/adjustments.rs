@@ -79,6 +79,10 @@ impl Adjustments {
         }
     }
 
+    fn are_unknown(&self) -> bool {
+        self.observed.borrow().is_blind()
+    }
+
     fn contradicted(&self, most_drift: f64) -> bool {
         self.observed.borrow_mut().contradicted(most_drift)
     }
@@ -116,6 +120,9 @@ impl Port<'_> {
         let at = timestamp.at.saturating_add(timeline.shift_of(&self.clock));
         let entered = adjustments.enter(Run::of(timestamp, timeline.utc_shift));
         let is_valid = adjustments.note((timestamp.system, at), &self.outlet.sockets.event);
+        if adjustments.are_unknown() {
+            self.outlet.counts.lost(Lost::AdjustmentsUnknown);
+        }
         match entered {
             Entered::Moved(by) if is_valid => self.keep_scale(by),
             Entered::Same if is_valid => {}

@@ -2,7 +2,9 @@
 
 use crate::pair::{Cable, quick, run};
 use wirestamp::{MonotonicTime, Span};
-use wirestamp_ptp::{Configuration, DelayMechanism, Held, Lost, Node, Role, Sample, Source};
+use wirestamp_ptp::{
+    Configuration, DelayMechanism, Held, Lost, Node, Role, Sample, Source, Unmeasured,
+};
 
 /// The transmitter's NIC timestamps, the receiver's does not.
 const NETWORK: &str = "[link]\ndelay = { base = \"15us\", jitter = \"2us\" }\n[sim0.clock]\nfrequency_error_ppb = 30_000";
@@ -229,5 +231,27 @@ fn while_no_transmitter_is_heard() {
                 "{mechanism:?}, {first}, {ppb} ppb: off by {error}: {held:?}"
             );
         }
+    }
+}
+
+/// Slews are seen only after 20 µs, and may be of any size: no offset has a bound, and the reason is said.
+#[test]
+fn a_clock_too_coarse_to_show_adjustments_gives_no_offset_and_the_reason() {
+    for (tick, is_measured) in [("1us", true), ("20us", false)] {
+        let cable = Cable::new(&format!("{NETWORK}\n[host]\ntick = \"{tick}\"\n"));
+        let engines = engines(&cable, |_| {});
+        let nodes = [cable.node(&engines[0], 0), cable.node(&engines[1], 1)];
+        let mut slewed = Slewed::new(&cable, nodes);
+        slewed.slew(0, Span::from_seconds(8));
+        let counts = slewed.nodes[1].counts();
+        let unknown = counts.lost_for(Lost::AdjustmentsUnknown);
+        assert_eq!(slewed.samples > 20, is_measured, "{tick}: {counts:?}");
+        assert_eq!(unknown == 0, is_measured, "{tick}: {counts:?}");
+        let why = slewed.nodes[1].unmeasured();
+        assert_eq!(
+            why != Unmeasured::AdjustmentsUnknown,
+            is_measured,
+            "{tick}: {why}"
+        );
     }
 }

@@ -106,13 +106,14 @@ fn kind(path: &Path, about: &fs::Metadata) -> Result<bool, Error> {
 
 /// What all links to a file share: its device and its number there.
 #[cfg(unix)]
-type Identity = (u64, u64);
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Identity(u64, u64);
 
 #[cfg(unix)]
 fn identity(file: &fs::File, path: &Path) -> Result<Identity, Error> {
     use std::os::unix::fs::MetadataExt;
     let about = file.metadata().map_err(|error| failed(path, &error))?;
-    Ok((about.dev(), about.ino()))
+    Ok(Identity(about.dev(), about.ino()))
 }
 
 /// What all symbolic links to a file share: its path.
