@@ -36,13 +36,20 @@ impl Adjustments {
         self.readings.push_back(reading);
     }
 
-    /// Returns how far adjustments had moved the clock at a time; `None` for a time before all readings.
+    /// Returns how far adjustments had moved the clock at a time; `None` for a time that is certainly before all readings.
     pub(crate) fn at(&self, time: Bounded<MonotonicTime>) -> Option<Bounded<Span>> {
         let (earliest, latest) = (time.value - time.bound, time.value + time.bound);
         let known = || self.sent.iter().chain(&self.readings);
-        let before = known()
+        let Some(before) = known()
             .filter(|reading| reading.at <= earliest)
-            .max_by_key(|reading| reading.at)?;
+            .max_by_key(|reading| reading.at)
+        else {
+            // the first reading may be before it or after it, because it is unsure
+            let first = known().min_by_key(|reading| reading.at)?;
+            let mut by = (first.at <= latest).then_some(first.by)?;
+            by.bound += Adjusted::most_within((first.at - earliest).max(latest - first.at));
+            return Some(by);
+        };
         let after = known()
             .filter(|reading| reading.at >= latest)
             .min_by_key(|reading| reading.at);
@@ -107,6 +114,34 @@ mod tests {
             "{known}"
         );
         assert_eq!(adjustments.at(time(999_999)), None);
+    }
+
+    /// The first request's times, while the NIC's clock is not known well: they can lie before the first reading.
+    #[test]
+    fn a_time_that_may_be_before_the_first_reading_is_known_as_well() {
+        let truth = |at: i64| Span::from_nanoseconds(i128::from(at) / 12);
+        let first = 5_000_000;
+        let adjustments = Adjustments {
+            sent: Some(Adjusted {
+                at: MonotonicTime::from_nanoseconds(first),
+                by: Bounded::exact(truth(first)),
+            }),
+            ..Adjustments::default()
+        };
+        for (shown, bound) in [
+            (first + 3_000, 20_000),
+            (first - 3_000, 20_000),
+            (first - 20_000, 20_000),
+        ] {
+            let unsure = Span::from_nanoseconds(bound.into());
+            let shown_at = MonotonicTime::from_nanoseconds(shown);
+            let known = adjustments.at(Bounded::new(shown_at, unsure));
+            let known = known.expect("read within its bound");
+            for at in [shown - bound, shown, shown + bound] {
+                assert!(known.contains(truth(at)), "{at}: {known}");
+            }
+        }
+        assert_eq!(adjustments.at(time(first - 1)), None);
     }
 
     /// A time that is unsure by more than the newest reading is old, while chronyd slews the clock.

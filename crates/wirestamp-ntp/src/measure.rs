@@ -49,8 +49,6 @@ pub(crate) enum Taken {
 pub(crate) struct Measuring {
     estimator: Estimator,
     drift: Drift,
-    /// The largest drift, in parts per million.
-    most: u32,
     since_step: Option<SinceStep>,
 }
 
@@ -80,7 +78,6 @@ impl Measuring {
         Self {
             estimator: Estimator::new(settings, SharedCommands::default()),
             drift: Drift::new(options),
-            most: options.max_drift_ppm,
             since_step: None,
         }
     }
@@ -99,7 +96,7 @@ impl Measuring {
 
     /// Takes a sample of an exchange. `sharper`: it was already taken with a less exact transmit time.
     ///
-    /// If a sample contradicts earlier ones after a fast slew of this host's clock, these are forgotten, and nobody has
+    /// If a sample contradicts earlier ones, these are forgotten. If adjustments of this host's clock explain it, nobody has
     /// stepped a clock: the learnt drift, which is that of the unadjusted clock, is kept.
     pub(crate) fn take(
         &mut self,
@@ -108,10 +105,9 @@ impl Measuring {
         exchange: &Exchange,
         sharper: bool,
     ) -> Taken {
+        let is_explained = self.is_explained(bounds, exchange);
         let contradicts = self.feed(bounds, sharper).is_err();
-        let slewed = |known: SinceStep| exchange.t4.slewed_since(&known.newest, self.most);
-        let is_slewed = contradicts && self.since_step.and_then(slewed).is_some();
-        let contradicted = contradicts && !is_slewed;
+        let contradicted = contradicts && !is_explained;
         if contradicts {
             self.estimator.reset();
             self.since_step = None;
@@ -140,6 +136,22 @@ impl Measuring {
             (false, true) => Taken::Drifts,
             (false, false) => Taken::Fits,
         }
+    }
+
+    /// Whether the offset can have moved into these limits since the newest sample, with adjustments or beside them.
+    fn is_explained(&self, bounds: &Bounds, exchange: &Exchange) -> bool {
+        let Some(newest) = self.since_step.map(|known| known.newest) else {
+            return false;
+        };
+        let interval = self.estimator.unstepped_at(newest.utc.value.nanoseconds());
+        let is_adjusted = exchange.t4.adjusted_since(&newest).is_some();
+        let Some((low, high)) = interval.filter(|_| is_adjusted) else {
+            return false;
+        };
+        let (_, up) = self.drift.between(&newest, &exchange.t1);
+        let (down, _) = self.drift.between(&newest, &exchange.t4);
+        high.saturating_add(up.saturating_nanoseconds()) >= bounds.at_least
+            && low.saturating_add(down.saturating_nanoseconds()) <= bounds.at_most
     }
 
     fn feed(&mut self, bounds: &Bounds, sharper: bool) -> Result<(), Contradiction> {

@@ -206,6 +206,17 @@ impl Estimator {
         ))
     }
 
+    /// Returns the lowest and the highest offset that all packets together leave possible if no clock was stepped
+    /// since the first; otherwise as [`possible_at`](Self::possible_at), whose interval contains this one.
+    pub fn unstepped_at(&self, at: i64) -> Option<(i64, i64)> {
+        let when = self.moment(at)?;
+        let (low, high) = self.feasible.interval_at(when)?;
+        Some((
+            low.saturating_add(when.shift.0),
+            high.saturating_add(when.shift.1),
+        ))
+    }
+
     /// Returns how far the offset may move, down and up, between two local times from the newest
     /// packet on, by the learnt frequency and regardless of the offset itself. `None` as for
     /// [`Commands::at`](crate::Commands::at).

@@ -324,6 +324,36 @@ fn a_fast_slew_is_no_step_of_the_server() {
     }
 }
 
+/// `ntpd` slews the clock by up to 500 ppm: beside the oscillators' drift that is more than the largest drift.
+#[test]
+fn a_slew_of_500_ppm_beside_a_drift_is_no_step_of_the_server() {
+    for (slew, drift) in [(500e-6, -90e-6), (-500e-6, 90e-6)] {
+        let mut world = World::new(basic(), 1);
+        world.wanders.turn(world.now, drift, 0.0);
+        asked(&mut world, 12);
+        world.adjusted.turn(world.now + 3 * SECOND, slew, 0.0);
+        let seen = Seen::default();
+        for round in 0..10 {
+            world.now += 16 * SECOND;
+            world.exchange(&NEAR);
+            for seconds in [0, 4, 15] {
+                let at = world.now + seconds * SECOND;
+                look(&world, at, &seen).unwrap_or_else(|error| panic!("{slew}, {round}: {error}"));
+            }
+        }
+        let counts = world.client.counts();
+        assert_eq!((counts.contradictions, counts.drift_contradictions), (0, 0));
+        // what it had learnt of the oscillators holds
+        let known = after(&world, 15).offset;
+        assert!(known.bound < Span::from_microseconds(200), "{known}");
+        // a step is one during a slew, too
+        world.step_server(3_000_000_000, true);
+        world.now += SECOND;
+        world.exchange(&NEAR);
+        assert_eq!(world.client.counts().contradictions, 1);
+    }
+}
+
 /// While it is slowed, this host's clock counts less than the time in which the oscillators drift apart.
 #[test]
 fn the_largest_drift_is_that_of_the_unslewed_time() {

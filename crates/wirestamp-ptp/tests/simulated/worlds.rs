@@ -16,6 +16,8 @@ const UTC_OFFSET: i64 = 37_000 * MS;
 const LENGTH: Span = Span::from_seconds(5);
 /// The interval of the status checks.
 const LOOK: Span = Span::from_milliseconds(50);
+/// `max_drift_ppm` of a clock, in parts per billion.
+const MOST_DRIFT: i64 = 200_000;
 /// The age up to which a sample is shown unchanged, at eight messages per second: three Syncs and
 /// five seconds.
 const FRESH: i64 = 5_375 * MS;
@@ -37,7 +39,7 @@ struct World {
 #[derive(Default)]
 struct Said {
     samples: Vec<Sample>,
-    /// The status reports and their times.
+    /// The status reports and the times at which they were asked for.
     held: Vec<(MonotonicTime, Held)>,
     /// The number of withheld samples.
     lost: u64,
@@ -47,7 +49,12 @@ impl World {
     fn of(number: u64, clocks: &Clocks<'_>) -> Self {
         let mut chance = Chance::of(number);
         let changed = clocks.scenario(&mut chance);
-        let source = chance.one_of(&[Source::Hardware, Source::Hardware, Source::Software]);
+        // by software timestamps both read one clock, and the timeTransmitter's may not drift by more
+        let is_within = changed
+            .slewed
+            .is_none_or(|(_, ppb)| ppb.abs() <= MOST_DRIFT);
+        let chosen = chance.one_of(&[Source::Hardware, Source::Hardware, Source::Software]);
+        let source = if is_within { chosen } else { Source::Hardware };
         let simulation = Simulation::from_toml(&changed.toml, number).expect("a scenario");
         let truth = simulation.world().truth();
         let start = (truth.now(), truth.utc());
@@ -100,8 +107,10 @@ impl World {
                     said.samples.push(sample);
                 }
             });
+            // the status takes as long as the clocks' readings do
+            let asked = self.truth.now();
             let held = receiver.status().ports[0].estimate;
-            said.held.extend(held.map(|held| (self.truth.now(), held)));
+            said.held.extend(held.map(|held| (asked, held)));
         }
         said.samples.extend(receiver.finish());
         said.lost = receiver.counts().lost_in_all();
